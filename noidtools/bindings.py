@@ -1,0 +1,175 @@
+"""Bindings: values under element names under identifiers."""
+
+from __future__ import annotations
+
+from . import subjects
+from .events import record as record_event
+from .exceptions import ConflictError, InvalidError, NotFoundError, UsageError
+from .fields import pair, pair_prefix, split_pair
+from .tables import ELEMENTS, RULES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .events import Actor
+    from .minter import Minter
+    from .store import Reader, Writer
+
+RULE_MARK = b":idmap/"
+CHANGING = (b"new", b"replace", b"set", b"append", b"add", b"prepend", b"insert")
+REMOVING = (b"delete", b"purge")
+MINTING = (b"mint", b"peppermint")
+HOWS = CHANGING + REMOVING + MINTING
+
+_MUST_EXIST = (b"replace", b"append", b"prepend", b"delete")
+_AT_THE_END = (b"append", b"add")
+_AT_THE_BEGINNING = (b"prepend", b"insert")
+_LONGEST_ELEMENT = 65536
+
+
+class Bound:
+    """What one binding did: `written` new bytes, next to or instead of `before` old ones."""
+
+    __slots__ = ("identifier", "element", "how", "written", "before")
+
+    def __init__(self, identifier: bytes, element: bytes, how: bytes, written: int, before: int) -> None:
+        self.identifier = identifier
+        self.element = element
+        self.how = how
+        self.written = written
+        self.before = before
+
+    @property
+    def status(self) -> bytes:
+        if self.how in REMOVING:
+            return b"ok, %d bytes removed" % self.before
+        if self.how in _AT_THE_END:
+            return b"ok, %d bytes written to the end of %d bytes" % (self.written, self.before)
+        if self.how in _AT_THE_BEGINNING:
+            return b"ok, %d bytes written to the beginning of %d bytes" % (self.written, self.before)
+        return b"ok, %d bytes written, replacing %d bytes" % (self.written, self.before)
+
+
+def ensure_how(how: bytes) -> None:
+    if how not in HOWS:
+        raise UsageError(
+            f"bind {how.decode('utf-8', 'backslashreplace')!r}? say one of {b', '.join(HOWS).decode()}"
+        )
+
+
+def bind(
+    minter: Minter, writer: Writer, actor: Actor, how: bytes, given: bytes, pairs: list[tuple[bytes, bytes | None]]
+) -> list[Bound]:
+    """Bind each element to its value; one refusal undoes all.  The value is None when the binding is removed."""
+    rule = given.startswith(RULE_MARK)
+    subject = _RuleSubject(given) if rule else _IdentifierSubject(minter, writer, given)
+    done = [_bind_one(writer, subject, how, element, value) for element, value in pairs]
+    record_event(writer, actor, b"bind " + how, subject.shown, *(bound.element for bound in done))
+    return done
+
+
+def _bind_one(
+    writer: Writer, subject: _RuleSubject | _IdentifierSubject, how: bytes, element: bytes, value: bytes | None
+) -> Bound:
+    if not element:
+        raise UsageError("the element name is empty")
+    if len(element) > _LONGEST_ELEMENT:
+        raise InvalidError(f"an element name may have {_LONGEST_ELEMENT} bytes, this one has {len(element)}")
+    table, key = subject.place(element)
+    old = writer.get(table, key)
+    where = f"{_text(element)} under {_text(subject.shown)}"
+    if old is None and how in _MUST_EXIST:
+        raise NotFoundError(f"bind {how.decode()}: nothing is bound to {where}")
+    if old is not None and how == b"new":
+        raise ConflictError(f"bind new: something is bound to {where} already; to change it use set or replace")
+    if how in REMOVING:
+        writer.delete(table, key)
+        return Bound(subject.shown, element, how, 0, len(old or b""))
+    assert value is not None
+    subject.ensure_value(value)
+    if how in _AT_THE_END:
+        new = (old or b"") + value
+    elif how in _AT_THE_BEGINNING:
+        new = value + (old or b"")
+    else:
+        new = value
+    writer.put(table, key, new)
+    return Bound(subject.shown, element, how, len(value), len(old or b""))
+
+
+class _IdentifierSubject:
+    """One identifier, under which elements are stored."""
+
+    __slots__ = ("_identifier", "shown")
+
+    def __init__(self, minter: Minter, writer: Writer, given: bytes) -> None:
+        self._identifier, record = subjects.to_change(minter, writer, given)
+        self.shown = minter.shown(self._identifier)
+        if minter.settings.long_term and not (record and (record.held or record.issued)):
+            raise ConflictError(
+                f"{_text(self.shown)} is a long-term identifier that was neither issued nor held: "
+                "mint it, or reserve it with 'noid hold set', before binding"
+            )
+
+    def place(self, element: bytes) -> tuple[bytes, bytes]:
+        return ELEMENTS, pair(self._identifier, element)
+
+    def ensure_value(self, value: bytes) -> None:
+        """Any value will do."""
+
+
+class _RuleSubject:
+    """A class of identifiers, given by a pattern; its elements are computed when asked for."""
+
+    __slots__ = ("_pattern", "shown")
+
+    def __init__(self, given: bytes) -> None:
+        self._pattern = given[len(RULE_MARK) :]
+        self.shown = given
+
+    def place(self, element: bytes) -> tuple[bytes, bytes]:
+        return RULES, pair(element, self._pattern)
+
+    def ensure_value(self, value: bytes) -> None:
+        from .rules import Rule
+
+        Rule(self._pattern, value)
+
+
+def store(writer: Writer, identifier: bytes, element: bytes, value: bytes) -> None:
+    """Bind without further questions, for an identifier that was minted in this transaction."""
+    if not element:
+        raise UsageError("the element name is empty")
+    writer.put(ELEMENTS, pair(identifier, element), value)
+
+
+def clear(writer: Writer, identifier: bytes) -> None:
+    writer.delete_prefix(ELEMENTS, pair_prefix(identifier))
+
+
+def value_of(reader: Reader, identifier: bytes, element: bytes) -> bytes | None:
+    return reader.get(ELEMENTS, pair(identifier, element))
+
+
+def elements_of(reader: Reader, identifier: bytes) -> Iterator[tuple[bytes, bytes]]:
+    for key, value in reader.scan(ELEMENTS, pair_prefix(identifier)):
+        yield split_pair(key)[1], value
+
+
+def rules_for(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Patterns and replacements that compute this element, in the order in which they are tried."""
+    for key, value in reader.scan(RULES, pair_prefix(element)):
+        yield split_pair(key)[1], value
+
+
+def elements_of_pattern(reader: Reader, pattern: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The elements that one pattern computes, with their replacements.  There are few rules, so all are looked at."""
+    for key, value in reader.scan(RULES):
+        element, other = split_pair(key)
+        if other == pattern:
+            yield element, value
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "backslashreplace")

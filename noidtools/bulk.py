@@ -1,0 +1,181 @@
+"""Many commands, one a line, sharing commits without sharing each other's refusals."""
+
+from __future__ import annotations
+
+import time
+
+from . import headers, words
+from .commands import Call, command_for, run
+from .commands.table import reads_input
+from .exceptions import NoidError, UsageError
+from .minting import CHUNK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .answers import Answer, Record
+    from .commands import Session
+
+# Enough commands that the cost of a commit vanishes, few enough that other writers and the reader do not wait long.
+_MOST_TOGETHER = 500
+_SECONDS_TOGETHER = 0.2
+# A line this long is no command of ours; it would only fill memory.
+LONGEST_LINE = 256 << 20
+
+
+class Source:
+    """Where lines come from.  `ready` tells whether the next one can be had without waiting for a slow sender."""
+
+    def read_line(self) -> bytes:
+        raise AssertionError("a source reads lines")
+
+    def ready(self) -> bool:
+        return True
+
+
+class Result:
+    """What became of one line: its records, in order, and the refusal that ended them if one did."""
+
+    __slots__ = ("line", "records", "spaced", "error", "failed")
+
+    def __init__(self, line: int, error: NoidError | None = None) -> None:
+        self.line = line
+        self.records: list[Record] = []
+        self.spaced = True
+        self.error = error
+        self.failed = error is not None
+
+    @property
+    def more(self) -> bool:
+        """Whether this is a part of an answer whose next part follows."""
+        return not self.spaced and self.error is None
+
+
+class _Task:
+    __slots__ = ("line", "call", "error")
+
+    def __init__(self, line: int, call: Call | None, error: NoidError | None) -> None:
+        self.line = line
+        self.call = call
+        self.error = error
+
+
+def run_lines(session: Session, source: Source, allow: Callable[[Call], None] | None = None) -> Iterator[Result]:
+    """Run the commands of a source; yields each result once it is on disk.  `allow` may refuse a command."""
+    tasks = _tasks(session, source, allow)
+    pending: _Task | None = next(tasks, None)
+    while pending is not None:
+        batch = [pending]
+        pending = None
+        alone = _streams(batch[0])
+        while not alone and len(batch) < _MOST_TOGETHER and source.ready():
+            following = next(tasks, None)
+            if following is None:
+                break
+            if _streams(following):
+                pending = following
+                break
+            batch.append(following)
+        yield from _run_alone(batch[0]) if alone else _run_together(session, batch)
+        if pending is None:
+            pending = next(tasks, None)
+
+
+def _tasks(session: Session, source: Source, allow: Callable[[Call], None] | None) -> Iterator[_Task]:
+    number = 0
+    while line := source.read_line():
+        number += 1
+        started = number
+        if not line.strip() or line.lstrip().startswith(b"#"):
+            continue
+
+        def read_line() -> bytes:
+            nonlocal number
+            number += 1
+            return source.read_line()
+
+        try:
+            yield _Task(started, _call(session, line, read_line, allow), None)
+        except NoidError as error:
+            yield _Task(started, None, error)
+
+
+def _call(
+    session: Session, line: bytes, read_line: Callable[[], bytes], allow: Callable[[Call], None] | None
+) -> Call:
+    if len(line) > LONGEST_LINE:
+        raise UsageError(f"the line is longer than {LONGEST_LINE} bytes")
+    given = words.split(line)
+    command = command_for(given)
+    if command.kind == "local":
+        raise UsageError(f"{command.name} cannot be used in bulk: run it on its own")
+    form = reads_input(given)
+    pairs = None
+    if form:
+        pairs = headers.read_block(read_line) if form == ":" else headers.read_whole(read_line)
+    call = Call(session, given, pairs)
+    if allow is not None:
+        allow(call)
+    return call
+
+
+def _streams(task: _Task) -> bool:
+    """Whether the answer may be too long to hold: it is then run on its own and handed on in parts."""
+    call = task.call
+    if call is None or not call.args:
+        return False
+    if call.name in (b"mint", b"peppermint"):
+        return call.args[0].isdigit() and len(call.args[0]) < 19 and int(call.args[0]) > CHUNK
+    return call.name == b"dbinfo" and call.args[0] == b"dump"
+
+
+def _run_alone(task: _Task) -> Iterator[Result]:
+    assert task.call is not None
+    last = Result(task.line)
+    try:
+        for record in run(task.call).records:
+            part = Result(task.line)
+            part.records, part.spaced = [record], False
+            yield part
+    except NoidError as error:
+        last.error, last.failed = error, True
+    yield last
+
+
+def _run_together(session: Session, batch: list[_Task]) -> Iterator[Result]:
+    waiting = list(batch)
+    while waiting:
+        if any(task.call and command_for([task.call.name]).writes for task in waiting):
+            try:
+                done = session.minter.write(lambda _: _run_some(waiting))  # noqa: B023 - run before the loop goes on
+            except NoidError as error:
+                done = [Result(task.line, task.error or error) for task in waiting]
+        else:
+            done = _run_some(waiting)
+        yield from done
+        waiting = waiting[len(done) :]
+
+
+def _run_some(tasks: list[_Task]) -> list[Result]:
+    deadline = time.monotonic() + _SECONDS_TOGETHER
+    done = []
+    for task in tasks:
+        done.append(_run_one(task))
+        if time.monotonic() > deadline:
+            break
+    return done
+
+
+def _run_one(task: _Task) -> Result:
+    result = Result(task.line, task.error)
+    if task.call is None:
+        return result
+    try:
+        answer: Answer = run(task.call)
+        result.failed = answer.failed
+        for record in answer.records:
+            result.records.append(record)
+    except NoidError as error:
+        result.error, result.failed = error, True
+    return result

@@ -1,0 +1,195 @@
+"""Commands that only read."""
+
+from __future__ import annotations
+
+from .. import bindings, circulation, subjects
+from ..answers import Answer, Fetched, Fields, Text, Values, Verdicts
+from ..exceptions import InvalidError, NotFoundError, UsageError
+from .session import as_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ..minter import Minter
+    from ..store import Reader
+    from .session import Call
+
+
+class _Found:
+    __slots__ = ("identifier", "held", "line", "elements", "computed")
+
+    identifier: bytes
+    held: bool
+    line: bytes
+    elements: list[tuple[bytes, bytes]]
+    computed: dict[bytes, bytes]
+
+
+def fetch(call: Call) -> Answer:
+    found = _find(call, circulation_too=True)
+    record = Fetched(call.minter.shown(found.identifier), found.held, found.line, found.elements, found.computed)
+    return Answer(record, spaced=True)
+
+
+def get(call: Call) -> Answer:
+    return Answer(Values(_find(call, circulation_too=False).elements))
+
+
+def _find(call: Call, *, circulation_too: bool) -> _Found:
+    args = call.need(1, None, f"{call.name.decode()} Id [Element…]")
+    minter, given, wanted = call.minter, args[0], args[1:]
+
+    def work(reader: Reader) -> _Found:
+        if given.startswith(bindings.RULE_MARK):
+            return _find_rules(reader, given, wanted)
+        found = _Found()
+        found.identifier = subjects.to_read(minter, reader, given)
+        record = circulation.find(reader, found.identifier) if circulation_too else None
+        found.held = record is not None and record.held
+        found.line = circulation.line(reader, record) if circulation_too else b""
+        found.computed = {}
+        found.elements = list(_elements(reader, found.identifier, wanted, found.computed))
+        if not found.elements:
+            raise NotFoundError(_nothing_bound(minter, reader, found.identifier))
+        return found
+
+    return minter.read(work)
+
+
+def _elements(
+    reader: Reader, identifier: bytes, wanted: list[bytes], computed: dict[bytes, bytes]
+) -> Iterator[tuple[bytes, bytes]]:
+    if not wanted:
+        yield from bindings.elements_of(reader, identifier)
+    for element in wanted:
+        value = bindings.value_of(reader, identifier, element)
+        if value is None:
+            value = _by_rule(reader, identifier, element, computed)
+        if value is None:
+            raise NotFoundError(f"nothing is bound to {_text(element)} under {_text(identifier)}")
+        yield element, value
+
+
+def _by_rule(reader: Reader, identifier: bytes, element: bytes, computed: dict[bytes, bytes]) -> bytes | None:
+    rules = list(bindings.rules_for(reader, element))
+    if not rules:
+        return None
+    from ..rules import RuleSet
+
+    hit = RuleSet(rules).first(identifier)
+    if hit is None:
+        return None
+    rule, value = hit
+    computed[element] = rule.pattern
+    return value
+
+
+def _find_rules(reader: Reader, given: bytes, wanted: list[bytes]) -> _Found:
+    """What a pattern maps to: an identifier class is asked about like an identifier."""
+    found = _Found()
+    found.identifier, found.held, found.line, found.computed = given, False, b"rule", {}
+    pattern = given[len(bindings.RULE_MARK) :]
+    found.elements = [
+        (element, value) for element, value in bindings.elements_of_pattern(reader, pattern)
+        if not wanted or element in wanted
+    ]
+    if not found.elements:
+        raise NotFoundError(f"no rule is bound to {_text(given)}")
+    return found
+
+
+def _nothing_bound(minter: Minter, reader: Reader, identifier: bytes) -> str:
+    record = circulation.find(reader, identifier)
+    shown = _text(minter.shown(identifier))
+    if record is None:
+        return f"nothing is bound under {shown}, and it was not minted here"
+    state = f"its circulation record is {_text(circulation.line(reader, record))}"
+    return f"nothing is bound under {shown}; {state}{', and it is on hold' if record.held else ''}"
+
+
+def validate(call: Call) -> Answer:
+    args = call.need(2, None, "validate Template|- Id…")
+    form, given = args[0], args[1:]
+    verdicts: list[tuple[bytes, str | None]] = []
+    check = _own_check(call.minter) if form == b"-" else _template_check(as_text(form, "the template"))
+    for name in given:
+        try:
+            check(name)
+            verdicts.append((name, None))
+        except InvalidError as error:
+            verdicts.append((name, error.message))
+    return Answer(Verdicts(verdicts), failed=any(fault for _, fault in verdicts))
+
+
+def _own_check(minter: Minter) -> Callable[[bytes], None]:
+    def check(name: bytes) -> None:
+        minter.read(lambda reader: minter.ensure_valid(reader, subjects.to_read(minter, reader, name)))
+
+    return check
+
+
+def _template_check(text: str) -> Callable[[bytes], None]:
+    from ..schemes.noid import ensure_form
+    from ..template import Template
+
+    template = Template(text)
+
+    def check(name: bytes) -> None:
+        if not name:
+            raise InvalidError("the identifier is empty")
+        ensure_form(template, template.prefix, name)
+
+    return check
+
+
+def path(call: Call) -> Answer:
+    from ..pairtree import path as pairtree_path
+
+    (given,) = call.need(1, 1, "path Id")
+    try:
+        identifier = call.minter.stored(given)
+    except NotFoundError:
+        identifier = given
+    return Answer(Values([(b"path", pairtree_path(identifier))]))
+
+
+def dbinfo(call: Call) -> Answer:
+    from .. import report
+
+    args = call.need(0, 1, "dbinfo [brief|full|dump]")
+    level = args[0] if args else b"brief"
+    minter = call.minter
+    if level == b"dump":
+        return Answer(stream=report.dump(minter), spaced=True)
+    if level not in (b"brief", b"full"):
+        raise UsageError(f"dbinfo {level.decode('utf-8', 'backslashreplace')!r}? say brief, full or dump")
+    fields = report.properties(minter) + minter.read(lambda reader: report.state(minter, reader))
+    if level == b"full":
+        fields += minter.read(lambda reader: report.internals(minter, reader))
+    notes = minter.read(report.notes)
+    shown = (Fields(("Note", name.encode() + b": " + text)) for name, text in notes)
+    return Answer(Fields(*fields), *shown, spaced=True)
+
+
+def help(call: Call) -> Answer:
+    from .table import COMMANDS
+
+    args = call.need(0, 1, "help [Command]")
+    if not args:
+        lines = [f"  {command.usage}\n      {command.summary}" for command in COMMANDS.values()]
+        return Answer(Text("noid [-f Dbdir] [-vh] Command Arguments\n\n" + "\n".join(lines)), spaced=True)
+    name = _text(args[0])
+    if name not in COMMANDS:
+        raise NotFoundError(f"there is no command {name!r}: say help for a list")
+    command = COMMANDS[name]
+    return Answer(Text(f"{command.usage}\n    {command.summary}"), spaced=True)
+
+
+def hello(call: Call) -> Answer:
+    call.need(0, 0, "hello")
+    return Answer(Text("Hello."), spaced=True)
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "backslashreplace")

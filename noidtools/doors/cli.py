@@ -1,0 +1,180 @@
+"""The shell's door: `noid [-f Dbdir] [-vh] Command Arguments`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from .. import __version__
+from ..answers import anvl
+from ..commands import Call, Session, command_for, run
+from ..commands.table import reads_input
+from ..events import Actor
+from ..exceptions import NoidError, StoreError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..answers import Answer
+
+DONE, REFUSED, WRONG_USAGE = 0, 1, 2
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = sys.argv if argv is None else argv
+    out = _Output()
+    try:
+        status = _main(arguments[0], [os.fsencode(word) for word in arguments[1:]], out)
+        out.flush()
+        return status
+    except NoidError as error:
+        return _refuse(out, error)
+    except KeyboardInterrupt:
+        return REFUSED
+
+
+def _refuse(out: _Output, error: NoidError) -> int:
+    out.flush_what_can_be()
+    complain(f"error: {error.message}")
+    return WRONG_USAGE if isinstance(error, UsageError) else REFUSED
+
+
+def _main(program: str, words: list[bytes], out: _Output) -> int:
+    dbdir, words = _options(program, words, out)
+    if not words:
+        return DONE
+    session = Session(dbdir, Actor(contact(), b"shell"))
+    try:
+        if words == [b"-"]:
+            return _bulk(session, out)
+        command_for(words)
+        out.answer(run(Call(session, words, _pairs(words))))
+        return REFUSED if out.failed else DONE
+    finally:
+        session.close()
+
+
+def _options(program: str, words: list[bytes], out: _Output) -> tuple[str, list[bytes]]:
+    """Dbdir and the command's words.  Options end at the command word, so values may look like options."""
+    chosen: str | None = None
+    while words and words[0].startswith(b"-") and words[0] != b"-":
+        option, words = words[0], words[1:]
+        if option == b"--":
+            break
+        if option.startswith(b"-f"):
+            value = option[2:]
+            if not value:
+                if not words:
+                    raise UsageError("option -f needs a folder")
+                value, words = words[0], words[1:]
+            chosen = os.fsdecode(value)
+        elif option in (b"-v", b"--version"):
+            out.write(f"noid {__version__}\n".encode())
+            return ".", []
+        elif option in (b"-h", b"--help"):
+            words = [b"help"]
+            break
+        else:
+            raise UsageError(f"there is no option {option.decode('utf-8', 'backslashreplace')}: say noid -h")
+    if not words and chosen is None:
+        words = [b"help"]
+    return chosen or dbdir_from(program, os.environ.get("NOID", "")), words
+
+
+def dbdir_from(program: str, environment: str) -> str:
+    """The minter's folder when none is named: from $NOID, or from the program's name, as noid_kt5 says kt5."""
+    if environment:
+        return environment
+    return os.path.basename(program).partition("_")[2] or "."
+
+
+def contact() -> bytes:
+    """Who is at the shell: user and group."""
+    import grp
+    import pwd
+
+    uid, gid = os.getuid(), os.getgid()
+    try:
+        user = pwd.getpwuid(uid).pw_name
+    except KeyError:
+        user = str(uid)
+    try:
+        group = grp.getgrgid(gid).gr_name
+    except KeyError:
+        group = str(gid)
+    return f"{user}/{group}".encode()
+
+
+def _pairs(words: list[bytes]) -> list[tuple[bytes, bytes]] | None:
+    form = reads_input(words)
+    if not form:
+        return None
+    from ..headers import read_block, read_whole
+
+    read_line = sys.stdin.buffer.readline
+    return read_block(read_line) if form == ":" else read_whole(read_line)
+
+
+def _bulk(session: Session, out: _Output) -> int:
+    from ..bulk import run_lines
+    from .input import FileSource
+
+    status = DONE
+    for result in run_lines(session, FileSource(sys.stdin.fileno())):
+        for record in result.records:
+            out.write(anvl(record))
+        if result.error is not None:
+            out.write(f"error: {result.error.message}\n".encode("utf-8", "surrogateescape"))
+            complain(f"error: line {result.line}: {result.error.message}")
+        if not result.more:
+            out.write(b"\n")
+        out.flush()
+        if result.failed:
+            status = REFUSED
+    return status
+
+
+class _Output:
+    """Standard output in bytes; a reader that went away, or a full disk, is a refusal like any other."""
+
+    def __init__(self) -> None:
+        self.failed = False
+
+    def answer(self, answer: Answer) -> None:
+        for record in answer.records:
+            self.write(anvl(record))
+            self.flush()
+        if answer.spaced:
+            self.write(b"\n")
+        self.failed = answer.failed
+
+    def write(self, data: bytes) -> None:
+        try:
+            sys.stdout.buffer.write(data)
+        except (OSError, ValueError) as error:
+            raise self._lost(error) from None
+
+    def flush(self) -> None:
+        try:
+            sys.stdout.buffer.flush()
+        except (OSError, ValueError) as error:
+            raise self._lost(error) from None
+
+    def flush_what_can_be(self) -> None:
+        try:
+            self.flush()
+        except StoreError as error:
+            complain(f"error: {error.message}")
+
+    def _lost(self, error: Exception) -> StoreError:
+        # Python would try once more at exit, and complain in its own words.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        reason = getattr(error, "strerror", None) or str(error)
+        return StoreError(f"the answer could not be written to standard output: {reason}")
+
+
+def complain(sentence: str) -> None:
+    try:
+        sys.stderr.buffer.write(sentence.encode("utf-8", "surrogateescape") + b"\n")
+        sys.stderr.buffer.flush()
+    except OSError:
+        pass  # nobody is listening

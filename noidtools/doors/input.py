@@ -1,0 +1,38 @@
+"""Lines from a file descriptor, with the knowledge whether the next one is there already."""
+
+from __future__ import annotations
+
+import os
+import select
+
+from ..bulk import LONGEST_LINE, Source
+from ..exceptions import UsageError
+
+_PIECE = 1 << 16
+
+
+class FileSource(Source):
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._buffer = bytearray()
+        self._ended = False
+
+    def read_line(self) -> bytes:
+        searched = 0
+        while True:
+            end = self._buffer.find(b"\n", searched)
+            if end >= 0 or self._ended:
+                cut = end + 1 if end >= 0 else len(self._buffer)
+                line = bytes(self._buffer[:cut])
+                del self._buffer[:cut]
+                return line
+            searched = len(self._buffer)
+            if searched > LONGEST_LINE:
+                raise UsageError(f"a line of the input is longer than {LONGEST_LINE} bytes")
+            piece = os.read(self._descriptor, _PIECE)
+            self._ended = not piece
+            self._buffer += piece
+
+    def ready(self) -> bool:
+        # A sender that waits for its answer before it sends the next command must not be made to wait.
+        return b"\n" in self._buffer or self._ended or bool(select.select([self._descriptor], [], [], 0)[0])

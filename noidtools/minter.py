@@ -1,0 +1,83 @@
+"""A minter: a store, the settings it was created with, and the scheme they name."""
+
+from __future__ import annotations
+
+import os
+
+from .exceptions import InvalidError, StoreError
+from .schemes import scheme_for
+from .settings import Settings
+from .store import Store
+from .tables import FORMAT, META
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from .store import Reader, Writer
+
+    T = TypeVar("T")
+
+FOLDER = "NOID"
+# An identifier longer than this is a mistake or an attack, and would make every message about it unreadable.
+LONGEST_IDENTIFIER = 65536
+
+
+class Minter:
+    """Opened from the folder that holds `NOID/`; refuses what is not a minter of this format."""
+
+    def __init__(self, dbdir: str, *, store: Store | None = None) -> None:
+        self.dbdir = dbdir
+        self.store = store or Store(os.path.join(dbdir, FOLDER))
+        self._packed = b""
+        self.store.read(self._load)
+
+    def _load(self, reader: Reader) -> None:
+        version = reader.get(META, b"format")
+        if version is None or not version.isdigit():
+            raise StoreError(f"{self.store.folder} is an LMDB database, but not a minter's: check the path")
+        if int(version) > FORMAT:
+            raise StoreError(
+                f"{self.store.folder} was written by a newer release of noidtools (format {int(version)}, "
+                f"this one knows {FORMAT}): install that release"
+            )
+        packed = reader.get(META, b"settings") or b""
+        if packed != self._packed:
+            self.settings = Settings.unpacked(packed)
+            self.scheme = scheme_for(self.settings)
+            self.labels = self.settings.labels
+            self._packed = packed
+
+    def close(self) -> None:
+        self.store.close()
+
+    def read(self, work: Callable[[Reader], T]) -> T:
+        return self.store.read(work)
+
+    def write(self, work: Callable[[Writer], T]) -> T:
+        return self.store.write(work)
+
+    # -- identifiers as people write them, and as they are stored ---------------------------------------
+
+    def stored(self, given: bytes) -> bytes:
+        """The identifier under which something asked for is kept: without labels, in its one spelling."""
+        for label in self.labels:
+            if given.startswith(label):
+                given = given[len(label) :]
+                break
+        if not given:
+            raise InvalidError("the identifier is empty")
+        if len(given) > LONGEST_IDENTIFIER:
+            raise InvalidError(f"an identifier may have {LONGEST_IDENTIFIER} bytes, this one has {len(given)}")
+        return self.scheme.canonical(given)
+
+    def shown(self, identifier: bytes) -> bytes:
+        return self.labels[0] + identifier if self.labels else identifier
+
+    def ensure_valid(self, reader: Reader, identifier: bytes) -> None:
+        """Refuse an identifier that is not of this minter's form."""
+        if self.scheme.free:
+            return
+        grown = self.scheme.grown_times(reader.get(META, b"state")) if self.settings["at-last"][:3] == "add" else 0
+        self.scheme.ensure_valid(identifier, grown=grown)

@@ -1,0 +1,92 @@
+"""The order in which a namespace's numbers are drawn.
+
+Sequential order is counting.  Quasi-random order is the original's, number for
+number: the namespace is cut into at most 293 counters, and before each draw a
+48-bit linear congruential generator, seeded with how many were drawn so far,
+picks the counter that moves.  The same template therefore always gives the
+same identifiers, which lets a lost minter be replayed.
+"""
+
+from __future__ import annotations
+
+MOST_COUNTERS = 293
+
+# drand48, as every Perl since 5.20 has it built in.
+_MULTIPLIER = 0x5DEECE66D
+_INCREMENT = 0xB
+_MODULUS_MASK = (1 << 48) - 1
+_LOW_STATE = 0x330E
+_SEED_MASK = 0xFFFFFFFF
+_FRACTION = 2.0**-48
+
+# Spreads the small seeds people choose over the generator's range; seed 0 is the original's order.
+_SEED_SPREAD = 0x9E3779B1
+
+
+def per_counter(total: int) -> int:
+    """How many numbers one counter covers; the last counter may cover fewer."""
+    # The original divides in floating point; where that is exact enough to matter we do the same.
+    if total <= 1 << 53:
+        return int(total / MOST_COUNTERS + 1)
+    return total // MOST_COUNTERS + 1
+
+
+class QuasiRandom:
+    """Counters of one pass through a bounded namespace.
+
+    `values` is the whole memory: together with the number of draws it says
+    where the pass stands, so a minter stores just these.
+    """
+
+    __slots__ = ("total", "size", "values", "drawn", "_offset", "_first", "_active")
+
+    def __init__(
+        self, total: int, *, seed: int = 0, drawn: int = 0, values: list[int] | None = None, again: bool = False
+    ) -> None:
+        self.total = total
+        self.size = per_counter(total)
+        self.drawn = drawn
+        self.values = values if values is not None else [0] * -(-total // self.size)
+        self._offset = seed * _SEED_SPREAD
+        # When the original starts over it has seeded already, with the full count of the pass that ended.
+        self._first = total if again else 0
+        self._active = [n for n, value in enumerate(self.values) if value < self._top(n)]
+
+    def _top(self, counter: int) -> int:
+        return min(self.size, self.total - counter * self.size)
+
+    def draw(self, count: int) -> list[int]:
+        """The next numbers, at most `count`; fewer when the namespace ends.  Numbers run from 1 to total."""
+        active, values, size, offset = self._active, self.values, self.size, self._offset
+        numbers = []
+        start = self.drawn
+        for drawn in range(start, start + min(count, self.total - start)):
+            state = ((((drawn or self._first) + offset) & _SEED_MASK) << 16) + _LOW_STATE
+            state = (state * _MULTIPLIER + _INCREMENT) & _MODULUS_MASK
+            # Floating point on purpose: it rounds as the original's multiplication does.
+            place = int(state * _FRACTION * len(active))
+            counter = active[place]
+            value = values[counter] + 1
+            values[counter] = value
+            if value >= size or value >= self._top(counter):
+                del active[place]
+            numbers.append(value + counter * size)
+        self.drawn += len(numbers)
+        return numbers
+
+
+class Sequential:
+    """Counting from zero, to the end of the namespace if it has one."""
+
+    __slots__ = ("total", "drawn")
+
+    def __init__(self, total: int | None, *, drawn: int = 0) -> None:
+        self.total = total
+        self.drawn = drawn
+
+    def draw(self, count: int) -> list[int]:
+        if self.total is not None:
+            count = min(count, self.total - self.drawn)
+        numbers = list(range(self.drawn, self.drawn + count))
+        self.drawn += len(numbers)
+        return numbers

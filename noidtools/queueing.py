@@ -1,0 +1,112 @@
+"""The queue: identifiers waiting to be minted before the generator makes new ones."""
+
+from __future__ import annotations
+
+from . import subjects
+from .circulation import Circulation, find, save
+from .clock import later_stamp, stamp
+from .events import record as record_event
+from .exceptions import ConflictError, NotFoundError, UsageError
+from .tables import META, QUEUE, QUEUED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .events import Actor
+    from .minter import Minter
+    from .store import Writer
+
+# Sorts before every date, so that it is always ripe and always first.
+_NO_DATE = b"00000000000000"
+# Wide enough that numbers of different lengths sort by value.
+_PADDED = 40
+_UNITS = {b"d": 86400, b"s": 1}
+HOWS = "now, first, lvf, delete, or a delay such as 30d or 3600s"
+
+
+def put_in(minter: Minter, writer: Writer, actor: Actor, how: bytes, given: list[bytes]) -> list[bytes]:
+    date = _date(how, actor.now())
+    found = [subjects.to_change(minter, writer, name) for name in given]
+    event = record_event(writer, actor, b"queue " + how, *(identifier for identifier, _ in found))
+    drawn = minter.scheme.generator(writer.get(META, b"state")).drawn
+    queued = []
+    for identifier, _ in found:
+        # Looked up again here, so that one named twice is refused the second time.
+        record = find(writer, identifier) or Circulation()
+        _ensure_can_wait(identifier, record)
+        sequence = 0 if how == b"lvf" else _next_sequence(writer)
+        key = date + sequence.to_bytes(6, "big") + _padded(minter, identifier)
+        writer.put(QUEUE, key, identifier)
+        writer.put(QUEUED, identifier, key)
+        save(writer, identifier, Circulation(record.flags, event, drawn, b"q" + record.history))
+        queued.append(identifier)
+    return queued
+
+
+def delete(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> list[bytes]:
+    found = [subjects.to_change(minter, writer, name) for name in given]
+    event = record_event(writer, actor, b"queue delete", *(identifier for identifier, _ in found))
+    deleted = []
+    for identifier, _ in found:
+        record = find(writer, identifier)
+        if record is None or not record.queued:
+            raise NotFoundError(f"{identifier.decode('utf-8', 'backslashreplace')} is not in the queue")
+        save(writer, identifier, take_out(minter, writer, identifier, record, event))
+        deleted.append(identifier)
+    return deleted
+
+
+def take_out(minter: Minter, writer: Writer, identifier: bytes, record: Circulation, event: int) -> Circulation:
+    """Remove an identifier from the queue; returns its record with that in its history, for the caller to save."""
+    key = writer.get(QUEUED, identifier)
+    if key is not None:
+        writer.delete(QUEUE, key)
+        writer.delete(QUEUED, identifier)
+    drawn = minter.scheme.generator(writer.get(META, b"state")).drawn
+    return Circulation(record.flags, event, drawn, b"u" + record.history)
+
+
+def take_ripe(writer: Writer, now: int, count: int) -> Iterator[tuple[bytes, Circulation]]:
+    """Remove up to `count` identifiers whose time has come, first in line first."""
+    today = stamp(now)
+    ripe: list[tuple[bytes, bytes]] = []
+    for key, identifier in writer.scan(QUEUE):
+        if len(ripe) == count or key[:14] > today:
+            break
+        ripe.append((key, identifier))
+    for key, identifier in ripe:
+        writer.delete(QUEUE, key)
+        writer.delete(QUEUED, identifier)
+        yield identifier, find(writer, identifier) or Circulation()
+
+
+def _date(how: bytes, now: int) -> bytes:
+    if how in (b"first", b"lvf"):
+        return _NO_DATE
+    if how == b"now":
+        return stamp(now)
+    number, unit = (how[:-1], how[-1:]) if how[-1:] in _UNITS else (how, b"s")
+    if not number.isdigit() or len(number) > 15:
+        raise UsageError(f"queue {how.decode('utf-8', 'backslashreplace')!r}? say {HOWS}")
+    return later_stamp(now, int(number) * _UNITS[unit])
+
+
+def _ensure_can_wait(identifier: bytes, record: Circulation) -> None:
+    from .holds import ensure_not_held
+
+    ensure_not_held(identifier, record)
+    if record.queued:
+        raise ConflictError(f"{identifier.decode('utf-8', 'backslashreplace')} is in the queue already")
+
+
+def _next_sequence(writer: Writer) -> int:
+    number = int(writer.get(META, b"queue sequence") or b"0") + 1
+    writer.put(META, b"queue sequence", b"%d" % number)
+    return number
+
+
+def _padded(minter: Minter, identifier: bytes) -> bytes:
+    first = minter.scheme.first_part.encode()
+    label = identifier[len(first) :] if identifier.startswith(first) else identifier
+    return label.rjust(_PADDED, b"0")

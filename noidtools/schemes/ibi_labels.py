@@ -1,0 +1,118 @@
+"""Names of uniform repositories: a computer, its port and a date, readable, as four directories.
+
+    sid.inpe.br/mtc-m18.1905/2010/10.20.15.21.55.05
+    subdomain   word    port year mm.dd.hh.mm.ss.fraction (UTC)
+
+Reading is as wide as the standard's grammar: both cases, the port after "." or after the
+older "@", port 80 written out or left out, the root dot of the domain, zeros that say
+nothing.  All of these name the same computer, port and moment, hence the same item, and
+`canonical` gives the one spelling that the standard's algorithms write: lower case, port
+80 left out, any other port after ".", seconds only where they are not zero, a fraction
+with its leading but without its trailing zeros.
+"""
+
+from __future__ import annotations
+
+from noidtools.exceptions import InvalidError
+from noidtools.schemes.timegrid import MAX_PLACES, Date, calendar, posix, shown
+
+DEFAULT_PORT = 80
+_EXAMPLE = "sid.inpe.br/mtc-m18/2009/02.16.17.46"
+_WORD = b"abcdefghijklmnopqrstuvwxyz0123456789-"
+
+
+def encode(computer: bytes, port: int, date: Date) -> bytes:
+    """The repository name of the item that this server dated so (Algorithm 3)."""
+    return prefix(computer, port) + b"/" + suffix(date)
+
+
+def parse(label: bytes) -> tuple[bytes, int, Date]:
+    """Computer, port and date of a repository name; the inverse of `encode`."""
+    parts = label.split(b"/")
+    if len(parts) != 4:
+        raise InvalidError(f"{shown(label)} is not four parts joined by '/', such as {_EXAMPLE}")
+    subdomain, word_port, year, rest = parts
+    word, separator, port = word_port.partition(b"@" if b"@" in word_port else b".")
+    name = computer_name(word + b"." + subdomain)
+    return name, parse_port(port) if separator else DEFAULT_PORT, _parse_suffix(year, rest)
+
+
+def canonical(label: bytes) -> bytes:
+    """The one spelling of a repository name, as `encode` writes it."""
+    return encode(*parse(label))
+
+
+def path(label: bytes) -> bytes:
+    """The four directories, joined by "/", in which the item of this name is kept."""
+    return canonical(label)
+
+
+def prefix(computer: bytes, port: int) -> bytes:
+    """The server's half: the first word of its name moved behind the rest (Algorithm 1).
+
+    As printed the algorithm loses the dots between the words of the subdomain; the
+    standard's own examples keep them.
+    """
+    word, _, subdomain = computer_name(computer).partition(b".")
+    if check_port(port) == DEFAULT_PORT:
+        return subdomain + b"/" + word
+    return b"%b/%b.%d" % (subdomain, word, port)
+
+
+def suffix(date: Date) -> bytes:
+    """The moment's half, in UTC, no longer than it must be (Algorithm 2)."""
+    year, month, day, hour, minute, second = calendar(date.seconds)
+    text = b"%04d/%02d.%02d.%02d.%02d" % (year, month, day, hour, minute)
+    if date.places:
+        return b"%b.%02d.%b" % (text, second, date.fraction)
+    return b"%b.%02d" % (text, second) if second else text
+
+
+def computer_name(text: bytes) -> bytes:
+    """A fully qualified domain name, in lower case and without the root dot."""
+    name = text.lower().removesuffix(b".")
+    words = name.split(b".")
+    if len(words) < 2:
+        raise InvalidError(f"{shown(text)} is not a full domain name such as mtc-m18.sid.inpe.br")
+    if len(name) > 253:
+        raise InvalidError(f"a domain name has at most 253 characters, not {len(name)}")
+    for word in words:
+        if not 1 <= len(word) <= 63:
+            raise InvalidError(f"a word of a domain name has 1 to 63 characters, {shown(word)} has {len(word)}")
+        if word.translate(None, _WORD) or word.startswith(b"-") or word.endswith(b"-"):
+            raise InvalidError(f"a domain name is made of letters, digits and inner hyphens, not {shown(word)}")
+    if words[-1][:1].isdigit():
+        raise InvalidError(f"the last word of {shown(text)} starts with a digit: a domain name is wanted here")
+    return name
+
+
+def check_port(port: int) -> int:
+    """The port itself, if there can be such a port."""
+    if not 1 <= port <= 65535:
+        raise InvalidError(f"a port is a number from 1 to 65535, not {port}")
+    return port
+
+
+def parse_port(text: bytes) -> int:
+    """The port written in decimal."""
+    digits = text.lstrip(b"0")
+    if not digits.isdigit() or len(digits) > 5:
+        raise InvalidError(f"a port is a number from 1 to 65535, not {shown(text)}")
+    return check_port(int(digits))
+
+
+def _parse_suffix(year: bytes, rest: bytes) -> Date:
+    """The date of `year/month.day.hour.minute[.second[.fraction]]`."""
+    fields = rest.split(b".")
+    fraction = fields.pop() if len(fields) == 6 else b"0"
+    if len(fields) not in (4, 5) or not fraction.isdigit() or len(year) < 4 or not year.isdigit():
+        raise InvalidError(f"{shown(year + b'/' + rest)} is not a date such as 2009/02.16.17.46")
+    for field in fields:
+        if len(field) != 2 or not field.isdigit():
+            raise InvalidError(f"month, day, hour, minute and second have two digits, not {shown(field)}")
+    fraction = fraction.rstrip(b"0")
+    if len(year.lstrip(b"0")) > 9 or len(fraction) > MAX_PLACES:
+        raise InvalidError(f"a year has at most 9 digits and a fraction of a second {MAX_PLACES}")
+    month, day, hour, minute, second = (int(field) for field in [*fields, b"00"][:5])
+    whole = posix(int(year.lstrip(b"0") or b"0"), month, day, hour, minute, second)
+    return Date(whole * 10 ** len(fraction) + int(fraction or b"0"), len(fraction))

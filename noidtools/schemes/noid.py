@@ -1,0 +1,195 @@
+"""The noid scheme: labels from a template, in sequential or quasi-random order."""
+
+from __future__ import annotations
+
+from ..exceptions import ExhaustedError, InvalidError
+from ..fields import pack, unpack
+from ..order import QuasiRandom, Sequential
+from ..repertoires import REPERTOIRES, ordinals
+from ..template import RANDOM, Template
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+# What is minted where no template was given and so anything may be bound.
+DEFAULT_TEMPLATE = ".zd"
+
+
+class NoidScheme:
+    """The form of one minter's identifiers, and where its generator stands."""
+
+    name = "noid"
+
+    __slots__ = ("template", "free", "first_part", "seed", "at_last")
+
+    def __init__(self, settings: Settings) -> None:
+        self.free = not settings["template"]
+        self.template = Template(settings["template"] or DEFAULT_TEMPLATE)
+        naan = settings["naan"]
+        self.first_part = (f"{naan}/" if naan else "") + self.template.prefix
+        self.seed = int(settings["seed"])
+        self.at_last = settings["at-last"]
+
+    def canonical(self, identifier: bytes) -> bytes:
+        """One spelling for each identifier; here every spelling is its own."""
+        return identifier
+
+    def ensure_valid(self, identifier: bytes, *, grown: int = 0) -> None:
+        """Refuse what this minter could not have made; `grown` is how often its mask has grown."""
+        if self.free:
+            return
+        template = self.template
+        while True:
+            try:
+                ensure_form(template, self.first_part, identifier)
+                return
+            except InvalidError:
+                if not grown:
+                    raise
+            grown -= 1
+            template = template.grown(growth(self.at_last))
+
+    def grown_times(self, state: bytes | None) -> int:
+        return int(unpack(state)[1]) if state else 0
+
+    def generator(self, state: bytes | None) -> NoidGenerator:
+        return NoidGenerator(self, state)
+
+
+def growth(at_last: str) -> int:
+    """The N of addN, or 0."""
+    return int(at_last[3:]) if at_last.startswith("add") else 0
+
+
+def ensure_form(template: Template, first_part: str, identifier: bytes) -> None:
+    """Refuse an identifier that does not have this form, saying what differs."""
+    text = identifier.decode("utf-8", "backslashreplace")
+    if not text.startswith(first_part):
+        raise InvalidError(f"{text} does not begin with {first_part}")
+    label = text[len(first_part) :]
+    check = ""
+    if template.checked:
+        label, check = label[:-1], label[-1:]
+    try:
+        template.number(label)
+    except InvalidError as error:
+        raise InvalidError(f"{text}: {error.message}") from None
+    if template.checked:
+        checker = Checker(template, first_part)
+        if checker.character(label) != check:
+            raise InvalidError(f"{text} has a wrong check character: something in it was mistyped")
+
+
+class Checker:
+    """Computes check characters of identifiers that share their first part."""
+
+    __slots__ = ("_values", "_alphabet", "_first_sum", "_next_place")
+
+    def __init__(self, template: Template, first_part: str) -> None:
+        letter = template.check_letter
+        self._values = ordinals(letter)
+        self._alphabet = REPERTOIRES[letter]
+        self._first_sum = sum(place * self._values.get(c, 0) for place, c in enumerate(first_part, 1))
+        self._next_place = len(first_part) + 1
+
+    def character(self, label: str) -> str:
+        total, place, values = self._first_sum, self._next_place, self._values
+        for character in label:
+            total += place * values[character] if character in values else 0
+            place += 1
+        return self._alphabet[total % len(self._alphabet)]
+
+
+class NoidGenerator:
+    """Draws identifiers.  Its state, a few kilobytes at most, is all a minter needs to go on.
+
+    A *pass* is one run through the namespace.  Short-term minters start another
+    when one is over; with addN the mask grows instead and the pass goes on.
+    """
+
+    __slots__ = ("scheme", "template", "passes", "grown", "_before", "order")
+
+    def __init__(self, scheme: NoidScheme, state: bytes | None) -> None:
+        self.scheme = scheme
+        passes, grown, before, drawn, *values = unpack(state) if state else (b"0", b"0", b"0", b"0")
+        self.passes, self.grown, self._before = int(passes), int(grown), int(before)
+        self.template = scheme.template
+        for _ in range(self.grown):
+            self.template = self.template.grown(growth(scheme.at_last))
+        counters = None
+        if values:
+            packed = values[0]
+            width = len(packed) // int(values[1])
+            counters = [int.from_bytes(packed[i : i + width], "big") for i in range(0, len(packed), width)]
+        self.order = self._start(int(drawn), counters)
+
+    def _start(self, drawn: int, counters: list[int] | None) -> QuasiRandom | Sequential:
+        if self.template.generator == RANDOM:
+            assert self.template.total is not None
+            return QuasiRandom(
+                self.template.total, seed=self.scheme.seed, drawn=drawn, values=counters, again=self.passes > 0
+            )
+        return Sequential(self.template.total, drawn=drawn)
+
+    def state(self) -> bytes:
+        fields = [b"%d" % n for n in (self.passes, self.grown, self._before, self.order.drawn)]
+        if isinstance(self.order, QuasiRandom):
+            values = self.order.values
+            width = (self.order.size.bit_length() + 7) // 8
+            fields += [b"".join([value.to_bytes(width, "big") for value in values]), b"%d" % len(values)]
+        return pack(fields)
+
+    @property
+    def drawn(self) -> int:
+        """How many were drawn in this pass."""
+        return self._before + self.order.drawn
+
+    @property
+    def drawn_of_mask(self) -> int:
+        """How many were drawn in this pass since the mask last grew."""
+        return self.order.drawn
+
+    @property
+    def starting_over(self) -> bool:
+        return self.passes > 0
+
+    def draw(self, count: int) -> list[tuple[bytes, int]]:
+        """Up to `count` identifiers, each with its place in the order; none when the namespace is used up.
+
+        One call stays within one pass, so that the caller can record what it got before any comes again.
+        """
+        drawn = self.drawn
+        numbers = self.order.draw(count)
+        if not numbers and self._begin_next():
+            drawn = self.drawn
+            numbers = self.order.draw(count)
+        return list(zip(self._identifiers(numbers), range(drawn + 1, drawn + 1 + len(numbers)), strict=True))
+
+    def _begin_next(self) -> bool:
+        if self.scheme.at_last == "wrap":
+            self.passes += 1
+            self._before = 0
+        elif growth(self.scheme.at_last):
+            longer = self.template.grown(growth(self.scheme.at_last))
+            try:
+                longer.ensure_checkable(len(self.scheme.first_part) + len(longer.letters) + 1)
+            except ExhaustedError:
+                return False
+            self._before += self.order.drawn
+            self.grown += 1
+            self.template = longer
+        else:
+            return False
+        self.order = self._start(0, None)
+        return True
+
+    def _identifiers(self, numbers: list[int]) -> list[bytes]:
+        first_part, label_of = self.scheme.first_part, self.template.label
+        if not self.template.checked:
+            return [(first_part + label_of(number)).encode() for number in numbers]
+        labels = [label_of(number) for number in numbers]
+        if labels:
+            self.template.ensure_checkable(len(first_part) + len(labels[-1]) + 1)
+        character = Checker(self.template, first_part).character
+        return [(first_part + label + character(label)).encode() for label in labels]

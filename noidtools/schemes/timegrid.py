@@ -1,0 +1,217 @@
+"""Exact dates, the UTC calendar, and the temporal distributor of the IBI standard.
+
+A date is a whole number of units of 10^-places seconds since 1970-01-01T00:00:00Z
+(POSIX time, so no leap seconds).  All arithmetic is on integers: binary fractions
+cannot hold a tenth of a second, and `decimal` costs 10 ms to import.
+
+The distributor places every request in a cell of its own on a grid of r seconds
+and names the cell by the shortest date that is still later than the last one
+given: a whole minute if that is possible, else a whole second, else a tenth …
+"""
+
+from __future__ import annotations
+
+from noidtools.exceptions import InvalidError
+
+# 10^-30 s is the smallest unit of time that has a name.  The standard sets no limit; one is
+# needed so that a label of a million digits is refused and not computed.
+MAX_PLACES = 30
+# Some 316 million years, for the same reason.
+MAX_SECONDS = 10**16
+_DAY = 86400
+
+
+class Date:
+    """An exact moment: `units` / 10^`places` seconds since 1970, without trailing zeros.
+
+    Equal moments are equal objects, however many zeros they were given with.
+    """
+
+    __slots__ = ("places", "units")
+
+    def __init__(self, units: int, places: int = 0) -> None:
+        while places > 0 and units % 10 == 0:
+            units //= 10
+            places -= 1
+        if not 0 <= places <= MAX_PLACES:
+            raise InvalidError(f"a date has at most {MAX_PLACES} decimal places, not {places}")
+        if units < 0:
+            raise InvalidError("the date lies before 1970, where POSIX time begins")
+        if units >= MAX_SECONDS * 10**places:
+            raise InvalidError(f"the date lies {MAX_SECONDS} seconds or more after 1970")
+        self.units = units
+        self.places = places
+
+    @property
+    def seconds(self) -> int:
+        """The whole seconds since 1970."""
+        return self.floor(0)
+
+    @property
+    def fraction(self) -> bytes:
+        """The digits behind the decimal point, leading zeros kept; empty for a whole second."""
+        if not self.places:
+            return b""
+        return b"%0*d" % (self.places, self.units % 10**self.places)
+
+    def floor(self, places: int) -> int:
+        """How many whole units of 10^-places seconds have passed since 1970."""
+        if places >= self.places:
+            return int(self.units * 10 ** (places - self.places))
+        return int(self.units // 10 ** (self.places - places))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Date) and (self.units, self.places) == (other.units, other.places)
+
+    def __hash__(self) -> int:
+        return hash((self.units, self.places))
+
+    def __lt__(self, other: Date) -> bool:
+        places = max(self.places, other.places)
+        return self.floor(places) < other.floor(places)
+
+    def __le__(self, other: Date) -> bool:
+        return not other < self
+
+    def __bytes__(self) -> bytes:
+        """POSIX seconds in decimal, as `parse_date` reads them."""
+        return b"%d.%b" % (self.seconds, self.fraction) if self.places else b"%d" % self.units
+
+    def __repr__(self) -> str:
+        return f"Date({self.units}, {self.places})"
+
+
+class Granularity:
+    """The width of the grid's cells: 60 seconds, or 10^-places seconds."""
+
+    __slots__ = ("places", "units")
+
+    def __init__(self, units: int, places: int = 0) -> None:
+        while places > 0 and units % 10 == 0:
+            units //= 10
+            places -= 1
+        if units != 1 and (units, places) != (60, 0):
+            raise InvalidError("a granularity is 60, 1, 0.1, 0.01, ... seconds, nothing between")
+        if not 0 <= places <= MAX_PLACES:
+            raise InvalidError(f"a granularity has at most {MAX_PLACES} decimal places, not {places}")
+        self.units = units
+        self.places = places
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Granularity) and (self.units, self.places) == (other.units, other.places)
+
+    def __hash__(self) -> int:
+        return hash((self.units, self.places))
+
+    def __bytes__(self) -> bytes:
+        """Seconds in decimal, as `parse_granularity` reads them."""
+        return b"0.%0*d" % (self.places, self.units) if self.places else b"%d" % self.units
+
+    def __repr__(self) -> str:
+        return f"Granularity({self.units}, {self.places})"
+
+
+def shown(value: bytes) -> str:
+    """A stranger's bytes as they may stand in a message: quoted, printable, not endless."""
+    return repr(bytes(value[:80]))[1:] + ("..." if len(value) > 80 else "")
+
+
+def parse_date(text: bytes) -> Date:
+    """The date written as POSIX seconds, such as 1287588115.05."""
+    units, places = _decimal(text, "a date is a number of seconds such as 1287588115.05")
+    return Date(units, places)
+
+
+def parse_granularity(text: bytes) -> Granularity:
+    """The granularity written in seconds: 60, 1, 0.1, 0.01 and so on."""
+    rule = "a granularity is one of 60, 1, 0.1, 0.01, ... seconds"
+    units, places = _decimal(text, rule)
+    try:
+        return Granularity(units, places)
+    except InvalidError:
+        raise InvalidError(f"{rule} (at most {MAX_PLACES} decimal places), not {shown(text)}") from None
+
+
+def from_ns(nanoseconds: int) -> Date:
+    """The date of a clock that counts nanoseconds since 1970, as time.time_ns does."""
+    return Date(nanoseconds, 9)
+
+
+def wait_ns(date: Date, now: Date) -> int:
+    """Nanoseconds from `now` until `date` has come, rounded up; 0 if it has."""
+    places = max(date.places, now.places, 9)
+    left = date.floor(places) - now.floor(places)
+    unit: int = 10 ** (places - 9)
+    return max(0, -(-left // unit))
+
+
+def allot(last: Date | None, now: Date, granularity: Granularity) -> Date:
+    """The date for a request made at `now`, when `last` was the date given before it.
+
+    It is always later than `last`, and it is the end of the wait too: the cell may be used
+    once the returned date has come, at once if that is not later than `now`.
+    """
+    places, step = granularity.places, granularity.units
+    arrived = now.floor(places) // step * step
+    # A last date from a finer grid is first brought onto this one.  Nothing is lost: any
+    # later date on this grid is later than the finer one as well.
+    previous = arrived - step if last is None else last.floor(places) // step * step
+    cell = max(previous + step, arrived)
+    for width in _widths(places):
+        short = cell // width * width
+        if short > previous:
+            return Date(short, places)
+    return Date(cell, places)
+
+
+def _widths(places: int) -> list[int]:
+    """Minute, second, tenth … above one unit, coarsest first, in units of 10^-places s."""
+    return [60 * 10**places] + [10**power for power in range(places, 0, -1)]
+
+
+def calendar(seconds: int) -> tuple[int, int, int, int, int, int]:
+    """Year, month, day, hour, minute and second in UTC, by the Gregorian calendar.
+
+    Years are counted from March here, so that the leap day is the last of its year and
+    the months' lengths follow the line (153 m + 2) / 5.
+    """
+    days, rest = divmod(seconds, _DAY)
+    era, day = divmod(days + 719468, 146097)  # 400 years; 0000-03-01 is 719468 days before 1970
+    year = (day - day // 1460 + day // 36524 - day // 146096) // 365
+    day -= 365 * year + year // 4 - year // 100
+    march = (5 * day + 2) // 153
+    day -= (153 * march + 2) // 5
+    month = march + 3 if march < 10 else march - 9
+    return era * 400 + year + (month < 3), month, day + 1, rest // 3600, rest // 60 % 60, rest % 60
+
+
+def posix(year: int, month: int, day: int, hour: int, minute: int, second: int) -> int:
+    """The inverse of `calendar`; a date that no calendar or clock shows is refused."""
+    if not 1 <= month <= 12:
+        raise InvalidError(f"there is no month {month:02}")
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    length = 29 if month == 2 and leap else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
+    if not 1 <= day <= length:
+        raise InvalidError(f"month {month:02} of {year:04} has no day {day:02}")
+    if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60):
+        raise InvalidError(f"there is no time {hour:02}:{minute:02}:{second:02} in a day of POSIX time")
+    era, years = divmod(year - (month < 3), 400)
+    march = month - 3 if month > 2 else month + 9
+    days = 365 * years + years // 4 - years // 100 + (153 * march + 2) // 5 + day - 1
+    return (era * 146097 + days - 719468) * _DAY + hour * 3600 + minute * 60 + second
+
+
+def utc(date: Date) -> bytes:
+    """The date as ISO 8601 writes it: 2010-10-20T15:21:55.05Z."""
+    whole = b"%04d-%02d-%02dT%02d:%02d:%02d" % calendar(date.seconds)
+    return b"%b.%bZ" % (whole, date.fraction) if date.places else whole + b"Z"
+
+
+def _decimal(text: bytes, rule: str) -> tuple[int, int]:
+    """A plain decimal number as (units, places); anything else is refused by quoting the rule."""
+    whole, point, fraction = text.partition(b".")
+    fraction_ok = fraction.isdigit() if point else True
+    # Bounded before int(), which is slow, and then refuses, when there are thousands of digits.
+    if not whole.isdigit() or not fraction_ok or len(text) > 100:
+        raise InvalidError(f"{rule}, not {shown(text)}")
+    return int(whole + fraction), len(fraction)

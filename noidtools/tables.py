@@ -1,0 +1,19 @@
+"""The tables of a minter's database and what their keys and values are.
+
+This list is the database format.  A change that an older release would read
+wrongly raises FORMAT, and older releases then refuse the database.
+"""
+
+from __future__ import annotations
+
+FORMAT = 1
+
+META = b"m"  # name -> value: format, settings, state of the generator, counts
+IDS = b"i"  # identifier -> circulation record (see circulation.py)
+ELEMENTS = b"e"  # pair(identifier, element) -> value as bound
+RULES = b"r"  # pair(element, pattern) -> replacement
+QUEUE = b"q"  # date, sequence, padded label -> identifier
+QUEUED = b"Q"  # identifier -> its key in QUEUE
+PEPPERS = b"p"  # identifier -> hash of its pepper
+EVENTS = b"v"  # number, 5 bytes -> date, who, door, verb and details (see events.py)
+NOTES = b"n"  # name -> text, for the administrators
