@@ -20,8 +20,7 @@ In all of them escapes are in upper case, and octets that no URI can hold are es
 From the first `?` or `#` on, the text is a query, kept aside exactly as written; but
 in `hdl:` and `doi:` outside a URL a `#` belongs to the name, since DOI names have it.
 
-A resolver parses once, looks up `candidates`, then follows `cuts`; a command takes
-the `normal` form of its argument.
+A resolver parses once, looks up `candidates`, then follows `cuts`.
 """
 
 from __future__ import annotations
@@ -38,8 +37,7 @@ ALPHANUMERIC = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 UNRESERVED = ALPHANUMERIC + b"-._~"
 PATH = UNRESERVED + b"!$&'()*+,;=:@/"
 
-# These serve one scheme and leave its label out.
-RESOLVERS = (
+RESOLVERS = (  # they serve one scheme and leave its label out
     (b"doi.org/", b"doi"),
     (b"dx.doi.org/", b"doi"),
     (b"www.doi.org/", b"doi"),
@@ -47,7 +45,7 @@ RESOLVERS = (
     (b"resolver.net.au/hdl/", b"hdl"),
 )
 
-# A name may be extended at these.  `= ~ * + @ _ $` are letters of ARK names and part nothing.
+# Where a name may be extended.  `= ~ * + @ _ $` are letters of ARK names and part nothing.
 BOUNDARIES = b"/.?#:;,&"
 
 _ANY = bytes(range(256))
@@ -57,7 +55,7 @@ _ARK_AS_IS = PATH.replace(b"-", b"")
 _FLAT = bytes.maketrans(BOUNDARIES, b"/" * len(BOUNDARIES))
 _SLASH, _DOT, _PERCENT = b"/.%"  # finding a number in bytes is five times quicker than finding bytes
 # U+2010 to U+2015, the minus sign U+2212 and the soft hyphen U+00AD.
-_DASHES = (*(b"%%E2%%80%%%d" % last for last in range(90, 96)), b"%E2%88%92", b"%C2%AD")
+_DASHES = tuple(b"%%E2%%80%%%d" % last for last in range(90, 96)) + (b"%E2%88%92", b"%C2%AD")
 
 
 class Name:
@@ -355,11 +353,8 @@ def _labelled(text: bytes, web: bool) -> Parts | None:
 
 
 def _encoded(text: bytes, web: bool) -> tuple[Parts, bytes] | None:
-    """`text` read as a name of which the scheme may be escaped; also what it was without.
-
-    Where a `/` stands as it is, only the part before it was escaped as a whole.
-    """
-    if _PERCENT in text[:8]:
+    """`text` read as a name of which the scheme may be escaped; also what it was without."""
+    if _PERCENT in text[:8]:  # where a `/` stands as it is, only the part before it was escaped whole
         head, query = _cut(text)
         first, slash, rest = head.partition(b"/")
         text = unescape(first) + slash + rest + query

@@ -16,4 +16,5 @@ QUEUE = b"q"  # date, sequence, padded label -> identifier
 QUEUED = b"Q"  # identifier -> its key in QUEUE
 PEPPERS = b"p"  # identifier -> hash of its pepper
 EVENTS = b"v"  # number, 5 bytes -> date, who, door, verb and details (see events.py)
+CONFIG = b"c"  # name -> value: what an administrator may change while the minter lives (see config.py)
 NOTES = b"n"  # name -> text, for the administrators

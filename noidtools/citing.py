@@ -1,0 +1,347 @@
+"""Representations of a name, and whether two representations are of the same name.
+
+After the PILIN ontology of identifier systems, sections 5.7, 5.8 and appendix 1: a
+name is a label in a context; a representation of it puts one spelling of each
+together; two representations are of the same name when label and context are the
+same, however they are spelled, or when an authority says that the contexts are.
+"""
+
+from __future__ import annotations
+
+import html
+
+from noidtools.exceptions import InvalidError, UsageError
+from noidtools.names import (
+    ALPHANUMERIC,
+    PATH,
+    RESOLVERS,
+    UNRESERVED,
+    Name,
+    escape,
+    parse,
+    respelled,
+    spelled,
+    stored,
+    unescape,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    ContextAlias = tuple[bytes, bytes, bytes]  # the authority, and two labels of one context
+
+_DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_LETTERS = (
+    "alfa bravo charlie delta echo foxtrot golf hotel india juliett kilo lima mike november "
+    "oscar papa quebec romeo sierra tango uniform victor whiskey xray yankee zulu"
+).split()
+_MARKS = {
+    " ": "space", "!": "exclamation mark", '"': "quotation mark", "#": "number sign",
+    "$": "dollar sign", "%": "percent sign", "&": "ampersand", "'": "apostrophe",
+    "(": "left parenthesis", ")": "right parenthesis", "*": "asterisk", "+": "plus sign",
+    ",": "comma", "-": "hyphen", ".": "dot", "/": "slash", ":": "colon", ";": "semicolon",
+    "<": "less-than sign", "=": "equals sign", ">": "greater-than sign", "?": "question mark",
+    "@": "at sign", "[": "left square bracket", "\\": "backslash", "]": "right square bracket",
+    "^": "caret", "_": "underscore", "`": "backtick", "{": "left curly bracket",
+    "|": "vertical bar", "}": "right curly bracket", "~": "tilde",
+}  # fmt: skip
+_VISIBLE = bytes(range(0x20, 0x7F))
+_MARKDOWN = b"\\`*_[]<>&!#~|"  # what would be read as markup in the text of a link
+_REACH = 1000  # so many contexts are looked at before a chain of aliases is given up
+
+_RULES = {
+    b"ark": "in ARKs hyphens, the slash after ark:, the case of the NAAN and slashes and dots "
+    "at the end do not count",
+    b"hdl": "hdl:, info:hdl/ and info:hdl: are labels of one context, the Handle System, in which "
+    "the case of the prefix does not count",
+    b"doi": "doi: and info:doi/ are labels of one context, in which case does not count",
+}
+
+
+def representations(
+    name: Name | bytes,
+    *,
+    labels: tuple[bytes, ...] = (),
+    resolvers: Sequence[bytes] = (),
+    has_check: bool = False,
+) -> list[tuple[str, bytes]]:
+    """The name in every form it can be cited in, each with what the form is called.
+
+    `name` is a Name, or an identifier as its minter stores it; then the first of the
+    minter's labels tells in which context it stands.  `resolvers` are the base URLs
+    under which it can be followed.
+    """
+    scheme, body, canonical = _cited(name, labels)
+    forms = [("canonical", canonical)]
+    if scheme in (b"ark", b"hdl", b"doi"):
+        forms.append((scheme.decode(), spelled(scheme, body)))
+        if scheme == b"doi":
+            forms.append(("hdl", b"hdl:" + body))
+        forms.append(("info", b"info:" + scheme + b"/" + body))
+    elif scheme:
+        forms.append((scheme.partition(b":")[0].decode(), canonical))
+    web = [_web(resolver, scheme, body, canonical) for resolver in resolvers]
+    forms += [("web", url) for url in web]
+    forms.append(("encoded", escape(canonical)))
+    link = web[0] if web else canonical if scheme else b""
+    forms.append(("print", b"<" + link + b">" if link else canonical))
+    if has_check:
+        forms.append(("check", b"the last character, " + body[-1:] + b", shows when another was miscopied"))
+    forms.append(("speech", speak(canonical)))
+    if link:
+        forms.append(("html", html_link(link, canonical)))
+        forms.append(("markdown", markdown_link(link, canonical)))
+    return forms
+
+
+def _cited(name: Name | bytes, labels: tuple[bytes, ...]) -> tuple[bytes, bytes, bytes]:
+    """Scheme, body and canonical spelling, all fit for a URL unless the name is plain.
+
+    An identifier keeps its hyphens even in an ARK: its minter stores it with them.
+    """
+    known = name if isinstance(name, Name) else parse(name)
+    identifier = stored(known, labels) if known.scheme or isinstance(name, Name) else name
+    if labels and not (known.scheme and stored(known, labels) == known.text):
+        fit = labels[0] + respelled(identifier, b"")
+        own = parse(fit)
+        if own.scheme and (not known.scheme or own == known):
+            return own.scheme, own.written if own.scheme == b"ark" else own.body, fit
+        if not known.scheme:
+            url = labels[0][:4].lower() == b"http"
+            return b"", identifier, labels[0] + (escape(identifier, PATH) if url else identifier)
+    return known.scheme, known.body, known.text
+
+
+def _web(resolver: bytes, scheme: bytes, body: bytes, canonical: bytes) -> bytes:
+    base = resolver if resolver.endswith(b"/") else resolver + b"/"
+    address = base[base.find(b"//") + 2 :].lower()
+    for place, serves in RESOLVERS:
+        if address == place and scheme in (serves, b"doi"):
+            return base + body
+    if canonical[:4].lower() == b"http":
+        return base + (spelled(scheme, body) if scheme else escape(body, PATH))
+    return base + (canonical if scheme else escape(canonical, PATH))
+
+
+def _shown(text: bytes) -> str:
+    """Text that can stand in a line: escaped where it is not printable UTF-8."""
+    try:
+        shown = text.decode()
+    except UnicodeDecodeError:
+        shown = ""
+    return shown if shown.isprintable() and shown else escape(text, _VISIBLE).decode()
+
+
+def html_link(url: bytes, text: bytes) -> bytes:
+    """An HTML link, everything escaped."""
+    return f'<a href="{html.escape(url.decode())}">{html.escape(_shown(text))}</a>'.encode()
+
+
+def markdown_link(url: bytes, text: bytes) -> bytes:
+    """A Markdown link; the destination stands in angle brackets because names may hold parentheses."""
+    shown = b"".join(b"\\" + bytes((o,)) if o in _MARKDOWN else bytes((o,)) for o in _shown(text).encode())
+    return b"[" + shown + b"](<" + url.replace(b"&", b"&amp;") + b">)"
+
+
+def speak(text: bytes) -> bytes:
+    """Every character by name, so that the text survives a telephone.
+
+    Letters by the radiotelephony alphabet, upper case announced, characters that are
+    mistaken for each other on paper marked as digit or letter; what has no name on a
+    keyboard in its percent-encoded form.
+    """
+    words = []
+    for char in escape(text, _VISIBLE).decode():
+        if char.isdigit():
+            words.append(_DIGITS[int(char)] + (" (digit)" if char in "01" else ""))
+        elif char.isalpha():
+            word = _LETTERS[ord(char.lower()) - ord("a")] + (" (letter)" if char in "IOlo" else "")
+            words.append("capital " + word if char.isupper() else word)
+        else:
+            words.append(_MARKS[char])
+    return ", ".join(words).encode()
+
+
+def hear(words: bytes) -> bytes:
+    """The text that was spoken; the inverse of `speak`."""
+    meanings = {word: mark for mark, word in _MARKS.items()}
+    meanings |= {word: str(value) for value, word in enumerate(_DIGITS)}
+    meanings |= {word: word[0] for word in _LETTERS}
+    meanings |= {"capital " + word: word[0].upper() for word in _LETTERS}
+    out = []
+    for said in words.decode("utf-8", "replace").lower().split(","):
+        word = said.partition("(")[0].strip()
+        if word and word not in meanings:
+            raise InvalidError(f"“{word}” is not the name of a character; say for instance “alfa” or “slash”.")
+        out.append(meanings.get(word, ""))
+    return "".join(out).encode()
+
+
+def qr(path: str, data: bytes) -> None:
+    """Write `data` as a QR code to `path`, as SVG or PNG by its extension."""
+    kind = path.rpartition(".")[2].lower()
+    if kind not in ("svg", "png"):
+        raise UsageError(f"A QR code is written as .svg or .png, and {path} is neither.")
+    try:
+        import segno
+    except ImportError:
+        raise UsageError("QR codes need the extra noidtools[qr]: pip install 'noidtools[qr]'.") from None
+    try:
+        code = segno.make_qr(data, error="m")
+    except segno.DataOverflowError:
+        raise InvalidError(f"{len(data)} octets are more than a QR code holds; cite the name itself.") from None
+    try:
+        code.save(path, kind=kind, scale=8, border=4)
+    except OSError as error:
+        raise UsageError(f"The QR code cannot be written to {path}: {error.strerror}.") from None
+
+
+def steps(name: Name, labels: tuple[bytes, ...] = ()) -> list[tuple[str, bytes]]:
+    """What reading did to a text: what each step is called, and what it gave."""
+    told = [("as given", name.given)]
+    for what, value in (
+        ("the name in it", name.found),
+        ("in normal form", name.text),
+        ("as stored here", stored(name, labels)),
+    ):
+        if value != told[-1][1]:
+            told.append((what, value))
+    if name.query:
+        told.append(("query set aside", name.query))
+    return told
+
+
+def same(
+    a: bytes,
+    b: bytes,
+    context_aliases: Iterable[ContextAlias] = (),
+    *,
+    labels: tuple[bytes, ...] = (),
+) -> tuple[bool, list[str]]:
+    """Whether two spellings are the same name, and why, in sentences.
+
+    `context_aliases` are what authorities declare: (authority, context, context).  A
+    plain name leaves its context unsaid; the first of `labels` supplies it.
+    """
+    why: list[str] = []
+    first, second = _system(a, labels, why), _system(b, labels, why)
+    if first == second:
+        why.append(f"Both are {_label(first)} in one context, hence the same name.")
+        return True, why
+    if not first[0] and not second[0] and unescape(first[1]) == unescape(second[1]):
+        why.append("They differ in nothing but percent-encoding, hence they are the same name.")
+        return True, why
+    aliases = list(context_aliases)
+    authorities = _chain(first, second, aliases) if first[0] == second[0] else None
+    if authorities is not None:
+        said = " and ".join(_shown(authority) for authority in authorities)
+        why.append(f"Their contexts are declared to be one, hence they are the same name according to {said}.")
+        return True, why
+    why += _apart(first, second, aliases)
+    return False, why
+
+
+def _system(text: bytes, labels: tuple[bytes, ...], why: list[str]) -> tuple[bytes, bytes]:
+    """The naming system a text belongs to and the name in it; tells `why` how it was read."""
+    name = parse(text, labels)
+    scheme, body = name.scheme, name.body
+    shown = _shown(name.given.strip())
+    if not scheme and body[:8].lower().startswith((b"http://", b"https://")):
+        scheme, body = b"http", _url(body)
+    elif not scheme and labels:
+        own = parse(labels[0] + body)
+        if own.scheme or own.body != labels[0] + body:
+            scheme, body = own.scheme, own.body
+        if scheme:
+            why.append(f"{shown} leaves its context unsaid, which here is {_shown(labels[0])}.")
+    if scheme == b"hdl" and body.startswith(b"10.") and parse(b"doi:" + body).scheme:
+        why.append(f"{shown} is a handle under the prefix 10, and those are the DOI names.")
+        scheme, body = b"doi", parse(b"doi:" + body).body
+    normal = _shown(body if scheme == b"http" else spelled(scheme, body))
+    if normal != shown:
+        rule = f", for {_RULES[scheme]}" if scheme in _RULES else ""
+        why.append(f"{shown} spells the name {normal}{rule}.")
+    if name.query:
+        why.append(f"The query {_shown(name.query)} is not part of the name.")
+    return scheme, body
+
+
+def _url(text: bytes) -> bytes:
+    """A URL with scheme and host in lower case and no default port (RFC 3986, 6.2.2 and 6.2.3)."""
+    scheme, _, rest = text.partition(b"://")
+    scheme = scheme.lower()
+    end = len(rest) - len(rest.lstrip(ALPHANUMERIC + b"-._~:@[]%"))
+    host = rest[:end].lower().removesuffix(b":80" if scheme == b"http" else b":443")
+    path = respelled(rest[end:], UNRESERVED, PATH + b"?#")
+    return scheme + b"://" + host + (b"" if path == b"/" else path)
+
+
+def _chain(
+    first: tuple[bytes, bytes], second: tuple[bytes, bytes], aliases: list[ContextAlias]
+) -> list[bytes] | None:
+    """The authorities whose aliases, one after the other, lead from one name to the other."""
+    system, start = first
+    pairs = []
+    for authority, one, other in aliases:
+        left, right = _context(one, system), _context(other, system)
+        if left[0] == right[0] == system:
+            pairs += [(authority, left[1], right[1]), (authority, right[1], left[1])]
+    reached: dict[bytes, list[bytes]] = {start: []}
+    queue = [start]
+    for body in queue:
+        if body == second[1]:
+            return reached[body]
+        for authority, old, new in pairs:
+            if body == old or body.startswith(old + b"/"):
+                moved = new + body[len(old) :]
+                if moved not in reached and len(reached) < _REACH:
+                    reached[moved] = list(dict.fromkeys([*reached[body], authority]))
+                    queue.append(moved)
+    return None
+
+
+def _context(text: bytes, system: bytes) -> tuple[bytes, bytes]:
+    """A context's label as system and body; without a scheme it is one of `system`'s."""
+    read = _system(text, (), [])
+    if not read[0] and system:
+        read = _system(spelled(system, text), (), [])
+    return read[0], read[1].rstrip(b"/")
+
+
+def _label(system: tuple[bytes, bytes]) -> str:
+    return "the label " + _shown(_parted(system)[1])
+
+
+def _parted(system: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+    """Context and label; the part before the first `/` (in a URL the host) is the context."""
+    scheme, body = system
+    start = body.find(b"//") + 2 if scheme == b"http" else 0
+    end = body.find(b"/", start)
+    if end < 0:
+        return scheme, body
+    return (body if scheme == b"http" else spelled(scheme, body))[: end - len(body)], body[end + 1 :]
+
+
+def _apart(
+    first: tuple[bytes, bytes], second: tuple[bytes, bytes], aliases: list[ContextAlias]
+) -> list[str]:
+    """Why two names are not the same."""
+    (here, one), (there, other) = _parted(first), _parted(second)
+    if here == there:
+        return [f"They are different labels in one context: {_shown(one)} and {_shown(other)}."]
+    why = [f"Their contexts are not the same: {_shown(here) or 'unsaid'} and {_shown(there) or 'unsaid'}."]
+    if one == other and first[0] != second[0]:
+        why.append(
+            "Two systems define two contexts, so they are not the same name; "
+            f"the label {_shown(one)} that they share makes them homologues at most."
+        )
+    for authority, left, right in aliases:
+        ends = {_system(left, (), []), _system(right, (), [])}
+        if first[0] != second[0] and any(_within(first, end) for end in ends) and any(_within(second, end) for end in ends):
+            why.append(f"That {_shown(authority)} declares the contexts equivalent makes them synonyms, not one name.")
+    return why
+
+
+def _within(name: tuple[bytes, bytes], context: tuple[bytes, bytes]) -> bool:
+    return name[0] == context[0] and (name[1] + b"/").startswith(context[1] + b"/")
