@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     ContextAlias = tuple[bytes, bytes, bytes]  # the authority, and two labels of one context
+    Placed = tuple[bytes, bytes]  # a naming system, and a name in it
 
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _LETTERS = (
-    "alfa bravo charlie delta echo foxtrot golf hotel india juliett kilo lima mike november "
-    "oscar papa quebec romeo sierra tango uniform victor whiskey xray yankee zulu"
-).split()
+    "alfa", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india",
+    "juliett", "kilo", "lima", "mike", "november", "oscar", "papa", "quebec", "romeo",
+    "sierra", "tango", "uniform", "victor", "whiskey", "xray", "yankee", "zulu",
+)  # fmt: skip
 _MARKS = {
     " ": "space", "!": "exclamation mark", '"': "quotation mark", "#": "number sign",
     "$": "dollar sign", "%": "percent sign", "&": "ampersand", "'": "apostrophe",
@@ -87,7 +89,8 @@ def representations(
     link = web[0] if web else canonical if scheme else b""
     forms.append(("print", b"<" + link + b">" if link else canonical))
     if has_check:
-        forms.append(("check", b"the last character, " + body[-1:] + b", shows when another was miscopied"))
+        last = b"the last character, " + body[-1:] + b", is a check character"
+        forms.append(("check", last + b" and shows when another was miscopied"))
     forms.append(("speech", speak(canonical)))
     if link:
         forms.append(("html", html_link(link, canonical)))
@@ -101,8 +104,8 @@ def _cited(name: Name | bytes, labels: tuple[bytes, ...]) -> tuple[bytes, bytes,
     An identifier keeps its hyphens even in an ARK: its minter stores it with them.
     """
     known = name if isinstance(name, Name) else parse(name)
-    identifier = stored(known, labels) if known.scheme or isinstance(name, Name) else name
-    if labels and not (known.scheme and stored(known, labels) == known.text):
+    identifier = stored(known, labels)
+    if labels:
         fit = labels[0] + respelled(identifier, b"")
         own = parse(fit)
         if own.scheme and (not known.scheme or own == known):
@@ -224,47 +227,44 @@ def same(
     `context_aliases` are what authorities declare: (authority, context, context).  A
     plain name leaves its context unsaid; the first of `labels` supplies it.
     """
-    why: list[str] = []
-    first, second = _system(a, labels, why), _system(b, labels, why)
+    (first, how), (second, and_how) = _placed(a, labels), _placed(b, labels)
+    why = how + and_how
     if first == second:
-        why.append(f"Both are {_label(first)} in one context, hence the same name.")
-        return True, why
+        shown = _shown(_parted(first)[1])
+        return True, [*why, f"Both are the label {shown} in one context, hence the same name."]
     if not first[0] and not second[0] and unescape(first[1]) == unescape(second[1]):
-        why.append("They differ in nothing but percent-encoding, hence they are the same name.")
-        return True, why
+        return True, [*why, "They differ in nothing but percent-encoding, hence they are the same name."]
     aliases = list(context_aliases)
     authorities = _chain(first, second, aliases) if first[0] == second[0] else None
-    if authorities is not None:
-        said = " and ".join(_shown(authority) for authority in authorities)
-        why.append(f"Their contexts are declared to be one, hence they are the same name according to {said}.")
-        return True, why
-    why += _apart(first, second, aliases)
-    return False, why
+    if authorities is None:
+        return False, why + _apart(first, second, aliases)
+    said = " and ".join(_shown(authority) for authority in authorities)
+    return True, [*why, f"According to {said} their contexts are one, hence they are the same name."]
 
 
-def _system(text: bytes, labels: tuple[bytes, ...], why: list[str]) -> tuple[bytes, bytes]:
-    """The naming system a text belongs to and the name in it; tells `why` how it was read."""
+def _placed(text: bytes, labels: tuple[bytes, ...] = ()) -> tuple[Placed, list[str]]:
+    """The naming system a text belongs to and the name in it; also how it was read, in sentences."""
     name = parse(text, labels)
     scheme, body = name.scheme, name.body
     shown = _shown(name.given.strip())
+    why = []
     if not scheme and body[:8].lower().startswith((b"http://", b"https://")):
         scheme, body = b"http", _url(body)
     elif not scheme and labels:
-        own = parse(labels[0] + body)
-        if own.scheme or own.body != labels[0] + body:
+        own = parse(labels[0] + stored(name, labels), labels)
+        if own.scheme:
             scheme, body = own.scheme, own.body
-        if scheme:
             why.append(f"{shown} leaves its context unsaid, which here is {_shown(labels[0])}.")
-    if scheme == b"hdl" and body.startswith(b"10.") and parse(b"doi:" + body).scheme:
+    if scheme == b"hdl" and body.startswith(b"10."):
         why.append(f"{shown} is a handle under the prefix 10, and those are the DOI names.")
         scheme, body = b"doi", parse(b"doi:" + body).body
     normal = _shown(body if scheme == b"http" else spelled(scheme, body))
     if normal != shown:
-        rule = f", for {_RULES[scheme]}" if scheme in _RULES else ""
+        rule = f" ({_RULES[scheme]})" if scheme in _RULES else ""
         why.append(f"{shown} spells the name {normal}{rule}.")
     if name.query:
         why.append(f"The query {_shown(name.query)} is not part of the name.")
-    return scheme, body
+    return (scheme, body), why
 
 
 def _url(text: bytes) -> bytes:
@@ -277,9 +277,7 @@ def _url(text: bytes) -> bytes:
     return scheme + b"://" + host + (b"" if path == b"/" else path)
 
 
-def _chain(
-    first: tuple[bytes, bytes], second: tuple[bytes, bytes], aliases: list[ContextAlias]
-) -> list[bytes] | None:
+def _chain(first: Placed, second: Placed, aliases: list[ContextAlias]) -> list[bytes] | None:
     """The authorities whose aliases, one after the other, lead from one name to the other."""
     system, start = first
     pairs = []
@@ -293,7 +291,7 @@ def _chain(
         if body == second[1]:
             return reached[body]
         for authority, old, new in pairs:
-            if body == old or body.startswith(old + b"/"):
+            if (body + b"/").startswith(old + b"/"):
                 moved = new + body[len(old) :]
                 if moved not in reached and len(reached) < _REACH:
                     reached[moved] = list(dict.fromkeys([*reached[body], authority]))
@@ -301,47 +299,52 @@ def _chain(
     return None
 
 
-def _context(text: bytes, system: bytes) -> tuple[bytes, bytes]:
-    """A context's label as system and body; without a scheme it is one of `system`'s."""
-    read = _system(text, (), [])
-    if not read[0] and system:
-        read = _system(spelled(system, text), (), [])
-    return read[0], read[1].rstrip(b"/")
+def _context(text: bytes, system: bytes) -> Placed:
+    """A context by its label; one that names no system is taken to be of `system`."""
+    (scheme, body), _ = _placed(text)
+    if not scheme and system:
+        (scheme, body), _ = _placed(spelled(system, text))
+    return scheme, body.rstrip(b"/")
 
 
-def _label(system: tuple[bytes, bytes]) -> str:
-    return "the label " + _shown(_parted(system)[1])
-
-
-def _parted(system: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
-    """Context and label; the part before the first `/` (in a URL the host) is the context."""
-    scheme, body = system
-    start = body.find(b"//") + 2 if scheme == b"http" else 0
-    end = body.find(b"/", start)
+def _parted(name: Placed) -> tuple[bytes, bytes]:
+    """Context and label of a name; what stands before the first `/` (in a URL the host) is the context."""
+    system, body = name
+    end = body.find(b"/", body.find(b"//") + 2 if system == b"http" else 0)
     if end < 0:
-        return scheme, body
-    return (body if scheme == b"http" else spelled(scheme, body))[: end - len(body)], body[end + 1 :]
+        return system, body
+    context = body[:end] if system == b"http" else spelled(system, body[:end])
+    return context, body[end + 1 :]
 
 
-def _apart(
-    first: tuple[bytes, bytes], second: tuple[bytes, bytes], aliases: list[ContextAlias]
-) -> list[str]:
+def _apart(first: Placed, second: Placed, aliases: list[ContextAlias]) -> list[str]:
     """Why two names are not the same."""
     (here, one), (there, other) = _parted(first), _parted(second)
     if here == there:
         return [f"They are different labels in one context: {_shown(one)} and {_shown(other)}."]
     why = [f"Their contexts are not the same: {_shown(here) or 'unsaid'} and {_shown(there) or 'unsaid'}."]
-    if one == other and first[0] != second[0]:
+    if first[0] == second[0]:
+        return why
+    for (system, body), (whole, rest), (context, label) in (
+        (first, second, (there, other)),
+        (second, first, (here, one)),
+    ):
+        if not system and body in (rest, label):
+            meant = _shown(context if body == label else whole + b":")
+            why.append(f"{_shown(body)} would be the same name if the context it leaves unsaid were {meant}.")
+            return why
+    if one == other:
         why.append(
             "Two systems define two contexts, so they are not the same name; "
             f"the label {_shown(one)} that they share makes them homologues at most."
         )
     for authority, left, right in aliases:
-        ends = {_system(left, (), []), _system(right, (), [])}
-        if first[0] != second[0] and any(_within(first, end) for end in ends) and any(_within(second, end) for end in ends):
-            why.append(f"That {_shown(authority)} declares the contexts equivalent makes them synonyms, not one name.")
+        ends = [_placed(left)[0], _placed(right)[0]]
+        if all(any(_within(name, end) for end in ends) for name in (first, second)):
+            told = _shown(authority)
+            why.append(f"That {told} declares the contexts equivalent makes the two synonyms, not one name.")
     return why
 
 
-def _within(name: tuple[bytes, bytes], context: tuple[bytes, bytes]) -> bool:
+def _within(name: Placed, context: Placed) -> bool:
     return name[0] == context[0] and (name[1] + b"/").startswith(context[1] + b"/")

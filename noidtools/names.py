@@ -197,17 +197,17 @@ def boundaries(identifier: bytes, *, naan: bool = True, longest: int | None = No
 
 
 def cuts(
-    name: Name, labels: tuple[bytes, ...] = (), *, naan: bool = True, longest: int | None = None
+    name: Name, labels: tuple[bytes, ...] = (), *, naan: bool = True, longest: int = 1024
 ) -> Iterator[tuple[bytes, bytes]]:
     """The shorter names this one extends, longest first: a key to try, and the rest.
 
     The rest is as the reader wrote it, with the query: /my-file.pdf must not become /myfile.pdf.
+    `longest` keeps a request of 64 kB that is all slashes from costing 32,000 lookups.
     """
     scheme, written, query = name.scheme, name.written, name.query
+    naan = scheme in (b"ark", b"hdl", b"doi") if scheme else naan
     if query:
         yield from ((key, query) for key in dict.fromkeys(_readings(name, labels)))
-    if scheme:
-        naan = scheme in (b"ark", b"hdl", b"doi")
     for cut in boundaries(written, naan=naan, longest=longest):
         short = written[:cut]
         parts = _labelled(spelled(scheme, short), False) if scheme else (b"", short, b"", short)

@@ -12,7 +12,7 @@ A replacement is text in which
     \\n  \\t              are a newline and a tab
     \\ before any other byte but an ASCII letter or digit stands for that byte: \\$ \\\\ \\@
 
-and every other byte stands for itself.  Any other use of `$`, and `\\` before
+and every other byte, @ too, stands for itself.  Any other use of `$`, and `\\` before
 another letter or digit, is refused: in Perl it would be a variable or an
 escape that does not exist here.  Nothing in a rule is ever executed.
 
@@ -136,15 +136,15 @@ class Rule:
         reason = str(error).partition("; ")[2] or str(error)
         at = getattr(error, "pos", 0) - len(_CLOCKED)
         known = at >= 0 and self._source == self.pattern
-        return f"{reason} at byte {at}" if known else reason
+        return f"{reason} at offset {at}" if known else reason
 
     def _check_references(self, compiled: Any) -> None:
         for part in self._parts:
             if isinstance(part, str) and part not in compiled.groupindex:
-                raise InvalidError(f"the rule's replacement names $+{{{part}}}, but the pattern has no such group")
+                raise InvalidError(f"the rule's replacement names a group {part[:40]!r} that the pattern does not have")
             if isinstance(part, int) and part > compiled.groups:
-                digits = str(part)
-                remedy = f": write ${{{digits[0]}}}{digits[1]} for a digit behind group {digits[0]}" if part > 9 else ""
+                first, rest = divmod(part, 10)
+                remedy = f": write ${{{first}}}{rest} for a digit behind group {first}" if first else ""
                 raise InvalidError(
                     f"the rule's replacement refers to group {part}, "
                     f"but the pattern's groups number {compiled.groups}{remedy}"

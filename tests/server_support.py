@@ -1,0 +1,211 @@
+"""Real web servers for tests and benchmarks, started from the files in conf/ on free ports of 127.0.0.1.
+
+Everything lies in one temporary folder that the servers' user can read: an installation of the package for the
+Python that mod_wsgi was built for, the minters, the passwords and the logs.  As root the servers run as www-data,
+otherwise as the caller.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CONF = ROOT / "conf"
+PASSWORD = "s3cret:with colon"
+USER = "noid"
+_DEPENDENCIES = ("lmdb", "pcre2", "flup", "waitress")
+_PACKAGE_OF = {
+    "apache2": "apache2", "nginx": "nginx-light", "curl": "curl", "htpasswd": "apache2-utils", "wrk": "wrk",
+    "systemd-analyze": "systemd",
+}
+_APACHE_MODULES = Path("/usr/lib/apache2/modules")
+# What a fresh Debian loads; a file in conf/ names what it needs besides, in its line "a2enmod".
+_USUAL_MODULES = (
+    "mpm_event access_compat alias auth_basic authn_core authn_file authz_core authz_host authz_user autoindex "
+    "deflate dir env filter negotiation reqtimeout setenvif status"
+).split()
+
+
+class Missing(Exception):
+    """A server that the tests need is not installed."""
+
+
+def program(name: str) -> str:
+    found = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if found is None:
+        raise Missing(f"{name} is missing: apt-get install {_PACKAGE_OF[name]}")
+    return found
+
+
+def server_user() -> str | None:
+    """Whom the servers run as, when they must not run as we do."""
+    if os.getuid() != 0:
+        return None
+    try:
+        return pwd.getpwnam("www-data").pw_name
+    except KeyError:
+        raise Missing("the user www-data is missing: apt-get install apache2") from None
+
+
+def as_server_user() -> dict:
+    """Arguments for subprocess that make a process the servers' user, with a small environment."""
+    settings: dict = {"env": {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}}
+    user = server_user()
+    if user is not None:
+        settings.update(user=user, group=pwd.getpwnam(user).pw_gid, extra_groups=[])
+    return settings
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+# -- an installation ---------------------------------------------------------------------------------------------
+
+
+def wsgi_python() -> str:
+    """The interpreter that Apache's mod_wsgi was built for."""
+    module = _APACHE_MODULES / "mod_wsgi.so"
+    if not module.exists():
+        raise Missing("mod_wsgi is missing: apt-get install libapache2-mod-wsgi-py3")
+    version = re.search(rb"libpython(3\.\d+)", module.read_bytes())
+    assert version, "mod_wsgi.so names no libpython"
+    name = f"python{version[1].decode()}"
+    found = shutil.which(name, path="/usr/bin:/usr/local/bin")
+    if found is None:
+        raise Missing(f"{name}, for which mod_wsgi was built, is missing: apt-get install {name}")
+    return found
+
+
+def install(folder: Path) -> Path:
+    """A virtual environment with the package in it, as pip would make it, without asking a network if possible."""
+    interpreter = wsgi_python()
+    subprocess.run([interpreter, "-m", "venv", "--without-pip", folder], check=True)
+    (packages,) = folder.glob("lib/python3*/site-packages")
+    if os.path.basename(interpreter) == f"python3.{sys.version_info.minor}":
+        for name in _DEPENDENCIES:
+            _copy_distribution(name, packages)
+    else:
+        subprocess.run(
+            [sys.executable, "-m", "pip", "install", "--quiet", "--target", packages, "--only-binary=:all:",
+             "--python-version", os.path.basename(interpreter).removeprefix("python"), *_DEPENDENCIES], check=True,
+        )
+    shutil.copytree(ROOT / "noidtools", packages / "noidtools", ignore=shutil.ignore_patterns("__pycache__"))
+    for script in (ROOT / "cgi-bin").iterdir():
+        if script.is_file():
+            _install_script(script, folder)
+    # The servers' user may not write here, and would compile everything anew at each start.
+    subprocess.run([folder / "bin" / "python", "-m", "compileall", "-q", packages], check=True)
+    return folder
+
+
+def _copy_distribution(name: str, packages: Path) -> None:
+    distribution = importlib.metadata.distribution(name)
+    for file in distribution.files or ():
+        if ".." in file.parts or "__pycache__" in file.parts:
+            continue
+        target = packages / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(distribution.locate_file(file), target)
+
+
+def _install_script(script: Path, folder: Path) -> None:
+    first, _, rest = script.read_text().partition("\n")
+    assert first == "#!/usr/bin/env python3", f"{script}: its first line is what pip replaces"
+    target = folder / "bin" / script.name
+    target.write_text(f"#!{folder}/bin/python\n{rest}")
+    target.chmod(0o755)
+
+
+# -- processes ---------------------------------------------------------------------------------------------------
+
+
+class Daemon:
+    """A server in the foreground, in a session of its own, with its log; stopped with all its children."""
+
+    def __init__(self, arguments: list, log: Path, **settings) -> None:
+        self.arguments = [str(argument) for argument in arguments]
+        self.log = log
+        self._settings = {**as_server_user(), **settings}
+        self.start()
+
+    def start(self) -> None:
+        with open(self.log, "ab") as log:
+            self._process = subprocess.Popen(
+                self.arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                **self._settings,
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
+    def wait(self, seconds: float = 10) -> int:
+        return self._process.wait(seconds)
+
+    def children(self) -> list[int]:
+        """All processes below this one, the nearest first."""
+        parents: dict[int, list[int]] = {}
+        for pid, parent in _processes():
+            parents.setdefault(parent, []).append(pid)
+        found, queue = [], [self.pid]
+        while queue:
+            below = parents.get(queue.pop(0), [])
+            found += below
+            queue += below
+        return found
+
+    def stop(self) -> None:
+        family = self.children()
+        if self.running():
+            self.signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.wait(10)
+        if self.running():
+            self._process.kill()
+            self.wait()
+        for pid in family:
+            if alive(pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+
+def _processes():
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError):
+                state, parent = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[:2]
+                if state != "Z":
+                    yield int(entry), int(parent)
+
+
+def alive(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+def command_line(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+    return ""

@@ -1,0 +1,94 @@
+"""Never twice, never lost: many processes, killed at any moment."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import time
+
+from conftest import NOID
+
+ROUNDS = 12
+PROCESSES = 4
+
+
+def start(noid, words, output):
+    with output.open("ab") as file:
+        return subprocess.Popen([*NOID, *words], cwd=noid.folder, stdin=subprocess.PIPE, stdout=file,
+                                stderr=subprocess.PIPE)
+
+
+def complete_ids(path) -> list[str]:
+    """Identifiers that were printed in full; a kill may cut the last line."""
+    return [line[4:].decode() for line in path.read_bytes().split(b"\n")[:-1] if line.startswith(b"id: ")]
+
+
+def test_identifiers_minted_by_many_processes_some_of_them_killed_are_never_twice_and_never_lost(noid):
+    chance = random.Random(42)
+    noid("dbcreate", "f5.reedeedk", "long", "13030", "cdlib.org", "oac")
+    outputs = []
+    for turn in range(ROUNDS):
+        processes = []
+        for number in range(PROCESSES):
+            output = noid.folder / f"out-{turn}-{number}"
+            outputs.append(output)
+            processes.append(start(noid, ["mint", str(chance.choice([1, 300, 25000]))], output))
+        time.sleep(chance.uniform(0.02, 0.5))
+        for process in chance.sample(processes, PROCESSES - 1):
+            process.send_signal(signal.SIGKILL)
+        for process in processes:
+            _, complaint = process.communicate(timeout=60)
+            assert complaint == b""
+            assert process.returncode in (0, -signal.SIGKILL)
+    printed = [identifier for output in outputs for identifier in complete_ids(output)]
+    assert len(printed) > 10000
+    assert len(printed) == len(set(printed)), "an identifier was given twice"
+    known = {line.split("/", 1)[1].split(":")[0] for line in noid("dbinfo", "dump").splitlines()
+             if line.startswith("IDS/")}
+    assert set(printed) <= known, "an identifier that was printed is not in the store"
+    # The minter goes on without repair, and its count of holds is the number of identifiers it issued.
+    assert noid("mint", "1").startswith("id: 13030/f5")
+    assert f"\nHeld: {len(known) + 1}\n" in noid("dbinfo")
+
+
+def test_a_binding_that_was_acknowledged_survives_the_death_of_every_process(noid):
+    noid("dbcreate")
+    chance = random.Random(7)
+    acknowledged = set()
+    for turn in range(6):
+        processes = []
+        for number in range(3):
+            commands = b"".join(b"bind set t%d-%d-%d e v\n" % (turn, number, n) for n in range(4000))
+            output = noid.folder / f"bound-{turn}-{number}"
+            process = start(noid, ["-"], output)
+            process.stdin.write(commands)
+            process.stdin.close()
+            processes.append((process, output))
+        time.sleep(chance.uniform(0.1, 0.6))
+        for process, _ in processes:
+            process.kill()
+        for process, output in processes:
+            process.stderr.close()
+            process.wait()
+            text = output.read_bytes().decode()
+            blocks = text.split("\n\n")[:-1]
+            acknowledged |= {block.split()[1] for block in blocks if "Status:  ok" in block}
+    assert len(acknowledged) > 500
+    kept = {line.split("/", 1)[1].split("%00")[0] for line in noid("dbinfo", "dump").splitlines()
+            if line.startswith("ELEMENTS/")}
+    assert acknowledged <= kept
+
+
+def test_a_killed_dbcreate_leaves_no_minter_and_nothing_in_the_way(noid):
+    for delay in (0.005, 0.01, 0.02, 0.03, 0.04, 0.05):
+        process = subprocess.Popen([*NOID, "dbcreate", ".sd"], cwd=noid.folder, stdout=subprocess.DEVNULL)
+        time.sleep(delay)
+        process.kill()
+        process.wait()
+        if (noid.folder / "NOID").exists():
+            break
+    else:
+        noid("dbcreate", ".sd")
+    assert noid("mint", "1") == "id: 0\n\n"
+    assert [path.name for path in noid.folder.iterdir() if path.name != "NOID"] == []

@@ -1,0 +1,399 @@
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from noidtools import rules
+from noidtools.exceptions import InvalidError
+from noidtools.rules import Rule, RuleSet
+
+quickly = settings(max_examples=150, deadline=None)
+
+
+def refusal(pattern: bytes, replacement: bytes = b"") -> str:
+    with pytest.raises(InvalidError) as caught:
+        Rule(pattern, replacement)
+    return caught.value.message
+
+
+def test_the_manuals_two_examples_give_the_manuals_results():
+    assert Rule(b"^ft", b"g7h").apply(b"ft89xr2t") == b"g7h89xr2t"
+    assert Rule(rb"^ft([^x]+)x(.*)", b"$2/g7h/$1").apply(b"ft89xr2t") == b"r2t/g7h/89"
+
+
+# What perl 5.36 makes of s/pattern/replacement/ on each identifier.
+PERL = [
+    (rb"ft", b"<$&>", b"xftft", b"x<ft>ft"),
+    (rb"x*", b"-", b"abc", b"-abc"),
+    (rb"$", b"/end", b"abc", b"abc/end"),
+    (rb"(a)|(b)", b"[$1][$2]", b"b", b"[][b]"),
+    (rb"(?<n>a+)(?<m>b)?", b"$+{m}/$+{n}", b"aac", b"/aac"),
+    (rb"(?<n>a)|(?<n>b)", b"<$+{n}>", b"b", b"<b>"),
+    (rb"(f)(t)(8)(9)(x)(r)(2)(t)?(a)?(.)?", b"$10$8${1}0", b"ft89xr2t", b"tf0"),
+    (rb"(?i)^FT", b"g", b"ft8", b"g8"),
+    (rb"(?x) f t # c", b"g", b"ft8", b"g8"),
+    (rb"a\Kb", b"-", b"cab", b"ca-"),
+    (rb"(?|(f)|(t))8?", b"<$1>", b"t8", b"<t>"),
+    (rb"\x{2f}|\x2F", b":", b"a/b", b"a:b"),
+    (rb"[\x{61}-\x{63}]+", b"", b"xabcd", b"xd"),
+    (rb"\\x{2}", b"-", rb"a\xxb", b"a-b"),
+    (rb"\x{1F600}", b"-", "a\U0001f600".encode(), b"a-"),
+    (rb"ab", b"\\$1\\\\\\/\\@\\ \\\xc3\xa9", b"ab", b"$1\\/@ \xc3\xa9"),
+    (rb"ab", b"a\\tb\\n %h #", b"ab", b"a\tb\n %h #"),
+    (rb"b$", b"-", b"ab\n", b"a-\n"),
+    (rb"(*COMMIT)[t]|f", b"-", b"ft", None),
+]
+
+
+@pytest.mark.parametrize(("pattern", "replacement", "identifier", "result"), PERL)
+def test_a_rule_gives_what_perl_gives(pattern, replacement, identifier, result):
+    assert Rule(pattern, replacement).apply(identifier) == result
+
+
+def test_a_rule_that_does_not_match_gives_none_and_not_the_identifier():
+    assert Rule(b"^ft", b"g7h").apply(b"xft") is None
+    assert Rule(b"^ft", b"g7h").apply(b"") is None
+
+
+def test_a_rule_keeps_its_pattern_and_replacement_as_given():
+    rule = Rule(rb"\x{66}t", rb"\$$&")
+    assert (rule.pattern, rule.replacement) == (rb"\x{66}t", rb"\$$&")
+
+
+def test_text_that_looks_like_code_or_like_an_array_is_only_text():
+    assert Rule(b"(f)", b"@{[ system('id') ]}$1[0]").apply(b"ft") == b"@{[ system('id') ]}f[0]t"
+    assert Rule(b"f", b"`id`;#").apply(b"ft") == b"`id`;#t"
+
+
+def test_nul_is_data_in_all_three():
+    assert Rule(b"a\0b", b"<\0>").apply(b"xa\0by\0") == b"x<\0>y\0"
+
+
+def test_a_dot_matches_a_whole_character_of_utf8():
+    assert Rule(b"^(.)(.)", b"$2$1").apply("éa!".encode()) == "aé!".encode()
+    assert Rule("^[éü]".encode(), b"-").apply("üa".encode()) == b"-a"
+    assert Rule(rb"^\w+$", b"-").apply("éß漢".encode()) == b"-"
+    assert Rule(rb"^(?a)\w", b"-").apply("é".encode()) is None
+
+
+def test_case_is_ignored_in_all_scripts_when_asked():
+    assert Rule("(?i)É".encode(), b"-").apply("é".encode()) == b"-"
+
+
+def test_an_identifier_that_is_not_utf8_is_matched_byte_by_byte():
+    assert Rule(b"^(.)", b"<$1>").apply(b"\xffa") == b"<\xff>a"
+    assert Rule(b"^(.)", b"<$1>").apply("é".encode() + b"\xff") == b"<\xc3>\xa9\xff"
+    assert Rule(rb"\x{100}", b"-").apply(b"\xff") is None  # cannot be written in bytes: no match
+
+
+def test_a_pattern_that_is_not_utf8_is_matched_byte_by_byte():
+    assert Rule(b"\xff(.)", b"$1").apply(b"a\xff\xc3\xa9") == b"a\xc3\xa9"
+    assert Rule(b"\xa9$", b"-").apply("é".encode()) == b"\xc3-"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        (b"", "empty"),
+        (b"a(b", "missing closing parenthesis at offset 3"),
+        (b"a)b", "unmatched closing parenthesis at offset 2"),
+        (b"*a", "quantifier does not follow"),
+        (b"[a", "missing terminating ] for character class at offset 2"),
+        (b"a\\", "\\ at end of pattern"),
+        (rb"\1", "reference to non-existent"),
+        (rb"\C", "disabled"),
+        (rb"\Uab", "\\U"),
+        (rb"\u0041", "\\u"),
+        (rb"\x{zz}", "malformed \\x{"),
+        (rb"\x{41", "malformed \\x{"),
+        (rb"\x{7fffffff}", "too large"),
+        (b"a" * 10_001, "longer than 10000 bytes"),
+        (b"(a)" * 100, "more than 99 groups"),
+        (b"((a{1,50}){1,50}){1,50}", "too large"),
+        (b"(?{ system('id') })", "does not compile"),
+        (b"(??{ 'a' })", "does not compile"),
+        (b"(*LIMIT_MATCH=4000000000)a", "does not compile"),
+        (b"(*LIMIT_HEAP=4000000000)a", "does not compile"),
+        (b"(*NO_START_OPT)a", "does not compile"),
+        (b"(*UTF)a", "does not compile"),
+    ],
+)
+def test_a_bad_pattern_is_refused_with_the_reason(pattern, reason):
+    message = refusal(pattern)
+    assert reason in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("replacement", "reason"),
+    [
+        (b"$3", "refers to group 3, but the pattern's groups number 2"),
+        (b"${3}", "refers to group 3"),
+        (b"$10", "write ${1}0"),
+        (b"$100", "$1 to $99"),
+        (b"$" + b"1" * 5000, "$1 to $99"),
+        (b"$0", "$1 to $99"),
+        (b"$01", "$1 to $99"),
+        (b"${", "does not close it"),
+        (b"x${1", "opens a brace at byte 1"),
+        (b"$+{n", "does not close it"),
+        (b"${}", "write \\$"),
+        (b"${n}", "write \\$"),
+        (b"${1 }", "write \\$"),
+        (b"$n", "write \\$"),
+        (b"$$", "write \\$"),
+        (b"$+", "write \\$"),
+        (b"$`", "write \\$"),
+        (b"a$", "write \\$"),
+        (b"$\xff", "write \\$"),
+        ("$٣".encode(), "write \\$"),
+        (b"$+{m}", "that the pattern does not have"),
+        (b"$+{a\nb}", "that the pattern does not have"),
+        (b"$+{}", "that the pattern does not have"),
+        (b"$+{\xff}", "that the pattern does not have"),
+        (b"\\", "ends in a backslash"),
+        (b"\\1", "write $1"),
+        (b"\\U$1", "contains \\U"),
+        (b"\\x41", "contains \\x"),
+        (b"\\r", "contains \\r"),
+        (b"a" * 10_001, "longer than 10000 bytes"),
+    ],
+)
+def test_a_bad_replacement_is_refused_with_the_reason(replacement, reason):
+    message = refusal(b"(?<n>a)(b)", replacement)
+    assert reason in message
+    assert "\n" not in message
+
+
+def test_callouts_in_a_pattern_do_nothing():
+    assert Rule(b"a(?C1)b(?C'x')c", b"-").apply(b"abc") == b"-"
+    assert Rule(b"a(?C1)b(?C'x')c", b"-").apply(b"abc" * 1000) == b"-" + b"abc" * 999
+
+
+def test_a_result_that_would_grow_out_of_bounds_counts_as_no_match():
+    rule = Rule(b"^.*$", b"$&" * 5000)
+    assert rule.apply(b"a" * 200) == b"a" * 1_000_000
+    assert rule.apply(b"a" * 201) is None
+
+
+def test_rules_work_on_long_identifiers():
+    tail = b"89x" + b"y" * 65_536
+    assert Rule(b"^ft", b"g7h").apply(b"ft" + tail) == b"g7h" + tail
+    assert Rule(rb"^ft([^x]+)x(.*)", b"$2/g7h/$1").apply(b"ft" + tail) == b"y" * 65_536 + b"/g7h/89"
+    assert Rule(rb"^(\d{5})/(.*)\.pdf$", b"$1").apply(b"13030/" + b"y" * 2_000 + b".pdf") == b"13030"
+
+
+def test_an_identifier_beyond_all_bounds_counts_as_no_match():
+    assert Rule(b"^a", b"").apply(b"a" * 200_000) is None
+    assert Rule(b"^a" + b"b?" * 1_000, b"").apply(b"a" * 65_536) is None
+
+
+CATASTROPHES = [
+    rb"^(a+)+$",
+    rb"(a+)+$",
+    rb"(a|a)*[xy]",
+    rb"(a|aa)+$",
+    rb"(.*)*[xy]",
+    rb"a*a*a*a*a*a*[xy]",
+    rb"(?:a?){50}a{50}[xy]",
+    rb"(a(?1)?)+[xy]",
+    rb"(?:(?=[^z]*+)a)*+[xy]",
+    rb"(?i)(?:(?=\p{L}*+)a)*+[xy]",
+    rb"(?:(?:b?+){2000}a)*[xy]",
+    rb"(?s).*?.*?.*?.*?[xy]",
+    rb"(?=(a+)+[xy])",
+    rb"(a*)(?:\1|.)*[xy]",
+    rb"(?R)?[xy]",
+]
+
+
+@pytest.mark.parametrize("pattern", CATASTROPHES)
+def test_a_catastrophic_pattern_costs_milliseconds_and_counts_as_no_match(pattern):
+    rule = Rule(pattern, b"x")
+    for size in (30, 100, 1_000, 65_536):
+        before = time.thread_time()
+        assert rule.apply(b"a" * size + b"!") is None
+        assert time.thread_time() - before < 0.1  # a few times what is meant, for slow machines
+
+
+@pytest.fixture
+def ticks(monkeypatch):
+    """A clock that goes on by one each time somebody looks, in place of the thread's."""
+    asked: list[int] = []
+
+    def clock() -> float:
+        asked.append(len(asked))
+        return float(len(asked))
+
+    monkeypatch.setattr(rules, "thread_time", clock)
+    monkeypatch.setattr(rules, "RULE_SECONDS", 500)
+    return asked
+
+
+def test_the_clock_stops_a_match_that_takes_many_steps(ticks):
+    assert Rule(rb"^(a+)+$", b"x").apply(b"a" * 40 + b"!") is None
+    assert 500 <= len(ticks) < 520
+
+
+def test_a_simple_match_does_not_look_at_the_clock(ticks):
+    assert Rule(rb"^ft([^x]+)x(.*)", b"$2/g7h/$1").apply(b"ft89xr2t") == b"r2t/g7h/89"
+    assert Rule(rb"^(\d{5})/(\w{2})(.*)$", b"$3").apply(b"13030/ft89xr2t") == b"89xr2t"
+    assert not ticks
+
+
+def test_a_match_of_more_steps_is_found_under_the_clock(ticks):
+    assert Rule(b"^(.*)(b?)[/]", b"-").apply(b"/" + b"a" * 90) == b"-" + b"a" * 90
+    assert 90 < len(ticks) < 500
+
+
+def test_a_deadline_that_has_passed_is_no_match():
+    rule = Rule(b"(ab){2}", b"-")
+    assert rule.apply(b"abab") == b"-"
+    assert rule.apply(b"abab", deadline=0.0) is None
+
+
+def test_one_rule_serves_many_threads():
+    rule = Rule(rb"^(\d+)/(?:[a-z]){3}", b"$1")
+    wrong = []
+
+    def work(number):
+        identifier = b"%d/abc" % number
+        wrong.extend(1 for _ in range(200) if rule.apply(identifier) != b"%d" % number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_the_first_rule_that_matches_wins():
+    found = RuleSet([(b"^x", b"1"), (b"^ft", b"2"), (b"^f", b"3"), (b"t$", b"4")]).first(b"ft89xr2t")
+    assert found is not None
+    assert (found[0].pattern, found[1]) == (b"^ft", b"289xr2t")
+    found = RuleSet([(b"t$", b"4"), (b"^ft", b"2")]).first(b"ft89xr2t")
+    assert found is not None
+    assert (found[0].pattern, found[1]) == (b"t$", b"ft89xr24")
+
+
+def test_no_rule_that_matches_is_none():
+    assert RuleSet([]).first(b"ft") is None
+    assert RuleSet([(b"^x", b"1"), (b"y", b"2")]).first(b"ft") is None
+    assert len(RuleSet([(b"^x", b"1"), (b"y", b"2")])) == 2
+
+
+def test_a_stored_rule_that_does_not_compile_is_passed_over():
+    broken = [(b"(", b""), (b"", b""), (b"f", b"$9"), (b"(*FUTURE)", b""), (b"^f(?=", b"")]
+    some = RuleSet([*broken, (b"^ft", b"g")])
+    for _ in range(2):
+        found = some.first(b"ft1")
+        assert found is not None
+        assert found[1] == b"g1"
+
+
+def test_a_hundred_rules_keep_their_order():
+    hundred = RuleSet((b"^p%02d/(.*)" % number, b"https://%02d.example/$1" % number) for number in range(100))
+    for number in (0, 7, 99):
+        found = hundred.first(b"p%02d/x" % number)
+        assert found is not None
+        assert found[1] == b"https://%02d.example/x" % number
+    assert hundred.first(b"q00/x") is None
+
+
+def test_a_rule_whose_literal_start_differs_is_not_even_compiled(monkeypatch):
+    hundred = RuleSet([*((b"^p%02d" % number, b"x") for number in range(99)), (b"^ft", b"g")])
+    built = []
+    real = rules.Rule
+    monkeypatch.setattr(rules, "Rule", lambda *pair: built.append(pair) or real(*pair))
+    for _ in range(3):
+        assert hundred.first(b"ft1") is not None
+    assert built == [(b"^ft", b"g")]
+
+
+@pytest.mark.parametrize("identifier", [b"a" * 30 + b"!", b"a" * 65_536 + b"!"])
+def test_a_hundred_catastrophic_rules_do_not_cost_a_second(identifier):
+    hundred = RuleSet((CATASTROPHES[number % 10] + b"%d?" % number, b"x") for number in range(100))
+    before = time.thread_time()
+    assert hundred.first(identifier) is None
+    assert time.thread_time() - before < 1
+
+
+def test_a_few_catastrophic_rules_do_not_hide_the_rule_behind_them():
+    found = RuleSet([*((pattern, b"x") for pattern in CATASTROPHES[:4]), (b"^a", b"b")]).first(b"a" * 30 + b"!")
+    assert found is not None
+    assert found[1] == b"b" + b"a" * 29 + b"!"
+
+
+def test_the_module_is_imported_without_the_engine():
+    code = """if True:
+        import sys
+        from noidtools.rules import RuleSet
+        RuleSet([(b"^a", b"")]).first(b"b")
+        print({"pcre2", "re", "typing", "enum"} & {*sys.modules})
+    """
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+@quickly
+@given(
+    st.sampled_from([b"^ft(.*)", b".", b"(?<n>[^a]*)$", b"\xff", b"(\\w+)+x", "é?".encode()]),
+    st.binary(max_size=300),
+)
+def test_no_identifier_makes_a_rule_raise(pattern, identifier):
+    result = Rule(pattern, b"<$&>").apply(identifier)
+    assert result is None or len(result) == len(identifier) + 2
+
+
+@quickly
+@given(st.lists(st.sampled_from([b"$", b"{", b"}", b"1", b"+", b"n", b"&", b"\\", b"a", b"\xff", b"\0"])).map(b"".join))
+@example(b"${1}$1$&$+{n}\\$\\\\\\n\\t")
+def test_any_replacement_is_refused_or_works(replacement):
+    try:
+        rule = Rule(b"(?<n>.)", replacement)
+    except InvalidError as refused:
+        assert refused.message
+    else:
+        assert rule.apply(b"ab") is not None
+
+
+@quickly
+@given(st.binary(max_size=30))
+def test_any_pattern_is_refused_or_works(pattern):
+    try:
+        rule = Rule(pattern, b"$&")
+    except InvalidError as refused:
+        assert refused.message
+    else:
+        assert rule.apply(b"ft89xr2t") in (None, b"ft89xr2t")
+
+
+@quickly
+@given(st.binary())
+def test_a_literal_comes_back_as_written_once_its_dollars_and_backslashes_are_escaped(text):
+    escaped = text.replace(b"\\", b"\\\\").replace(b"$", b"\\$")
+    assert Rule(b"^", escaped).apply(b"id") == text + b"id"
+
+
+PIECES = ["^", "f", "t", "8", "\\.", ".", "*", "+", "?", "{2}", "(", ")", "|", "[f]"]
+PIECES += ["(?:", "(?#x)", "\\E", "\\Q", "(?i)", "(?x)"]
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=7).map("".join),
+    st.lists(st.sampled_from(["f", "t", "8", ".", "F"]), max_size=6).map("".join),
+)
+def test_the_literal_start_never_changes_an_answer(tail, identifier):
+    pattern = b"^" + tail.encode()
+    try:
+        expected = Rule(pattern, b"<$&>").apply(identifier.encode())
+    except InvalidError:
+        return
+    found = RuleSet([(pattern, b"<$&>")]).first(identifier.encode())
+    assert (found and found[1]) == expected

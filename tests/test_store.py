@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from conftest import ROOT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from noidtools.exceptions import BusyError, NoidError, StoreError
+from noidtools.store import Store
+
+T, U = b"t", b"u"
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = Store.create(str(tmp_path))
+    yield made
+    made.close()
+
+
+def test_a_write_happens_whole_or_not_at_all(store):
+    def work(writer):
+        writer.put(T, b"a", b"1")
+        raise ValueError
+
+    with pytest.raises(ValueError):
+        store.write(work)
+    assert store.read(lambda reader: reader.get(T, b"a")) is None
+
+
+def test_a_write_inside_a_write_is_undone_alone(store):
+    def inner(writer):
+        writer.put(T, b"b", b"2")
+        raise ValueError
+
+    def outer(writer):
+        writer.put(T, b"a", b"1")
+        with pytest.raises(ValueError):
+            store.write(inner)
+        store.write(lambda child: child.put(T, b"c", b"3"))
+        return store.read(lambda reader: [key for key, _ in reader.scan(T)])
+
+    assert store.write(outer) == [b"a", b"c"]
+    assert store.read(lambda reader: list(reader.scan(T))) == [(b"a", b"1"), (b"c", b"3")]
+
+
+keys = st.one_of(
+    st.binary(min_size=1, max_size=6),
+    # Around the engine's limit, sharing long heads, where the two ways of storing keys meet.
+    st.builds(lambda length, tail: b"k" * length + tail, st.integers(470, 515), st.binary(max_size=3)),
+)
+
+
+@given(st.dictionaries(keys, st.binary(max_size=5), max_size=12), st.data())
+@settings(max_examples=60, deadline=None)
+def test_keys_of_any_length_are_kept_apart_and_scanned_in_order(tmp_path_factory, items, data):
+    store = Store.create(str(tmp_path_factory.mktemp("s")))
+    try:
+        store.write(lambda writer: writer.put_many(T, sorted(items.items())))
+        store.write(lambda writer: writer.put(U, b"other", b"table"))
+        assert store.read(lambda reader: list(reader.scan(T))) == sorted(items.items())
+        for key, value in items.items():
+            assert store.read(lambda reader, key=key: reader.get(T, key)) == value
+        prefix = data.draw(st.sampled_from([b"", b"k", b"k" * 480, b"k" * 512, *items]))
+        after = data.draw(st.none() | st.sampled_from([b"k", b"k" * 500, *items]))
+        expected = [item for item in sorted(items.items())
+                    if item[0].startswith(prefix) and (after is None or item[0] > after)]
+        assert store.read(lambda reader: list(reader.scan(T, prefix, after=after))) == expected
+        assert store.write(lambda writer: writer.delete_prefix(T, b"")) == len(items)
+        assert store.read(lambda reader: list(reader.scan(U))) == [(b"other", b"table")]
+    finally:
+        store.close()
+
+
+def test_the_map_grows_when_it_is_full(tmp_path):
+    Store.create(str(tmp_path)).close()
+    store = Store(str(tmp_path), reserve=1 << 20)
+    try:
+        value = os.urandom(5 << 20)
+        store.write(lambda writer: writer.put(T, b"big", value))
+        assert store.read(lambda reader: reader.get(T, b"big")) == value
+    finally:
+        store.close()
+
+
+def test_a_reader_follows_when_another_process_lets_the_database_grow(tmp_path):
+    Store.create(str(tmp_path)).close()
+    store = Store(str(tmp_path), reserve=1 << 20)
+    code = ("import sys; from noidtools.store import Store; "
+            "Store(sys.argv[1]).write(lambda w: w.put(b't', b'big', b'x' * (8 << 20)))")
+    try:
+        subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, cwd=ROOT)
+        assert len(store.read(lambda reader: reader.get(T, b"big")) or b"") == 8 << 20
+        store.write(lambda writer: writer.put(T, b"small", b"1"))
+    finally:
+        store.close()
+
+
+def test_little_address_space_is_enough(tmp_path):
+    Store.create(str(tmp_path)).close()
+    code = ("import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29)); "
+            "from noidtools.store import Store; s = Store(sys.argv[1]); "
+            "s.write(lambda w: w.put(b't', b'k', b'x' * (20 << 20))); print(len(s.read(lambda r: r.get(b't', b'k'))))")
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, cwd=ROOT, capture_output=True)
+    assert done.stdout == b"20971520\n"
+
+
+def test_a_second_writer_waits_no_longer_than_its_patience(store, tmp_path):
+    held = threading.Event()
+
+    def slow(writer):
+        held.set()
+        time.sleep(0.6)
+        writer.put(T, b"slow", b"1")
+
+    thread = threading.Thread(target=lambda: store.write(slow))
+    thread.start()
+    held.wait()
+    with pytest.raises(BusyError):
+        store.write(lambda writer: None, patience=0.1)
+    store.write(lambda writer: writer.put(T, b"after", b"2"), patience=5)
+    thread.join()
+    assert store.read(lambda reader: [key for key, _ in reader.scan(T)]) == [b"after", b"slow"]
+
+
+def test_another_process_waits_its_turn_too(store, tmp_path):
+    code = ("import sys; from noidtools.store import Store; from noidtools.exceptions import BusyError\n"
+            "s = Store(sys.argv[1])\n"
+            "try: s.write(lambda w: None, patience=0.1)\n"
+            "except BusyError as error: print(error)")
+    done = store.write(lambda _: subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT,
+                                                capture_output=True, check=True))
+    assert b"another process has been writing" in done.stdout
+
+
+def test_parent_and_child_both_go_on_after_a_fork(store):
+    store.write(lambda writer: writer.put(T, b"a", b"1"))
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            store.write(lambda writer: writer.put(T, b"b", b"2"))
+            status = 0 if store.read(lambda reader: reader.get(T, b"a")) == b"1" else 2
+        finally:
+            os._exit(status)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert store.read(lambda reader: reader.get(T, b"b")) == b"2"
+    store.write(lambda writer: writer.put(T, b"c", b"3"))
+
+
+def test_a_database_put_in_its_place_is_noticed(tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder, value in ((old, b"old"), (new, b"new")):
+        folder.mkdir()
+        made = Store.create(str(folder))
+        made.write(lambda writer, value=value: writer.put(T, b"which", value))
+        made.close()
+    store = Store(str(old))
+    try:
+        os.replace(new / "data.mdb", old / "data.mdb")
+        assert store.read(lambda reader: reader.get(T, b"which")) == b"new"
+    finally:
+        store.close()
+
+
+def test_threads_read_and_write_at_once(store):
+    def add(name: bytes) -> None:
+        for number in range(50):
+            store.write(lambda writer, number=number: writer.put(T, name + b"%d" % number, b"x"))
+            assert store.read(lambda reader, number=number: reader.get(T, name + b"%d" % number)) == b"x"
+
+    threads = [threading.Thread(target=add, args=(name,)) for name in (b"a", b"b", b"c", b"d")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.read(lambda reader: sum(1 for _ in reader.scan(T))) == 200
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage" * 3000, b"\0" * 8192, b"\x7fELF"])
+def test_a_foreign_file_is_refused_and_left_as_it_was(tmp_path, content):
+    (tmp_path / "data.mdb").write_bytes(content)
+    with pytest.raises(StoreError):
+        Store(str(tmp_path))
+    assert (tmp_path / "data.mdb").read_bytes() == content
+
+
+def test_nothing_but_our_refusals_escapes(tmp_path, store):
+    for name in ("missing", "file"):
+        (tmp_path / "file").write_text("x")
+        with pytest.raises(NoidError):
+            Store(str(tmp_path / name))
+    with pytest.raises(NoidError):
+        store.write(lambda writer: writer.put(T, b"k", b"v" * 0) or writer._txn.put(b"", b"x"))
