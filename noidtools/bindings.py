@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from . import subjects
 from .events import record as record_event
 from .exceptions import ConflictError, InvalidError, NotFoundError, UsageError
 from .fields import pair, pair_prefix, split_pair
-from .tables import ELEMENTS, RULES
+from .tables import ELEMENTS, META, RULES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from .store import Reader, Writer
 
 RULE_MARK = b":idmap/"
+# Under this name stands a mark that differs after every change of a rule, so that rules once read can be kept.
+RULES_MARK = b"rules"
 CHANGING = (b"new", b"replace", b"set", b"append", b"add", b"prepend", b"insert")
 REMOVING = (b"delete", b"purge")
 MINTING = (b"mint", b"peppermint")
@@ -65,6 +69,8 @@ def bind(
     rule = given.startswith(RULE_MARK)
     subject = _RuleSubject(given) if rule else _IdentifierSubject(minter, writer, given)
     done = [_bind_one(writer, subject, how, element, value) for element, value in pairs]
+    if rule:
+        writer.put(META, RULES_MARK, os.urandom(8))
     record_event(writer, actor, b"bind " + how, subject.shown, *(bound.element for bound in done))
     return done
 
@@ -157,8 +163,14 @@ def elements_of(reader: Reader, identifier: bytes) -> Iterator[tuple[bytes, byte
         yield split_pair(key)[1], value
 
 
+def rules_mark(reader: Reader) -> bytes | None:
+    """Equal marks mean equal rules; None when no rule was ever bound by `bind`."""
+    return reader.get(META, RULES_MARK)
+
+
 def rules_for(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Patterns and replacements that compute this element, in the order in which they are tried."""
+    """Patterns and replacements that compute this element, in the order in which they are tried: that of the
+    patterns' bytes."""
     for key, value in reader.scan(RULES, pair_prefix(element)):
         yield split_pair(key)[1], value
 

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .store import Reader, Writer
 
-HELD, PEPPERED = 1, 2
+HELD, PEPPERED, WITHDRAWN = 1, 2, 8
 
 _EVENT = slice(1, 6)
 _NUMBER = slice(6, 12)

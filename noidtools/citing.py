@@ -53,8 +53,7 @@ _MARKDOWN = b"\\`*_[]<>&!#~|"  # what would be read as markup in the text of a l
 _REACH = 1000  # so many contexts are looked at before a chain of aliases is given up
 
 _RULES = {
-    b"ark": "in ARKs hyphens, the slash after ark:, the case of the NAAN and slashes and dots "
-    "at the end do not count",
+    b"ark": "in ARKs hyphens, the slash after ark:, the case of the NAAN and slashes and dots at the end do not count",
     b"hdl": "hdl:, info:hdl/ and info:hdl: are labels of one context, the Handle System, in which "
     "the case of the prefix does not count",
     b"doi": "doi: and info:doi/ are labels of one context, in which case does not count",
@@ -138,7 +137,7 @@ def _shown(text: bytes) -> str:
 
 def html_link(url: bytes, text: bytes) -> bytes:
     """An HTML link, everything escaped."""
-    return f'<a href="{html.escape(url.decode())}">{html.escape(_shown(text))}</a>'.encode()
+    return f'<a href="{html.escape(_shown(url))}">{html.escape(_shown(text))}</a>'.encode()
 
 
 def markdown_link(url: bytes, text: bytes) -> bytes:
@@ -232,7 +231,8 @@ def same(
     if first == second:
         shown = _shown(_parted(first)[1])
         return True, [*why, f"Both are the label {shown} in one context, hence the same name."]
-    if not first[0] and not second[0] and unescape(first[1]) == unescape(second[1]):
+    one, other = ({body, unescape(body)} for _, body in (first, second))
+    if not first[0] and not second[0] and one & other:
         return True, [*why, "They differ in nothing but percent-encoding, hence they are the same name."]
     aliases = list(context_aliases)
     authorities = _chain(first, second, aliases) if first[0] == second[0] else None

@@ -1,4 +1,4 @@
-"""Time as minters write it: UTC, fourteen digits."""
+"""Time: what a minter's clock says, how it is waited for, and how dates are written (UTC, fourteen digits)."""
 
 from __future__ import annotations
 
@@ -10,20 +10,63 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Clock = Callable[[], int]  # nanoseconds since 1970, as time.time_ns gives them
+    # Called while somebody waits: nanoseconds left (0 at the end), how many identifiers there are, of how many.
+    OnWait = Callable[[int, int, int], None]
 
-system_clock = time.time_ns
-_SECOND = 1_000_000_000
+SECOND = 1_000_000_000
+# The longest sleep in one piece: after each the clock is looked at again, for it may have been set forward.
+_NAP = SECOND
+_SHORT_NAP = SECOND // 5
+# How much longer than expected a wait may be while the clock is slowed down to the right time.
+_SLACK = SECOND
 # The date after which fourteen digits no longer suffice.
 _END_OF_DIGITS = 253402300800
 
 
+class Clock:
+    """Tells nanoseconds since 1970, and lets time pass.  Doors and tests may put another in its place."""
+
+    __slots__ = ("_on_wait",)
+
+    def __init__(self, on_wait: OnWait | None = None) -> None:
+        self._on_wait = on_wait
+
+    def __call__(self) -> int:
+        return time.time_ns()
+
+    def sleep(self, nanoseconds: int) -> None:
+        time.sleep(nanoseconds / SECOND)
+
+    def wait(self, due: int, expected: int, made: int = 0, wanted: int = 1) -> None:
+        """Return when the clock shows `due`.
+
+        `expected` is how long that should take.  If the clock is set back meanwhile it is not waited for
+        again: what was promised for a moment may be given once the time until that moment has passed.
+        """
+        most = expected + _SLACK
+        left = min(due - self(), expected)
+        try:
+            while left > 0:
+                if self._on_wait:
+                    self._on_wait(left, made, wanted)
+                nap = min(left, _SHORT_NAP if self._on_wait else _NAP)
+                self.sleep(nap)
+                most -= nap
+                left = min(due - self(), most)
+        finally:
+            if self._on_wait:
+                self._on_wait(0, made, wanted)
+
+
+system_clock = Clock()
+
+
 def stamp(nanoseconds: int) -> bytes:
-    return time.strftime("%Y%m%d%H%M%S", time.gmtime(nanoseconds // _SECOND)).encode()
+    return time.strftime("%Y%m%d%H%M%S", time.gmtime(nanoseconds // SECOND)).encode()
 
 
 def later_stamp(nanoseconds: int, seconds: int) -> bytes:
     """The stamp of a moment that many seconds on."""
-    if nanoseconds // _SECOND + seconds >= _END_OF_DIGITS:
+    if nanoseconds // SECOND + seconds >= _END_OF_DIGITS:
         raise UsageError("that delay ends after the year 9999: choose a shorter one")
-    return stamp(nanoseconds + seconds * _SECOND)
+    return stamp(nanoseconds + seconds * SECOND)

@@ -9,6 +9,7 @@
     ├── ExhaustedError    no identifier is left
     ├── BusyError         another writer, or the clock, kept us waiting too long
     └── StoreError        the database or the disk under it cannot serve us
+        └── NoMinterError there is no minter in that folder
 
 The message is one sentence for the person who gave the command: it names what
 is wrong and, where there is a remedy, the remedy.  `kind` is the word by which
@@ -58,3 +59,7 @@ class BusyError(NoidError):
 
 class StoreError(NoidError):
     kind = "store"
+
+
+class NoMinterError(StoreError):
+    kind = "no minter"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
+    from .rulebook import Rulebook
     from .store import Reader, Writer
 
     T = TypeVar("T")
@@ -31,6 +32,7 @@ class Minter:
         self.dbdir = dbdir
         self.store = store or Store(os.path.join(dbdir, FOLDER))
         self._packed = b""
+        self._rulebook: Rulebook | None = None
         self.store.read(self._load)
 
     def _load(self, reader: Reader) -> None:
@@ -48,6 +50,15 @@ class Minter:
             self.scheme = scheme_for(self.settings)
             self.labels = self.settings.labels
             self._packed = packed
+
+    @property
+    def rulebook(self) -> Rulebook:
+        """The minter's rules, kept from one lookup to the next."""
+        if self._rulebook is None:
+            from .rulebook import Rulebook
+
+            self._rulebook = Rulebook()
+        return self._rulebook
 
     def close(self) -> None:
         self.store.close()
@@ -79,5 +90,5 @@ class Minter:
         """Refuse an identifier that is not of this minter's form."""
         if self.scheme.free:
             return
-        grown = self.scheme.grown_times(reader.get(META, b"state")) if self.settings["at-last"][:3] == "add" else 0
-        self.scheme.ensure_valid(identifier, grown=grown)
+        state = reader.get(META, b"state") if self.scheme.grows else None
+        self.scheme.ensure_valid(identifier, state)

@@ -12,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 NOID = [sys.executable, str(ROOT / "cgi-bin" / "noid")]
+# The commands under test are those of this tree, whatever may be installed besides.
+os.environ["PYTHONPATH"] = str(ROOT)
 VECTORS = ROOT / "tests" / "vectors"
 
 

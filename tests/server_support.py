@@ -209,3 +209,154 @@ def command_line(pid: int) -> str:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
     return ""
+
+
+# -- configurations ----------------------------------------------------------------------------------------------
+
+
+def marked_lines(text: str) -> list[int]:
+    """The lines of a shipped configuration that are meant to be edited."""
+    found, inside = [], False
+    for number, line in enumerate(text.splitlines()):
+        if "---- nothing below" in line:
+            inside = False
+        if (inside and line.strip() and not line.lstrip().startswith("#")) or "# edit" in line:
+            found.append(number)
+        if "---- edit these lines" in line:
+            inside = True
+    return found
+
+
+def edited(path: Path, changes: dict[str, object]) -> str:
+    """A shipped configuration with words changed in its marked lines, as a person would change them."""
+    text = path.read_text(encoding="utf-8")
+    lines, marked = text.splitlines(), marked_lines(text)
+    for old, new in changes.items():
+        places = [number for number in marked if old in lines[number]]
+        assert len(places) == 1, f"{path.name}: {old!r} is in {len(places)} marked lines"
+        lines[places[0]] = lines[places[0]].replace(old, str(new))
+    return "\n".join(lines) + "\n"
+
+
+def apache_modules(configuration: str) -> list[str]:
+    """The modules that the file itself tells its reader to enable."""
+    return re.findall(r"^# +a2enmod (.+)$", configuration, re.MULTILINE)[0].split()
+
+
+def apache_main(folder: Path, port: int, configuration: str) -> str:
+    """The rest of an Apache configuration, much as Debian ships it."""
+    modules = [*_USUAL_MODULES, *apache_modules(configuration)]
+    if "proxy_fcgi" in modules:
+        modules.insert(0, "proxy")  # a2enmod knows that one needs the other
+    loads = "\n".join(f"LoadModule {name}_module {_module(name)}" for name in modules)
+    return f"""
+ServerRoot {folder}
+ServerName localhost
+Listen 127.0.0.1:{port}
+PidFile {folder}/apache.pid
+DefaultRuntimeDir {folder}
+ErrorLog {folder}/error.log
+LogLevel warn
+{loads}
+<IfModule cgid_module>
+    ScriptSock {folder}/cgisock
+</IfModule>
+<IfModule wsgi_module>
+    WSGISocketPrefix {folder}/wsgi
+</IfModule>
+DocumentRoot {folder}/htdocs
+<Directory />
+    Options FollowSymLinks
+    AllowOverride None
+    Require all denied
+</Directory>
+<Directory {folder}/htdocs>
+    Require all granted
+</Directory>
+RequestReadTimeout header=5-10,MinRate=500 body=5,MinRate=500
+{configuration}
+"""
+
+
+def _module(name: str) -> Path:
+    path = _APACHE_MODULES / f"mod_{name}.so"
+    if not path.exists():
+        package = "libapache2-mod-wsgi-py3" if name == "wsgi" else "apache2"
+        raise Missing(f"Apache's module {name} is missing: apt-get install {package}")
+    return path
+
+
+def nginx_main(folder: Path, configuration: str) -> str:
+    temporary = "".join(f"    {kind}_temp_path {folder}/{kind};\n"
+                        for kind in ("client_body", "fastcgi", "proxy", "scgi", "uwsgi"))
+    return f"""
+worker_processes 2;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+daemon off;
+events {{ worker_connections 256; }}
+http {{
+    access_log off;
+    client_body_timeout 5s;
+    client_header_timeout 5s;
+{temporary}
+{configuration}
+}}
+"""
+
+
+# -- requests ----------------------------------------------------------------------------------------------------
+
+
+class Reply:
+    """An answer as it came over the wire."""
+
+    def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8", "surrogateescape")
+
+    def __repr__(self) -> str:
+        return f"<{self.status} {self.headers} {self.body[:500]!r}>"
+
+
+def parsed(answer: bytes) -> Reply:
+    """The last answer in what a server sent: interim ones (100 Continue) come before it."""
+    while True:
+        head, gap, body = answer.partition(b"\r\n\r\n")
+        assert gap and head.startswith(b"HTTP/1."), f"this is no answer: {answer[:300]!r}"
+        first, *lines = head.decode("latin-1").split("\r\n")
+        status = int(first.split()[1])
+        if status >= 200:
+            headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+            return Reply(status, headers, body)
+        answer = body
+
+
+def curl(url: str, *options: str, stdin: bytes = b"", seconds: int = 30) -> Reply:
+    done = subprocess.run(
+        [program("curl"), "--silent", "--show-error", "--globoff", "--include", "--max-time", str(seconds), *options, url],
+        input=stdin, capture_output=True, check=False,
+    )
+    assert done.returncode == 0, f"curl {url[:200]}: {done.stderr.decode()}"
+    return parsed(done.stdout)
+
+
+def raw(port: int, *pieces: bytes, pause: float = 0, seconds: float = 15, finish: bool = False) -> bytes:
+    """What a server answers to bytes sent as they are, in pieces if need be, until it closes or nothing more comes."""
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=seconds) as connection:
+        with contextlib.suppress(ConnectionError):
+            for piece in pieces:
+                connection.sendall(piece)
+                time.sleep(pause)
+            if finish:
+                connection.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            while piece := connection.recv(65536):
+                answer += piece
+    return answer

@@ -281,9 +281,7 @@ def test_a_plain_name_loses_only_the_whitespace_around_it() -> None:
         (b"https://example.com/id/abc", (b"https://example.org/id/",), b"https://example.com/id/abc"),
     ],
 )
-def test_a_minter_stores_a_name_without_its_own_label(
-    text: bytes, labels: tuple[bytes, ...], stored: bytes
-) -> None:
+def test_a_minter_stores_a_name_without_its_own_label(text: bytes, labels: tuple[bytes, ...], stored: bytes) -> None:
     assert normal(text, labels) == stored
 
 
@@ -367,9 +365,7 @@ def test_cuts_can_be_limited_to_the_length_that_a_key_can_have() -> None:
         (b"urn:nbn:a:b", [(b"urn:nbn:a", b":b")]),
     ],
 )  # fmt: skip
-def test_the_rest_behind_a_cut_is_as_the_reader_wrote_it(
-    text: bytes, shorter: list[tuple[bytes, bytes]]
-) -> None:
+def test_the_rest_behind_a_cut_is_as_the_reader_wrote_it(text: bytes, shorter: list[tuple[bytes, bytes]]) -> None:
     assert list(cuts(parse(text), (b"ark:/", b"doi:"))) == shorter
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import bindings, circulation, subjects
 from ..answers import Answer, Fetched, Fields, Text, Values, Verdicts
-from ..exceptions import InvalidError, NotFoundError, UsageError
+from ..exceptions import InvalidError, NoMinterError, NotFoundError, UsageError
 from .session import as_text
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ def _find(call: Call, *, circulation_too: bool) -> _Found:
         found.held = record is not None and record.held
         found.line = circulation.line(reader, record) if circulation_too else b""
         found.computed = {}
-        found.elements = list(_elements(reader, found.identifier, wanted, found.computed))
+        found.elements = list(_elements(minter, reader, found, wanted))
         if not found.elements:
             raise NotFoundError(_nothing_bound(minter, reader, found.identifier))
         return found
@@ -58,31 +58,18 @@ def _find(call: Call, *, circulation_too: bool) -> _Found:
 
 
 def _elements(
-    reader: Reader, identifier: bytes, wanted: list[bytes], computed: dict[bytes, bytes]
+    minter: Minter, reader: Reader, found: _Found, wanted: list[bytes]
 ) -> Iterator[tuple[bytes, bytes]]:
     if not wanted:
-        yield from bindings.elements_of(reader, identifier)
+        yield from bindings.elements_of(reader, found.identifier)
     for element in wanted:
-        value = bindings.value_of(reader, identifier, element)
+        value = bindings.value_of(reader, found.identifier, element)
         if value is None:
-            value = _by_rule(reader, identifier, element, computed)
-        if value is None:
-            raise NotFoundError(f"nothing is bound to {_text(element)} under {_text(identifier)}")
+            hit = minter.rulebook.first(reader, element, [found.identifier])
+            if hit is None:
+                raise NotFoundError(f"nothing is bound to {_text(element)} under {_text(found.identifier)}")
+            found.computed[element], value = hit[1:]
         yield element, value
-
-
-def _by_rule(reader: Reader, identifier: bytes, element: bytes, computed: dict[bytes, bytes]) -> bytes | None:
-    rules = list(bindings.rules_for(reader, element))
-    if not rules:
-        return None
-    from ..rules import RuleSet
-
-    hit = RuleSet(rules).first(identifier)
-    if hit is None:
-        return None
-    rule, value = hit
-    computed[element] = rule.pattern
-    return value
 
 
 def _find_rules(reader: Reader, given: bytes, wanted: list[bytes]) -> _Found:
@@ -149,7 +136,8 @@ def path(call: Call) -> Answer:
     (given,) = call.need(1, 1, "path Id")
     try:
         identifier = call.minter.stored(given)
-    except NotFoundError:
+    except NoMinterError:
+        # The path depends on the identifier alone; a minter only adds what it knows of labels and spellings.
         identifier = given
     return Answer(Values([(b"path", pairtree_path(identifier))]))
 

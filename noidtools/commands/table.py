@@ -29,9 +29,8 @@ class Command:
         return self.kind not in (READ, LOCAL)
 
     def __call__(self, call: Call) -> Answer:
-        from importlib import import_module
-
-        module = import_module(f"{__package__}.{self._module}")
+        # importlib.import_module would do the same, after a millisecond of imports of its own.
+        module = __import__(f"{__package__}.{self._module}", fromlist=["*"])
         answer: Answer = getattr(module, self.name.replace("-", "_"))(call)
         return answer
 
@@ -40,9 +39,9 @@ _LIST = (
     Command("dbcreate [Template [Term [NAAN NAA SubNAA]]] [--seed N] [--label L]… [--at-last stop|wrap|addN]",
             "create a minter in Dbdir/NOID", LOCAL, "creating"),
     Command("mint N [Element Value]", "make N identifiers, each with Element bound to Value if given",
-            MINT, "changing"),
+            MINT, "making"),
     Command("peppermint N [Element Value]", "as mint, each with a secret (ID!PEPPER) that later changes need",
-            MINT, "changing"),
+            MINT, "making"),
     Command("bind How Id Element Value", "bind Value to Element under Id; How is new, replace, set, append, add, "
             "prepend, insert, delete, purge, mint or peppermint; Element : or :- reads the input", BIND, "changing"),
     Command("fetch Id [Element…]", "show what is bound under Id, with labels", READ, "asking"),
@@ -53,6 +52,10 @@ _LIST = (
     Command("validate Template|- Id…", "check identifiers against a template, or - for the minter's own",
             READ, "asking"),
     Command("path Id", "the folder path made of an identifier's characters", READ, "asking"),
+    Command("policy [Class [anyone|authenticated|nobody|default|User…]]",
+            "who may use a class of commands through the web: read, mint, bind or admin", ADMIN, "policing"),
+    Command("serve [--http ADDRESS|--fcgi ADDRESS|--scgi ADDRESS] [--minters DIR] …",
+            "serve minters on the web; noid serve --help says more", LOCAL, "serving"),
     Command("note Name Text", "keep a note with the minter, shown by dbinfo", ADMIN, "changing"),
     Command("dbinfo [brief|full|dump]", "what the minter is and where it stands", READ, "asking"),
     Command("help [Command]", "explain commands", READ, "asking"),

@@ -23,19 +23,33 @@ def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv if argv is None else argv
     out = _Output()
     try:
+        _ensure_standard_files()
         status = _main(arguments[0], [os.fsencode(word) for word in arguments[1:]], out)
         out.flush()
         return status
     except NoidError as error:
-        return _refuse(out, error)
+        out.flush_what_can_be()
+        complain(f"error: {error.message}")
+        return WRONG_USAGE if isinstance(error, UsageError) else REFUSED
     except KeyboardInterrupt:
+        return REFUSED
+    except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, never a traceback
+        out.flush_what_can_be()
+        complain(f"error: a fault in noidtools itself ({type(error).__name__}: {error}): please report it")
         return REFUSED
 
 
-def _refuse(out: _Output, error: NoidError) -> int:
-    out.flush_what_can_be()
-    complain(f"error: {error.message}")
-    return WRONG_USAGE if isinstance(error, UsageError) else REFUSED
+def _ensure_standard_files() -> None:
+    """A closed standard file would hand its number to the next file opened: our database, and then all we print."""
+    closed = []
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            closed.append(descriptor)
+            os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
+    if 1 in closed:
+        raise StoreError("standard output is closed, so no answer could be given: nothing was done")
 
 
 def _main(program: str, words: list[bytes], out: _Output) -> int:
@@ -160,6 +174,8 @@ class _Output:
             raise self._lost(error) from None
 
     def flush_what_can_be(self) -> None:
+        if sys.stdout is None:
+            return  # it was closed when we started
         try:
             self.flush()
         except StoreError as error:
@@ -176,5 +192,5 @@ def complain(sentence: str) -> None:
     try:
         sys.stderr.buffer.write(sentence.encode("utf-8", "surrogateescape") + b"\n")
         sys.stderr.buffer.flush()
-    except OSError:
-        pass  # nobody is listening
+    except (OSError, AttributeError):
+        pass  # nobody is listening: it is closed, or was from the start

@@ -99,5 +99,6 @@ def serialize(graph: Graph, format: str) -> bytes:
     rdflib_package()
     if format not in FORMATS:
         raise UsageError(f"Descriptions are written as {', '.join(FORMATS)}, not as {format!r}.")
-    options = {"auto_compact": True} if format == "json-ld" else {}
-    return graph.serialize(format=format, encoding="utf-8", **options)
+    if format == "json-ld":
+        return graph.serialize(format=format, encoding="utf-8", auto_compact=True, sort_keys=True)
+    return graph.serialize(format=format, encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timezone
 
 from noidtools.exceptions import InvalidError
@@ -9,6 +10,8 @@ from noidtools.exceptions import InvalidError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9%?/:@!$&'()*+,;=~._-]*")
 
 
 class Facts:
@@ -40,6 +43,13 @@ class Facts:
         if default is not None and not self.has(key):
             return default
         return self.octets(key).decode("utf-8", "backslashreplace")
+
+    def iri(self, key: str, default: str | None = None) -> str:
+        """An IRI that is used as it is, so it must be one."""
+        found = self.text(key, default)
+        if not _IRI.fullmatch(found):
+            raise InvalidError(f"The description of {self._subject} has {key!r} that is no absolute IRI: {found!r}.")
+        return found
 
     def flag(self, key: str) -> bool | None:
         value = self._facts.get(key)

@@ -23,7 +23,7 @@ class IdentifierDescription:
         self._minter = minter
         self._facts = facts
         self._id = facts.octets("id")
-        self.iri = facts.text("iri", name_iri(self._id, minter.base))
+        self.iri = facts.iri("iri", name_iri(self._id, minter.base))
         self._name = part_iri(self.iri, "name")
 
     def write(self) -> None:

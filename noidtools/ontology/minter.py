@@ -22,8 +22,8 @@ class MinterDescription:
     def __init__(self, scribe: Scribe, facts: Facts) -> None:
         self._scribe = scribe
         self._facts = facts
-        self.iri = facts.text("iri", "urn:noid:" + quote(facts.octets("name"), safe=""))
-        self.base = facts.text("base", self.iri + (":" if self.iri.startswith("urn:") else "/"))
+        self.iri = facts.iri("iri", "urn:noid:" + quote(facts.octets("name"), safe=""))
+        self.base = facts.iri("base", self.iri + (":" if self.iri.startswith("urn:") else "/"))
         self.system = part_iri(self.iri, "system")
 
     def write(self) -> None:
@@ -164,7 +164,7 @@ class MinterDescription:
         return found
 
     def _party_of(self, facts: Facts) -> str:
-        return self.party(facts.octets("name"), facts.text("iri") if facts.has("iri") else None)
+        return self.party(facts.octets("name"), facts.iri("iri") if facts.has("iri") else None)
 
     def _timespan(self, owner: str, facts: Facts) -> str:
         return self._scribe.timespan(_timespan_iri(owner), facts.moment("from"), facts.maybe_moment("until"))

@@ -76,20 +76,24 @@ class Scribe:
 
     def _term(self, name: str) -> URIRef:
         prefix, _, local = name.partition(":")
-        return self._rdflib.URIRef(_prefixes(self._rdflib)[prefix] + local)
+        term: URIRef = self._rdflib.URIRef(_prefixes(self._rdflib)[prefix] + local)
+        return term
 
     def _literal(self, value: bytes | bool) -> Literal:
-        if isinstance(value, bool):
-            return self._rdflib.Literal(value)
-        try:
-            text = value.decode("utf-8")
-        except UnicodeDecodeError:
-            text = "\0"
-        if _NOT_TEXT.search(text):
-            return self._rdflib.Literal(
-                base64.b64encode(value).decode("ascii"), datatype=self._rdflib.XSD.base64Binary
-            )
-        return self._rdflib.Literal(text)
+        content, datatype = (value, None) if isinstance(value, bool) else _text(value)
+        literal: Literal = self._rdflib.Literal(content, datatype=datatype and self._rdflib.XSD[datatype])
+        return literal
+
+
+def _text(octets: bytes) -> tuple[str, str | None]:
+    """Octets as text, or in base 64 with the name of that datatype where they are none."""
+    try:
+        text = octets.decode("utf-8")
+    except UnicodeDecodeError:
+        text = "\0"
+    if _NOT_TEXT.search(text):
+        return base64.b64encode(octets).decode("ascii"), "base64Binary"
+    return text, None
 
 
 def _prefixes(rdflib: ModuleType) -> dict[str, str]:

@@ -14,11 +14,25 @@ POLICIES = {
 }
 
 ACTIONS = {
-    word: "pil:" + word.capitalize()
-    for word in (
-        "act allocate assign cite create delegate deregister identify publish query register represent "
-        "reserve resolve retrieve verify"
-    ).split()
+    "act": "pil:Act",
+    "allocate": "pil:Allocate",
+    "assign": "pil:Assign",
+    "cite": "pil:Cite",
+    "create": "pil:Create",
+    "delegate": "pil:Delegate",
+    "deregister": "pil:Deregister",
+    "identify": "pil:Identify",
+    "print-cite": "pil:PrintCite",
+    "publish": "pil:Publish",
+    "query": "pil:Query",
+    "register": "pil:Register",
+    "represent": "pil:Represent",
+    "reserve": "pil:Reserve",
+    "resolve": "pil:Resolve",
+    "retrieve": "pil:Retrieve",
+    "speech-cite": "pil:SpeechCite",
+    "verify": "pil:Verify",
+    "web-cite": "pil:WebCite",
 }
 
 # Those of the actions that are an Act, so that offering them makes an identifier actionable (9.8).

@@ -1,29 +1,160 @@
-"""Ways to make labels.  Each is one module with one class of the same small interface.
-
-A scheme is built from a minter's settings and offers
-
-    name                    as given to `dbcreate --scheme`
-    free                    whether anything may be bound, not only what the scheme makes
-    canonical(identifier)   the one spelling under which an identifier is stored
-    ensure_valid(identifier, grown=…)
-                            raises InvalidError for what this minter could not have made
-    generator(state)        an object with draw(count), state(), drawn and starting_over
-"""
+"""Ways to make labels.  Each is one module with one class, listed below; this is all the rest knows of them."""
 
 from __future__ import annotations
 
-from ..exceptions import InvalidError
+from ..exceptions import ConflictError, InvalidError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..settings import Settings
-    from .noid import NoidScheme
+    from ..waiting import Request
+
+    Pairs = list[tuple[str, bytes]]
+
+# Name -> class; the module is called like the scheme.
+_CLASSES = {"noid": "NoidScheme", "ibi": "IbiScheme", "ibip": "IbipScheme", "pilin": "PilinScheme"}
+NAMES = tuple(_CLASSES)
 
 
-def scheme_for(settings: Settings) -> NoidScheme:
+class Generator:
+    """Draws identifiers.  Made from the state that the last one left in the store, and leaves its own."""
+
+    __slots__ = ()
+
+    # Whether the last draw stopped early because the rest lies further ahead in time.
+    later = False
+    # When the last draw may be handed out, nanoseconds since 1970; 0 is at once.
+    due = 0
+
+    @property
+    def drawn(self) -> int:
+        """How many were drawn; each identifier's circulation record keeps the number it was."""
+        raise NotImplementedError
+
+    @property
+    def starting_over(self) -> bool:
+        """Whether it gives again what it gave before, as short-term minters do when all is used up."""
+        return False
+
+    @property
+    def total(self) -> int | None:
+        """How many there can be; None if there is no end."""
+        return None
+
+    def draw(self, count: int, request: Request | None = None) -> list[tuple[bytes, int]]:
+        """Up to `count` identifiers with their numbers; none when there are no more."""
+        raise NotImplementedError
+
+    def state(self) -> bytes:
+        raise NotImplementedError
+
+    def standing(self) -> Pairs:
+        """Where it stands, for `dbinfo`."""
+        return [("Drawn", b"%d" % self.drawn)]
+
+    def internals(self) -> Pairs:
+        """What an administrator may want to see when something looks wrong, for `dbinfo full`."""
+        return []
+
+    def adjust(self, name: str, value: bytes) -> bytes:
+        """Change the granularity or the patience; returns what it was."""
+        raise ConflictError(f"this minter has no {name} to change: its labels are not made from the time, second by second")
+
+
+class Scheme:
+    """The form of one minter's identifiers.  Built from its settings, which `completed` has checked before."""
+
+    __slots__ = ()
+
+    name = ""
+    summary = ""
+    # Of the options of dbcreate those that have a meaning here.
+    options: tuple[str, ...] = ()
+    # Whether anything may be bound, not only what the scheme makes.
+    free = False
+    # Whether what is valid depends on where the generator stands.
+    grows = False
+    # Why identifiers cannot be queued, if they cannot.
+    no_queue = ""
+
+    def __init__(self, settings: Settings) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def completed(cls, settings: Settings) -> Settings:
+        """The settings of a new minter, checked and with defaults filled in."""
+        raise NotImplementedError
+
+    @classmethod
+    def decode(cls, label: bytes) -> Pairs:
+        """What a label of any minter of this scheme says, its one spelling as `id` first; else InvalidError."""
+        raise InvalidError(f"a label of scheme {cls.name} says nothing by itself")
+
+    def canonical(self, identifier: bytes) -> bytes:
+        """The one spelling under which an identifier is stored; what has no other spelling, as it is."""
+        return identifier
+
+    def ensure_valid(self, identifier: bytes, state: bytes | None = None) -> None:
+        """Refuse what this minter could not make; `state` is the generator's, given if the form `grows`."""
+        raise NotImplementedError
+
+    def generator(self, state: bytes | None) -> Generator:
+        raise NotImplementedError
+
+    def properties(self) -> Pairs:
+        """The form, for the report on a minter: what does not change while it lives."""
+        raise NotImplementedError
+
+    def durable(self, settings: Settings) -> str:
+        """Those of the letters of durability.MEANINGS that apply."""
+        raise NotImplementedError
+
+    def first(self) -> bytes | None:
+        """The first identifier, where that is known beforehand."""
+        return None
+
+    def own_part(self, identifier: bytes) -> bytes:
+        """The identifier without what all of this minter have in common."""
+        return identifier
+
+    def path(self, identifier: bytes) -> bytes:
+        """A folder for the identifier."""
+        from ..pairtree import path
+
+        return path(identifier)
+
+    def exhausted(self) -> str:
+        """The sentence that says that no identifier is left."""
+        return "no identifier is left"
+
+
+def scheme_class(name: str) -> type[Scheme]:
+    if name not in _CLASSES:
+        raise UsageError(f"there is no scheme {name[:60]!r}: say one of {', '.join(NAMES)}")
+    # importlib.import_module would do the same, after a millisecond of imports of its own.
+    module = __import__(f"{__name__}.{name}", fromlist=["*"])
+    found: type[Scheme] = getattr(module, _CLASSES[name])
+    return found
+
+
+def scheme_for(settings: Settings) -> Scheme:
     name = settings["scheme"]
-    if name == "noid":
-        from .noid import NoidScheme
+    if name not in _CLASSES:
+        raise InvalidError(f"there is no scheme {name!r}: this minter needs another release of noidtools")
+    return scheme_class(name)(settings)
 
-        return NoidScheme(settings)
-    raise InvalidError(f"there is no scheme {name!r}: this minter needs another release of noidtools")
+
+def form_of(label: bytes) -> type[Scheme]:
+    """The scheme whose form this label has, by its outline; whether it is valid is for the scheme to say."""
+    head, slash, tail = label.partition(b"/")
+    if tail.count(b"/") == 2:
+        return scheme_class("ibi")
+    if slash and b"/" not in tail:
+        # No IBIp label has a dot or consists of digits; every Handle prefix does.
+        return scheme_class("pilin" if b"." in head or head.isdigit() else "ibip")
+    if not slash and len(label) == 9:
+        return scheme_class("pilin")
+    raise InvalidError(
+        "that is neither a repository name (sid.inpe.br/mtc-m18/2009/02.16.17.46), nor an IBIp label "
+        "(8JMKD3MGP8W/34PGRBS), nor a PILIN Handle (102.100.272/RPLZ54PQH)"
+    )

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from ..exceptions import ExhaustedError, InvalidError
+from ..exceptions import ExhaustedError, InvalidError, UsageError
 from ..fields import pack, unpack
 from ..order import QuasiRandom, Sequential
 from ..repertoires import REPERTOIRES, ordinals
-from ..template import RANDOM, Template
+from ..template import RANDOM, UNLIMITED, Template
+from . import Generator, Scheme
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..settings import Settings
+    from ..waiting import Request
+    from . import Pairs
 
 # What is minted where no template was given and so anything may be bound.
 DEFAULT_TEMPLATE = ".zd"
+_ORDERS = {RANDOM: "random", UNLIMITED: "sequential, without end"}
 
 
-class NoidScheme:
-    """The form of one minter's identifiers, and where its generator stands."""
-
-    name = "noid"
+class NoidScheme(Scheme):
+    """Labels from a template."""
 
     __slots__ = ("template", "free", "first_part", "seed", "at_last")
+
+    name = "noid"
+    summary = "a template's labels in sequential or quasi-random order: dbcreate Template [Term [NAAN NAA SubNAA]]"
+    options = ("seed", "at-last")
 
     def __init__(self, settings: Settings) -> None:
         self.free = not settings["template"]
@@ -31,15 +37,32 @@ class NoidScheme:
         self.seed = int(settings["seed"])
         self.at_last = settings["at-last"]
 
-    def canonical(self, identifier: bytes) -> bytes:
-        """One spelling for each identifier; here every spelling is its own."""
-        return identifier
+    @classmethod
+    def completed(cls, settings: Settings) -> Settings:
+        if settings.long_term and not (settings["naan"] and settings["naa"] and settings["subnaa"]):
+            raise UsageError(
+                "a long-term minter needs a NAAN, a NAA and a SubNAA: dbcreate Template long NAAN NAA SubNAA"
+            )
+        if settings.long_term and not settings["template"]:
+            raise UsageError("a long-term minter needs a template")
+        scheme = cls(settings)
+        template = scheme.template
+        if template.checked:
+            try:
+                template.ensure_checkable(len(scheme.first_part) + len(template.letters) + 1)
+            except ExhaustedError as error:
+                raise InvalidError(error.message) from None
+        return settings.with_(at_last=_checked_at_last(settings, template))
 
-    def ensure_valid(self, identifier: bytes, *, grown: int = 0) -> None:
-        """Refuse what this minter could not have made; `grown` is how often its mask has grown."""
+    @property
+    def grows(self) -> bool:
+        return growth(self.at_last) > 0
+
+    def ensure_valid(self, identifier: bytes, state: bytes | None = None) -> None:
         if self.free:
             return
         template = self.template
+        grown = int(unpack(state)[1]) if state else 0
         while True:
             try:
                 ensure_form(template, self.first_part, identifier)
@@ -50,11 +73,48 @@ class NoidScheme:
             grown -= 1
             template = template.grown(growth(self.at_last))
 
-    def grown_times(self, state: bytes | None) -> int:
-        return int(unpack(state)[1]) if state else 0
-
     def generator(self, state: bytes | None) -> NoidGenerator:
         return NoidGenerator(self, state)
+
+    def properties(self) -> Pairs:
+        template = self.template
+        pairs = [
+            ("Template", f"none: binds anything, mints {template.text}" if self.free else template.text),
+            ("Size", "unlimited" if template.total is None else str(template.total)),
+            ("Order", _ORDERS.get(template.generator, "sequential")),
+            ("At-Last", "never" if template.total is None else self.at_last),
+            ("Seed", str(self.seed or "")),
+        ]
+        return [(name, value.encode()) for name, value in pairs if value]
+
+    def durable(self, settings: Settings) -> str:
+        from ..durability import of_template
+
+        return of_template(self.template, settings, minted_only=not self.free)
+
+    def first(self) -> bytes:
+        return self.generator(None).draw(1)[0][0]
+
+    def own_part(self, identifier: bytes) -> bytes:
+        return identifier.removeprefix(self.first_part.encode())
+
+    def exhausted(self) -> str:
+        template = self.template
+        return f"no identifier is left: all {template.total} of template {template.text} are minted, held or queued"
+
+
+def _checked_at_last(settings: Settings, template: Template) -> str:
+    """What happens when the namespace is used up, with the default filled in."""
+    at_last = settings["at-last"] or ("wrap" if settings["term"] == "short" else "stop")
+    if template.generator == UNLIMITED and settings["at-last"]:
+        raise UsageError("--at-last is for bounded namespaces: a z template never ends")
+    if at_last == "wrap" and settings.long_term:
+        raise UsageError("a long-term minter never gives an identifier twice, so --at-last cannot be wrap")
+    if at_last not in ("stop", "wrap"):
+        if not (at_last.startswith("add") and at_last[3:].isdigit() and at_last.isascii()):
+            raise UsageError(f"--at-last is stop, wrap or addN (for instance add3), not {at_last!r}")
+        template.grown(growth(at_last))
+    return at_last
 
 
 def growth(at_last: str) -> int:
@@ -101,8 +161,8 @@ class Checker:
         return self._alphabet[total % len(self._alphabet)]
 
 
-class NoidGenerator:
-    """Draws identifiers.  Its state, a few kilobytes at most, is all a minter needs to go on.
+class NoidGenerator(Generator):
+    """Draws a template's identifiers.  Its state, a few kilobytes at most, is all a minter needs to go on.
 
     A *pass* is one run through the namespace.  Short-term minters start another
     when one is over; with addN the mask grows instead and the pass goes on.
@@ -146,15 +206,25 @@ class NoidGenerator:
         return self._before + self.order.drawn
 
     @property
-    def drawn_of_mask(self) -> int:
-        """How many were drawn in this pass since the mask last grew."""
-        return self.order.drawn
+    def total(self) -> int | None:
+        return self.template.total
 
     @property
     def starting_over(self) -> bool:
         return self.passes > 0
 
-    def draw(self, count: int) -> list[tuple[bytes, int]]:
+    def standing(self) -> Pairs:
+        total = self.template.total
+        left = b"unlimited" if total is None else b"%d" % max(0, total - self.order.drawn)
+        return [("Drawn", b"%d" % self.drawn), ("Left", left)]
+
+    def internals(self) -> Pairs:
+        pairs = [("Passes", b"%d" % self.passes), ("Mask", self.template.mask.encode())]
+        if isinstance(self.order, QuasiRandom):
+            pairs.append(("Counters", b" ".join(b"%d" % value for value in self.order.values)))
+        return pairs
+
+    def draw(self, count: int, request: Request | None = None) -> list[tuple[bytes, int]]:
         """Up to `count` identifiers, each with its place in the order; none when the namespace is used up.
 
         One call stays within one pass, so that the caller can record what it got before any comes again.

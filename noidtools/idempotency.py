@@ -1,0 +1,182 @@
+"""Requests that can be repeated without harm.
+
+A client that does not know whether its request arrived sends it again under
+the same key.  What was done the first time is then not done again: its answer,
+kept in the transaction in which it was done, is given once more.
+
+Keys belong to the user who sends them.  They are remembered for a day.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from .answers import Answer, Record, json_ready
+from .bulk import Result
+from .commands import Call, command_for, run
+from .exceptions import ConflictError, ExhaustedError, NoidError
+from .fields import pack, pair, pair_prefix, unpack
+from .minting import CHUNK
+from .tables import REPLIES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .commands import Session
+    from .store import Reader, Writer
+
+_KEPT_SECONDS = 24 * 60 * 60
+# What is kept too long is cleared away a little with each request, so that none waits long for it.
+_MOST_CLEARED = 1000
+# Commands of a bulk run that share a commit.
+_TOGETHER = 200
+
+# In the table: when a key was first used, the same in the order of time, and the parts of its answers.
+_USED, _BY_TIME, _PART = b"k", b"t", b"p"
+
+
+class _Part:
+    """A part of an answer: what one transaction did."""
+
+    __slots__ = ("records", "error", "spaced", "replayed")
+
+    def __init__(self, records: list[Record], error: NoidError | None, spaced: bool, replayed: bool = False) -> None:
+        self.records = records
+        self.error = error
+        self.spaced = spaced
+        self.replayed = replayed
+
+
+class Once:
+    """Runs the commands of one request, each of them once however often the request comes."""
+
+    def __init__(self, session: Session, user: bytes, key: bytes) -> None:
+        self._session = session
+        self._name = pair(user, key)
+        self.replayed = False
+
+    def run(self, call: Call, line: int = 0) -> Answer:
+        """As the command itself would answer; a command that only reads is simply run."""
+        if not command_for([call.name]).writes:
+            return run(call)
+        parts = self._parts(call, line)
+        first = next(parts)
+        self.replayed = first.replayed
+
+        def records() -> Iterator[Record]:
+            part: _Part | None = first
+            while part is not None:
+                yield from part.records
+                if part.error is not None:
+                    raise part.error
+                part = next(parts, None)
+
+        return Answer(stream=records(), spaced=first.spaced)
+
+    def run_lines(self, calls: Iterable[tuple[int, Call]]) -> Iterator[Result]:
+        """The commands of a bulk run, given with their lines.  Those run before are answered as they were then."""
+        batch: list[tuple[int, Call]] = []
+        for line, call in calls:
+            if len(_split(call)) > 1:
+                yield from self._together(batch)
+                batch = []
+                yield from self._alone(line, call)
+            else:
+                batch.append((line, call))
+            if len(batch) == _TOGETHER:
+                yield from self._together(batch)
+                batch = []
+        yield from self._together(batch)
+
+    def _together(self, batch: list[tuple[int, Call]]) -> list[Result]:
+        if not batch:
+            return []
+        try:
+            return self._session.minter.write(lambda _: [self._result(line, call) for line, call in batch])
+        except NoidError as error:
+            return [Result(line, error) for line, _ in batch]
+
+    def _result(self, line: int, call: Call) -> Result:
+        result = Result(line)
+        try:
+            answer = self.run(call, line)
+            result.failed = answer.failed
+            for record in answer.records:
+                result.records.append(record)
+        except NoidError as error:
+            result.error, result.failed = error, True
+        return result
+
+    def _alone(self, line: int, call: Call) -> Iterator[Result]:
+        last = Result(line)
+        try:
+            for record in self.run(call, line).records:
+                part = Result(line)
+                part.records, part.spaced = [record], False
+                yield part
+        except NoidError as error:
+            last.error, last.failed = error, True
+        yield last
+
+    # -- parts -----------------------------------------------------------------------------------------
+
+    def _parts(self, call: Call, line: int) -> Iterator[_Part]:
+        given = _digest(call)
+        for number, smaller in enumerate(_split(call)):
+            place = line.to_bytes(5, "big") + number.to_bytes(5, "big")
+            part = call.minter.write(lambda writer: self._part(writer, smaller, place, given))  # noqa: B023
+            yield part
+            if part.error is not None:
+                return
+
+    def _part(self, writer: Writer, call: Call, place: bytes, given: bytes) -> _Part:
+        """Looked up, or done and kept, all in one transaction: of two equal requests one waits for the other."""
+        now = call.actor.now() // 1_000_000_000
+        self._clear(writer, now)
+        key = _PART + pair(self._name, place)
+        kept = writer.get(REPLIES, key) if self._is_known(writer, now) else None
+        if kept is not None:
+            first_given, packed = unpack(kept)
+            if first_given != given:
+                raise ConflictError("this Idempotency-Key was used for another command: take a new key for a new request")
+            return _unpacked(packed)
+        part = _done(call)
+        self._remember(writer, now)
+        writer.put(REPLIES, key, pack([given, _packed(part)]))
+        return part
+
+    def _is_known(self, reader: Reader, now: int) -> bool:
+        since = reader.get(REPLIES, _USED + self._name)
+        return since is not None and int(since) + _KEPT_SECONDS > now
+
+    def _remember(self, writer: Writer, now: int) -> None:
+        since = writer.get(REPLIES, _USED + self._name)
+        if since is not None and int(since) + _KEPT_SECONDS > now:
+            return
+        if since is not None:
+            writer.delete_prefix(REPLIES, _PART + pair_prefix(self._name))
+            writer.delete(REPLIES, _BY_TIME + since + self._name)
+        stamp = b"%020d" % now
+        writer.put(REPLIES, _USED + self._name, stamp)
+        writer.put(REPLIES, _BY_TIME + stamp + self._name, b"")
+
+    def _clear(self, writer: Writer, now: int) -> None:
+        room = _MOST_CLEARED
+        old = []
+        for key, _ in writer.scan(REPLIES, _BY_TIME):
+            if int(key[1:21]) + _KEPT_SECONDS > now or not room:
+                break
+            old.append(key)
+            room -= 1
+        for key in old:
+            name = key[21:]
+            parts = [part for part, _ in zip(
+                (part for part, _ in writer.scan(REPLIES, _PART + pair_prefix(name))), range(_MOST_CLEARED), strict=False)]
+            for part in parts:
+                writer.delete(REPLIES, part)
+            if len(parts) == _MOST_CLEARED:
+                return
+            writer.delete(REPLIES, _USED + name)
+            writer.delete(REPLIES, key)

@@ -1,0 +1,130 @@
+"""Who may do what through the web.
+
+Commands fall into classes: read, mint, bind, admin.  For each class a minter
+keeps who may use it: anyone, every user the web server has authenticated,
+nobody, or the users named.  At the shell the permissions of the files decide,
+and nothing here is asked.
+"""
+
+from __future__ import annotations
+
+from . import config
+from .exceptions import ForbiddenError, InvalidError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .events import Actor
+    from .store import Reader, Writer
+
+# The kinds of the command table; a test proves that these are they.
+CLASSES = READ, MINT, BIND, ADMIN = "read", "mint", "bind", "admin"
+LOCAL = "local"
+ANYONE, AUTHENTICATED, NOBODY = b"anyone", b"authenticated", b"nobody"
+WORDS = (ANYONE, AUTHENTICATED, NOBODY)
+# How a rule that names users is kept, and how a user is named who is called like one of the words.
+_USER = b"user:"
+_LONGEST_USER = 255
+
+
+class LoginNeeded(ForbiddenError):
+    """Refused, but a login might help."""
+
+
+class Rule:
+    """Who may use one class of commands: one of the words, or users by name."""
+
+    __slots__ = ("word", "users")
+
+    def __init__(self, word: bytes = b"", users: tuple[bytes, ...] = ()) -> None:
+        self.word = word
+        self.users = users
+
+    @classmethod
+    def given(cls, words: list[bytes]) -> Rule:
+        """From the words of a person: one of the three, or names; `user:NAME` always means a name."""
+        if len(words) == 1 and words[0] in WORDS:
+            return cls(words[0])
+        for word in words:
+            if word in WORDS:
+                said = word.decode()
+                raise InvalidError(f"{said} stands alone, not among names: a user of that name is written user:{said}")
+        return cls(users=tuple(sorted({_user_name(word) for word in words})))
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> Rule:
+        return cls(packed) if packed in WORDS else cls(users=tuple(line[len(_USER) :] for line in packed.split(b"\n")))
+
+    def packed(self) -> bytes:
+        return self.word or b"\n".join(_USER + user for user in self.users)
+
+    def shown(self) -> bytes:
+        return self.word or b" ".join(_USER + user if user in WORDS else user for user in self.users)
+
+    def admits(self, user: bytes) -> bool:
+        """Whether this user may; an empty name is somebody who did not log in."""
+        if self.word:
+            return self.word == ANYONE or (self.word == AUTHENTICATED and bool(user))
+        return user in self.users
+
+    def login_helps(self) -> bool:
+        return self.word not in (ANYONE, NOBODY)
+
+
+def _user_name(word: bytes) -> bytes:
+    name = word[len(_USER) :] if word.startswith(_USER) else word
+    if not 0 < len(name) <= _LONGEST_USER or any(byte < 0x21 or byte == 0x7F for byte in name):
+        raise InvalidError(f"a user's name has 1 to {_LONGEST_USER} bytes, and no blanks or control characters")
+    return name
+
+
+DEFAULTS = {READ: Rule(ANYONE), MINT: Rule(AUTHENTICATED), BIND: Rule(AUTHENTICATED), ADMIN: Rule(AUTHENTICATED)}
+
+
+class Policy:
+    """The rules of one minter, as they are at one moment."""
+
+    __slots__ = ("rules",)
+
+    def __init__(self, rules: dict[str, Rule]) -> None:
+        self.rules = {**DEFAULTS, **rules}
+
+    @classmethod
+    def of(cls, reader: Reader) -> Policy:
+        kept = config.values(reader, "policy")
+        return cls({name: Rule.unpacked(packed) for name, packed in kept.items() if name in CLASSES})
+
+    def ensure(self, kind: str, words: list[bytes], user: bytes) -> None:
+        """Refuse a command of this kind that this user may not give, and say who may."""
+        for name in classes_of(kind, words):
+            rule = self.rules[name]
+            if rule.admits(user):
+                continue
+            needed = f"{words[0].decode()} is of the class {name}, which here is for {_audience(rule)}"
+            if user or not rule.login_helps():
+                who = user.decode("utf-8", "backslashreplace") or "somebody who did not log in"
+                raise ForbiddenError(f"{needed}, and not for {who}")
+            raise LoginNeeded(f"{needed}: log in first")
+
+
+def change(writer: Writer, actor: Actor, name: str, rule: Rule | None) -> None:
+    """Set the rule of a class, or with None go back to its default."""
+    config.change(writer, actor, f"policy/{name}", rule.packed() if rule else None)
+
+
+def classes_of(kind: str, words: list[bytes]) -> tuple[str, ...]:
+    """The classes a command of this kind falls into; who gives it must be admitted to all of them."""
+    name, args = words[0], words[1:]
+    if kind == LOCAL:
+        raise ForbiddenError(f"{name.decode()} works on the server's files: it is for the shell, not for the web")
+    if name == b"dbinfo" and args[:1] not in ([], [b"brief"]):
+        return (ADMIN,)
+    if (name == b"bind" and args[:1] in ([b"mint"], [b"peppermint"])) or (kind == MINT and len(args) > 1):
+        return (MINT, BIND)
+    return (kind,)
+
+
+def _audience(rule: Rule) -> str:
+    if rule.word == AUTHENTICATED:
+        return "users who have logged in"
+    # The names of those who may are nobody else's business.
+    return "nobody" if rule.word == NOBODY else "certain users only"
