@@ -93,13 +93,13 @@ def _bind_one(
         writer.delete(table, key)
         return Bound(subject.shown, element, how, 0, len(old or b""))
     assert value is not None
-    subject.ensure_value(value)
     if how in _AT_THE_END:
         new = (old or b"") + value
     elif how in _AT_THE_BEGINNING:
         new = value + (old or b"")
     else:
         new = value
+    subject.ensure_value(new)
     writer.put(table, key, new)
     return Bound(subject.shown, element, how, len(value), len(old or b""))
 

@@ -9,6 +9,7 @@ from .commands import Call, command_for, run
 from .commands.table import reads_input
 from .exceptions import NoidError, UsageError
 from .minting import CHUNK
+from .waiting import NotYet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +127,8 @@ def _streams(task: _Task) -> bool:
     if call is None or not call.args:
         return False
     if call.name in (b"mint", b"peppermint"):
-        return call.args[0].isdigit() and len(call.args[0]) < 19 and int(call.args[0]) > CHUNK
+        count = call.args[0]
+        return count.startswith(b"--") or (count.isdigit() and len(count) < 19 and int(count) > CHUNK)
     return call.name == b"dbinfo" and call.args[0] == b"dump"
 
 
@@ -148,20 +150,25 @@ def _run_together(session: Session, batch: list[_Task]) -> Iterator[Result]:
     while waiting:
         if any(task.call and command_for([task.call.name]).writes for task in waiting):
             try:
-                done = session.minter.write(lambda _: _run_some(waiting))  # noqa: B023 - run before the loop goes on
+                done = session.write_together(lambda _: _run_some(waiting))  # noqa: B023 - run before the loop goes on
             except NoidError as error:
                 done = [Result(task.line, task.error or error) for task in waiting]
         else:
             done = _run_some(waiting)
         yield from done
         waiting = waiting[len(done) :]
+        if not done:
+            yield from _run_alone(waiting.pop(0))
 
 
 def _run_some(tasks: list[_Task]) -> list[Result]:
     deadline = time.monotonic() + _SECONDS_TOGETHER
     done = []
     for task in tasks:
-        done.append(_run_one(task))
+        try:
+            done.append(_run_one(task))
+        except NotYet:
+            break
         if time.monotonic() > deadline:
             break
     return done

@@ -44,7 +44,7 @@ class Clock:
         again: what was promised for a moment may be given once the time until that moment has passed.
         """
         most = expected + _SLACK
-        left = min(due - self(), expected)
+        left = min(due - self(), most)
         try:
             while left > 0:
                 if self._on_wait:

@@ -7,13 +7,12 @@ import shutil
 
 from .clock import stamp
 from .events import record as record_event
-from .exceptions import ConflictError, ExhaustedError, InvalidError, StoreError, UsageError
+from .exceptions import ConflictError, InvalidError, StoreError, UsageError
 from .minter import FOLDER, Minter
-from .schemes.noid import NoidScheme, growth
+from .schemes import scheme_class
 from .settings import Settings
 from .store import Store
 from .tables import FORMAT, META
-from .template import UNLIMITED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,40 +29,16 @@ def checked(settings: Settings) -> Settings:
     term = settings["term"]
     if term not in TERMS:
         raise UsageError(f"the term is long, medium or short, not {term!r}")
-    if term == "long" and not (settings["naan"] and settings["naa"] and settings["subnaa"]):
-        raise UsageError("a long-term minter needs a NAAN, a NAA and a SubNAA: dbcreate Template long NAAN NAA SubNAA")
-    if term == "long" and not settings["template"]:
-        raise UsageError("a long-term minter needs a template")
     for name in ("naan", "naa", "subnaa", "labels"):
         _ensure_text(name, settings[name])
     if any(not (character.isascii() and (character.isalnum() or character in ".-_")) for character in settings["naan"]):
         raise InvalidError(f"a NAAN is made of letters, digits and dots, not {settings['naan']!r}")
-    return _with_form_checked(settings)
+    return scheme_class(settings["scheme"]).completed(settings)
 
 
 def _ensure_text(name: str, text: str) -> None:
     if len(text) > _LONGEST_TEXT or any(ord(character) < 0x20 and character != "\n" for character in text):
         raise InvalidError(f"the {name} must be at most {_LONGEST_TEXT} characters of plain text on one line")
-
-
-def _with_form_checked(settings: Settings) -> Settings:
-    scheme = NoidScheme(settings)
-    template = scheme.template
-    if template.checked:
-        try:
-            template.ensure_checkable(len(scheme.first_part) + len(template.letters) + 1)
-        except ExhaustedError as error:
-            raise InvalidError(error.message) from None
-    at_last = settings["at-last"] or ("wrap" if settings["term"] == "short" else "stop")
-    if template.generator == UNLIMITED and settings["at-last"]:
-        raise UsageError("--at-last is for bounded namespaces: a z template never ends")
-    if at_last == "wrap" and settings.long_term:
-        raise UsageError("a long-term minter never gives an identifier twice, so --at-last cannot be wrap")
-    if at_last not in ("stop", "wrap"):
-        if not (at_last.startswith("add") and at_last[3:].isdigit() and at_last.isascii()):
-            raise UsageError(f"--at-last is stop, wrap or addN (for instance add3), not {at_last!r}")
-        template.grown(growth(at_last))
-    return settings.with_(at_last=at_last)
 
 
 def create(dbdir: str, settings: Settings, actor: Actor) -> Minter:

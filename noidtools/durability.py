@@ -6,8 +6,8 @@ from .template import RANDOM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .schemes.noid import NoidScheme
     from .settings import Settings
+    from .template import Template
 
 MEANINGS = {
     "G": "globally unique: the NAAN belongs to one authority",
@@ -21,8 +21,13 @@ MEANINGS = {
 _TEST_NAAN = "00000"
 
 
-def letters(settings: Settings, scheme: NoidScheme) -> str:
-    template, minted_only = scheme.template, not scheme.free
+def letters(apply: str) -> str:
+    """All seven places, those letters shown that apply."""
+    return "".join(letter if letter in apply else "-" for letter in MEANINGS)
+
+
+def of_template(template: Template, settings: Settings, *, minted_only: bool) -> str:
+    """The letters that apply to a template's identifiers; few do where anything may be bound."""
     holds = {
         "G": settings["naan"] not in ("", _TEST_NAAN),
         "R": template.generator == RANDOM,
@@ -32,7 +37,7 @@ def letters(settings: Settings, scheme: NoidScheme) -> str:
         "T": template.checked,
         "E": not minted_only or not _may_hold_vowels(template.prefix, template.letters),
     }
-    return "".join(letter if holds[letter] else "-" for letter in MEANINGS)
+    return "".join(letter for letter in holds if holds[letter])
 
 
 def _has_word_room(prefix: str, mask: str) -> bool:

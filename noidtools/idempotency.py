@@ -156,6 +156,7 @@ class Once:
         if since is not None and int(since) + _KEPT_SECONDS > now:
             return
         if since is not None:
+            # Forgotten, but not yet cleared away.
             writer.delete_prefix(REPLIES, _PART + pair_prefix(self._name))
             writer.delete(REPLIES, _BY_TIME + since + self._name)
         stamp = b"%020d" % now
@@ -164,19 +165,83 @@ class Once:
 
     def _clear(self, writer: Writer, now: int) -> None:
         room = _MOST_CLEARED
-        old = []
-        for key, _ in writer.scan(REPLIES, _BY_TIME):
-            if int(key[1:21]) + _KEPT_SECONDS > now or not room:
-                break
-            old.append(key)
-            room -= 1
-        for key in old:
-            name = key[21:]
-            parts = [part for part, _ in zip(
-                (part for part, _ in writer.scan(REPLIES, _PART + pair_prefix(name))), range(_MOST_CLEARED), strict=False)]
+        for used in _first(writer.scan(REPLIES, _BY_TIME), room):
+            since, name = int(used[1:21]), used[21:]
+            if since + _KEPT_SECONDS > now:
+                return
+            parts = _first(writer.scan(REPLIES, _PART + pair_prefix(name)), room)
             for part in parts:
                 writer.delete(REPLIES, part)
-            if len(parts) == _MOST_CLEARED:
+            room -= len(parts)
+            if room <= 0:
                 return
             writer.delete(REPLIES, _USED + name)
-            writer.delete(REPLIES, key)
+            writer.delete(REPLIES, used)
+
+
+def _first(items: Iterator[tuple[bytes, bytes]], most: int) -> list[bytes]:
+    """The keys of the first items, taken before any of them is changed."""
+    return [key for (key, _), _ in zip(items, range(most), strict=False)]
+
+
+def _digest(call: Call) -> bytes:
+    pairs = [field for pair_ in call.pairs or () for field in pair_]
+    return hashlib.sha256(pack([call.name, *call.args]) + pack(pairs)).digest()
+
+
+def _split(call: Call) -> list[Call]:
+    """A command as parts that are each done in one transaction: much minting is several times a little."""
+    if call.name not in (b"mint", b"peppermint") or not call.args or not call.args[0].isdigit():
+        return [call]
+    if len(call.args[0]) > 18 or int(call.args[0]) <= CHUNK:
+        return [call]
+    many, rest = divmod(int(call.args[0]), CHUNK)
+    sizes = [CHUNK] * many + [rest] * bool(rest)
+    return [Call(call.session, [call.name, b"%d" % size, *call.args[1:]]) for size in sizes]
+
+
+def _done(call: Call) -> _Part:
+    """The command, run.  What was minted before the identifiers ended is kept, and with it that they ended."""
+    answer = run(call)
+    records: list[Record] = []
+    try:
+        for record in answer.records:
+            records.append(record)
+    except ExhaustedError as error:
+        if not records:
+            raise
+        return _Part(records, error, answer.spaced)
+    return _Part(records, None, answer.spaced)
+
+
+class _Kept(Record):
+    """A record as it was answered the first time."""
+
+    __slots__ = ("_lines", "_data")
+
+    def __init__(self, lines: bytes, data: bytes) -> None:
+        self._lines = unpack(lines)
+        self._data = data
+
+    def lines(self) -> Iterator[tuple[bytes, bytes, int]]:
+        for place in range(0, len(self._lines), 3):
+            label, value, width = self._lines[place : place + 3]
+            yield label, value, int(width)
+
+    def data(self) -> list[dict[str, object]]:
+        data: list[dict[str, object]] = json.loads(self._data)
+        return data
+
+
+def _packed(part: _Part) -> bytes:
+    fields = [b"1" if part.spaced else b"", part.error.message.encode() if part.error else b""]
+    for record in part.records:
+        lines = [field for label, value, width in record.lines() for field in (label, value, b"%d" % width)]
+        fields += [pack(lines), json.dumps(json_ready(record.data())).encode()]
+    return pack(fields)
+
+
+def _unpacked(packed: bytes) -> _Part:
+    spaced, message, *fields = unpack(packed)
+    records: list[Record] = [_Kept(lines, data) for lines, data in zip(fields[::2], fields[1::2], strict=True)]
+    return _Part(records, ExhaustedError(message.decode()) if message else None, bool(spaced), replayed=True)

@@ -9,6 +9,7 @@ from .events import forget as forget_event
 from .events import record as record_event
 from .exceptions import ExhaustedError
 from .tables import IDS, META, PEPPERS
+from .waiting import NotYet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .events import Actor
     from .minter import Minter
     from .store import Writer
+    from .waiting import Request, Waiting
 
 # One durable commit for so many: enough that its cost vanishes, few enough that other writers get their turn.
 CHUNK = 10_000
@@ -37,45 +39,65 @@ class Order:
         return not self.peppered and self.element is None
 
 
-def mint(minter: Minter, actor: Actor, count: int, order: Order) -> Iterator[list[bytes]]:
-    """Mint `count` identifiers, yielding them as they are committed.  Raises ExhaustedError where they end."""
-    while count:
-        wanted = min(count, CHUNK)
-        minted = _mint_chunk(minter, actor, wanted, order)
-        if minted:
-            yield minted
-        if len(minted) < wanted:
+class Batch:
+    """What one transaction minted: identifiers as to be shown, when they may be (0: at once), and whether
+    there were fewer than wanted because no more are left."""
+
+    __slots__ = ("ids", "due", "ended")
+
+    def __init__(self, ids: list[bytes], due: int, ended: bool) -> None:
+        self.ids = ids
+        self.due = due
+        self.ended = ended
+
+
+def mint(
+    minter: Minter, actor: Actor, count: int, order: Order, waiting: Waiting, *, patience: int | None = None
+) -> Iterator[list[bytes]]:
+    """Mint `count` identifiers, yielding them as they are committed and due.  Raises ExhaustedError where they end."""
+    made = 0
+    while made < count:
+        request = waiting.request(patience)
+        batch = _mint_chunk(minter, actor, min(count - made, CHUNK), order, request)
+        waiting.until(batch.due, made, count)
+        made += len(batch.ids)
+        if batch.ids:
+            yield batch.ids
+        if batch.ended:
             raise exhausted(minter)
-        count -= wanted
 
 
-def _mint_chunk(minter: Minter, actor: Actor, count: int, order: Order) -> list[bytes]:
-    return minter.write(lambda writer: mint_some(minter, writer, actor, count, order))
+def _mint_chunk(minter: Minter, actor: Actor, count: int, order: Order, request: Request) -> Batch:
+    return minter.write(lambda writer: mint_some(minter, writer, actor, count, order, request))
 
 
 def exhausted(minter: Minter) -> ExhaustedError:
-    template = minter.scheme.template
-    return ExhaustedError(
-        f"no identifier is left: all {template.total} of template {template.text} are minted, held or queued"
-    )
+    return ExhaustedError(minter.scheme.exhausted())
 
 
-def mint_some(minter: Minter, writer: Writer, actor: Actor, count: int, order: Order) -> list[bytes]:
-    """Mint up to `count` identifiers in this transaction; fewer when the namespace ends.  As to be shown."""
+def mint_some(
+    minter: Minter, writer: Writer, actor: Actor, count: int, order: Order, request: Request
+) -> Batch:
+    """Mint up to `count` identifiers in this transaction; fewer where the namespace ends, or the rest lies ahead
+    in time; never none without a reason."""
     run = _Run(minter, writer, actor, order)
     for identifier, record in queueing.take_ripe(writer, actor.now(), count):
         run.reissue(identifier, record, run.generator.drawn)
     skipped = 0
-    while len(run.minted) < count:
+    ended = False
+    while len(run.minted) < count and not ended:
         before = len(run.minted)
-        drawn = run.generator.draw(count - before)
+        drawn = run.generator.draw(count - before, request)
         run.issue(drawn)
         skipped = 0 if len(run.minted) > before else skipped + len(drawn)
         # A whole pass that gave nothing: everything is held or queued, and starting over would never end.
-        if not drawn or skipped > (run.generator.template.total or skipped):
+        ended = not drawn or skipped > (run.generator.total or skipped)
+        if run.generator.later and run.minted:
+            if request.sharing and len(run.minted) < count:
+                raise NotYet
             break
     run.finish()
-    return run.minted
+    return Batch(run.minted, run.generator.due, ended)
 
 
 class _Run:

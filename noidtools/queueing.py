@@ -25,7 +25,13 @@ _UNITS = {b"d": 86400, b"s": 1}
 HOWS = "now, first, lvf, delete, or a delay such as 30d or 3600s"
 
 
+def ensure_allowed(minter: Minter) -> None:
+    if minter.scheme.no_queue:
+        raise ConflictError(f"nothing can be queued here: {minter.scheme.no_queue}")
+
+
 def put_in(minter: Minter, writer: Writer, actor: Actor, how: bytes, given: list[bytes]) -> list[bytes]:
+    ensure_allowed(minter)
     date = _date(how, actor.now())
     found = [subjects.to_change(minter, writer, name) for name in given]
     event = record_event(writer, actor, b"queue " + how, *(identifier for identifier, _ in found))
@@ -36,7 +42,7 @@ def put_in(minter: Minter, writer: Writer, actor: Actor, how: bytes, given: list
         record = find(writer, identifier) or Circulation()
         _ensure_can_wait(identifier, record)
         sequence = 0 if how == b"lvf" else _next_sequence(writer)
-        key = date + sequence.to_bytes(6, "big") + _padded(minter, identifier)
+        key = date + sequence.to_bytes(6, "big") + minter.scheme.own_part(identifier).rjust(_PADDED, b"0")
         writer.put(QUEUE, key, identifier)
         writer.put(QUEUED, identifier, key)
         save(writer, identifier, Circulation(record.flags, event, drawn, b"q" + record.history))
@@ -45,6 +51,7 @@ def put_in(minter: Minter, writer: Writer, actor: Actor, how: bytes, given: list
 
 
 def delete(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> list[bytes]:
+    ensure_allowed(minter)
     found = [subjects.to_change(minter, writer, name) for name in given]
     event = record_event(writer, actor, b"queue delete", *(identifier for identifier, _ in found))
     deleted = []
@@ -104,9 +111,3 @@ def _next_sequence(writer: Writer) -> int:
     number = int(writer.get(META, b"queue sequence") or b"0") + 1
     writer.put(META, b"queue sequence", b"%d" % number)
     return number
-
-
-def _padded(minter: Minter, identifier: bytes) -> bytes:
-    first = minter.scheme.first_part.encode()
-    label = identifier[len(first) :] if identifier.startswith(first) else identifier
-    return label.rjust(_PADDED, b"0")

@@ -8,9 +8,7 @@ from . import durability
 from .answers import Fields
 from .circulation import held_count
 from .events import event
-from .order import QuasiRandom
 from .tables import EVENTS, META, NOTES, QUEUE
-from .template import RANDOM, UNLIMITED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,32 +18,25 @@ if TYPE_CHECKING:
     from .store import Reader
 
 _PAGE = 500
-ORDERS = {RANDOM: "random", UNLIMITED: "sequential, without end"}
 
 
 def properties(minter: Minter) -> list[tuple[str, bytes]]:
     """What does not change while a minter lives."""
     settings, scheme = minter.settings, minter.scheme
-    template = scheme.template
-    size = "unlimited" if template.total is None else str(template.total)
+    first = scheme.first()
     pairs = [
-        ("Scheme", settings["scheme"]),
-        ("Template", settings["template"] or f"none: binds anything, mints {template.text}"),
-        ("Size", size),
-        ("Order", ORDERS.get(template.generator, "sequential")),
         ("Term", settings["term"]),
-        ("Properties", durability.letters(settings, scheme)),
-        ("At-Last", "never" if template.total is None else settings["at-last"]),
+        ("Properties", durability.letters(scheme.durable(settings))),
         ("NAAN", settings["naan"]),
         ("NAA", settings["naa"]),
         ("SubNAA", settings["subnaa"]),
-        ("Seed", settings["seed"] if settings["seed"] != "0" else ""),
         ("Labels", " ".join(settings["labels"].splitlines())),
-        ("First", minter.shown(scheme.generator(None).draw(1)[0][0]).decode()),
+        ("First", minter.shown(first).decode() if first is not None else ""),
         ("Created", settings["created"]),
         ("Creator", settings["creator"]),
     ]
-    return [(name, value.encode()) for name, value in pairs if value]
+    form = [("Scheme", scheme.name.encode()), *scheme.properties()]
+    return form + [(name, value.encode()) for name, value in pairs if value]
 
 
 def creation_report(minter: Minter) -> bytes:
@@ -60,13 +51,11 @@ def creation_report(minter: Minter) -> bytes:
 def state(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
     """Where the minter stands now."""
     generator = minter.scheme.generator(reader.get(META, b"state"))
-    total = generator.template.total
     queued = sum(1 for _ in reader.scan(QUEUE))
     newest = reader.last(EVENTS)
     changed = event(reader, int.from_bytes(newest[0], "big")) if newest else None
     pairs = [
-        ("Drawn", b"%d" % generator.drawn),
-        ("Left", b"unlimited" if total is None else b"%d" % max(0, total - generator.drawn_of_mask)),
+        *generator.standing(),
         ("Held", b"%d" % held_count(reader)),
         ("Queued", b"%d" % queued),
     ]
@@ -83,18 +72,13 @@ def internals(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
     """What an administrator may want to see when something looks wrong."""
     generator = minter.scheme.generator(reader.get(META, b"state"))
     newest = reader.last(EVENTS)
-    pairs = [
+    return [
         ("Folder", minter.store.folder.encode("utf-8", "surrogateescape")),
         ("Format", reader.get(META, b"format") or b""),
         ("Bytes", b"%d" % minter.store.size()),
-        ("Passes", b"%d" % generator.passes),
-        ("Mask", generator.template.mask.encode()),
         ("Events", b"%d" % int.from_bytes(newest[0], "big") if newest else b"0"),
+        *generator.internals(),
     ]
-    order = generator.order
-    if isinstance(order, QuasiRandom):
-        pairs.append(("Counters", b" ".join(b"%d" % value for value in order.values)))
-    return pairs
 
 
 def dump(minter: Minter) -> Iterator[Fields]:

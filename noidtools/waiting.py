@@ -34,25 +34,28 @@ class Request:
 class Waiting:
     """How one session waits: each command for itself, or all that share a transaction after its commit."""
 
-    __slots__ = ("_clock", "_due", "sharing")
+    __slots__ = ("_asked", "_clock", "_due", "_sharing")
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._due = 0
-        self.sharing = False
+        self._asked = self._due = 0
+        self._sharing = False
 
     def request(self, patience: int | None = None) -> Request:
-        return Request(self._clock(), patience, sharing=self.sharing)
+        self._asked = self._clock()
+        return Request(self._asked, patience, sharing=self._sharing)
 
-    def until(self, due: int, request: Request, made: int = 0, wanted: int = 1) -> None:
-        """Wait until what was asked for is due; 0 is now."""
-        if self.sharing:
+    def until(self, due: int, made: int = 0, wanted: int = 1) -> None:
+        """Wait until what was reserved is due, `made` of `wanted` being there already; 0 is at once."""
+        if self._sharing:
             self._due = max(self._due, due)
         elif due:
-            self._clock.wait(due, due - request.asked, made, wanted)
+            self._clock.wait(due, due - self._asked, made, wanted)
 
-    def settle(self) -> None:
-        """Wait for all that was reserved in a shared transaction, now that it is committed."""
-        due, self._due = self._due, 0
-        if due:
-            self._clock.wait(due, 2 * LOOK_AHEAD)
+    def begin_sharing(self) -> None:
+        self._sharing, self._due = True, 0
+
+    def end_sharing(self) -> int:
+        """When all is due that was reserved since sharing began."""
+        self._sharing = False
+        return self._due

@@ -25,7 +25,7 @@ def bind(call: Call) -> Answer:
     if how in bindings.MINTING:
         if given != b"new":
             raise UsageError(f"bind {how.decode()} makes its own identifier: write the word new in place of Id")
-        done = minter.write(lambda writer: _bind_minted(call, writer, how, pairs))
+        done = _bind_minted(call, how, pairs)
     else:
         done = minter.write(lambda writer: bindings.bind(minter, writer, call.actor, how, given, pairs))
     records: list[Record] = []
@@ -46,15 +46,21 @@ def _pairs(call: Call) -> list[tuple[bytes, bytes | None]]:
     return [(element, value)]
 
 
-def _bind_minted(call: Call, writer: Writer, how: bytes,
-                 pairs: list[tuple[bytes, bytes | None]]) -> list[bindings.Bound]:
+def _bind_minted(call: Call, how: bytes, pairs: list[tuple[bytes, bytes | None]]) -> list[bindings.Bound]:
     order = minting.Order(peppered=how == b"peppermint")
-    minted = minting.mint_some(call.minter, writer, call.actor, 1, order)
-    if not minted:
-        raise minting.exhausted(call.minter)
-    done = bindings.bind(call.minter, writer, call.actor, b"new", minted[0], pairs)
-    for bound in done:
-        bound.identifier, bound.how = minted[0], how
+    request = call.session.waiting.request()
+
+    def work(writer: Writer) -> tuple[int, list[bindings.Bound]]:
+        batch = minting.mint_some(call.minter, writer, call.actor, 1, order, request)
+        if not batch.ids:
+            raise minting.exhausted(call.minter)
+        done = bindings.bind(call.minter, writer, call.actor, b"new", batch.ids[0], pairs)
+        for bound in done:
+            bound.identifier, bound.how = batch.ids[0], how
+        return batch.due, done
+
+    due, done = call.minter.write(work)
+    call.session.waiting.until(due)
     return done
 
 

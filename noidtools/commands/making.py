@@ -24,7 +24,8 @@ def peppermint(call: Call) -> Answer:
 
 
 def _mint(call: Call, *, peppered: bool) -> Answer:
-    args = call.need(1, 3, f"{call.name.decode()} N [Element Value]")
+    call, patience = _without_patience(call)
+    args = call.need(1, 3, f"{call.name.decode()} [--patience S] N [Element Value]")
     if len(args) == 2:
         raise UsageError(f"an Element needs a Value: say {call.name.decode()} N Element Value")
     count = as_count(args[0])
@@ -32,7 +33,20 @@ def _mint(call: Call, *, peppered: bool) -> Answer:
     order = minting.Order(peppered=peppered, element=element, value=value)
 
     def records() -> Iterator[Record]:
-        for ids in minting.mint(call.minter, call.actor, count, order):
+        for ids in minting.mint(call.minter, call.actor, count, order, call.session.waiting, patience=patience):
             yield Ids(ids)
 
     return Answer(stream=records(), spaced=True)
+
+
+def _without_patience(call: Call) -> tuple[Call, int | None]:
+    """The option that may stand before N, and nowhere else: behind it a value may look like an option."""
+    if not call.args or not call.args[0].startswith(b"--"):
+        return call, None
+    from ..schemes.timed import parse_patience
+    from .session import Call, take_options
+
+    length = 1 if b"=" in call.args[0] else 2
+    options, _ = take_options(call.args[:length], ("patience",))
+    patience = parse_patience(options["patience"][0].encode()) if options else None
+    return Call(call.session, [call.name, *call.args[length:]], call.pairs), patience

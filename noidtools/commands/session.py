@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from ..exceptions import UsageError
 from ..minter import Minter
+from ..waiting import Waiting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
     from ..events import Actor
+    from ..store import Writer
+
+    T = TypeVar("T")
 
 
 class Session:
@@ -16,6 +23,7 @@ class Session:
     def __init__(self, dbdir: str, actor: Actor, *, minter: Minter | None = None) -> None:
         self.dbdir = dbdir
         self.actor = actor
+        self.waiting = Waiting(actor.clock)
         self._minter = minter
 
     @property
@@ -23,6 +31,20 @@ class Session:
         if self._minter is None:
             self._minter = Minter(self.dbdir)
         return self._minter
+
+    def write_together(self, work: Callable[[Writer], T]) -> T:
+        """Run commands that share one transaction.
+
+        None of them waits for the clock while it is open; where a short wait is needed it comes after the
+        commit, for all.  A command that needs a longer one raises NotYet, and must be run on its own.
+        """
+        self.waiting.begin_sharing()
+        try:
+            done = self.minter.write(work)
+        finally:
+            due = self.waiting.end_sharing()
+        self.waiting.until(due)
+        return done
 
     def close(self) -> None:
         if self._minter is not None:

@@ -53,8 +53,9 @@ def _ensure_standard_files() -> None:
 
 
 def _main(program: str, words: list[bytes], out: _Output) -> int:
-    dbdir, words = _options(program, words, out)
-    if not words:
+    dbdir, words = _options(program, words)
+    if words == [b"-v"]:
+        out.write(f"noid {__version__}\n".encode())
         return DONE
     session = Session(dbdir, Actor(contact(), b"shell"))
     try:
@@ -67,7 +68,7 @@ def _main(program: str, words: list[bytes], out: _Output) -> int:
         session.close()
 
 
-def _options(program: str, words: list[bytes], out: _Output) -> tuple[str, list[bytes]]:
+def _options(program: str, words: list[bytes]) -> tuple[str, list[bytes]]:
     """Dbdir and the command's words.  Options end at the command word, so values may look like options."""
     chosen: str | None = None
     while words and words[0].startswith(b"-") and words[0] != b"-":
@@ -82,16 +83,14 @@ def _options(program: str, words: list[bytes], out: _Output) -> tuple[str, list[
                 value, words = words[0], words[1:]
             chosen = os.fsdecode(value)
         elif option in (b"-v", b"--version"):
-            out.write(f"noid {__version__}\n".encode())
-            return ".", []
+            words = [b"-v"]
+            break
         elif option in (b"-h", b"--help"):
             words = [b"help"]
             break
         else:
             raise UsageError(f"there is no option {option.decode('utf-8', 'backslashreplace')}: say noid -h")
-    if not words and chosen is None:
-        words = [b"help"]
-    return chosen or dbdir_from(program, os.environ.get("NOID", "")), words
+    return chosen or dbdir_from(program, os.environ.get("NOID", "")), words or [b"help"]
 
 
 def dbdir_from(program: str, environment: str) -> str:

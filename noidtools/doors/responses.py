@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .refusals import HttpRefusal
-    from .writing import JsonWriting, TextWriting
+    from .jsonwriting import JsonWriting
+    from .writing import TextWriting
 
     Writing = TextWriting | JsonWriting
 

@@ -95,10 +95,31 @@ def describe_identifier(facts: Mapping[str, object]) -> Graph:
 
 
 def serialize(graph: Graph, format: str) -> bytes:
-    """The graph as Turtle (`turtle`), JSON-LD (`json-ld`) or RDF/XML (`xml`), in UTF-8."""
-    rdflib_package()
+    """The graph as Turtle (`turtle`), JSON-LD (`json-ld`) or RDF/XML (`xml`), in UTF-8.
+
+    The same graph gives the same octets in every process, so that they can be compared and cached.
+    """
     if format not in FORMATS:
         raise UsageError(f"Descriptions are written as {', '.join(FORMATS)}, not as {format!r}.")
-    if format == "json-ld":
-        return graph.serialize(format=format, encoding="utf-8", auto_compact=True, sort_keys=True)
-    return graph.serialize(format=format, encoding="utf-8")
+    ordered: Graph = rdflib_package().Graph(store="SimpleMemory", bind_namespaces="none")
+    for prefix, namespace in graph.namespaces():
+        ordered.bind(prefix, namespace)
+    for triple in sorted(graph, key=lambda triple: [node.n3() for node in triple]):
+        ordered.add(triple)
+    if format != "json-ld":
+        return ordered.serialize(format=format, encoding="utf-8")
+    import json
+
+    document = json.loads(ordered.serialize(format=format, auto_compact=True))
+    return json.dumps(_in_order(document), ensure_ascii=False, indent=2, sort_keys=True).encode("utf-8") + b"\n"
+
+
+def _in_order(value: object) -> object:
+    """JSON-LD with its arrays sorted: they are sets, which rdflib writes in the order of hashes."""
+    import json
+
+    if isinstance(value, dict):
+        return {key: _in_order(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return sorted((_in_order(inner) for inner in value), key=lambda inner: json.dumps(inner, sort_keys=True))
+    return value

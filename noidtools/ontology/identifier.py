@@ -120,7 +120,7 @@ class IdentifierDescription:
             raise InvalidError(f"The quality {name} needs both the date of its verification and the outcome.")
         node = scribe.node(part_iri(self.iri, f"quality-{name}"), "pil:QualityStatement")
         subject = self._name if name == "reserved" else self.iri
-        scribe.link(self.iri, "pil:hasQualityStatement", node)
+        scribe.link(subject, "pil:hasQualityStatement", node)
         scribe.link(node, "pil:statedOf", subject)
         scribe.link_term(node, "pil:statedQuality", term)
         scribe.say(node, "pil:statedValue", stated is not False)

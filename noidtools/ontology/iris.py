@@ -42,7 +42,8 @@ def address(value: bytes) -> str | None:
 
 def part_iri(whole: str, part: str, detail: bytes = b"") -> str:
     """The IRI of something that belongs to what `whole` names, such as its label."""
-    return f"{whole}#{part}" + ("-" + quote(detail, safe="") if detail else "")
+    joint = "-" if "#" in whole else "#"
+    return whole + joint + part + ("-" + quote(detail, safe="") if detail else "")
 
 
 def _encode(octets: bytes) -> str:

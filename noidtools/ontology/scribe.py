@@ -97,4 +97,4 @@ def _text(octets: bytes) -> tuple[str, str | None]:
 
 
 def _prefixes(rdflib: ModuleType) -> dict[str, str]:
-    return {"pil": PIL, "noid": NOID, "rdfs": str(rdflib.RDFS), "xsd": str(rdflib.XSD)}
+    return {"pil": PIL, "noid": NOID, "rdf": str(rdflib.RDF), "rdfs": str(rdflib.RDFS), "xsd": str(rdflib.XSD)}

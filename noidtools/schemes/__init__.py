@@ -72,13 +72,16 @@ class Scheme:
     options: tuple[str, ...] = ()
     # Whether anything may be bound, not only what the scheme makes.
     free = False
-    # Whether what is valid depends on where the generator stands.
-    grows = False
     # Why identifiers cannot be queued, if they cannot.
     no_queue = ""
 
     def __init__(self, settings: Settings) -> None:
         raise NotImplementedError
+
+    @property
+    def grows(self) -> bool:
+        """Whether what is valid depends on where the generator stands."""
+        return False
 
     @classmethod
     def completed(cls, settings: Settings) -> Settings:

@@ -1,0 +1,242 @@
+"""From a requested name to its target.  One algorithm for every door.
+
+    1. given         the name as it came, read as an ARK, a handle, a DOI, a URN or a plain name
+    2. normal form   the spellings under which it may be stored, the minter's own labels taken off
+    3. alias         a name that stands for another: go on with that one
+    4. stored        the target bound to it
+    5. rule          the target that the first matching rule computes
+    6. passthrough   the longest bound name that it extends at a boundary; the rest goes to that one's target
+    7. fallback      another resolver, if the minter names one
+
+Rules are matched with the normal form first, then with the name as it was
+written, so that all spellings of a name get the same answer.  A query belongs
+to the rest in step 6; a rule whose match leaves it out gets it behind its
+result.  Each step says what it found if a trace is kept.
+"""
+
+from __future__ import annotations
+
+from . import bindings, config, names, targets
+from .circulation import WITHDRAWN
+from .minter import LONGEST_IDENTIFIER
+from .tables import ALIASES, IDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .minter import Minter
+    from .names import Name
+    from .store import Reader
+    from .targets import Target
+
+    Trace = list[tuple[str, bytes]]
+
+FOUND, GONE, NOT_FOUND, INVALID, ALIAS = "found", "gone", "not found", "invalid", "alias"
+
+# Names under which an administrator's choices are kept (see config.py), and what holds without them.
+ELEMENT, FALLBACK, PASSTHROUGH, CANARY = (
+    f"resolver/{choice}" for choice in ("element", "fallback", "passthrough", "canary")
+)
+USUAL_ELEMENT = b"_t"
+# Bound to a name with the value `off`, it keeps extensions of that name from being passed through.
+PASSTHROUGH_ELEMENT = b"_passthrough"
+NAME = b"${name}"
+
+_MOST_ALIASES = 16
+# A name longer than this is never a beginning for passthrough: a URL of a thousand slashes must stay cheap.
+_LONGEST_EXTENDED = 1024
+
+
+class Outcome:
+    """What became of a name.
+
+    kind        found, gone (it was withdrawn), not found, invalid (its check character is wrong)
+    by          the step that decided: stored, rule, passthrough or fallback; empty when none did
+    identifier  the stored identifier that answered, or in its absence the name in normal form
+    value       the target as bound or computed; for an alias the name that comes next
+    suffix      what the name has beyond the identifier
+    reason      for a name without target, a sentence about that
+    """
+
+    __slots__ = ("kind", "by", "minter", "identifier", "value", "suffix", "pattern", "reason")
+
+    def __init__(
+        self, kind: str, minter: Minter | None, identifier: bytes, *, by: str = "", value: bytes = b"",
+        suffix: bytes = b"", pattern: bytes = b"", reason: str = "",
+    ) -> None:
+        self.kind = kind
+        self.minter = minter
+        self.identifier = identifier
+        self.by = by
+        self.value = value
+        self.suffix = suffix
+        self.pattern = pattern
+        self.reason = reason
+
+    @property
+    def targets(self) -> list[Target]:
+        """Where the name leads, the first choice first; empty unless it was found."""
+        if self.kind != FOUND:
+            return []
+        found = targets.parse(self.value)
+        for target in found:
+            target.url = targets.extended(target.url, self.suffix) or b""
+        return [target for target in found if target.url]
+
+
+class Lookup:
+    """Names, asked of one minter at one moment."""
+
+    __slots__ = ("_minter", "_reader", "_element", "_labels", "_trace")
+
+    def __init__(
+        self, minter: Minter, reader: Reader, element: bytes | None = None, trace: Trace | None = None
+    ) -> None:
+        self._minter = minter
+        self._reader = reader
+        self._element = element or target_element(reader)
+        self._labels = tuple(minter.labels)
+        self._trace = trace
+
+    def find(self, name: Name) -> Outcome:
+        """Steps 2 to 7; an alias is for the caller to follow, since another minter may hold what it stands for."""
+        if len(name.given) > LONGEST_IDENTIFIER:
+            return Outcome(NOT_FOUND, self._minter, name.body[:60], reason="the name is too long to be one")
+        self._say("normal form", names.stored(name, self._labels) + (b" and " + name.query if name.query else b""))
+        return self._stored(name) or self._computed(name) or self._extended(name) or self._missing(name)
+
+    def at(self, key: bytes, suffix: bytes = b"") -> Outcome | None:
+        """What is kept under exactly this identifier: steps 3 and 4."""
+        key = self._minter.scheme.canonical(key)
+        reader = self._reader
+        other = reader.get(ALIASES, key)
+        if other is not None:
+            self._say("alias", key + b" stands for " + other)
+            return Outcome(ALIAS, self._minter, key, value=other + suffix)
+        record = reader.get(IDS, key)
+        if record is not None and record[0] & WITHDRAWN:
+            self._say("stored", key + b" was withdrawn")
+            return Outcome(GONE, self._minter, key, suffix=suffix, reason="the name was withdrawn")
+        value = bindings.value_of(reader, key, self._element)
+        if value is None or value.isspace() or not value:
+            return None
+        return Outcome(FOUND, self._minter, key, by="stored", value=value, suffix=suffix)
+
+    def _stored(self, name: Name) -> Outcome | None:
+        for key in names.candidates(name, self._labels):
+            hit = self.at(key)
+            if hit is not None:
+                self._say_stored(hit)
+                return hit
+        self._say("stored", b"nothing is bound to " + self._element)
+        return None
+
+    def _computed(self, name: Name) -> Outcome | None:
+        normal = names.stored(name, self._labels)
+        rules = self._minter.rulebook.rules(self._reader, self._element)
+        if rules is None:
+            self._say("rule", b"there is none for " + self._element)
+            return None
+        for key in dict.fromkeys((normal + name.query, normal, *names.candidates(name, self._labels))):
+            hit = rules.first(key)
+            # The query came off with the spelling that matched: it is a rest like any other.
+            suffix = name.query if hit and name.query and not key.endswith(name.query) else b""
+            if hit and (not suffix or self._passes(b"")):
+                self._say("rule", b":idmap/" + hit[0].pattern + b" makes " + hit[1] + b" of " + key)
+                return Outcome(FOUND, self._minter, key, by="rule", value=hit[1], suffix=suffix, pattern=hit[0].pattern)
+        self._say("rule", b"none of %d matches" % len(rules))
+        return None
+
+    def _extended(self, name: Name) -> Outcome | None:
+        if not self._passes(b""):
+            self._say("passthrough", b"is turned off for this minter")
+            return None
+        has_naan = bool(self._minter.settings["naan"])
+        for key, rest in names.cuts(name, self._labels, naan=has_naan, longest=_LONGEST_EXTENDED):
+            hit = self.at(key, rest)
+            if hit is None:
+                continue
+            if hit.kind == FOUND and not self._passes(hit.identifier):
+                self._say("passthrough", b"is turned off for " + hit.identifier)
+                return None
+            self._say("passthrough", hit.identifier + b" is the longest bound name; the rest is " + rest)
+            hit.by = "passthrough" if hit.kind == FOUND else ""
+            return hit
+        self._say("passthrough", b"no bound name begins it")
+        return None
+
+    def _passes(self, key: bytes) -> bool:
+        """Whether extensions are passed through: at all, or for this name."""
+        if key:
+            return bindings.value_of(self._reader, key, PASSTHROUGH_ELEMENT) != b"off"
+        return config.value(self._reader, PASSTHROUGH) != b"off"
+
+    def _missing(self, name: Name) -> Outcome:
+        from .mistyped import fault_of
+
+        normal = names.stored(name, self._labels)
+        fault = fault_of(self._minter, self._reader, name)
+        if fault is not None:
+            self._say("check", fault.encode("utf-8", "surrogateescape"))
+            return Outcome(INVALID, self._minter, normal, reason=fault)
+        base = config.value(self._reader, FALLBACK)
+        if base is not None:
+            value = fallback_target(base, name, self._labels)
+            self._say("fallback", value)
+            return Outcome(FOUND, self._minter, normal, by="fallback", value=value)
+        self._say("fallback", b"there is none")
+        return Outcome(NOT_FOUND, self._minter, normal, reason="nothing is known of this name")
+
+    def _say_stored(self, hit: Outcome) -> None:
+        if hit.kind == FOUND:
+            self._say("stored", hit.value + b" is bound to " + self._element + b" under " + hit.identifier)
+
+    def _say(self, step: str, text: bytes) -> None:
+        if self._trace is not None:
+            self._trace.append((step, text))
+
+
+def target_element(reader: Reader) -> bytes:
+    return config.value(reader, ELEMENT) or USUAL_ELEMENT
+
+
+def fallback_target(base: bytes, name: Name, labels: tuple[bytes, ...] = ()) -> bytes:
+    """The name at another resolver: where that one's address says ${name}, else at its end."""
+    text = name.found
+    if not name.scheme and labels and not text.startswith(labels):
+        text = labels[0] + text
+    # `|` would part two targets, and a line break would end the first.
+    text = targets.one_line(text).replace(b"|", b"%7C")
+    return targets.extended(base.replace(NAME, targets.SUFFIX), text) or b""
+
+
+def follow(ask: Callable[[Name], Outcome], given: bytes, trace: Trace | None = None,
+           labels: tuple[bytes, ...] = ()) -> Outcome:
+    """Ask for a name, and for what it stands for, until an answer is no alias."""
+    seen = [given]
+    while True:
+        name = names.parse(seen[-1], labels)
+        if trace is not None:
+            trace.append(("given", seen[-1]))
+        outcome = ask(name)
+        if outcome.kind != ALIAS:
+            return outcome
+        if outcome.value in seen or len(seen) > _MOST_ALIASES:
+            return Outcome(NOT_FOUND, outcome.minter, outcome.identifier, reason="its aliases lead nowhere")
+        seen.append(outcome.value)
+
+
+def resolve(minter: Minter, given: bytes, *, element: bytes | None = None, trace: Trace | None = None) -> Outcome:
+    """What becomes of a name in one minter."""
+    def ask(name: Name) -> Outcome:
+        def work(reader: Reader) -> Outcome:
+            steps = None if trace is None else trace[:]  # the work may be run again
+            outcome = Lookup(minter, reader, element, steps).find(name)
+            if trace is not None and steps is not None:
+                trace[:] = steps
+            return outcome
+
+        return minter.read(work)
+
+    return follow(ask, given, trace, tuple(minter.labels))

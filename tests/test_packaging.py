@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from conftest import ROOT
+
+import noidtools
+
+
+def test_the_public_names_are_these():
+    assert set(noidtools.__all__) == {"Actor", "Call", "Minter", "NoidError", "Session", "__version__", "run"}
+    for name in noidtools.__all__:
+        assert getattr(noidtools, name) is not None
+    with pytest.raises(AttributeError):
+        noidtools.nothing  # noqa: B018
+
+
+def test_minting_from_python(tmp_path, noid):
+    noid("dbcreate", ".sd")
+    session = noidtools.Session(str(tmp_path), noidtools.Actor(b"me", b"test"))
+    answer = noidtools.run(noidtools.Call(session, [b"mint", b"2"]))
+    assert [record.data() for record in answer.records] == [[{"id": b"0"}, {"id": b"1"}]]
+    session.close()
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Built from a copy, so that nothing is left in the tree."""
+    source = tmp_path_factory.mktemp("source")
+    subprocess.run(f"tar -C '{ROOT}' --exclude=.venv --exclude=.git --exclude=.demo -cf - . | tar -C '{source}' -xf -",
+                   shell=True, check=True)
+    target = tmp_path_factory.mktemp("wheel")
+    subprocess.run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", target, source],
+                   check=True)
+    return next(target.glob("*.whl"))
+
+
+def test_the_wheel_holds_what_is_needed_and_no_tests(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "noidtools/py.typed" in names and "noidtools/store/environment.py" in names
+    assert not any(name.startswith("tests") for name in names)
+    scripts = {name.rsplit("/", 1)[1] for name in names if ".data/scripts/" in name}
+    assert scripts == {path.name for path in (ROOT / "cgi-bin").iterdir() if path.is_file()}
+
+
+def test_the_installed_command_mints(wheel, tmp_path):
+    site = tmp_path / "site"
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", site, wheel], check=True)
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    for words in (["dbcreate", ".sd"], ["mint", "1"]):
+        done = subprocess.run([site / "bin" / "noid", *words], cwd=tmp_path, env=environment, capture_output=True,
+                              check=True)
+    assert done.stdout == b"id: 0\n\n"
