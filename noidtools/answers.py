@@ -96,21 +96,31 @@ class Blank(Record):
 
 
 class Fetched(Record):
-    """An identifier with its circulation and its elements; `computed` names those that came from a rule."""
+    """An identifier with its circulation and its elements; `computed` names those that came from a rule.
 
-    __slots__ = ("_identifier", "_held", "_circulation", "_elements", "_computed")
+    The state is told in text only where it is not the usual one, as is what an `alias` stands for.
+    """
+
+    __slots__ = ("_identifier", "_held", "_circulation", "_elements", "_computed", "_state", "_alias")
 
     def __init__(self, identifier: bytes, held: bool, circulation: bytes,
-                 elements: list[tuple[bytes, bytes]], computed: dict[bytes, bytes]) -> None:
+                 elements: list[tuple[bytes, bytes]], computed: dict[bytes, bytes],
+                 *, state: str | None = None, alias: bytes | None = None) -> None:
         self._identifier = identifier
         self._held = held
         self._circulation = circulation
         self._elements = elements
         self._computed = computed
+        self._state = state
+        self._alias = alias
 
     def lines(self) -> Iterable[Line]:
         yield b"id", self._identifier + (b" hold" if self._held else b""), _FETCH_WIDTH
         yield b"Circ", self._circulation, _FETCH_WIDTH
+        if self._state not in (None, "published"):
+            yield b"State", self._state.encode(), _FETCH_WIDTH
+        if self._alias is not None:
+            yield b"Alias", self._alias, _FETCH_WIDTH
         for element, value in self._elements:
             yield element, value, 0
             if element in self._computed:
@@ -118,7 +128,8 @@ class Fetched(Record):
 
     def data(self) -> list[dict[str, object]]:
         return [{
-            "id": self._identifier, "hold": self._held, "circ": self._circulation,
+            "id": self._identifier, "hold": self._held, "circ": self._circulation, "state": self._state,
+            **({"alias": self._alias} if self._alias is not None else {}),
             "elements": [
                 {"name": name, "value": value, **({"rule": self._computed[name]} if name in self._computed else {})}
                 for name, value in self._elements

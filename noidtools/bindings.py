@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 from . import subjects
+from .circulation import ensure_not_withdrawn
+from .events import Change
 from .events import record as record_event
 from .exceptions import ConflictError, InvalidError, NotFoundError, UsageError
 from .fields import pair, pair_prefix, split_pair
@@ -68,15 +70,17 @@ def bind(
     """Bind each element to its value; one refusal undoes all.  The value is None when the binding is removed."""
     rule = given.startswith(RULE_MARK)
     subject = _RuleSubject(given) if rule else _IdentifierSubject(minter, writer, given)
-    done = [_bind_one(writer, subject, how, element, value) for element, value in pairs]
+    changes: list[Change] = []
+    done = [_bind_one(writer, subject, how, element, value, changes) for element, value in pairs]
     if rule:
         writer.put(META, RULES_MARK, os.urandom(8))
-    record_event(writer, actor, b"bind " + how, subject.shown, *(bound.element for bound in done))
+    record_event(writer, actor, b"bind " + how, ids=[subject.stored], changes=changes)
     return done
 
 
 def _bind_one(
-    writer: Writer, subject: _RuleSubject | _IdentifierSubject, how: bytes, element: bytes, value: bytes | None
+    writer: Writer, subject: _RuleSubject | _IdentifierSubject, how: bytes, element: bytes, value: bytes | None,
+    changes: list[Change],
 ) -> Bound:
     if not element:
         raise UsageError("the element name is empty")
@@ -91,6 +95,7 @@ def _bind_one(
         raise ConflictError(f"bind new: something is bound to {where} already; to change it use set or replace")
     if how in REMOVING:
         writer.delete(table, key)
+        changes.append(Change(element, old, None))
         return Bound(subject.shown, element, how, 0, len(old or b""))
     assert value is not None
     if how in _AT_THE_END:
@@ -101,17 +106,19 @@ def _bind_one(
         new = value
     subject.ensure_value(new)
     writer.put(table, key, new)
+    changes.append(Change(element, old, new))
     return Bound(subject.shown, element, how, len(value), len(old or b""))
 
 
 class _IdentifierSubject:
     """One identifier, under which elements are stored."""
 
-    __slots__ = ("_identifier", "shown")
+    __slots__ = ("stored", "shown")
 
     def __init__(self, minter: Minter, writer: Writer, given: bytes) -> None:
-        self._identifier, record = subjects.to_change(minter, writer, given)
-        self.shown = minter.shown(self._identifier)
+        self.stored, record = subjects.to_change(minter, writer, given)
+        self.shown = minter.shown(self.stored)
+        ensure_not_withdrawn(self.shown, record, "bound")
         if minter.settings.long_term and not (record and (record.held or record.issued)):
             raise ConflictError(
                 f"{_text(self.shown)} is a long-term identifier that was neither issued nor held: "
@@ -119,7 +126,7 @@ class _IdentifierSubject:
             )
 
     def place(self, element: bytes) -> tuple[bytes, bytes]:
-        return ELEMENTS, pair(self._identifier, element)
+        return ELEMENTS, pair(self.stored, element)
 
     def ensure_value(self, value: bytes) -> None:
         """Any value will do."""
@@ -128,11 +135,11 @@ class _IdentifierSubject:
 class _RuleSubject:
     """A class of identifiers, given by a pattern; its elements are computed when asked for."""
 
-    __slots__ = ("_pattern", "shown")
+    __slots__ = ("_pattern", "stored", "shown")
 
     def __init__(self, given: bytes) -> None:
         self._pattern = given[len(RULE_MARK) :]
-        self.shown = given
+        self.stored = self.shown = given
 
     def place(self, element: bytes) -> tuple[bytes, bytes]:
         return RULES, pair(element, self._pattern)
@@ -150,8 +157,12 @@ def store(writer: Writer, identifier: bytes, element: bytes, value: bytes) -> No
     writer.put(ELEMENTS, pair(identifier, element), value)
 
 
-def clear(writer: Writer, identifier: bytes) -> None:
-    writer.delete_prefix(ELEMENTS, pair_prefix(identifier))
+def clear(writer: Writer, identifier: bytes) -> list[Change]:
+    """Remove all bindings of an identifier; returns what they were, for the event."""
+    changes = [Change(element, value, None) for element, value in elements_of(writer, identifier)]
+    for change in changes:
+        writer.delete(ELEMENTS, pair(identifier, change.what))
+    return changes
 
 
 def value_of(reader: Reader, identifier: bytes, element: bytes) -> bytes | None:

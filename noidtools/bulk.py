@@ -124,6 +124,8 @@ def _call(
 def _streams(task: _Task) -> bool:
     """Whether the answer may be too long to hold: it is then run on its own and handed on in parts."""
     call = task.call
+    if call is not None and call.name == b"log":
+        return True
     if call is None or not call.args:
         return False
     if call.name in (b"mint", b"peppermint"):

@@ -1,21 +1,22 @@
-"""The circulation record of an identifier: issued, queued, held.
+"""The circulation record of an identifier: issued, queued, held; and whether the public may use it.
 
 The history is a string of letters, newest first: `i` issued, `q` queued, `u`
 taken out of the queue.  When and by whom the newest letter was written stands
 in the event the record points to, so that a million identifiers minted by one
-command share one event.
+command share one event and need no entry of their own in any index.
 """
 
 from __future__ import annotations
 
-from .events import event
+from .events import event, index
+from .exceptions import ConflictError
 from .tables import IDS, META
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .store import Reader, Writer
 
-HELD, PEPPERED, WITHDRAWN = 1, 2, 8
+HELD, PEPPERED, RESERVED, WITHDRAWN = 1, 2, 4, 8
 
 _EVENT = slice(1, 6)
 _NUMBER = slice(6, 12)
@@ -38,9 +39,26 @@ class Circulation:
         return bool(self.flags & HELD)
 
     @property
+    def reserved(self) -> bool:
+        return bool(self.flags & RESERVED)
+
+    @property
+    def withdrawn(self) -> bool:
+        return bool(self.flags & WITHDRAWN)
+
+    @property
+    def unusual(self) -> bool:
+        """Whether it is not simply for the public: reserved or withdrawn."""
+        return bool(self.flags & (RESERVED | WITHDRAWN))
+
+    @property
     def issued(self) -> bool:
         """It is out there: it was issued, and not given back to the queue since."""
         return b"i" in self.history and not self.queued
+
+    @property
+    def was_issued(self) -> bool:
+        return b"i" in self.history
 
     @property
     def queued(self) -> bool:
@@ -72,6 +90,15 @@ def save(writer: Writer, identifier: bytes, record: Circulation) -> None:
         writer.delete(IDS, identifier)
 
 
+def moved_on(
+    writer: Writer, identifier: bytes, record: Circulation, letter: bytes, event: int, number: int
+) -> Circulation:
+    """The record with one letter more, for the caller to save; the event it pointed to is found in the index now."""
+    if record.event:
+        index(writer, identifier, record.event)
+    return Circulation(record.flags, event, number, letter + record.history)
+
+
 def line(reader: Reader, record: Circulation | None) -> bytes:
     """The record as the original writes it: history, date, contact and number between bars."""
     if record is None or not record.history:
@@ -79,6 +106,16 @@ def line(reader: Reader, record: Circulation | None) -> bytes:
     made = event(reader, record.event)
     date, who = (made.date, made.who) if made else (b"", b"")
     return b"|".join((record.history, date, who, b"%d" % record.number))
+
+
+def ensure_not_withdrawn(shown: bytes, record: Circulation | None, done: str) -> None:
+    """Refuse to do anything more to an identifier that was withdrawn."""
+    if record is not None and record.withdrawn:
+        name = shown.decode("utf-8", "backslashreplace")
+        raise ConflictError(
+            f"{name} was withdrawn for good and cannot be {done}: mint another identifier, "
+            f"and name it as the one to use instead with 'noid withdraw {name} --successor …'"
+        )
 
 
 def held_count(reader: Reader) -> int:

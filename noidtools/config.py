@@ -6,6 +6,7 @@ Names are words joined by slashes, the first being the subject: `policy/mint`,
 
 from __future__ import annotations
 
+from .events import Change
 from .events import record as record_event
 from .tables import CONFIG
 
@@ -32,4 +33,4 @@ def change(writer: Writer, actor: Actor, name: str, new: bytes | None) -> None:
         writer.delete(CONFIG, name.encode())
     else:
         writer.put(CONFIG, name.encode(), new)
-    record_event(writer, actor, b"config " + name.encode(), before or b"", new or b"")
+    record_event(writer, actor, b"config", changes=[Change(name.encode(), before, new)])

@@ -93,7 +93,7 @@ def _fill(folder: str, dbdir: str, settings: Settings, actor: Actor) -> None:
         def work(writer: Writer) -> None:
             writer.put(META, b"format", b"%d" % FORMAT)
             writer.put(META, b"settings", settings.packed())
-            record_event(writer, actor, b"dbcreate", settings["template"].encode())
+            record_event(writer, actor, b"dbcreate", settings["template"].encode() or settings["scheme"].encode())
 
         store.write(work)
         report = creation_report(Minter(dbdir, store=store))

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from .template import Template
 
 MEANINGS = {
-    "G": "globally unique: the NAAN belongs to one authority",
+    "G": "globally unique: the NAAN, the prefix or the server belongs to one authority",
     "R": "random: the order says nothing about the things named",
     "A": "alphabetic runs are too short to form words",
-    "N": "never given twice: a long-term minter does not re-issue",
+    "N": "never given twice: a long-term minter does not re-issue, and time does not come back",
     "I": "insensitive to hyphens, which line breaks in print may add or drop",
     "T": "transcription errors are caught by a check character",
     "E": "elided vowels: no words appear by accident",

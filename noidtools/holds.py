@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from . import queueing, subjects
-from .circulation import HELD, Circulation, add_to_held_count, find, save
+from .circulation import HELD, Circulation, add_to_held_count, ensure_not_withdrawn, find, save
+from .events import Change
 from .events import record as record_event
 from .exceptions import ConflictError
+from .tables import ALIASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 def place(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> tuple[int, list[bytes]]:
     """Hold each identifier; returns how many holds are new, and which identifiers left the queue for it."""
     found = [subjects.to_change(minter, writer, name) for name in given]
-    event = record_event(writer, actor, b"hold set", *(identifier for identifier, _ in found))
+    for identifier, known in found:
+        ensure_not_withdrawn(minter.shown(identifier), known, "held")
+    event = record_event(writer, actor, b"hold set", ids=dict(found), changes=_changes(found, b"held"))
     placed = 0
     unqueued = []
     for identifier, _ in found:
@@ -36,7 +40,13 @@ def place(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> t
 def release(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> int:
     """Let each identifier go; returns how many were held."""
     found = [subjects.to_change(minter, writer, name) for name in given]
-    record_event(writer, actor, b"hold release", *(identifier for identifier, _ in found))
+    for identifier, known in found:
+        ensure_not_withdrawn(minter.shown(identifier), known, "released")
+        if writer.get(ALIASES, identifier) is not None:
+            shown = minter.shown(identifier).decode("utf-8", "backslashreplace")
+            raise ConflictError(f"{shown} is an alias and must not be minted: take that back first with "
+                                f"'noid alias --remove {shown}'")
+    record_event(writer, actor, b"hold release", ids=dict(found), changes=_changes(found, None))
     released = 0
     for identifier, _ in found:
         record = find(writer, identifier)
@@ -47,6 +57,18 @@ def release(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) ->
         save(writer, identifier, record)
     add_to_held_count(writer, -released)
     return released
+
+
+def _changes(found: list[tuple[bytes, Circulation | None]], after: bytes | None) -> list[Change]:
+    """What the command is about to change; those that are as wanted already are left out."""
+    changes = []
+    for identifier, record in dict(found).items():
+        before = b"held" if record is not None and record.held else None
+        if before != after:
+            changes.append(Change(b"hold", before, after, identifier))
+        if after is not None and record is not None and record.queued:
+            changes.append(Change(b"queue", b"queued", None, identifier))
+    return changes
 
 
 def ensure_not_held(identifier: bytes, record: Circulation | None) -> None:

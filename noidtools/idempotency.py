@@ -140,7 +140,7 @@ class Once:
         if kept is not None:
             first_given, packed = unpack(kept)
             if first_given != given:
-                raise ConflictError("this Idempotency-Key was used for another command: take a new key for a new request")
+                raise ConflictError("this Idempotency-Key was used for another command: a new request needs a new key")
             return _unpacked(packed)
         part = _done(call)
         self._remember(writer, now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from _thread import _local
 
 from .exceptions import InvalidError, StoreError
 from .schemes import scheme_for
@@ -32,6 +33,7 @@ class Minter:
         self.dbdir = dbdir
         self.store = store or Store(os.path.join(dbdir, FOLDER))
         self._packed = b""
+        self._mine = _local()
         self._rulebook: Rulebook | None = None
         self.store.read(self._load)
 
@@ -67,7 +69,41 @@ class Minter:
         return self.store.read(work)
 
     def write(self, work: Callable[[Writer], T]) -> T:
-        return self.store.write(work)
+        outer: list[Callable[[], None]] | None = getattr(self._mine, "afterwards", None)
+        if outer is not None:
+            return self._write_child(work, outer)
+        afterwards: list[Callable[[], None]] = []
+        self._mine.afterwards = afterwards
+
+        def work_anew(writer: Writer) -> T:
+            afterwards.clear()
+            return work(writer)
+
+        try:
+            done = self.store.write(work_anew)
+        finally:
+            self._mine.afterwards = None
+        for action in afterwards:
+            action()
+        return done
+
+    def _write_child(self, work: Callable[[Writer], T], afterwards: list[Callable[[], None]]) -> T:
+        before = len(afterwards)
+        try:
+            return self.store.write(work)
+        except BaseException:
+            del afterwards[before:]
+            raise
+
+    @property
+    def writing(self) -> bool:
+        """Whether this thread is in a write transaction."""
+        return getattr(self._mine, "afterwards", None) is not None
+
+    def after_commit(self, action: Callable[[], None]) -> None:
+        """Have something done once this thread's transaction is committed and others may write, before `write`
+        returns; it is forgotten if the transaction, or the child of it in which we are, comes to nothing."""
+        self._mine.afterwards.append(action)
 
     # -- identifiers as people write them, and as they are stored ---------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from . import names
 from .exceptions import InvalidError
 from .fields import unpack
+from .recognition import labels_of
 from .repertoires import REPERTOIRES
 from .schemes.noid import NoidScheme, ensure_form, growth
 from .tables import IDS, META
@@ -61,7 +62,7 @@ class _Wrong:
         if not isinstance(scheme, NoidScheme) or scheme.free or not scheme.template.checked:
             return None
         wrong = None
-        for text in _beginnings(scheme, name, tuple(minter.labels)):
+        for text in _beginnings(scheme, name, labels_of(minter)):
             for template in _templates(scheme, reader):
                 surplus = len(text) - len(scheme.first_part) - len(template.letters) - 1
                 if surplus and (surplus < 0 or template.total is not None):

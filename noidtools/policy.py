@@ -26,7 +26,7 @@ _USER = b"user:"
 _LONGEST_USER = 255
 
 
-class LoginNeeded(ForbiddenError):
+class LoginNeededError(ForbiddenError):
     """Refused, but a login might help."""
 
 
@@ -103,7 +103,7 @@ class Policy:
             if user or not rule.login_helps():
                 who = user.decode("utf-8", "backslashreplace") or "somebody who did not log in"
                 raise ForbiddenError(f"{needed}, and not for {who}")
-            raise LoginNeeded(f"{needed}: log in first")
+            raise LoginNeededError(f"{needed}: log in first")
 
 
 def change(writer: Writer, actor: Actor, name: str, rule: Rule | None) -> None:
@@ -116,11 +116,22 @@ def classes_of(kind: str, words: list[bytes]) -> tuple[str, ...]:
     name, args = words[0], words[1:]
     if kind == LOCAL:
         raise ForbiddenError(f"{name.decode()} works on the server's files: it is for the shell, not for the web")
-    if name == b"dbinfo" and args[:1] not in ([], [b"brief"]):
+    if name == b"log" or (name == b"dbinfo" and args[:1] not in ([], [b"brief"])):
         return (ADMIN,)
-    if (name == b"bind" and args[:1] in ([b"mint"], [b"peppermint"])) or (kind == MINT and len(args) > 1):
+    if name == b"custodian" and not any(word in (b"set", b"remove") for word in args):
+        # Whom to ask is for everybody to know.
+        return (READ,)
+    if name == b"bind" and args[:1] in ([b"mint"], [b"peppermint"]):
+        return (MINT, BIND)
+    if kind == MINT and len(_without_options(args)) > 1:
         return (MINT, BIND)
     return (kind,)
+
+
+def _without_options(args: list[bytes]) -> list[bytes]:
+    while args and args[0].startswith(b"--"):
+        args = args[1 if b"=" in args[0] else 2 :]
+    return args
 
 
 def _audience(rule: Rule) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from . import subjects
-from .circulation import Circulation, find, save
+from .circulation import Circulation, ensure_not_withdrawn, find, moved_on, save
 from .clock import later_stamp, stamp
+from .events import Change
 from .events import record as record_event
 from .exceptions import ConflictError, NotFoundError, UsageError
 from .tables import META, QUEUE, QUEUED
@@ -34,7 +35,10 @@ def put_in(minter: Minter, writer: Writer, actor: Actor, how: bytes, given: list
     ensure_allowed(minter)
     date = _date(how, actor.now())
     found = [subjects.to_change(minter, writer, name) for name in given]
-    event = record_event(writer, actor, b"queue " + how, *(identifier for identifier, _ in found))
+    for identifier, known in found:
+        ensure_not_withdrawn(minter.shown(identifier), known, "queued")
+    changes = [Change(b"queue", None, date, identifier) for identifier, _ in found]
+    event = record_event(writer, actor, b"queue " + how, ids=dict(found), changes=changes)
     drawn = minter.scheme.generator(writer.get(META, b"state")).drawn
     queued = []
     for identifier, _ in found:
@@ -45,7 +49,7 @@ def put_in(minter: Minter, writer: Writer, actor: Actor, how: bytes, given: list
         key = date + sequence.to_bytes(6, "big") + minter.scheme.own_part(identifier).rjust(_PADDED, b"0")
         writer.put(QUEUE, key, identifier)
         writer.put(QUEUED, identifier, key)
-        save(writer, identifier, Circulation(record.flags, event, drawn, b"q" + record.history))
+        save(writer, identifier, moved_on(writer, identifier, record, b"q", event, drawn))
         queued.append(identifier)
     return queued
 
@@ -53,7 +57,8 @@ def put_in(minter: Minter, writer: Writer, actor: Actor, how: bytes, given: list
 def delete(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> list[bytes]:
     ensure_allowed(minter)
     found = [subjects.to_change(minter, writer, name) for name in given]
-    event = record_event(writer, actor, b"queue delete", *(identifier for identifier, _ in found))
+    changes = [Change(b"queue", b"queued", None, identifier) for identifier, _ in found]
+    event = record_event(writer, actor, b"queue delete", ids=dict(found), changes=changes)
     deleted = []
     for identifier, _ in found:
         record = find(writer, identifier)
@@ -71,7 +76,7 @@ def take_out(minter: Minter, writer: Writer, identifier: bytes, record: Circulat
         writer.delete(QUEUE, key)
         writer.delete(QUEUED, identifier)
     drawn = minter.scheme.generator(writer.get(META, b"state")).drawn
-    return Circulation(record.flags, event, drawn, b"u" + record.history)
+    return moved_on(writer, identifier, record, b"u", event, drawn)
 
 
 def take_ripe(writer: Writer, now: int, count: int) -> Iterator[tuple[bytes, Circulation]]:
@@ -85,7 +90,10 @@ def take_ripe(writer: Writer, now: int, count: int) -> Iterator[tuple[bytes, Cir
     for key, identifier in ripe:
         writer.delete(QUEUE, key)
         writer.delete(QUEUED, identifier)
-        yield identifier, find(writer, identifier) or Circulation()
+        record = find(writer, identifier) or Circulation()
+        # Withdrawing takes a name out of the queue; should one be left in it, it is not given out all the same.
+        if not record.withdrawn:
+            yield identifier, record
 
 
 def _date(how: bytes, now: int) -> bytes:

@@ -24,9 +24,10 @@ def properties(minter: Minter) -> list[tuple[str, bytes]]:
     """What does not change while a minter lives."""
     settings, scheme = minter.settings, minter.scheme
     first = scheme.first()
+    durable = durability.letters(scheme.durable(settings))
+    about = [("Scheme", scheme.name.encode()), *scheme.form(), ("Term", settings["term"].encode()),
+             ("Properties", durable.encode()), *scheme.conduct()]
     pairs = [
-        ("Term", settings["term"]),
-        ("Properties", durability.letters(scheme.durable(settings))),
         ("NAAN", settings["naan"]),
         ("NAA", settings["naa"]),
         ("SubNAA", settings["subnaa"]),
@@ -35,8 +36,7 @@ def properties(minter: Minter) -> list[tuple[str, bytes]]:
         ("Created", settings["created"]),
         ("Creator", settings["creator"]),
     ]
-    form = [("Scheme", scheme.name.encode()), *scheme.properties()]
-    return form + [(name, value.encode()) for name, value in pairs if value]
+    return about + [(name, value.encode()) for name, value in pairs if value]
 
 
 def creation_report(minter: Minter) -> bytes:

@@ -17,8 +17,10 @@ result.  Each step says what it found if a trace is kept.
 from __future__ import annotations
 
 from . import bindings, config, names, targets
+from .circulation import RESERVED as RESERVED_FLAG
 from .circulation import WITHDRAWN
 from .minter import LONGEST_IDENTIFIER
+from .recognition import labels_of
 from .tables import ALIASES, IDS
 
 TYPE_CHECKING = False
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     Trace = list[tuple[str, bytes]]
 
-FOUND, GONE, NOT_FOUND, INVALID, ALIAS = "found", "gone", "not found", "invalid", "alias"
+FOUND, GONE, RESERVED, NOT_FOUND, INVALID, ALIAS = "found", "gone", "reserved", "not found", "invalid", "alias"
 
 # Names under which an administrator's choices are kept (see config.py), and what holds without them.
 ELEMENT, FALLBACK, PASSTHROUGH, CANARY = (
@@ -43,6 +45,8 @@ USUAL_ELEMENT = b"_t"
 PASSTHROUGH_ELEMENT = b"_passthrough"
 NAME = b"${name}"
 
+_NOT_PUBLIC = WITHDRAWN | RESERVED_FLAG
+_IS_RESERVED = "the name is reserved, and not yet published"
 _MOST_ALIASES = 16
 # A name longer than this is never a beginning for passthrough: a URL of a thousand slashes must stay cheap.
 _LONGEST_EXTENDED = 1024
@@ -51,7 +55,8 @@ _LONGEST_EXTENDED = 1024
 class Outcome:
     """What became of a name.
 
-    kind        found, gone (it was withdrawn), not found, invalid (its check character is wrong)
+    kind        found, gone (it was withdrawn), reserved (not yet for the public), not found, invalid (its check
+                character is wrong)
     by          the step that decided: stored, rule, passthrough or fallback; empty when none did
     identifier  the stored identifier that answered, or in its absence the name in normal form
     value       the target as bound or computed; for an alias the name that comes next
@@ -80,8 +85,9 @@ class Outcome:
         if self.kind != FOUND:
             return []
         found = targets.parse(self.value)
-        for target in found:
-            target.url = targets.extended(target.url, self.suffix) or b""
+        if self.suffix or targets.SUFFIX in self.value:
+            for target in found:
+                target.url = targets.extended(target.url, self.suffix) or b""
         return [target for target in found if target.url]
 
 
@@ -96,14 +102,21 @@ class Lookup:
         self._minter = minter
         self._reader = reader
         self._element = element or target_element(reader)
-        self._labels = tuple(minter.labels)
+        self._labels = labels_of(minter)
         self._trace = trace
 
-    def find(self, name: Name) -> Outcome:
-        """Steps 2 to 7; an alias is for the caller to follow, since another minter may hold what it stands for."""
-        if len(name.given) > LONGEST_IDENTIFIER:
-            return Outcome(NOT_FOUND, self._minter, name.body[:60], reason="the name is too long to be one")
-        self._say("normal form", names.stored(name, self._labels) + (b" and " + name.query if name.query else b""))
+    def find(self, given: bytes) -> Outcome:
+        """All steps but the following of an alias, since another minter may hold what it stands for."""
+        if len(given) > LONGEST_IDENTIFIER:
+            return Outcome(NOT_FOUND, self._minter, given[:60], reason="the name is too long to be one")
+        if self._trace is None:
+            # Most requests spell the name as it is stored, and then there is nothing to read in it.
+            hit = self.at(given)
+            if hit is not None:
+                return hit
+        name = names.parse(given, self._labels)
+        if self._trace is not None:
+            self._say("normal form", names.stored(name, self._labels) + (b" and " + name.query if name.query else b""))
         return self._stored(name) or self._computed(name) or self._extended(name) or self._missing(name)
 
     def at(self, key: bytes, suffix: bytes = b"") -> Outcome | None:
@@ -112,32 +125,47 @@ class Lookup:
         reader = self._reader
         other = reader.get(ALIASES, key)
         if other is not None:
-            self._say("alias", key + b" stands for " + other)
             return Outcome(ALIAS, self._minter, key, value=other + suffix)
         record = reader.get(IDS, key)
-        if record is not None and record[0] & WITHDRAWN:
-            self._say("stored", key + b" was withdrawn")
-            return Outcome(GONE, self._minter, key, suffix=suffix, reason="the name was withdrawn")
+        if record is not None and record[0] & _NOT_PUBLIC:
+            if record[0] & WITHDRAWN:
+                return Outcome(GONE, self._minter, key, suffix=suffix, reason="the name was withdrawn")
+            return Outcome(RESERVED, self._minter, key, suffix=suffix, reason=_IS_RESERVED)
         value = bindings.value_of(reader, key, self._element)
-        if value is None or value.isspace() or not value:
+        if not value or value.isspace():
             return None
         return Outcome(FOUND, self._minter, key, by="stored", value=value, suffix=suffix)
 
     def _stored(self, name: Name) -> Outcome | None:
-        for key in names.candidates(name, self._labels):
-            hit = self.at(key)
+        # Without its query it is another, shorter name, and a matter of passthrough.
+        keys = [key for key in names.candidates(name, self._labels) if key.endswith(name.query)]
+        for key in (*keys, *_uuids(keys)):
+            hit = None if key is name.given and self._trace is None else self.at(key)
             if hit is not None:
-                self._say_stored(hit)
+                self._tell(hit)
                 return hit
+        self._say("alias", b"it is none")
         self._say("stored", b"nothing is bound to " + self._element)
         return None
 
+    def _tell(self, hit: Outcome) -> None:
+        if hit.kind == ALIAS:
+            self._say("alias", hit.identifier + b" stands for " + hit.value)
+            return
+        self._say("alias", b"it is none")
+        if hit.kind == GONE:
+            self._say("stored", hit.identifier + b" was withdrawn")
+        elif hit.kind == RESERVED:
+            self._say("stored", hit.identifier + b" is reserved")
+        else:
+            self._say("stored", hit.value + b" is bound to " + self._element + b" under " + hit.identifier)
+
     def _computed(self, name: Name) -> Outcome | None:
-        normal = names.stored(name, self._labels)
         rules = self._minter.rulebook.rules(self._reader, self._element)
         if rules is None:
             self._say("rule", b"there is none for " + self._element)
             return None
+        normal = names.stored(name, self._labels)
         for key in dict.fromkeys((normal + name.query, normal, *names.candidates(name, self._labels))):
             hit = rules.first(key)
             # The query came off with the spelling that matched: it is a rest like any other.
@@ -188,13 +216,20 @@ class Lookup:
         self._say("fallback", b"there is none")
         return Outcome(NOT_FOUND, self._minter, normal, reason="nothing is known of this name")
 
-    def _say_stored(self, hit: Outcome) -> None:
-        if hit.kind == FOUND:
-            self._say("stored", hit.value + b" is bound to " + self._element + b" under " + hit.identifier)
-
     def _say(self, step: str, text: bytes) -> None:
         if self._trace is not None:
             self._trace.append((step, text))
+
+
+def _uuids(keys: list[bytes]) -> list[bytes]:
+    """Names that end in the 32 digits of a UUID, with the hyphens that the normal form of an ARK ignores."""
+    found = []
+    for key in keys:
+        digits = key[-32:]
+        if len(digits) == 32 and key[-33:-32] in (b"", b"/") and not digits.translate(None, b"0123456789abcdefABCDEF"):
+            parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
+            found.append(key[:-32] + b"-".join(parts))
+    return found
 
 
 def target_element(reader: Reader) -> bytes:
@@ -211,32 +246,32 @@ def fallback_target(base: bytes, name: Name, labels: tuple[bytes, ...] = ()) -> 
     return targets.extended(base.replace(NAME, targets.SUFFIX), text) or b""
 
 
-def follow(ask: Callable[[Name], Outcome], given: bytes, trace: Trace | None = None,
-           labels: tuple[bytes, ...] = ()) -> Outcome:
+def follow(ask: Callable[[bytes], Outcome], given: bytes, trace: Trace | None = None) -> Outcome:
     """Ask for a name, and for what it stands for, until an answer is no alias."""
     seen = [given]
     while True:
-        name = names.parse(seen[-1], labels)
         if trace is not None:
             trace.append(("given", seen[-1]))
-        outcome = ask(name)
-        if outcome.kind != ALIAS:
+        outcome = ask(seen[-1])
+        if outcome.kind is not ALIAS:
             return outcome
         if outcome.value in seen or len(seen) > _MOST_ALIASES:
             return Outcome(NOT_FOUND, outcome.minter, outcome.identifier, reason="its aliases lead nowhere")
         seen.append(outcome.value)
 
 
+def ask_one(minter: Minter, given: bytes, element: bytes | None, trace: Trace | None) -> Outcome:
+    """What one minter says to a name, an alias included."""
+    def work(reader: Reader) -> tuple[Outcome, Trace]:
+        steps: Trace = []  # its own, since the work may be run again
+        return Lookup(minter, reader, element, None if trace is None else steps).find(given), steps
+
+    outcome, steps = minter.read(work)
+    if trace is not None:
+        trace.extend(steps)
+    return outcome
+
+
 def resolve(minter: Minter, given: bytes, *, element: bytes | None = None, trace: Trace | None = None) -> Outcome:
     """What becomes of a name in one minter."""
-    def ask(name: Name) -> Outcome:
-        def work(reader: Reader) -> Outcome:
-            steps = None if trace is None else trace[:]  # the work may be run again
-            outcome = Lookup(minter, reader, element, steps).find(name)
-            if trace is not None and steps is not None:
-                trace[:] = steps
-            return outcome
-
-        return minter.read(work)
-
-    return follow(ask, given, trace, tuple(minter.labels))
+    return follow(lambda text: ask_one(minter, text, element, trace), given, trace)

@@ -47,8 +47,10 @@ def parse(value: bytes) -> list[Target]:
     value = value.strip()
     if b"\n" in value or b"\r" in value:
         value = value.splitlines()[0]
+    if b"|" not in value and value[:1] != b"3":
+        return [Target(value)] if value else []
     found = []
-    for part in value.split(b"|") if b"|" in value else (value,):
+    for part in value.split(b"|"):
         url, code = part.strip(), 0
         if url[:3] in CODES and url[3:4].isspace():
             url, code = url[4:].lstrip(), int(url[:3])

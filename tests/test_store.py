@@ -198,3 +198,20 @@ def test_nothing_but_our_refusals_escapes(tmp_path, store):
             Store(str(tmp_path / name))
     with pytest.raises(NoidError):
         store.write(lambda writer: writer.put(T, b"k", b"v" * 0) or writer._txn.put(b"", b"x"))
+
+
+def test_a_killed_reader_leaves_no_trace_that_a_person_must_remove(store, tmp_path):
+    code = ("import sys, time; from noidtools.store import Store\n"
+            "def work(reader): print('reading', flush=True); time.sleep(60)\n"
+            "Store(sys.argv[1]).read(work)")
+    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE) as reader:
+        assert reader.stdout.readline() == b"reading\n"
+        reader.kill()
+        reader.wait()
+    store.close()
+    again = Store(str(tmp_path))
+    try:
+        assert str(reader.pid) not in again._current().readers()
+        again.write(lambda writer: writer.put(T, b"k", b"v"))
+    finally:
+        again.close()

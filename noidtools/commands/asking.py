@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import bindings, circulation, subjects
 from ..answers import Answer, Fetched, Fields, Text, Values, Verdicts
 from ..exceptions import InvalidError, NoMinterError, NotFoundError, UsageError
+from ..tables import ALIASES
 from .session import as_text
 
 TYPE_CHECKING = False
@@ -17,18 +18,21 @@ if TYPE_CHECKING:
 
 
 class _Found:
-    __slots__ = ("identifier", "held", "line", "elements", "computed")
+    __slots__ = ("identifier", "held", "line", "elements", "computed", "state", "alias")
 
     identifier: bytes
     held: bool
     line: bytes
     elements: list[tuple[bytes, bytes]]
     computed: dict[bytes, bytes]
+    state: str | None
+    alias: bytes | None
 
 
 def fetch(call: Call) -> Answer:
     found = _find(call, circulation_too=True)
-    record = Fetched(call.minter.shown(found.identifier), found.held, found.line, found.elements, found.computed)
+    record = Fetched(call.minter.shown(found.identifier), found.held, found.line, found.elements, found.computed,
+                     state=found.state, alias=found.alias)
     return Answer(record, spaced=True)
 
 
@@ -48,13 +52,24 @@ def _find(call: Call, *, circulation_too: bool) -> _Found:
         record = circulation.find(reader, found.identifier) if circulation_too else None
         found.held = record is not None and record.held
         found.line = circulation.line(reader, record) if circulation_too else b""
+        found.alias = reader.get(ALIASES, found.identifier) if circulation_too else None
         found.computed = {}
         found.elements = list(_elements(minter, reader, found, wanted))
-        if not found.elements:
+        found.state = _state(reader, found, record) if circulation_too else None
+        if not found.elements and found.alias is None and not (record and record.unusual):
             raise NotFoundError(_nothing_bound(minter, reader, found.identifier))
         return found
 
     return minter.read(work)
+
+
+def _state(reader: Reader, found: _Found, record: circulation.Circulation | None) -> str | None:
+    if record is not None and record.was_issued and not record.unusual and found.alias is None:
+        # Nearly all are, and need no more modules to be loaded for it.
+        return "published"
+    from ..lifecycle import state_of
+
+    return state_of(reader, found.identifier, record)
 
 
 def _elements(
@@ -76,6 +91,7 @@ def _find_rules(reader: Reader, given: bytes, wanted: list[bytes]) -> _Found:
     """What a pattern maps to: an identifier class is asked about like an identifier."""
     found = _Found()
     found.identifier, found.held, found.line, found.computed = given, False, b"rule", {}
+    found.state = found.alias = None
     pattern = given[len(bindings.RULE_MARK) :]
     found.elements = [
         (element, value) for element, value in bindings.elements_of_pattern(reader, pattern)
@@ -96,7 +112,7 @@ def _nothing_bound(minter: Minter, reader: Reader, identifier: bytes) -> str:
 
 
 def validate(call: Call) -> Answer:
-    args = call.need(2, None, "validate Template|- Id…")
+    args = call.need(2, None, "validate Template|Scheme|- Id…")
     form, given = args[0], args[1:]
     verdicts: list[tuple[bytes, str | None]] = []
     check = _own_check(call.minter) if form == b"-" else _template_check(as_text(form, "the template"))
@@ -109,14 +125,18 @@ def validate(call: Call) -> Answer:
     return Answer(Verdicts(verdicts), failed=any(fault for _, fault in verdicts))
 
 
-def _own_check(minter: Minter) -> Callable[[bytes], None]:
+def _own_check(minter: Minter) -> Callable[[bytes], object]:
     def check(name: bytes) -> None:
         minter.read(lambda reader: minter.ensure_valid(reader, subjects.to_read(minter, reader, name)))
 
     return check
 
 
-def _template_check(text: str) -> Callable[[bytes], None]:
+def _template_check(text: str) -> Callable[[bytes], object]:
+    from ..schemes import NAMES, scheme_class
+
+    if text in NAMES:
+        return scheme_class(text).decode
     from ..schemes.noid import ensure_form
     from ..template import Template
 
@@ -131,15 +151,15 @@ def _template_check(text: str) -> Callable[[bytes], None]:
 
 
 def path(call: Call) -> Answer:
-    from ..pairtree import path as pairtree_path
-
     (given,) = call.need(1, 1, "path Id")
     try:
-        identifier = call.minter.stored(given)
+        made = call.minter.scheme.path(call.minter.stored(given))
     except NoMinterError:
+        from ..pairtree import path as pairtree_path
+
         # The path depends on the identifier alone; a minter only adds what it knows of labels and spellings.
-        identifier = given
-    return Answer(Values([(b"path", pairtree_path(identifier))]))
+        made = pairtree_path(given)
+    return Answer(Values([(b"path", made)]))
 
 
 def dbinfo(call: Call) -> Answer:

@@ -6,6 +6,7 @@ from .. import bindings, holds, minting, queueing
 from ..answers import Answer, Blank, BoundRecord, Fields, Ids
 from ..exceptions import InvalidError, UsageError
 from ..tables import NOTES
+from ..waiting import Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,20 +49,18 @@ def _pairs(call: Call) -> list[tuple[bytes, bytes | None]]:
 
 def _bind_minted(call: Call, how: bytes, pairs: list[tuple[bytes, bytes | None]]) -> list[bindings.Bound]:
     order = minting.Order(peppered=how == b"peppermint")
-    request = call.session.waiting.request()
+    request = Request(call.minter, call.actor.clock, sharing=call.session.sharing)
 
-    def work(writer: Writer) -> tuple[int, list[bindings.Bound]]:
+    def work(writer: Writer) -> list[bindings.Bound]:
         batch = minting.mint_some(call.minter, writer, call.actor, 1, order, request)
         if not batch.ids:
             raise minting.exhausted(call.minter)
         done = bindings.bind(call.minter, writer, call.actor, b"new", batch.ids[0], pairs)
         for bound in done:
             bound.identifier, bound.how = batch.ids[0], how
-        return batch.due, done
+        return done
 
-    due, done = call.minter.write(work)
-    call.session.waiting.until(due)
-    return done
+    return call.minter.write(work)
 
 
 def hold(call: Call) -> Answer:
@@ -102,10 +101,11 @@ def note(call: Call) -> Answer:
         raise InvalidError(f"the name of a note is one line of 1 to {_LONGEST_NOTE_NAME} bytes")
 
     def work(writer: Writer) -> None:
-        from ..events import record
+        from ..events import Change, record
 
+        before = writer.get(NOTES, name)
         writer.put(NOTES, name, text)
-        record(writer, call.actor, b"note", name)
+        record(writer, call.actor, b"note", changes=[Change(name, before, text)])
 
     call.minter.write(work)
     return Answer(Fields(("ok", b"note " + name + b" kept")), spaced=True)

@@ -6,6 +6,7 @@ from .. import creation
 from ..answers import Answer, Fields
 from ..exceptions import UsageError
 from ..report import properties
+from ..schemes import NAMES, scheme_class
 from ..settings import Settings
 from .session import as_text, take_options
 
@@ -15,17 +16,18 @@ if TYPE_CHECKING:
 
 _POSITIONAL = ("template", "term", "naan", "naa", "subnaa")
 _LARGEST_SEED = 1 << 32
+_SCHEME_OPTIONS = ("seed", "at-last", "computer", "ip", "port", "prefix", "granularity", "patience")
 
 
 def dbcreate(call: Call) -> Answer:
-    options, words = take_options(call.args, ("seed", "label", "at-last"))
+    options, words = take_options(call.args, ("scheme", "label", *_SCHEME_OPTIONS))
+    values = _scheme_values(options)
     if len(words) > len(_POSITIONAL):
         raise UsageError("too many words for dbcreate: say dbcreate [Template [Term [NAAN NAA SubNAA]]]")
-    values = {name: as_text(word, f"the {name}") for name, word in zip(_POSITIONAL, words, strict=False)}
-    # A hyphen leaves a place empty, so that a later one can be given.
-    values = {name: value for name, value in values.items() if value not in ("", "-")}
-    values["at-last"] = options.get("at-last", [""])[-1]
-    values["seed"] = str(_seed(options.get("seed", ["0"])[-1]))
+    for name, word in zip(_POSITIONAL, words, strict=False):
+        # A hyphen leaves a place empty, so that a later one can be given.
+        if word not in (b"", b"-"):
+            values[name] = as_text(word, f"the {name}")
     values["labels"] = "\n".join(_label(text) for text in options.get("label", []))
     settings = creation.checked(Settings(values))
     minter = creation.create(call.session.dbdir, settings, call.actor)
@@ -34,6 +36,20 @@ def dbcreate(call: Call) -> Answer:
                       spaced=True)
     finally:
         minter.close()
+
+
+def _scheme_values(options: dict[str, list[str]]) -> dict[str, str]:
+    """The scheme and those options that are for it alone."""
+    name = options.get("scheme", [NAMES[0]])[-1]
+    known = scheme_class(name).options
+    for option in _SCHEME_OPTIONS:
+        if option in options and option not in known:
+            own = ", ".join(f"--{own}" for own in known)
+            raise UsageError(f"--{option} is not for scheme {name}, which knows {own}: say noid schemes for all")
+    given = {option: options.get(option, [""])[-1] for option in known}
+    if "seed" in given:
+        given["seed"] = str(_seed(given["seed"] or "0"))
+    return {"scheme": name, **given}
 
 
 def _seed(text: str) -> int:

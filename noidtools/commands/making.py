@@ -33,7 +33,8 @@ def _mint(call: Call, *, peppered: bool) -> Answer:
     order = minting.Order(peppered=peppered, element=element, value=value)
 
     def records() -> Iterator[Record]:
-        for ids in minting.mint(call.minter, call.actor, count, order, call.session.waiting, patience=patience):
+        sharing = call.session.sharing
+        for ids in minting.mint(call.minter, call.actor, count, order, patience=patience, sharing=sharing):
             yield Ids(ids)
 
     return Answer(stream=records(), spaced=True)

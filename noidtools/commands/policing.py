@@ -1,4 +1,4 @@
-"""The command that says and changes who may do what through the web."""
+"""The command that says and changes a minter's policies: who may do what through the web, and what it promises."""
 
 from __future__ import annotations
 
@@ -11,10 +11,18 @@ if TYPE_CHECKING:
     from ..store import Writer
     from .session import Call
 
-_USAGE = "policy [read|mint|bind|admin [anyone|authenticated|nobody|default|User…]]"
+_USAGE = (
+    "policy [read|mint|bind|admin [anyone|authenticated|nobody|default|User…]], policy label-format, "
+    "policy minting [publish|reserve], policy association [Text] or policy persistence [Text [--until Date]]"
+)
 
 
 def policy(call: Call) -> Answer:
+    from .. import commitments
+    from . import committing
+
+    if call.args and call.args[0] in [name.encode() for name in commitments.NAMES]:
+        return Answer(committing.handle(call), spaced=True)
     names = [_class(call.args[0])] if call.args else list(policies.CLASSES)
     if len(call.args) > 1:
         rule = None if call.args[1:] == [b"default"] else policies.Rule.given(call.args[1:])
@@ -24,7 +32,11 @@ def policy(call: Call) -> Answer:
 
         call.minter.write(work)
     rules = call.minter.read(policies.Policy.of).rules
-    return Answer(Fields(*((name, rules[name].shown()) for name in names)), spaced=True)
+    access = Fields(*((name, rules[name].shown()) for name in names))
+    if call.args:
+        return Answer(access, spaced=True)
+    others = call.minter.read(lambda reader: committing.shown(call, reader, *commitments.NAMES))
+    return Answer(access, others, spaced=True)
 
 
 def _class(word: bytes) -> str:

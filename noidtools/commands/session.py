@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..exceptions import UsageError
 from ..minter import Minter
-from ..waiting import Waiting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,15 +14,28 @@ if TYPE_CHECKING:
     from ..store import Writer
 
     T = TypeVar("T")
+    # Done, of how many, and a word about it; done and how many are equal at the end.
+    Progress = Callable[[int, int, str], None]
 
 
 class Session:
-    """Opens its minter when a command first needs it, and keeps it open."""
+    """Opens its minter when a command first needs it, and keeps it open.
 
-    def __init__(self, dbdir: str, actor: Actor, *, minter: Minter | None = None) -> None:
+    `sharing` is set while commands share a transaction: one that would have to wait for the clock then raises
+    NotYet instead, and is to be run again on its own.  `local` says that commands are given at this machine's shell,
+    so that they may use its files and its network; `progress` is told how far a long command has come, if somebody
+    watches.
+    """
+
+    def __init__(
+        self, dbdir: str, actor: Actor, *, minter: Minter | None = None, local: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
         self.dbdir = dbdir
         self.actor = actor
-        self.waiting = Waiting(actor.clock)
+        self.local = local
+        self.progress = progress
+        self.sharing = False
         self._minter = minter
 
     @property
@@ -33,18 +45,12 @@ class Session:
         return self._minter
 
     def write_together(self, work: Callable[[Writer], T]) -> T:
-        """Run commands that share one transaction.
-
-        None of them waits for the clock while it is open; where a short wait is needed it comes after the
-        commit, for all.  A command that needs a longer one raises NotYet, and must be run on its own.
-        """
-        self.waiting.begin_sharing()
+        """Run commands that share one transaction."""
+        self.sharing = True
         try:
-            done = self.minter.write(work)
+            return self.minter.write(work)
         finally:
-            due = self.waiting.end_sharing()
-        self.waiting.until(due)
-        return done
+            self.sharing = False
 
     def close(self) -> None:
         if self._minter is not None:
@@ -80,10 +86,12 @@ class Call:
         return self.args
 
 
-def take_options(args: list[bytes], known: tuple[str, ...]) -> tuple[dict[str, list[str]], list[bytes]]:
+def take_options(
+    args: list[bytes], known: tuple[str, ...], flags: tuple[str, ...] = ()
+) -> tuple[dict[str, list[str]], list[bytes]]:
     """Options `--name value` or `--name=value` among a command's arguments, and the arguments that remain.
 
-    Each option takes a value and may be repeated.  `--` ends them.
+    Each option takes a value and may be repeated; those in `flags` take none.  `--` ends them.
     """
     options: dict[str, list[str]] = {}
     rest: list[bytes] = []
@@ -96,9 +104,12 @@ def take_options(args: list[bytes], known: tuple[str, ...]) -> tuple[dict[str, l
             rest.append(word)
             continue
         name, equals, value = word[2:].decode("utf-8", "replace").partition("=")
-        if name not in known:
-            raise UsageError(f"there is no option --{name}: known are {', '.join('--' + n for n in known)}")
-        if not equals:
+        if name in flags:
+            if equals:
+                raise UsageError(f"option --{name} takes no value")
+        elif name not in known:
+            raise UsageError(f"there is no option --{name}: known are {', '.join('--' + n for n in (*known, *flags))}")
+        elif not equals:
             if not pending:
                 raise UsageError(f"option --{name} needs a value")
             value = as_text(pending.pop(0), f"--{name}")

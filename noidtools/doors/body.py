@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..bulk import Source
-from .refusals import HttpRefusal, too_large
+from .refusals import HttpError, too_large
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from .requests import Environ
 
-# A million commands and more.
-LARGEST_BODY = 256 << 20
 _PIECE = 1 << 16
 _IN_MEMORY = 1 << 20
 
@@ -49,7 +47,7 @@ def received(environ: Environ, largest: int) -> Body:
         if arrived > largest:
             raise too_large(largest)
         if length is not None and arrived < length:
-            raise _bad(f"the body was cut off after {arrived} of {length} bytes: nothing was done")
+            raise _bad(f"the body was cut off: not all of its {length} bytes arrived, and nothing was done")
         return Body(file)
     except BaseException:
         file.close()
@@ -65,7 +63,7 @@ def _announced_length(environ: Environ) -> int | None:
         return int(given)
     if environ.get("HTTP_TRANSFER_ENCODING"):
         if not environ.get("wsgi.input_terminated"):
-            raise HttpRefusal(411, "length", "say how long the body is, with Content-Length")
+            raise HttpError(411, "length", "say how long the body is, with Content-Length")
         return None
     return 0
 
@@ -98,5 +96,5 @@ def _copy(source: IO[bytes], target: IO[bytes], length: int | None, largest: int
     return arrived
 
 
-def _bad(message: str) -> HttpRefusal:
-    return HttpRefusal(400, "usage", message)
+def _bad(message: str) -> HttpError:
+    return HttpError(400, "usage", message)

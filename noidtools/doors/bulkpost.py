@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _PIECE = 1 << 15
 
 
-class _Understood(NoidError):
+class _UnderstoodError(NoidError):
     """Not a refusal: how a dry run says that it would run a command."""
 
     def __init__(self, call: Call) -> None:
@@ -36,7 +36,7 @@ class _Understood(NoidError):
 def respond(request: Request, session: Session, writing: Writing, largest: int) -> Response:
     """Run nothing unless the whole body arrived, every line is understood, and its sender may give it."""
     if request.method != "POST":
-        raise not_that_method("POST", "commands in bulk are sent by POST, one a line in the body")
+        raise not_that_method(("POST",), "commands in bulk are sent by POST, one a line in the body")
     ensure_own_will(request)
     once = keyed(request, session)
     policy = session.minter.read(Policy.of)
@@ -62,12 +62,12 @@ def _calls(session: Session, body: Body, allow: Callable[[Call], None]) -> Itera
 
     def understand(call: Call) -> None:
         allow(call)
-        raise _Understood(call)
+        raise _UnderstoodError(call)
 
     for result in run_lines(session, body, understand):
         error = result.error
         assert error is not None
-        if not isinstance(error, _Understood):
+        if not isinstance(error, _UnderstoodError):
             error.message = f"line {result.line}: {error.message} (nothing of the body was run)"
             raise error
         yield result.line, error.call

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from .body import LARGEST_BODY
 from .minters import OneMinter
-from .requests import Trust
+from .requests import LARGEST_BODY, Trust
 from .url import Application
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 _DOOR = "noidu"
@@ -20,22 +19,31 @@ _DOOR = "noidu"
 
 def main() -> int:
     """Serve the request in the environment; the name under which we were started says from which minter."""
-    environ = {os.fsdecode(name): os.fsencode(value).decode("latin-1") for name, value in os.environ.items()}
-    if "REQUEST_METHOD" not in environ:
-        sys.stderr.write("noidu is started by a web server, as noidu_NAME for the minter in the folder NAME beside it\n")
+    if "REQUEST_METHOD" not in os.environ:
+        complain("noidu is for web servers: linked as noidu_NAME, it serves the minter in NAME beside it")
         return 2
-    application = Application(
-        OneMinter(dbdir_from(sys.argv[0], os.environ), anywhere=True),
-        trust=Trust(proxies=tuple(os.environ.get("NOID_PROXY", "").split())),
-        largest_body=int(os.environ.get("NOID_MAX_BODY", LARGEST_BODY)),
-    )
-    return run(application, environ)
+    environ: dict[str, Any] = {name: os.fsencode(value).decode("latin-1") for name, value in os.environ.items()}
+    minter = OneMinter(dbdir_from(sys.argv[0], os.environ), anywhere=True)
+    return run(Application(minter, trust=trust_from(os.environ), largest_body=largest_body_from(os.environ)), environ)
 
 
-def dbdir_from(program: str, environment: Any) -> str:
+def trust_from(environment: Mapping[str, str]) -> Trust:
+    """What a web server's configuration says with NOID_PROXY: addresses of proxies, separated by blanks."""
+    return Trust(proxies=tuple(environment.get("NOID_PROXY", "").split()))
+
+
+def largest_body_from(environment: Mapping[str, str]) -> int:
+    given = environment.get("NOID_MAX_BODY", "")
+    if given and not (given.isascii() and given.isdigit()):
+        complain(f"NOID_MAX_BODY is a number of bytes, not {given!a}: the default is used")
+        given = ""
+    return int(given) if given else LARGEST_BODY
+
+
+def dbdir_from(program: str, environment: Mapping[str, str]) -> str:
     """$NOID, else the folder named by the script's own name after the first underscore, beside the script."""
     if environment.get("NOID"):
-        return str(environment["NOID"])
+        return environment["NOID"]
     script = environment.get("SCRIPT_FILENAME", "")
     if not os.path.basename(script).startswith(_DOOR):
         script = program
@@ -49,22 +57,26 @@ def run(application: Callable[..., Any], environ: dict[str, Any]) -> int:
         "wsgi.input": sys.stdin.buffer, "wsgi.input_terminated": True, "wsgi.errors": sys.stderr,
         "wsgi.multithread": False, "wsgi.multiprocess": True, "wsgi.run_once": True,
     })
-    out = sys.stdout.buffer
+    head: list[str] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> None:
-        lines = [f"Status: {status}", *(f"{name}: {value}" for name, value in headers), "", ""]
-        out.write("\r\n".join(lines).encode("latin-1"))
+        head.extend([f"Status: {status}", *(f"{name}: {value}" for name, value in headers), "", ""])
 
     body = application(environ, start_response)
+    out = sys.stdout.buffer
     try:
+        out.write("\r\n".join(head).encode("latin-1"))
         for part in body:
             out.write(part)
         out.flush()
     except OSError:
-        # The client has gone.  Python would try once more at exit, and complain in its own words.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 1
+        return 1  # the client has gone
     finally:
         if hasattr(body, "close"):
             body.close()
     return 0
+
+
+def complain(sentence: str) -> None:
+    """To the web server's log."""
+    sys.stderr.write(f"noid: {sentence}\n")

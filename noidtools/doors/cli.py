@@ -7,6 +7,7 @@ import sys
 
 from .. import __version__
 from ..answers import anvl
+from ..clock import Clock, system_clock
 from ..commands import Call, Session, command_for, run
 from ..commands.table import reads_input
 from ..events import Actor
@@ -15,6 +16,7 @@ from ..exceptions import NoidError, StoreError, UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..answers import Answer
+    from ..commands.session import Progress
 
 DONE, REFUSED, WRONG_USAGE = 0, 1, 2
 
@@ -57,7 +59,15 @@ def _main(program: str, words: list[bytes], out: _Output) -> int:
     if words == [b"-v"]:
         out.write(f"noid {__version__}\n".encode())
         return DONE
-    session = Session(dbdir, Actor(contact(), b"shell"))
+    if words[:1] == [b"serve"]:
+        from .serving import serve
+
+        return serve(dbdir, words[1:])
+    if words[:1] == [b"resolve-loop"]:
+        from .rewritemap import loop
+
+        return loop(dbdir, words[1:])
+    session = Session(dbdir, Actor(contact(), b"shell", _clock()), local=True, progress=_progress())
     try:
         if words == [b"-"]:
             return _bulk(session, out)
@@ -115,6 +125,26 @@ def contact() -> bytes:
     except KeyError:
         group = str(gid)
     return f"{user}/{group}".encode()
+
+
+def _clock() -> Clock:
+    """The computer's, with a word to whoever waits at a terminal; or for tests the one in a file."""
+    file = os.environ.get("NOIDTOOLS_CLOCK")
+    terminal = os.isatty(2)
+    if not file and not terminal:
+        return system_clock
+    from .clocks import FileClock, Progress
+
+    progress = Progress(2) if terminal else None
+    return FileClock(file, progress) if file else Clock(progress)
+
+
+def _progress() -> Progress | None:
+    if not os.isatty(2):
+        return None
+    from .bars import Bar
+
+    return Bar(2)
 
 
 def _pairs(words: list[bytes]) -> list[tuple[bytes, bytes]] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
-from ..exceptions import NotFoundError, UsageError
+from ..exceptions import NotFoundError
 from ..minter import FOLDER, Minter
 
 # Each open database takes two files and much address space, and a folder may hold thousands of minters.
@@ -17,8 +17,6 @@ class Minters:
     """Minters that stay open from one request to the next; those of this class are all in one folder."""
 
     def __init__(self, folder: str) -> None:
-        if not os.path.isdir(folder):
-            raise UsageError(f"there is no folder {folder} to look for minters in")
         self.folder = folder
         self._lock = allocate_lock()
         self._known: dict[str, tuple[tuple[int, int], Minter]] = {}

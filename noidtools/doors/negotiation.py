@@ -1,4 +1,4 @@
-"""Whether a client would rather have JSON than text."""
+"""In which form a client would rather have an answer."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ def prefers_json(accept: str) -> bool:
         return False
     quality = _quality(ranges, "application/json")
     return quality > 0 and quality >= _quality(ranges, "text/plain")
+
+
+def preferred(accept: str, offered: tuple[str, ...]) -> str:
+    """Of the media types offered the one that is valued most; the earlier if several are, the first if none is."""
+    ranges = [_media_range(part) for part in (accept or "*/*").lower().split(",")]
+    return max(offered, key=lambda name: _quality(ranges, name))
 
 
 def _media_range(part: str) -> tuple[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..exceptions import BusyError, NoidError, NoMinterError, NotFoundError, StoreError
-from ..policy import LoginNeeded
+from ..policy import LoginNeededError
 
 _STATUS_OF = {
     "usage": 400, "invalid": 400, "not found": 404, "no minter": 404, "conflict": 409, "forbidden": 403,
@@ -12,7 +12,7 @@ _STATUS_OF = {
 _RETRY_AFTER_SECONDS = "2"
 
 
-class HttpRefusal(NoidError):
+class HttpError(NoidError):
     """Something only a web server refuses."""
 
     def __init__(self, status: int, kind: str, message: str, *headers: tuple[str, str]) -> None:
@@ -22,24 +22,24 @@ class HttpRefusal(NoidError):
         self.headers = list(headers)
 
 
-def not_that_method(allowed: str, message: str) -> HttpRefusal:
-    return HttpRefusal(405, "method", message, ("Allow", allowed))
+def not_that_method(allowed: tuple[str, ...], message: str) -> HttpError:
+    return HttpError(405, "method", message, ("Allow", ", ".join(allowed)))
 
 
-def too_large(limit: int) -> HttpRefusal:
-    return HttpRefusal(413, "too large", f"the body may have at most {limit} bytes: send it in several requests")
+def too_large(limit: int) -> HttpError:
+    return HttpError(413, "too large", f"the body may have at most {limit} bytes: send it in several requests")
 
 
-def translated(error: NoidError, challenge: str) -> HttpRefusal:
+def translated(error: NoidError, challenge: str) -> HttpError:
     """Any refusal with its HTTP status.  `challenge` says how one logs in, empty if one cannot."""
-    if isinstance(error, HttpRefusal):
+    if isinstance(error, HttpError):
         return error
-    if isinstance(error, LoginNeeded):
+    if isinstance(error, LoginNeededError):
         if challenge:
-            return HttpRefusal(401, "login", error.message, ("WWW-Authenticate", challenge))
-        return HttpRefusal(403, error.kind, f"{error.message}, which this server does not offer")
+            return HttpError(401, "login", error.message, ("WWW-Authenticate", challenge))
+        return HttpError(403, error.kind, f"{error.message}, which this server does not offer")
     headers = [("Retry-After", _RETRY_AFTER_SECONDS)] if isinstance(error, BusyError) else []
-    return HttpRefusal(_STATUS_OF.get(error.kind, 500), error.kind, public_message(error), *headers)
+    return HttpError(_STATUS_OF.get(error.kind, 500), error.kind, public_message(error), *headers)
 
 
 def public_message(error: NoidError) -> str:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     Environ = dict[str, Any]
 
+# The most that is accepted of a body unless somebody says otherwise: a million commands and more.
+LARGEST_BODY = 256 << 20
 # A request that came through a Unix socket has no address; this is the word for it in the list of proxies.
 UNIX = "unix"
 _NO_ADDRESS = ("", "localhost", "unix:")
@@ -41,12 +43,15 @@ class Trust:
 
 
 class Request:
-    __slots__ = ("environ", "method", "_trust")
+    __slots__ = ("environ", "method", "sharing", "_trust", "_words")
 
     def __init__(self, environ: Environ, trust: Trust) -> None:
         self.environ = environ
         self.method: str = environ.get("REQUEST_METHOD", "GET")
+        # Whether it is served in a transaction with others.
+        self.sharing = False
         self._trust = trust
+        self._words: list[bytes] | None = None
 
     def header(self, name: str) -> str:
         """By its name in the environment; empty if it was not sent."""
@@ -58,8 +63,11 @@ class Request:
         whole = self.header("SCRIPT_NAME") + self.header("PATH_INFO")
         return whole.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
 
+    @property
     def words(self) -> list[bytes]:
-        return words_of(self.header("QUERY_STRING").encode("latin-1", "replace"))
+        if self._words is None:
+            self._words = words_of(self.header("QUERY_STRING").encode("latin-1", "replace"))
+        return self._words
 
     # -- who -------------------------------------------------------------------------------------------
 

@@ -7,14 +7,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from .refusals import HttpRefusal
     from .jsonwriting import JsonWriting
+    from .refusals import HttpError
     from .writing import TextWriting
 
     Writing = TextWriting | JsonWriting
 
 _REASONS = {
-    200: "OK", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+    200: "OK", 301: "Moved Permanently", 302: "Found", 303: "See Other", 307: "Temporary Redirect",
+    308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
     405: "Method Not Allowed", 409: "Conflict", 410: "Gone", 411: "Length Required", 413: "Content Too Large",
     500: "Internal Server Error", 503: "Service Unavailable",
 }
@@ -35,7 +36,7 @@ class Response:
         self.headers = list(headers)
 
 
-def refused(refusal: HttpRefusal, writing: Writing) -> Response:
+def refused(refusal: HttpError, writing: Writing) -> Response:
     text = writing.opening() + writing.refusal(refusal.kind, refusal.message)
     text += writing.closing(spaced=False, failed=False)
     return Response(refusal.status, writing.content_type, text, refusal.headers)
@@ -49,4 +50,8 @@ def send(response: Response, method: str, start_response: Any) -> Iterable[bytes
         headers.append(("Content-Length", str(len(body))))
         body = [body]
     start_response(f"{response.status} {_REASONS[response.status]}", headers)
-    return [] if method == "HEAD" else body
+    if method != "HEAD":
+        return body
+    if hasattr(body, "close"):
+        body.close()
+    return []

@@ -7,13 +7,13 @@ the commands of the body, one a line; nothing, or `help`, explains.
 from __future__ import annotations
 
 from ..commands import Call, Session, command_for, run
-from ..commands.table import reads_input
+from ..commands.table import MINT, reads_input
 from ..events import Actor
 from ..exceptions import ForbiddenError, NoidError
 from ..policy import Policy
-from .body import LARGEST_BODY, received
-from .refusals import HttpRefusal, is_for_the_log, not_that_method, public_message, translated
-from .requests import Request, Trust
+from ..waiting import NotYet
+from .refusals import HttpError, is_for_the_log, not_that_method, public_message, translated
+from .requests import LARGEST_BODY, Request, Trust
 from .responses import Response, refused, send
 from .writing import TextWriting
 
@@ -24,11 +24,18 @@ if TYPE_CHECKING:
 
     from ..answers import Answer
     from ..idempotency import Once
+    from ..minter import Minter
+    from ..store import Writer
     from .minters import Minters
     from .requests import Environ
     from .responses import Writing
 
 BASIC = 'Basic realm="noid"'
+_METHODS = ("GET", "HEAD", "POST")
+# Where a request and its response rest in its environment between `prepare` and the call.
+REQUEST, RESPONSE = "noid.request", "noid.response"
+# Up to 999 identifiers are minted in no time; those who want more wait alone.
+_FEW_DIGITS = 3
 # So much of an answer is made before its header is sent; a longer one may still break off, and then says so.
 _KNOWN_FIRST = 1 << 18
 
@@ -47,28 +54,80 @@ class Application:
         self._largest_body = largest_body
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
-        request = Request(environ, self._trust)
-        writing = _writing_for(request)
-        try:
-            response = self._respond(request, writing)
-        except NoidError as error:
-            log(environ, error)
-            response = refused(translated(error, self._challenge), writing)
-        except Exception as error:  # noqa: BLE001 - a fault of ours: the client learns that much and no more
-            log(environ, error)
-            response = refused(_our_fault(), writing)
+        request = environ.pop(REQUEST, None) or Request(environ, self._trust)
+        response = environ.pop(RESPONSE, None) or self.respond(request)
         return send(response, request.method, start_response)
 
+    def respond(self, request: Request) -> Response:
+        writing = _writing_for(request)
+        try:
+            return self._respond(request, writing)
+        except NoidError as error:
+            log(request.environ, error)
+            return refused(translated(error, self._challenge), writing)
+        except NotYet:
+            raise
+        except Exception as error:  # noqa: BLE001 - a fault of ours: the client learns that much and no more
+            log(request.environ, error)
+            return refused(_our_fault(), writing)
+
+    def prepare(self, environs: list[Environ]) -> None:
+        """Serve several requests at once, those that change the same minter in one transaction, whose commit is
+        what costs time.  Each environment then holds its response, for the call that follows."""
+        together: dict[Minter, list[Request]] = {}
+        for environ in environs:
+            request = environ[REQUEST] = Request(environ, self._trust)
+            minter = self._changed_quickly(request)
+            if minter is not None:
+                together.setdefault(minter, []).append(request)
+        for minter, requests in together.items():
+            if len(requests) > 1:
+                self._respond_together(minter, requests)
+
+    def _changed_quickly(self, request: Request) -> Minter | None:
+        """The minter, if this is a request that may share a transaction: it writes, little, and has no body."""
+        try:
+            words = request.words
+            command = command_for(words)
+            if request.method != "GET" or not command.writes or reads_input(words):
+                return None
+            if command.kind == MINT and not (words[1:] and words[1].isdigit() and len(words[1]) <= _FEW_DIGITS):
+                return None
+            return self._minters.find(request.path)
+        except NoidError:
+            return None
+
+    def _respond_together(self, minter: Minter, requests: list[Request]) -> None:
+        def work(_: Writer) -> list[Response | None]:
+            return [self._respond_sharing(request) for request in requests]
+
+        try:
+            responses = minter.write(work)
+        except NoidError:
+            return  # then each by itself
+        for request, response in zip(requests, responses, strict=True):
+            request.environ[RESPONSE] = response
+
+    def _respond_sharing(self, request: Request) -> Response | None:
+        request.sharing = True
+        try:
+            return self.respond(request)
+        except NotYet:
+            return None
+        finally:
+            request.sharing = False
+
     def _respond(self, request: Request, writing: Writing) -> Response:
-        if request.method not in ("GET", "HEAD", "POST"):
-            raise not_that_method("GET, HEAD, POST", f"{request.method[:20]!a} is not a method for commands: use GET or POST")
+        if request.method not in _METHODS:
+            raise not_that_method(_METHODS, f"{request.method[:20]!a} is no method for commands: use GET or POST")
         minter = self._minters.find(request.path)
-        words = request.words()
+        words = request.words
         if words in ([], [b"help"]):
             from .webhelp import text
 
             return Response(200, TextWriting.content_type, text())
         session = Session(minter.dbdir, Actor(request.contact, b"web"), minter=minter)
+        session.sharing = request.sharing
         if words == [b"-"]:
             from .bulkpost import respond
 
@@ -79,7 +138,7 @@ class Application:
         command = command_for(words)
         if command.writes:
             if request.method == "HEAD":
-                raise not_that_method("GET, POST", f"HEAD changes nothing, so it cannot {command.name}: use GET or POST")
+                raise not_that_method(("GET", "POST"), f"HEAD changes nothing: {command.name} by GET or POST")
             ensure_own_will(request)
         session.minter.read(Policy.of).ensure(command.kind, words, request.user)
         call = Call(session, words, self._pairs(request, words))
@@ -93,6 +152,7 @@ class Application:
         if not form:
             return None
         from ..headers import read_block, read_whole
+        from .body import received
 
         body = received(request.environ, self._largest_body)
         try:
@@ -167,8 +227,8 @@ def _answered(environ: Environ, answer: Answer, writing: Writing, headers: list[
     return Response(200, writing.content_type, rest(), headers)
 
 
-def _our_fault() -> HttpRefusal:
-    return HttpRefusal(500, "fault", "something went wrong here: the server's log says what")
+def _our_fault() -> HttpError:
+    return HttpError(500, "fault", "something went wrong here: the server's log says what")
 
 
 def log(environ: Environ, error: Exception) -> None:

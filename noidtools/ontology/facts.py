@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9%?/:@!$&'()*+,;=~._-]*")
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9%?/:@!$&'()*+,;=~._\[\]-]*")
 
 
 class Facts:
@@ -44,9 +44,11 @@ class Facts:
             return default
         return self.octets(key).decode("utf-8", "backslashreplace")
 
-    def iri(self, key: str, default: str | None = None) -> str:
-        """An IRI that is used as it is, so it must be one."""
-        found = self.text(key, default)
+    def iri(self, key: str, default: str) -> str:
+        """An IRI that is used as it is, so it must be one; the default is trusted."""
+        if not self.has(key):
+            return default
+        found = self.text(key)
         if not _IRI.fullmatch(found):
             raise InvalidError(f"The description of {self._subject} has {key!r} that is no absolute IRI: {found!r}.")
         return found

@@ -31,7 +31,12 @@ class IdentifierDescription:
         self._write_state()
         self._write_thing()
         self._write_relations()
+        told = set()
         for quality in self._facts.each("qualities", "a quality"):
+            name = quality.text("quality")
+            if name in told:
+                raise InvalidError(f"There are two statements of the quality {name}; a description holds one of each.")
+            told.add(name)
             self._write_quality(quality)
         self._write_responsibility()
         for number, binding in enumerate(self._facts.each("bindings", "a binding"), 1):

@@ -59,11 +59,9 @@ class MinterDescription:
             alias, target = (name_iri(claim.octets(key), self.base) for key in ("alias", "target"))
             self.alias(part_iri(self.iri, f"context-alias-{number}"), alias, target, claim)
 
-    def party(self, name: bytes, iri: str | None = None) -> str:
+    def party(self, name: bytes) -> str:
         """A party by its name; the same name within one minter is the same party."""
-        node = self._scribe.node(iri or part_iri(self.iri, "party", name), "pil:Party")
-        self._scribe.say(node, "rdfs:label", name)
-        return node
+        return self._write_party(part_iri(self.iri, "party", name), name)
 
     def authority(self, claim: Facts) -> str:
         """Who claims something: the authority of the claim, else the minter's first custodian."""
@@ -113,6 +111,8 @@ class MinterDescription:
             service = scribe.node(
                 part_iri(subject, f"action-{name}"), "pil:Service", word(ACTIONS, name, "action of the ontology")
             )
+            if service in found:
+                raise InvalidError(f"The action {name} is on offer twice; give all its doors at once.")
             doors = action.each_octets("doors")
             if not doors:
                 raise InvalidError(f"The action {name} is on offer without a door.")
@@ -164,7 +164,14 @@ class MinterDescription:
         return found
 
     def _party_of(self, facts: Facts) -> str:
-        return self.party(facts.octets("name"), facts.iri("iri") if facts.has("iri") else None)
+        name = facts.octets("name")
+        return self._write_party(facts.iri("iri", part_iri(self.iri, "party", name)), name)
+
+    def _write_party(self, node: str, name: bytes) -> str:
+        if not name:
+            raise InvalidError("A party in a description needs a name that is not empty.")
+        self._scribe.say(self._scribe.node(node, "pil:Party"), "rdfs:label", name)
+        return node
 
     def _timespan(self, owner: str, facts: Facts) -> str:
         return self._scribe.timespan(_timespan_iri(owner), facts.moment("from"), facts.maybe_moment("until"))

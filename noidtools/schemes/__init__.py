@@ -56,9 +56,9 @@ class Generator:
         """What an administrator may want to see when something looks wrong, for `dbinfo full`."""
         return []
 
-    def adjust(self, name: str, value: bytes) -> bytes:
-        """Change the granularity or the patience; returns what it was."""
-        raise ConflictError(f"this minter has no {name} to change: its labels are not made from the time, second by second")
+    def adjust(self, name: str, value: bytes) -> tuple[bytes, bytes]:
+        """Change the granularity or the patience; returns what it was and what it is."""
+        raise ConflictError(f"this minter has no {name} to change: its labels are not made from the time")
 
 
 class Scheme:
@@ -104,9 +104,13 @@ class Scheme:
     def generator(self, state: bytes | None) -> Generator:
         raise NotImplementedError
 
-    def properties(self) -> Pairs:
-        """The form, for the report on a minter: what does not change while it lives."""
+    def form(self) -> Pairs:
+        """What its labels look like and how many there are, for the report on a minter."""
         raise NotImplementedError
+
+    def conduct(self) -> Pairs:
+        """What else was decided about it for good, for the same report."""
+        return []
 
     def durable(self, settings: Settings) -> str:
         """Those of the letters of durability.MEANINGS that apply."""

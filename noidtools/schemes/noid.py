@@ -76,16 +76,18 @@ class NoidScheme(Scheme):
     def generator(self, state: bytes | None) -> NoidGenerator:
         return NoidGenerator(self, state)
 
-    def properties(self) -> Pairs:
+    def form(self) -> Pairs:
         template = self.template
-        pairs = [
-            ("Template", f"none: binds anything, mints {template.text}" if self.free else template.text),
-            ("Size", "unlimited" if template.total is None else str(template.total)),
-            ("Order", _ORDERS.get(template.generator, "sequential")),
-            ("At-Last", "never" if template.total is None else self.at_last),
-            ("Seed", str(self.seed or "")),
+        return [
+            ("Template", (f"none: binds anything, mints {template.text}" if self.free else template.text).encode()),
+            ("Size", b"unlimited" if template.total is None else b"%d" % template.total),
+            ("Order", _ORDERS.get(template.generator, "sequential").encode()),
         ]
-        return [(name, value.encode()) for name, value in pairs if value]
+
+    def conduct(self) -> Pairs:
+        at_last = "never" if self.template.total is None else self.at_last
+        seed = [("Seed", b"%d" % self.seed)] if self.seed else []
+        return [("At-Last", at_last.encode()), *seed]
 
     def durable(self, settings: Settings) -> str:
         from ..durability import of_template

@@ -64,7 +64,10 @@ class Store:
                 raise StoreError(f"{self._data} is empty: it was damaged or never a minter's; restore a backup")
             self._pid = os.getpid()
             self._file = (status.st_dev, status.st_ino)
-            self.writable = os.access(self._data, os.W_OK) and os.access(self.folder, os.W_OK)
+            turn = os.path.join(self.folder, _TURN)
+            self.writable = os.access(self._data, os.W_OK) and os.access(
+                turn if os.path.exists(turn) else self.folder, os.W_OK
+            )
             self._environment = self._map(self._reserve)
             self._environment.reader_check()
 

@@ -1,0 +1,10 @@
+"""The minters of a folder as a WSGI application, for mod_wsgi (conf/apache/noid-wsgi.conf) and other servers."""
+
+# ---- edit these lines ----
+MINTERS = "/srv/noid"
+# ---- nothing below needs to change ----
+
+from noidtools.doors.minters import Minters
+from noidtools.doors.url import Application
+
+application = Application(Minters(MINTERS))

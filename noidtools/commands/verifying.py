@@ -1,0 +1,135 @@
+"""The command that verifies what is stated of identifiers."""
+
+from __future__ import annotations
+
+from ..answers import Answer, Record
+from ..exceptions import ConflictError, ForbiddenError, UsageError
+from ..qualities import FAILS, HOLDS, QUALITIES, UNKNOWN
+from ..verifying import Verification
+from ..waiting import NotYet
+from .session import take_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ..answers import Line
+    from ..inspection import Result
+    from ..links import Limits
+    from ..verifying import Count
+    from .session import Call
+
+_NUMBERS = {
+    # Option, what it sets, least and most.
+    "timeout": ("seconds", 0.1, 600.0),
+    "delay": ("pause", 0.0, 600.0),
+    "parallel": ("hands", 1.0, 64.0),
+}
+
+
+class Verified(Record):
+    """What was found about one identifier: all of it, or what fails."""
+
+    __slots__ = ("_result", "_whole")
+
+    def __init__(self, result: Result, *, whole: bool) -> None:
+        self._result = result
+        self._whole = whole
+
+    def lines(self) -> Iterable[Line]:
+        yield b"id", self._result.shown, 0
+        for finding in self._result.all:
+            if self._whole or finding.verdict == FAILS:
+                yield finding.quality.name.encode(), finding.line(), 0
+        yield b"", b"", 0
+
+    def data(self) -> list[dict[str, object]]:
+        findings = [finding.data() for finding in self._result.all if self._whole or finding.verdict == FAILS]
+        return [{"id": self._result.shown, "holds": not self._result.failed, "findings": findings}]
+
+
+class Summary(Record):
+    __slots__ = ("_count",)
+
+    def __init__(self, count: Count) -> None:
+        self._count = count
+
+    def lines(self) -> Iterable[Line]:
+        count, verdicts = self._count, self._count.verdicts
+        yield b"verified", b"%d, %d failing" % (count.identifiers, count.failing), 0
+        for quality in QUALITIES:
+            counted = verdicts.get(quality.name)
+            if counted is not None:
+                told = ", ".join(f"{counted[verdict]} {_WORDS[verdict]}" for verdict in _WORDS if counted[verdict])
+                yield quality.name.encode(), told.encode(), 0
+
+    def data(self) -> list[dict[str, object]]:
+        verdicts = self._count.verdicts
+        qualities = {
+            quality.name: {"section": quality.section, **verdicts[quality.name]}
+            for quality in QUALITIES if quality.name in verdicts
+        }
+        return [{"verified": self._count.identifiers, "failing": self._count.failing, "qualities": qualities}]
+
+
+_WORDS = {HOLDS: "hold", FAILS: "fail", UNKNOWN: "unknown"}
+
+
+def verify(call: Call) -> Answer:
+    options, given = take_options(call.args, tuple(_NUMBERS), ("links", "allow-private"))
+    limits = _limits(call, options)
+    if limits is not None:
+        _ensure_nobody_waits(call)
+    run = Verification(
+        call.minter, call.actor, named=given or None, limits=limits, progress=call.session.progress
+    )
+    answer = Answer(spaced=True)
+
+    def records() -> Iterator[Record]:
+        for results in run.run():
+            for result in results:
+                if given or result.failed:
+                    yield Verified(result, whole=bool(given))
+        answer.failed = run.count.failing > 0
+        yield Summary(run.count)
+
+    answer.records = records()
+    return answer
+
+
+def _ensure_nobody_waits(call: Call) -> None:
+    """Servers are not asked while a transaction is open: nobody else could write meanwhile."""
+    if call.session.sharing:
+        raise NotYet
+    if call.minter.writing:
+        raise ConflictError(
+            "verify --links does not go with an Idempotency-Key, which would keep all others from writing: "
+            "send it without; it can be repeated without harm"
+        )
+
+
+def _limits(call: Call, options: dict[str, list[str]]) -> Limits | None:
+    if "links" not in options:
+        if options:
+            raise UsageError(f"--{next(iter(options))} is about links: say verify --links, too")
+        return None
+    if "allow-private" in options and not call.session.local:
+        raise ForbiddenError("--allow-private reaches into the server's own network: it is for the shell, not for the web")
+    from ..links import Limits
+
+    limits = Limits(allow_private="allow-private" in options)
+    for name, (attribute, least, most) in _NUMBERS.items():
+        if name in options:
+            value = _number(name, options[name][-1], least, most)
+            setattr(limits, attribute, int(value) if attribute == "hands" else value)
+    return limits
+
+
+def _number(name: str, text: str, least: float, most: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not least <= value <= most:
+        raise UsageError(f"--{name} is a number from {least:g} to {most:g}, not {text!r}")
+    return value

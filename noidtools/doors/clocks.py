@@ -1,0 +1,81 @@
+"""The shell's clocks: one that shows on a terminal how long there is to wait, and one for tests."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+from ..clock import SECOND, Clock
+from ..exceptions import NoidError, StoreError
+from ..schemes.timegrid import Date, parse_date
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..clock import OnWait
+
+_NOTICEABLE = SECOND // 3
+_CLEAR = b"\r\x1b[K"
+
+
+class Progress:
+    """One line on a terminal, written over and over while somebody waits, and gone at the end."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._shown = False
+
+    def __call__(self, left: int, made: int, wanted: int) -> None:
+        if left <= 0 and self._shown:
+            self._write(_CLEAR)
+            self._shown = False
+        elif left > 0 and (wanted > 1 or left > _NOTICEABLE or self._shown):
+            tenths = -(-left // (SECOND // 10))
+            self._write(b"%b%d of %d made, the next in %d.%d s" % (_CLEAR, made, wanted, tenths // 10, tenths % 10))
+            self._shown = True
+
+    def _write(self, text: bytes) -> None:
+        try:
+            os.write(self._descriptor, text)
+        except OSError:
+            return  # the terminal is gone; the work goes on
+
+
+class FileClock(Clock):
+    """Shows the seconds since 1970 that stand in a file, for tests: waiting for them moves them on, in no time.
+
+    Several processes may share the file.
+    """
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str, on_wait: OnWait | None = None) -> None:
+        super().__init__(on_wait)
+        self._path = path
+
+    def __call__(self) -> int:
+        return self._moved(0)
+
+    def sleep(self, nanoseconds: int) -> None:
+        self._moved(nanoseconds)
+
+    def _moved(self, nanoseconds: int) -> int:
+        try:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError as error:
+            raise StoreError(f"the file of the clock, {self._path}, cannot be used: {error.strerror}") from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            shown = _nanoseconds(os.read(descriptor, 200).strip(), self._path)
+            if nanoseconds:
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, bytes(Date(shown + nanoseconds, 9)), 0)
+            return shown + nanoseconds
+        finally:
+            os.close(descriptor)
+
+
+def _nanoseconds(text: bytes, path: str) -> int:
+    try:
+        return parse_date(text).floor(9)
+    except NoidError as error:
+        raise StoreError(f"the file of the clock, {path}: {error.message}") from None

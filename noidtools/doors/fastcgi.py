@@ -1,0 +1,157 @@
+"""FastCGI, spoken by flup: its records, streams and WSGI gateway.  The processes are ours."""
+
+from __future__ import annotations
+
+import struct
+
+from flup.server import fcgi_base as fcgi
+
+from .connections import Connection, Worker
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from socket import socket
+    from typing import Any
+
+    from .requests import Environ
+    from .url import Application
+
+_FAULT = b"Status: 500 Internal Server Error\r\nContent-Type: text/plain\r\n\r\nerror: something went wrong here\n"
+# More than any web server sends of them.
+_LONGEST_PARAMETERS = 4 << 20
+_LARGEST_RECORD = 65528
+_SENT_TOGETHER = 1 << 16
+# What flup raises when the web server went away, or does not speak FastCGI.
+_BROKEN = (OSError, EOFError, struct.error, IndexError, ValueError)
+
+
+def work(listener: socket, farewells: tuple[int, ...], application: Application) -> None:
+    """What a worker process does: serve requests that arrive at a socket, until a farewell."""
+    gateway = _Gateway(application)
+    Worker(listener, lambda peer: _Connection(peer, gateway), application.prepare).run(farewells)
+
+
+class _Gateway(fcgi.BaseFCGIServer):  # type: ignore[misc]
+    """Runs the application for a request; one at a time in each process."""
+
+    maxwrite = _LARGEST_RECORD
+
+    def __init__(self, application: Application) -> None:
+        super().__init__(application, multithreaded=False, multiprocess=True)
+
+    def complete(self, environ: Environ) -> None:
+        """Put in what the application needs to know before it is called."""
+        self._sanitizeEnv(environ)
+
+    def error(self, request: Any) -> None:
+        request.stdout.write(_FAULT)
+
+
+class _Connection(fcgi.Connection, Connection):  # type: ignore[misc]
+    def __init__(self, peer: socket, gateway: _Gateway) -> None:
+        super().__init__(_Buffered(peer), None, gateway, None)
+        self._keepGoing = True
+        self._parameters = bytearray()
+        self._begun: Any = None
+
+    def receive(self) -> bool | None:
+        try:
+            while self._begun is None:
+                self.process_input()
+                if not self._requests and not self._sock.arrived:
+                    return None
+            self.environ = self._begun.params
+            self.environ["wsgi.errors"] = self._begun.stderr
+            self.server.complete(self.environ)
+        except _BROKEN:
+            return False
+        return True
+
+    def answer(self) -> bool:
+        try:
+            request, self._begun = self._begun, None
+            request.run()
+            self._sock.flush()
+            # The end of a body that nobody wanted, or a web server that does not wait for us.
+            while self._keepGoing and self._sock.arrived:
+                if self.receive():
+                    return self.answer()
+        except _BROKEN:
+            return False
+        return bool(self._keepGoing)
+
+    def _start_request(self, request: Any) -> None:
+        """Called by flup when it knows all about a request but its body."""
+        self._begun = request
+
+    def process_input(self) -> None:
+        """As flup's, without asking the system first whether something has arrived."""
+        record = fcgi.Record()
+        record.read(self._sock)
+        handle = _HANDLERS.get(record.type, fcgi.Connection._do_unknown_type)
+        handle(self, record)
+
+    def _do_abort_request(self, record: Any) -> None:
+        """The client has gone: what is read of its body ends here."""
+        super()._do_abort_request(record)
+        raise EOFError("the request was aborted")
+
+    def _do_params(self, record: Any) -> None:
+        """Joins the pieces of the parameters first: one of them may begin in one record and end in the next."""
+        if record.contentLength:
+            self._parameters += record.contentData
+            if len(self._parameters) > _LONGEST_PARAMETERS:
+                raise ValueError("too many parameters")
+            return
+        whole = fcgi.Record(fcgi.FCGI_PARAMS, record.requestId)
+        whole.contentData, whole.contentLength = bytes(self._parameters), len(self._parameters)
+        self._parameters.clear()
+        super()._do_params(whole)
+        super()._do_params(record)
+
+    def _cleanupSocket(self) -> None:  # noqa: N802 - flup's name
+        """Called by flup at the end of the last request; the loop closes."""
+
+
+_HANDLERS = {
+    fcgi.FCGI_GET_VALUES: fcgi.Connection._do_get_values,
+    fcgi.FCGI_BEGIN_REQUEST: fcgi.Connection._do_begin_request,
+    fcgi.FCGI_ABORT_REQUEST: _Connection._do_abort_request,
+    fcgi.FCGI_PARAMS: _Connection._do_params,
+    fcgi.FCGI_STDIN: fcgi.Connection._do_stdin,
+    fcgi.FCGI_DATA: fcgi.Connection._do_data,
+}
+
+
+class _Buffered:
+    """A socket that reads ahead and gathers what is written: flup reads and writes records by bits and pieces."""
+
+    __slots__ = ("_peer", "arrived", "_leaving")
+
+    def __init__(self, peer: socket) -> None:
+        self._peer = peer
+        self.arrived = b""
+        self._leaving = bytearray()
+
+    def fileno(self) -> int:
+        return self._peer.fileno()
+
+    def recv(self, most: int) -> bytes:
+        if not self.arrived:
+            # Whoever waits for more of a request may be waiting for our answer.
+            self.flush()
+            self.arrived = self._peer.recv(_SENT_TOGETHER)
+        piece, self.arrived = self.arrived[:most], self.arrived[most:]
+        return piece
+
+    def send(self, data: bytes) -> int:
+        self._leaving += data
+        if len(self._leaving) >= _SENT_TOGETHER:
+            self.flush()
+        return len(data)
+
+    def flush(self) -> None:
+        if self._leaving:
+            self._peer.sendall(self._leaving)
+            self._leaving.clear()
+

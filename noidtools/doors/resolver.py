@@ -1,0 +1,265 @@
+"""The web resolver: one WSGI application that sends readers where names lead, and describes the names.
+
+    /NAME                   a redirect to the name's target
+    /NAME?info              its description, also as /NAME? and /NAME??
+    /                       a form to enter a name
+    /healthz                whether every minter can be read
+
+A bare `?` is only visible in the request line itself, which servers hand over
+in REQUEST_URI (Apache, nginx and waitress) or RAW_URI (gunicorn).
+"""
+
+from __future__ import annotations
+
+from .. import description, names, targets
+from ..domains import resolve
+from ..exceptions import NoidError, NotFoundError
+from ..policy import READ, Policy
+from ..resolve import FOUND, GONE, INVALID, RESERVED
+from .catalogue import Catalogue
+from .negotiation import preferred
+from .refusals import HttpError, not_that_method, translated
+from .requests import Request, Trust
+from .responses import Response, send
+from .url import log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from ..minter import Minter
+    from ..resolve import Outcome
+    from ..targets import Target
+    from .minters import Minters
+    from .requests import Environ
+
+PLAIN, JSON, HTML = "text/plain", "application/json", "text/html"
+_FORMS = (PLAIN, HTML, JSON)
+_METHODS = ("GET", "HEAD")
+_INFO = (b"info", b"", b"?")
+_VARY = ("Vary", "Accept")
+_HOST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]")
+_IN_PATH = names.PATH + b"%"
+
+
+class Resolver:
+    """Serves the names of all minters in a folder, or of one."""
+
+    def __init__(self, minters: Minters, *, trust: Trust | None = None) -> None:
+        self._catalogue = Catalogue(minters)
+        self._trust = trust or Trust()
+
+    def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
+        request = Request(environ, self._trust)
+        return send(self.respond(request), request.method, start_response)
+
+    def respond(self, request: Request) -> Response:
+        try:
+            return self._respond(_Asked(request))
+        except NoidError as error:
+            log(request.environ, error)
+            refusal = translated(error, "")
+        except Exception as error:  # noqa: BLE001 - a fault of ours: the reader learns that much and no more
+            log(request.environ, error)
+            refusal = HttpError(500, "fault", "something went wrong here: the server's log says what")
+        body = f"error: {refusal.message}\n".encode("utf-8", "surrogateescape")
+        return Response(refusal.status, f"{PLAIN}; charset=utf-8", body, refusal.headers)
+
+    def _respond(self, asked: _Asked) -> Response:
+        if asked.request.method not in _METHODS:
+            raise not_that_method(_METHODS, "names are for reading: use GET or HEAD")
+        if not asked.name:
+            return _home(asked)
+        if asked.name == b"healthz" and asked.query is None:
+            return self._health()
+        outcome = resolve(self._catalogue.domains(), asked.given)
+        response = None
+        if asked.wants_description or outcome.kind == GONE:
+            response = self._described(asked, outcome)
+        if response is None and outcome.kind == FOUND:
+            response = self._redirect(asked, outcome) or self._described(
+                asked, outcome, note="Its target is not an address that a browser can be sent to.")
+        return response or self._missing(asked, outcome)
+
+    def _health(self) -> Response:
+        domains = self._catalogue.domains()
+        if self._catalogue.faults or not domains:
+            raise HttpError(503, "store", f"{len(self._catalogue.faults)} minters cannot be read, {len(domains)} can")
+        for domain in domains:
+            domain.open().read(lambda reader: None)
+        return Response(200, f"{PLAIN}; charset=utf-8", b"ok\n")
+
+    # -- answers about names ---------------------------------------------------------------------------
+
+    def _redirect(self, asked: _Asked, outcome: Outcome) -> Response | None:
+        """To the first target that readers may be sent to."""
+        # Another resolver is asked for the description too, if it is to know the name.
+        wish = b"?" + (asked.query or b"") if asked.wants_description else b""
+        for target in outcome.targets:
+            location = targets.location(target.url + wish)
+            if location is not None:
+                headers = [("Location", location.decode()), *_links(asked, outcome, target)]
+                body = location + b"\n"
+                return Response(target.code or targets.USUAL_CODE, f"{PLAIN}; charset=utf-8", body, headers)
+        return None
+
+    def _described(self, asked: _Asked, outcome: Outcome, note: str = "") -> Response | None:
+        minter = outcome.minter
+        if minter is None:
+            return None
+        public = minter.read(Policy.of).rules[READ].admits(asked.request.user)
+        told = description.describe(minter, outcome, asked.given, with_elements=public)
+        if told is None:
+            return None
+        path = asked.place(told.name)
+        where = asked.origin + path
+        form = preferred(asked.request.header("HTTP_ACCEPT"), _FORMS)
+        headers = [_VARY, ("Link", f'<{path.decode()}>; rel="cite-as"')]
+        status = 410 if told.state == "withdrawn" and not asked.wants_description else 200
+        if form == HTML:
+            from . import pages
+
+            return Response(status, pages.CONTENT_TYPE, pages.description(told, where, path, note),
+                            [*headers, *pages.SECURITY])
+        if form == JSON:
+            return _json(status, description.data(told, where), headers)
+        return Response(status, f"{PLAIN}; charset=utf-8", description.anvl(told, where), headers)
+
+    def _missing(self, asked: _Asked, outcome: Outcome) -> Response:
+        name = names.parse(asked.given)
+        sentences = [f"{outcome.reason[:1].upper()}{outcome.reason[1:]}."]
+        meant = None
+        if outcome.kind == INVALID and outcome.minter is not None:
+            meant = _meant(outcome.minter, asked.given)
+        elif outcome.kind == RESERVED:
+            sentences.append("Ask again later.")
+        elif outcome.minter is not None and description.describe(outcome.minter, outcome, asked.given):
+            sentences = ["This name is known here, but nothing says where it leads. Add ?info to it to see more."]
+        else:
+            sentences.append("Is it complete, and spelled as in your source?")
+        found = (meant, asked.place(meant)) if meant else None
+        form = preferred(asked.request.header("HTTP_ACCEPT"), _FORMS)
+        if form == HTML:
+            from . import pages
+
+            page = pages.missing(name.found, sentences, found, asked.home)
+            return Response(404, pages.CONTENT_TYPE, page, [_VARY, *pages.SECURITY])
+        message = " ".join(sentences)
+        if form == JSON:
+            facts: dict[str, object] = {"kind": outcome.kind, "message": message}
+            return _json(404, {"error": {**facts, **({"meant": meant} if meant else {})}}, [_VARY])
+        text = f"error: {message}\n".encode("utf-8", "surrogateescape")
+        text += b"meant: " + meant + b"\n" if meant else b""
+        return Response(404, f"{PLAIN}; charset=utf-8", text, [_VARY])
+
+
+def _meant(minter: Minter, given: bytes) -> bytes | None:
+    from ..mistyped import meant
+
+    identifier = minter.read(lambda reader: meant(minter, reader, names.parse(given)))
+    return None if identifier is None else description.shown(minter, identifier)
+
+
+def _links(asked: _Asked, outcome: Outcome, taken: Target) -> list[tuple[str, str]]:
+    """Where the description is, and the other places that the name leads to."""
+    links = []
+    if outcome.by != "fallback":
+        links.append(f'<{asked.path.decode()}?info>; rel="describedby"')
+    for target in outcome.targets:
+        location = targets.location(target.url)
+        if target is not taken and location is not None:
+            links.append(f'<{location.decode()}>; rel="duplicate"')
+    return [("Link", ", ".join(links))] if links else []
+
+
+def _json(status: int, facts: dict[str, object], headers: list[tuple[str, str]]) -> Response:
+    import json
+
+    from ..answers import json_ready
+
+    return Response(status, JSON, json.dumps(json_ready(facts)).encode() + b"\n", headers)
+
+
+def _home(asked: _Asked) -> Response:
+    typed = asked.typed_name
+    if typed is not None:
+        found = names.parse(typed).found.lstrip(b"/")
+        if not found:
+            raise NotFoundError("no name was entered")
+        place = asked.home + names.escape(found, names.PATH + b"?%")
+        return Response(303, f"{PLAIN}; charset=utf-8", place + b"\n", [("Location", place.decode())])
+    form = preferred(asked.request.header("HTTP_ACCEPT"), (PLAIN, HTML))
+    if form == HTML:
+        from . import pages
+
+        return Response(200, pages.CONTENT_TYPE, pages.home(asked.home), [_VARY, *pages.SECURITY])
+    text = b"This is a resolver: put a name behind the slash to go where it leads, and ?info behind that to see more.\n"
+    return Response(200, f"{PLAIN}; charset=utf-8", text, [_VARY])
+
+
+class _Asked:
+    """What a request asks for.
+
+    name     what stands behind the application's own place, still escaped
+    query    what stands behind the first `?`; None if there is no `?`
+    """
+
+    __slots__ = ("request", "name", "query", "home")
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        script = request.header("SCRIPT_NAME").rstrip("/").encode("latin-1", "replace")
+        self.home = names.escape(script, names.PATH) + b"/"
+        path, self.query = _target(request, script)
+        self.name = path.lstrip(b"/")
+
+    @property
+    def wants_description(self) -> bool:
+        return self.query in _INFO
+
+    @property
+    def given(self) -> bytes:
+        """The name as it is to be resolved."""
+        return self.name if self.query is None or self.wants_description else self.name + b"?" + self.query
+
+    @property
+    def path(self) -> bytes:
+        """The place of the name, as a header or a link may carry it."""
+        return self.home + names.respelled(self.name, b"", names.PATH)
+
+    def place(self, name: bytes) -> bytes:
+        """The place of another name under this resolver."""
+        return self.home + names.respelled(name.lstrip(b"/"), b"", names.PATH)
+
+    @property
+    def origin(self) -> bytes:
+        """Scheme and host, as far as the client tells the truth about them."""
+        environ = self.request.environ
+        host = self.request.header("HTTP_HOST")
+        if not host or not _HOST.issuperset(host):
+            host = self.request.header("SERVER_NAME")
+        scheme: str = environ.get("wsgi.url_scheme", "http")
+        return f"{scheme}://{host}".encode("latin-1", "replace")
+
+    @property
+    def typed_name(self) -> bytes | None:
+        """The name that came from the form."""
+        for pair in (self.query or b"").split(b"&"):
+            key, _, value = pair.partition(b"=")
+            if key == b"name":
+                return names.unescape(value.replace(b"+", b" ")).strip()
+        return None
+
+
+def _target(request: Request, script: bytes) -> tuple[bytes, bytes | None]:
+    """Path and query below the application."""
+    raw = (request.header("REQUEST_URI") or request.header("RAW_URI")).encode("latin-1", "replace")
+    if raw[:1] != b"/" and b"://" in raw:
+        raw = b"/" + raw.partition(b"://")[2].partition(b"/")[2]
+    path, mark, query = raw.partition(b"?")
+    if path[:1] == b"/" and path.startswith(script + b"/") or path == script and script:
+        return path[len(script) :], query if mark else None
+    # Without the request line a bare `?` cannot be seen, and escapes have been undone already.
+    decoded = request.header("PATH_INFO").encode("latin-1", "replace")
+    return names.escape(decoded, names.PATH), request.header("QUERY_STRING").encode("latin-1", "replace") or None

@@ -1,0 +1,250 @@
+"""The door of a web server's rewriting engine: `noidr`, one reply line for each request line.
+
+    noidr [-f Dbdir] [--element NAME] [--codes]
+
+A request is `get NAME ELEMENT`, where the last word is the element and all
+between is the name, or any other line, which is a name as a whole.  With
+--element every line is a name as a whole, whatever it looks like.  The reply
+is the target, or NULL.  A target that is a URL is written as it may stand in a
+Location header, any other value as it was bound, up to its first line break
+and with control characters escaped.  With --codes a target bound with its own
+redirect code has that in front, and the reply for a withdrawn name is 410.
+
+Nothing but reading can be reached from here.  The replies cannot slip: `feed`
+has one for each line before it looks at the next, and whatever goes wrong
+inside one is a NULL.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from time import monotonic
+
+from .. import targets
+from ..exceptions import NoidError, UsageError
+from ..minter import FOLDER, Minter
+from ..resolve import GONE, Lookup, follow
+from ..store.glance import Glance
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..resolve import Outcome
+    from ..store import Reader
+
+NULL = b"NULL\n"
+LONGEST_LINE = 1 << 20
+# At most some twenty megabytes of known replies.
+_MOST_KNOWN, _LONGEST_KNOWN = 20_000, 1_000
+_PIECE = 1 << 13
+# How long a database that was put in the place of another may go unnoticed, and how long to wait before trying
+# again to open one that could not be opened.
+_NOTICED_AFTER, _TRIED_AGAIN_AFTER = 0.01, 0.25
+
+
+class Replies:
+    """The protocol: bytes in, bytes out, no input or output of its own."""
+
+    __slots__ = ("_resolver", "_element", "_rest", "_skipping", "_known", "_moment")
+
+    def __init__(self, resolver: Answering, element: bytes | None = None) -> None:
+        self._resolver = resolver
+        self._element = element
+        self._moment: int | None = None
+        self._rest = b""
+        self._skipping = False
+        # Lines with their line breaks, and what was replied to them, for as long as nothing changes.
+        self._known: dict[bytes, bytes] = {}
+
+    def feed(self, piece: bytes) -> bytes:
+        """The replies to all lines that this piece of the input completes."""
+        moment = self._resolver.moment() or self._resolver.refreshed()
+        if moment is None or moment != self._moment:
+            self._moment = moment
+            self._known.clear()
+        elif not self._rest and not self._skipping:
+            known = self._known.get(piece)  # a server sends one line and waits for its reply
+            if known is not None:
+                return known
+        *lines, rest = (self._rest + piece).split(b"\n")
+        replies = []
+        for line in lines:
+            replies.append(NULL if self._skipping else self._known.get(line + b"\n") or self.reply(line))
+            self._skipping = False
+        self._rest = rest
+        if self._skipping or len(rest) > LONGEST_LINE:
+            # No name is that long: of the rest of this line only the end matters.
+            self._rest, self._skipping = b"", True
+        return b"".join(replies)
+
+    def end(self) -> bytes:
+        """The reply to a last line without line break."""
+        return self.feed(b"\n") if self._rest or self._skipping else b""
+
+    def reply(self, line: bytes) -> bytes:
+        """Exactly one line, whatever the request is and whatever becomes of it."""
+        try:
+            value = self._resolver.answer(*self.request(line))
+        except Exception as error:  # noqa: BLE001 - what nobody foresaw may cost this reply, but not shift the others
+            _complain(f"a request could not be answered: {type(error).__name__}: {error}")
+            return NULL
+        reply = NULL if value is None else targets.one_line(value) + b"\n"
+        if len(line) + len(reply) < _LONGEST_KNOWN:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[line + b"\n"] = reply
+        return reply
+
+    def request(self, line: bytes) -> tuple[bytes, bytes | None]:
+        """Name and element of a request line."""
+        if self._element is None and line[:4] == b"get ":
+            name, space, element = line[4:].rstrip().rpartition(b" ")
+            if space:
+                return name, element
+        return line, self._element
+
+
+class Answering:
+    """What replies are made of."""
+
+    # While this number stays the same, so do the answers; None if it has to be refreshed.
+    moment: Callable[[], int | None]
+
+    def answer(self, name: bytes, element: bytes | None) -> bytes | None:
+        """The value, if there is one; the element is None for the minter's usual one."""
+        raise NotImplementedError
+
+    def refreshed(self) -> int | None:
+        """The moment, after a look at what may have been replaced; None if it cannot be told."""
+        raise NotImplementedError
+
+
+class Resolver(Answering):
+    """Answers from one minter, however often its database is replaced."""
+
+    def __init__(self, dbdir: str, *, codes: bool = False) -> None:
+        self._dbdir = dbdir
+        self._codes = codes
+        self._minter: Minter | None = None
+        self._glance: Glance | None = None
+        self._file = (0, 0)
+        self._trouble = ""
+        self._idle_until = 0.0
+        self.moment = self._unknown
+
+    def _unknown(self) -> None:
+        return None
+
+    def refreshed(self) -> int | None:
+        if monotonic() >= self._idle_until:
+            try:
+                self._look_around()
+            except (NoidError, OSError) as error:
+                # What is open goes on answering: a restore moves one file away before it moves the other in.
+                self._mention(str(error))
+                self._idle_until = monotonic() + _TRIED_AGAIN_AFTER
+        if self._glance is None:
+            return None
+        self._glance.renew()
+        return self._glance.moment()
+
+    def _look_around(self) -> None:
+        """See whether the database is there, and still the same."""
+        status = os.stat(os.path.join(self._dbdir, FOLDER, "data.mdb"))
+        file = (status.st_dev, status.st_ino)
+        if file != self._file:
+            self._minter = Minter(self._dbdir, store=self._minter.store if self._minter else None)
+            self._glance = Glance(self._minter.store, _NOTICED_AFTER)
+            self.moment = self._glance.moment
+            self._file = file
+            self._trouble = ""
+
+    def answer(self, name: bytes, element: bytes | None) -> bytes | None:
+        minter, glance = self._minter, self._glance
+        if minter is None or glance is None:
+            return None
+
+        def find(reader: Reader, given: bytes) -> Outcome:
+            return Lookup(minter, reader, element).find(given)
+
+        try:
+            return self._written(follow(lambda given: glance.look(find, given), name))
+        except NoidError as error:
+            self._mention(error.message)
+            return None
+
+    def _written(self, outcome: Outcome) -> bytes | None:
+        if outcome.kind == GONE:
+            return b"410" if self._codes else None
+        for target in outcome.targets:
+            text = targets.location(target.url) or target.url
+            return b"%d %b" % (target.code, text) if self._codes and target.code else text
+        return None
+
+    def _mention(self, trouble: str) -> None:
+        if trouble != self._trouble:
+            _complain(trouble)
+            self._trouble = trouble
+
+
+def serve(replies: Replies, source: int = 0, sink: int = 1) -> None:
+    """Answer until the input ends or nobody reads the output any more."""
+    read, write, feed = os.read, os.write, replies.feed
+    while piece := read(source, _PIECE):
+        out = feed(piece)
+        done = write(sink, out)
+        while done < len(out):
+            done += write(sink, out[done:])
+    write(sink, replies.end())
+
+
+def _complain(sentence: str) -> None:
+    """To the server's error log, through standard error."""
+    with suppress(OSError):  # nobody may be listening
+        os.write(2, b"noidr: " + targets.one_line(sentence.encode("utf-8", "surrogateescape"))[:1000] + b"\n")
+
+
+def main(argv: list[str] | None = None) -> int:
+    program, *words = sys.argv if argv is None else argv
+    dbdir = os.environ.get("NOID", "") or dbdir_beside(program)
+    try:
+        return loop(dbdir, [os.fsencode(word) for word in words])
+    except UsageError as error:
+        _complain(error.message)
+        return 2
+
+
+def loop(dbdir: str, words: list[bytes]) -> int:
+    """Answer requests on standard input from the minter in a folder."""
+    element, codes = None, False
+    while words:
+        option, equals, value = words[0].partition(b"=")
+        if words[0] == b"--codes":
+            codes, words = True, words[1:]
+            continue
+        if option not in (b"-f", b"--element") or (not equals and len(words) == 1):
+            raise UsageError("noidr takes these options: -f Dbdir, --element NAME, --codes")
+        value, words = (value, words[1:]) if equals else (words[1], words[2:])
+        if option == b"-f":
+            dbdir = os.fsdecode(value)
+        else:
+            element = value
+    with suppress(BrokenPipeError, KeyboardInterrupt):  # the server may end first
+        serve(Replies(Resolver(dbdir, codes=codes), element))
+    return 0
+
+
+def dbdir_beside(program: str) -> str:
+    """The minter that the program's name tells: noidr_kt5 means kt5, in the folder of the link, else in this one.
+
+    A web server starts the program in a folder of its own choice, and maybe before the minter is there.
+    """
+    name = os.path.basename(program).partition("_")[2]
+    beside = os.path.join(os.path.dirname(program), name)
+    if not name:
+        return "."
+    there = [folder for folder in (beside, name) if os.path.isdir(os.path.join(folder, FOLDER))]
+    return there[0] if there else beside

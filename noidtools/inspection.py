@@ -1,0 +1,178 @@
+"""Looking at identifiers: what can be found out about their qualities from the minter itself."""
+
+from __future__ import annotations
+
+from . import bindings, facts, names, recognition, resolve, targets
+from .circulation import Circulation
+from .exceptions import InvalidError
+from .forms import Form
+from .minter import LONGEST_IDENTIFIER
+from .qualities import (
+    ACCOUNTABLE,
+    BOUND,
+    CHECK_SOUND,
+    FAILS,
+    HOLDS,
+    PERSISTENT,
+    QUALITIES,
+    REGISTERED,
+    RESOLVABLE,
+    UNIQUE,
+    UNKNOWN,
+    WELL_FORMED,
+    Finding,
+    has_failure,
+)
+from .tables import ALIASES, IDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .minter import Minter
+    from .qualities import Quality
+    from .resolve import Outcome
+    from .store import Reader
+
+# Characters that have one spelling only, in every kind of name.
+_PLAIN = b"0123456789abcdefghijklmnopqrstuvwxyz"
+_RESERVED = "it is reserved, and not yet for the public"
+_WITHDRAWN = "it was withdrawn"
+
+
+class Result:
+    """What was found about one identifier.
+
+    known     whether anything is kept about it here
+    findings  what the minter tells
+    urls      where it leads
+    link      what the web tells, if that was asked
+    """
+
+    __slots__ = ("_codes", "findings", "identifier", "known", "link", "shown", "urls")
+
+    def __init__(self, identifier: bytes, shown: bytes, known: bool = True) -> None:
+        self.identifier = identifier
+        self.shown = shown
+        self.known = known
+        self.findings: list[Finding] = []
+        self.urls: list[bytes] = []
+        self.link: Finding | None = None
+        self._codes = b""
+
+    @property
+    def codes(self) -> bytes:
+        """Those of the findings, without the link's."""
+        if not self._codes:
+            self._codes = b"".join([finding.code for finding in self.findings])
+        return self._codes
+
+    @property
+    def failed(self) -> bool:
+        return has_failure(self.codes) or (self.link is not None and self.link.verdict == FAILS)
+
+    @property
+    def all(self) -> list[Finding]:
+        return self.findings if self.link is None else [*self.findings, self.link]
+
+
+_HOLDING = {quality: Finding(quality, HOLDS) for quality in QUALITIES}
+
+
+class Inspector:
+    """Looks at a minter in one moment; `today` is its date."""
+
+    def __init__(self, minter: Minter, reader: Reader, today: bytes) -> None:
+        self._minter = minter
+        self._reader = reader
+        self._form = Form(minter, reader)
+        self._find = resolve.Lookup(minter, reader).find
+        self._element = resolve.target_element(reader).decode("utf-8", "backslashreplace")
+        self._labels = recognition.labels_of(minter)
+        self._never_twice = "N" in minter.scheme.durable(minter.settings)
+        self._stated = facts.Statements(reader)
+        self._persistent = self._persistence(today)
+
+    def named(self, given: bytes) -> Result:
+        """What is found about a name in whatever spelling it comes."""
+        try:
+            identifier = recognition.own_identifier(self._minter, self._reader, given)
+        except InvalidError as error:
+            result = Result(given, given, known=False)
+            result.findings = [Finding(REGISTERED, FAILS, error.message)]
+            if len(given) <= LONGEST_IDENTIFIER:
+                result.findings += self._formed(names.normal(given, self._labels))
+            return result
+        if identifier is None:
+            result = Result(given, given, known=False)
+            result.findings = [Finding(REGISTERED, FAILS, "it is no name of this minter")]
+            return result
+        return self.result(identifier, self._reader.get(IDS, identifier))
+
+    def result(self, identifier: bytes, packed: bytes | None) -> Result:
+        """What is found about an identifier with this circulation record."""
+        record = None if packed is None else Circulation.unpacked(packed)
+        alias = self._reader.get(ALIASES, identifier)
+        outcome = resolve.follow(self._find, identifier)
+        bound = alias is not None or outcome.by in ("stored", "rule") or self._is_bound(identifier)
+        result = Result(identifier, self._minter.shown(identifier), bound or packed is not None)
+        if not result.known:
+            result.findings = [Finding(REGISTERED, FAILS, "nothing is known of it here"), *self._formed(identifier)]
+            return result
+        result.findings = [
+            _HOLDING[REGISTERED], *self._formed(identifier), self._unique(identifier, record),
+            *self._leading(result, facts.state_of(record), bound, outcome),
+            self._accountable(identifier), self._persistent,
+        ]
+        return result
+
+    def _is_bound(self, identifier: bytes) -> bool:
+        return next(bindings.elements_of(self._reader, identifier), None) is not None
+
+    def _formed(self, identifier: bytes) -> tuple[Finding, ...]:
+        fault, sound = self._form.faults(identifier)
+        formed = Finding(WELL_FORMED, FAILS, fault) if fault else _HOLDING[WELL_FORMED]
+        if sound is None:
+            return (formed,)
+        wrong = "the check character is wrong: something in the name was mistyped"
+        return formed, _HOLDING[CHECK_SOUND] if sound else Finding(CHECK_SOUND, FAILS, wrong)
+
+    def _unique(self, identifier: bytes, record: Circulation | None) -> Finding:
+        if self._never_twice and record is not None and record.history.count(b"i") > 1:
+            return Finding(UNIQUE, FAILS, f"it was given {record.history.count(b'i')} times")
+        if self._labels and identifier.replace(b"/", b"", 1).translate(None, _PLAIN):
+            labels = self._labels
+            normal = self._minter.scheme.canonical(names.normal(labels[0] + identifier, labels))
+            if normal != identifier and self._is_another(identifier, normal):
+                other = self._minter.shown(normal).decode("utf-8", "backslashreplace")
+                return Finding(UNIQUE, FAILS, f"{other}, another spelling of the same name, is kept apart from it")
+        return _HOLDING[UNIQUE]
+
+    def _is_another(self, identifier: bytes, normal: bytes) -> bool:
+        """Whether something of its own is kept under the other spelling."""
+        aliases = (self._reader.get(ALIASES, identifier), self._reader.get(ALIASES, normal))
+        return aliases == (None, None) and recognition.is_known(self._reader, normal)
+
+    def _leading(self, result: Result, state: str, bound: bool, outcome: Outcome) -> tuple[Finding, ...]:
+        """Whether the name is bound and resolves; nothing of the kind is stated while it is not published."""
+        if state != facts.PUBLISHED:
+            why = _RESERVED if state == facts.RESERVED else _WITHDRAWN
+            return (_HOLDING[BOUND] if bound else Finding(BOUND, UNKNOWN, why)), Finding(RESOLVABLE, UNKNOWN, why)
+        is_bound = _HOLDING[BOUND] if bound else Finding(BOUND, FAILS, "nothing is bound to it")
+        if outcome.kind != resolve.FOUND or outcome.by == "fallback":
+            reason = outcome.reason if outcome.kind == resolve.GONE else f"nothing is bound to {self._element}"
+            return is_bound, Finding(RESOLVABLE, FAILS, reason)
+        result.urls = [target.url for target in outcome.targets if targets.may_be_followed(target.url)]
+        if not result.urls:
+            return is_bound, Finding(RESOLVABLE, FAILS, f"what is bound to {self._element} is no address")
+        return is_bound, _HOLDING[RESOLVABLE]
+
+    def _accountable(self, identifier: bytes) -> Finding:
+        return _said(ACCOUNTABLE, *self._stated.accountable(identifier))
+
+    def _persistence(self, today: bytes) -> Finding:
+        return _said(PERSISTENT, *self._stated.persistent(today))
+
+
+def _said(quality: Quality, holds: bool | None, detail: str) -> Finding:
+    if holds:
+        return _HOLDING[quality]
+    return Finding(quality, UNKNOWN if holds is None else FAILS, detail)

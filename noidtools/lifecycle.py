@@ -1,0 +1,268 @@
+"""The states of an identifier: reserved, published, withdrawn.
+
+    reserved    registered, but not for the public: no resolver answers for it
+    published   the public may resolve it; what minting makes, unless the minter says otherwise
+    withdrawn   for good: never minted again, nothing more can be done to it; resolvers show its tombstone
+
+A name that is only held or queued and has nothing bound counts as reserved: there
+is nothing yet that the public could reach.  An alias is in the state of what it
+stands for.  Names that were never minted, held, queued or bound have no state.
+"""
+
+from __future__ import annotations
+
+from . import aliases, queueing, relations, subjects, synonyms
+from .circulation import HELD, RESERVED, WITHDRAWN, Circulation, add_to_held_count, ensure_not_withdrawn, find, save
+from .clock import stamp
+from .events import Change
+from .events import record as record_event
+from .exceptions import ConflictError, InvalidError, NotFoundError
+from .fields import pack, unpack
+from .recognition import is_known
+from .relations import PREDECESSOR, SUCCESSOR, Ref, Relation
+from .tables import ALIASES, TOMBSTONES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .events import Actor
+    from .minter import Minter
+    from .store import Reader, Writer
+
+RESERVED_STATE, PUBLISHED_STATE, WITHDRAWN_STATE = "reserved", "published", "withdrawn"
+STATES = (RESERVED_STATE, PUBLISHED_STATE, WITHDRAWN_STATE)
+_LONGEST_REASON = 4096
+_MINTING = (b"mint", b"peppermint")
+_MOVING = (b"publish", b"reserve", b"withdraw")
+
+
+class Tombstone:
+    """What is left of a withdrawn identifier.  Dates have fourteen digits; `minted` is empty for what never was,
+    `reason` and `successor` where none was given."""
+
+    __slots__ = ("date", "minted", "reason", "successor", "successor_key")
+
+    def __init__(self, date: bytes, minted: bytes, reason: bytes, successor: bytes, successor_key: bytes) -> None:
+        self.date = date
+        self.minted = minted
+        self.reason = reason
+        self.successor = successor
+        self.successor_key = successor_key
+
+
+class Moved:
+    """What became of one identifier's state."""
+
+    __slots__ = ("identifier", "before", "after", "unqueued")
+
+    def __init__(self, identifier: bytes, before: str | None, after: str, unqueued: bool = False) -> None:
+        self.identifier = identifier
+        self.before = before
+        self.after = after
+        self.unqueued = unqueued
+
+
+def state_of(reader: Reader, identifier: bytes, record: Circulation | None) -> str | None:
+    """The state of an identifier whose circulation record this is; None for a name of which nothing is known."""
+    if reader.get(ALIASES, identifier) is None:
+        return _own_state(reader, identifier, record)
+    end = aliases.end_of(reader, identifier)
+    # What another system manages is not for us to doubt.
+    return _own_state(reader, end, find(reader, end)) or PUBLISHED_STATE
+
+
+def _own_state(reader: Reader, identifier: bytes, record: Circulation | None) -> str | None:
+    if record is not None:
+        if record.withdrawn:
+            return WITHDRAWN_STATE
+        if record.reserved:
+            return RESERVED_STATE
+        if record.was_issued:
+            return PUBLISHED_STATE
+    if relations.is_bound(reader, identifier):
+        return PUBLISHED_STATE
+    return None if record is None else RESERVED_STATE
+
+
+def since(reader: Reader, identifier: bytes) -> bytes:
+    """When an identifier came into its state, as far as the record tells; empty if it tells nothing."""
+    from .history import events_of
+
+    date = b""
+    for event in events_of(reader, identifier):
+        moved = any(change.what == b"state" and change.of == identifier for change in event.changes)
+        if not date or event.verb in _MINTING or (event.verb in _MOVING and moved):
+            date = event.date
+    return date
+
+
+def tombstone(reader: Reader, identifier: bytes) -> Tombstone | None:
+    packed = reader.get(TOMBSTONES, identifier)
+    return None if packed is None else Tombstone(*unpack(packed))
+
+
+def ensure_known(minter: Minter, reader: Reader, identifier: bytes) -> None:
+    if not is_known(reader, identifier):
+        minter.ensure_valid(reader, identifier)
+        raise NotFoundError(f"{_text(minter.shown(identifier))} is not known here: it was neither minted nor bound")
+
+
+# -- changes --------------------------------------------------------------------------------------------------
+
+
+def publish(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> list[Moved]:
+    """Let the public resolve what was reserved; what is published already stays so."""
+    moves: dict[bytes, Moved] = {}
+    for name in given:
+        own, record = _to_move(minter, writer, name, "published")
+        ensure_known(minter, writer, own.key)
+        if not (record and record.was_issued) and not relations.is_bound(writer, own.key):
+            raise ConflictError(f"{_text(own.shown)} was not minted and nothing is bound under it, so there is nothing "
+                                "to publish: bind something first")
+        moves.setdefault(own.key, Moved(own.key, state_of(writer, own.key, record), PUBLISHED_STATE))
+        if record is not None and record.reserved:
+            record.flags &= ~RESERVED
+            save(writer, own.key, record)
+    _record(writer, actor, b"publish", moves.values())
+    return list(moves.values())
+
+
+def reserve(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> list[Moved]:
+    """Keep identifiers from the public.  A name that is not issued is also held, and so kept from minting."""
+    found: dict[bytes, Circulation] = {}
+    moves = []
+    extra = []
+    for name in given:
+        own, record = _to_move(minter, writer, name, "reserved")
+        if own.key in found:
+            continue
+        found[own.key] = known = record or Circulation()
+        moves.append(Moved(own.key, state_of(writer, own.key, record), RESERVED_STATE, known.queued))
+        if not known.issued and not known.held:
+            extra.append(Change(b"hold", None, b"held", own.key))
+        if known.queued:
+            extra.append(Change(b"queue", b"queued", None, own.key))
+    event = _record(writer, actor, b"reserve", moves, extra)
+    for key, record in found.items():
+        hold = not record.issued and not record.held
+        if record.queued:
+            record = queueing.take_out(minter, writer, key, record, event)
+        record.flags |= RESERVED | (HELD if hold else 0)
+        add_to_held_count(writer, int(hold))
+        save(writer, key, record)
+    return moves
+
+
+def withdraw(
+    minter: Minter, writer: Writer, actor: Actor, given: bytes, reason: bytes | None = None,
+    successor: bytes | None = None,
+) -> tuple[Ref, Tombstone]:
+    """Withdraw an identifier for good.  What was bound to it stays, for the record.
+
+    Of one that is withdrawn already only the reason and the successor can be changed, when given.
+    """
+    identifier, record = subjects.to_change(minter, writer, given)
+    own = Ref(identifier, minter.shown(identifier))
+    ensure_known(minter, writer, identifier)
+    aliases.ensure_no_alias(writer, own, "withdrawn")
+    before = tombstone(writer, identifier)
+    if before is not None and reason is None and successor is None:
+        raise ConflictError(f"{_text(own.shown)} was withdrawn already, on {before.date.decode()}")
+    if reason is not None and len(reason) > _LONGEST_REASON:
+        raise InvalidError(f"a reason may have {_LONGEST_REASON} bytes, this one has {len(reason)}")
+    after = _tombstone(minter, writer, actor, own, before, reason, successor)
+    changes = _buried(identifier, before, after)
+    if before is None:
+        state = state_of(writer, identifier, record)
+        changes.insert(0, Change(b"state", state.encode() if state else None, b"withdrawn", identifier))
+        changes += synonyms.drop_preferences(writer, identifier)
+        if record is not None and record.queued:
+            changes.append(Change(b"queue", b"queued", None, identifier))
+    ids = [identifier, after.successor_key] if after.successor_key else [identifier]
+    event = record_event(writer, actor, b"withdraw", ids=ids, changes=changes)
+    _bury(minter, writer, own, record or Circulation(), after, event)
+    _tie(writer, own, before, after, event)
+    return own, after
+
+
+def _to_move(minter: Minter, writer: Writer, given: bytes, done: str) -> tuple[Ref, Circulation | None]:
+    identifier, record = subjects.to_change(minter, writer, given)
+    own = Ref(identifier, minter.shown(identifier))
+    ensure_not_withdrawn(own.shown, record, done)
+    aliases.ensure_no_alias(writer, own, done)
+    return own, record
+
+
+def _record(
+    writer: Writer, actor: Actor, verb: bytes, moves: Iterable[Moved], extra: Iterable[Change] = ()
+) -> int:
+    """One event for those whose state changed; none, and so no number, where nothing did."""
+    changes = [Change(b"state", move.before.encode() if move.before else None, move.after.encode(), move.identifier)
+               for move in moves if move.before != move.after]
+    changes += extra
+    if not changes:
+        return 0
+    return record_event(writer, actor, verb, ids=dict.fromkeys(change.of for change in changes), changes=changes)
+
+
+def _tombstone(
+    minter: Minter, reader: Reader, actor: Actor, own: Ref, before: Tombstone | None, reason: bytes | None,
+    successor: bytes | None,
+) -> Tombstone:
+    new = Tombstone(stamp(actor.now()), _first_minted(reader, own.key), b"", b"", b"")
+    if before is not None:
+        new = Tombstone(before.date, before.minted, before.reason, before.successor, before.successor_key)
+    if reason is not None:
+        new.reason = reason
+    if successor is not None:
+        ref = relations.named(minter, reader, successor) if successor else Ref(b"", b"")
+        if ref.key == own.key:
+            raise ConflictError(f"{_text(own.shown)} cannot be its own successor")
+        if ref.key:
+            ensure_not_withdrawn(ref.shown, find(reader, ref.key), "a successor")
+        new.successor, new.successor_key = ref.shown, ref.key
+    return new
+
+
+def _first_minted(reader: Reader, identifier: bytes) -> bytes:
+    from .history import events_of
+
+    for event in events_of(reader, identifier):
+        if event.verb in _MINTING:
+            return event.date
+    return b""
+
+
+def _buried(identifier: bytes, before: Tombstone | None, after: Tombstone) -> list[Change]:
+    changes = []
+    for what in ("reason", "successor"):
+        old, new = (getattr(before, what) if before else b""), getattr(after, what)
+        if old != new:
+            changes.append(Change(what.encode(), old or None, new or None, identifier))
+    return changes
+
+
+def _bury(minter: Minter, writer: Writer, own: Ref, record: Circulation, stone: Tombstone, event: int) -> None:
+    if record.queued:
+        record = queueing.take_out(minter, writer, own.key, record, event)
+    record.flags = record.flags & ~RESERVED | WITHDRAWN
+    save(writer, own.key, record)
+    fields = stone.date, stone.minted, stone.reason, stone.successor, stone.successor_key
+    writer.put(TOMBSTONES, own.key, pack(fields))
+
+
+def _tie(writer: Writer, own: Ref, before: Tombstone | None, after: Tombstone, event: int) -> None:
+    """Let the two names tell of each other."""
+    if before is not None and before.successor_key:
+        relations.drop(writer, own.key, Relation(SUCCESSOR, before.successor_key))
+        relations.drop(writer, before.successor_key, Relation(PREDECESSOR, own.key))
+    if after.successor_key:
+        there = Relation(SUCCESSOR, after.successor_key, after.successor, start=after.date, event=event)
+        relations.keep(writer, own.key, there)
+        back = Relation(PREDECESSOR, own.key, own.shown, start=after.date, event=event)
+        relations.keep(writer, after.successor_key, back)
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "backslashreplace")

@@ -1,0 +1,240 @@
+"""Whether the targets of names answer.
+
+Each address is asked with HEAD and, where that is not answered well, with GET;
+redirects are followed.  Every request takes its turn at its host (see
+turns.py), so that a thousand links to one server are one request after the
+other, while other servers are asked at the same time.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from typing import TypeVar
+
+from .hosts import Deadline, Unreachable
+from .turns import Turns
+from .webrequest import Place, request, secure_context
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .webrequest import Reply
+
+Key = TypeVar("Key")
+
+HOLDS, FAILS, UNKNOWN = "holds", "fails", "unknown"
+
+_WEB = (b"http:", b"https:")
+_REDIRECTS = (301, 302, 303, 307, 308)
+# Somebody answers, but not to us: whether the thing is there cannot be seen.
+_GUARDED = (401, 402, 403, 407, 429, 451)
+
+
+class Limits:
+    """How links are checked.
+
+    seconds        for one link, all its requests together, the waiting for its turn not counted
+    pause          seconds between two requests to one host
+    hands          how many hosts are asked at the same time
+    redirects      how many are followed
+    silences       after so many links in a row without any answer a host is not asked again
+    waiting        how many links are taken from their source before the first is done
+    allow_private  whether addresses may be asked that the public cannot reach
+    """
+
+    __slots__ = ("seconds", "pause", "hands", "redirects", "silences", "waiting", "allow_private")
+
+    def __init__(
+        self, *, seconds: float = 20, pause: float = 1, hands: int = 16, redirects: int = 10, silences: int = 5,
+        waiting: int = 5000, allow_private: bool = False,
+    ) -> None:
+        self.seconds = seconds
+        self.pause = pause
+        self.hands = hands
+        self.redirects = redirects
+        self.silences = silences
+        self.waiting = waiting
+        self.allow_private = allow_private
+
+
+class Link:
+    """What was found out about an address: whether it answers, and a few words about that."""
+
+    __slots__ = ("detail", "verdict")
+
+    def __init__(self, verdict: str, detail: str) -> None:
+        self.verdict = verdict
+        self.detail = detail
+
+    def __repr__(self) -> str:
+        return f"Link({self.verdict!r}, {self.detail!r})"
+
+
+class _Task:
+    __slots__ = ("url", "place", "method", "seen", "spent", "link")
+
+    def __init__(self, url: bytes, place: Place) -> None:
+        self.url = url
+        self.place = place
+        self.method = "HEAD"
+        self.seen = [place.url]
+        self.spent = 0.0
+        self.link: Link | BaseException | None = None
+
+
+def check(links: Iterable[tuple[Key, bytes]], limits: Limits) -> Iterator[tuple[Key, Link]]:
+    """Each link's key and what was found, in the order in which they are done.
+
+    Links are taken from their source as they are needed; equal addresses that wait at the same time are
+    asked for once.
+    """
+    source = iter(links)
+    asked: dict[bytes, list[Key]] = {}
+    crew = _Crew(limits)
+    more = True
+    try:
+        while more or asked:
+            while more and len(asked) < limits.waiting:
+                item = next(source, None)
+                if item is None:
+                    more = False
+                    break
+                key, url = item
+                if url in asked:
+                    asked[url].append(key)
+                    continue
+                found = _start(url)
+                if isinstance(found, Link):
+                    yield key, found
+                else:
+                    asked[url] = [key]
+                    crew.add(found)
+            if asked:
+                done = crew.next_done()
+                link = done.link
+                assert isinstance(link, Link)
+                for key in asked.pop(done.url):
+                    yield key, link
+    finally:
+        crew.dismiss()
+
+
+def _start(url: bytes) -> _Task | Link:
+    if not url[:6].lower().startswith(_WEB):
+        return Link(UNKNOWN, "only addresses with http and https are asked")
+    try:
+        return _Task(url, Place(url))
+    except Unreachable as finding:
+        return Link(FAILS, finding.reason)
+
+
+class _Crew:
+    """The threads that ask, hired as there is work for them."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._turns: Turns[_Task] = Turns(limits.pause)
+        self._done: queue.SimpleQueue[_Task] = queue.SimpleQueue()
+        self._silences: dict[str, int] = {}
+        self._threads = 0
+        self._secure = secure_context()
+
+    def add(self, task: _Task) -> None:
+        self._turns.put(task.place.authority, task)
+        if self._threads < self._limits.hands:
+            self._threads += 1
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def next_done(self) -> _Task:
+        task = self._done.get()
+        if isinstance(task.link, BaseException):
+            raise task.link
+        return task
+
+    def dismiss(self) -> None:
+        self._turns.stop()
+
+    def _work(self) -> None:
+        while (turn := self._turns.take()) is not None:
+            host, task = turn
+            try:
+                task.link = self._step(host, task)
+            except BaseException as error:  # noqa: BLE001 - a fault of ours: it is raised again by those who wait
+                task.link = error
+            if task.link is None:
+                # What was begun is finished first: it takes room, and tells whether the host answers at all.
+                self._turns.put(task.place.authority, task, first=True)
+            else:
+                self._done.put(task)
+            self._turns.give_back(host)
+
+    def _step(self, host: str, task: _Task) -> Link | None:
+        """One request; None if another is to follow."""
+        limits = self._limits
+        if self._silences.get(host, 0) >= limits.silences:
+            return Link(FAILS, f"{host} gave no answer {limits.silences} times in a row and was not asked again")
+        seconds = limits.seconds - task.spent
+        if task.method == "HEAD":
+            seconds = min(seconds, limits.seconds / 2)
+        began = time.monotonic()
+        try:
+            reply = request(task.method, task.place, Deadline(max(seconds, 0.0)), self._secure,
+                            allow_private=limits.allow_private)
+        except Unreachable as finding:
+            return self._unanswered(host, task, finding)
+        finally:
+            task.spent += time.monotonic() - began
+        self._silences.pop(host, None)
+        return _judged(task, reply, limits.redirects)
+
+    def _unanswered(self, host: str, task: _Task, finding: Unreachable) -> Link | None:
+        # A server that does not know HEAD may do anything, also nothing; but then it was heard of.
+        if task.method == "HEAD" and not finding.final:
+            task.method = "GET"
+            return None
+        if finding.silent:
+            self._silences[host] = self._silences.get(host, 0) + 1
+        return Link(FAILS, _with_place(task, finding.reason))
+
+
+def _judged(task: _Task, reply: Reply, most_redirects: int) -> Link | None:
+    status = reply.status
+    if status in _REDIRECTS:
+        return _redirected(task, reply, most_redirects)
+    if 200 <= status < 300:
+        return Link(HOLDS, _with_place(task, f"answers {status}"))
+    if task.method == "HEAD":
+        task.method = "GET"
+        return None
+    if status in _GUARDED:
+        return Link(UNKNOWN, _with_place(task, f"answers {status}, so that the thing itself cannot be seen"))
+    return Link(FAILS, _with_place(task, f"answers {status}"))
+
+
+def _redirected(task: _Task, reply: Reply, most_redirects: int) -> Link | None:
+    if not reply.location:
+        return Link(FAILS, _with_place(task, f"answers {reply.status} without saying where to go"))
+    try:
+        place = task.place.joined(reply.location)
+    except Unreachable:
+        where = reply.location[:80].decode("ascii", "backslashreplace")
+        return Link(FAILS, _with_place(task, f"answers {reply.status} and leads to {where!r}, no web address"))
+    if place.url in task.seen:
+        return Link(FAILS, f"leads in a circle: back to {_shortened(place.url)}")
+    if len(task.seen) > most_redirects:
+        return Link(FAILS, f"leads on more than {most_redirects} times")
+    task.seen.append(place.url)
+    task.place = place
+    return None
+
+
+def _with_place(task: _Task, finding: str) -> str:
+    """The finding, and where it was made if that is not where we began."""
+    return finding if len(task.seen) == 1 else f"leads to {_shortened(task.place.url)}: {finding}"
+
+
+def _shortened(url: str) -> str:
+    return url if len(url) <= 200 else url[:199] + "…"

@@ -1,0 +1,204 @@
+"""What the schemes share that make labels from the time: the memory of the last date, and how far ahead to go.
+
+A label names a cell of a grid of time.  No cell is given twice, and none before
+an earlier one, whatever the clock does: the last date given is kept in the store
+and decides.  Where the clock is behind it, its cell is waited for, but only as
+long as the patience lasts, and what keeps us waiting is said.
+"""
+
+from __future__ import annotations
+
+from ..clock import SECOND
+from ..exceptions import BusyError, ConflictError, InvalidError, UsageError
+from ..fields import pack, unpack
+from ..waiting import LOOK_AHEAD, NotYet
+from . import Generator, Scheme
+from .timegrid import Date, Granularity, from_ns, parse_date, parse_granularity, shown, utc, wait_ns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..settings import Settings
+    from ..waiting import Request
+    from . import Pairs
+
+_PATIENCE = 30 * SECOND
+_MOST_PATIENCE = 10**9
+_UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"))
+
+
+def parse_patience(text: bytes) -> int:
+    """Nanoseconds from seconds written in decimal."""
+    try:
+        patience = parse_date(text)
+    except InvalidError:
+        raise UsageError(f"the patience is a number of seconds such as 30 or 0.5, not {shown(text)}") from None
+    if patience.seconds >= _MOST_PATIENCE:
+        raise UsageError(f"the patience is less than {_MOST_PATIENCE} seconds")
+    return wait_ns(patience, Date(0))
+
+
+class TimedScheme(Scheme):
+    """Base of the schemes of time.  They say which date follows, and how it is written."""
+
+    __slots__ = ("granularity", "patience", "prefix")
+
+    # What all labels of one minter begin with, before a slash.
+    prefix: bytes
+    no_queue = "time does not come back, so a label that was passed over cannot be made later"
+    fixed_granularity = False
+
+    def __init__(self, settings: Settings) -> None:
+        self.granularity = parse_granularity(settings["granularity"].encode())
+        self.patience = settings["patience"].encode()
+
+    @classmethod
+    def completed(cls, settings: Settings) -> Settings:
+        if settings["template"] or settings["naan"]:
+            raise UsageError(f"scheme {cls.name} has neither template nor NAAN: leave them out, or write - for each")
+        if settings["patience"]:
+            parse_patience(settings["patience"].encode())
+        granularity = parse_granularity((settings["granularity"] or "1").encode())
+        return settings.with_(granularity=bytes(granularity).decode())
+
+    def following(self, last: Date | None, asked: Date, granularity: Granularity) -> Date | None:
+        """The date of a request made at `asked`, when `last` was given before it; None when no label is left."""
+        raise NotImplementedError
+
+    def label(self, date: Date) -> bytes:
+        raise NotImplementedError
+
+    def spelling(self, label: bytes) -> bytes:
+        """The one spelling of a valid label."""
+        raise NotImplementedError
+
+    def canonical(self, identifier: bytes) -> bytes:
+        label, mark, pepper = identifier.partition(b"!")
+        try:
+            return self.spelling(label) + mark + pepper
+        except InvalidError:
+            return identifier
+
+    def ensure_valid(self, identifier: bytes, state: bytes | None = None) -> None:
+        if not self.spelling(identifier).startswith(self.prefix + b"/"):
+            raise InvalidError(f"{shown(identifier)} is another server's: here all begin with {shown(self.prefix)}")
+
+    def generator(self, state: bytes | None) -> TimedGenerator:
+        return TimedGenerator(self, state)
+
+    def own_part(self, identifier: bytes) -> bytes:
+        return identifier.removeprefix(self.prefix + b"/")
+
+
+class TimedGenerator(Generator):
+    """Its memory is the last date given, the latest the clock was seen to show, and what may be adjusted."""
+
+    __slots__ = ("_scheme", "_last", "_seen", "_drawn", "_granularity", "_patience", "due", "later")
+
+    def __init__(self, scheme: TimedScheme, state: bytes | None) -> None:
+        self._scheme = scheme
+        last, seen, drawn, granularity, patience = unpack(state) if state else (b"", b"0", b"0", b"", b"")
+        self._last = parse_date(last) if last else None
+        self._seen = int(seen)
+        self._drawn = int(drawn)
+        self._granularity = parse_granularity(granularity) if granularity else scheme.granularity
+        self._patience = patience or scheme.patience
+        self.due = 0
+        self.later = False
+
+    def state(self) -> bytes:
+        last = b"" if self._last is None else bytes(self._last)
+        return pack([last, b"%d" % self._seen, b"%d" % self._drawn, bytes(self._granularity), self._patience])
+
+    @property
+    def drawn(self) -> int:
+        return self._drawn
+
+    @property
+    def patience(self) -> int:
+        """Nanoseconds that one identifier may be waited for; where nobody said, at least one cell of the grid."""
+        if self._patience:
+            return parse_patience(self._patience)
+        return max(_PATIENCE, wait_ns(Date(self._granularity.units, self._granularity.places), Date(0)))
+
+    def adjust(self, name: str, value: bytes) -> tuple[bytes, bytes]:
+        if name == "granularity":
+            if self._scheme.fixed_granularity:
+                raise ConflictError(f"the granularity of scheme {self._scheme.name} is part of its form")
+            before, self._granularity = bytes(self._granularity), parse_granularity(value)
+            return before, bytes(self._granularity)
+        before, self._patience = seconds(self.patience), seconds(parse_patience(value))
+        return before, self._patience
+
+    def standing(self) -> Pairs:
+        last = [("Last", utc(self._last))] if self._last is not None else []
+        grid = [("Granularity", bytes(self._granularity)), ("Patience", seconds(self.patience))]
+        return [("Drawn", b"%d" % self._drawn), *last, *grid]
+
+    def internals(self) -> Pairs:
+        return [("Clock-Seen", utc(from_ns(self._seen)))] if self._seen else []
+
+    def draw(self, count: int, request: Request | None = None) -> list[tuple[bytes, int]]:
+        assert request is not None, "what is made from the time is made for a request"
+        now = request.clock()
+        # Who stood in line for the store asked earlier, and may have what nobody took since.
+        asked, moment = from_ns(min(request.asked, now)), from_ns(now)
+        patience = self.patience if request.patience is None else request.patience
+        reach = min(LOOK_AHEAD, patience)
+        self.later = False
+        drawn: list[tuple[bytes, int]] = []
+        reserved = 0
+        while len(drawn) < count:
+            date = self._scheme.following(self._last, asked, self._granularity)
+            if date is None:
+                break
+            wait = wait_ns(date, moment)
+            if wait > reach and not request.whole:
+                if request.sharing:
+                    raise NotYet
+                if drawn:
+                    self.later = True
+                    break
+            if wait > patience:
+                raise self._too_long(date, now, patience)
+            label = self._scheme.label(date)
+            self._last = date
+            self._drawn += 1
+            drawn.append((label, self._drawn))
+            reserved = wait
+        self._seen = max(self._seen, now)
+        self.due = now + reserved if reserved else 0
+        return drawn
+
+    def _too_long(self, date: Date, now: int, patience: int) -> BusyError:
+        wait, moment = duration(wait_ns(date, from_ns(now))), utc(date).decode()
+        limit = f"longer than the patience of {duration(patience)}"
+        if now < self._seen:
+            return BusyError(
+                f"the clock was set back by {duration(self._seen - now)}: it shows {utc(from_ns(now)).decode()}, and "
+                f"the next free moment is {moment}, {wait} ahead, {limit}; set the clock right, or wait"
+            )
+        return BusyError(f"the next free moment is {moment}, {wait} ahead, {limit}: ask again later")
+
+
+def seconds(nanoseconds: int) -> bytes:
+    """Seconds in decimal, exactly."""
+    return bytes(Date(nanoseconds, 9))
+
+
+def duration(nanoseconds: int) -> str:
+    """A time span as people say it, to the largest unit and the one below."""
+    whole = nanoseconds // SECOND
+    for place, (size, unit) in enumerate(_UNITS):
+        if whole >= size:
+            words = [_counted(whole // size, unit)]
+            below, name = _UNITS[place + 1] if place + 1 < len(_UNITS) else (1, "second")
+            if whole % size // below:
+                words.append(_counted(whole % size // below, name))
+            return " ".join(words)
+    tenths = -(-nanoseconds // (SECOND // 1000))
+    text = f"{tenths // 1000}.{tenths % 1000:03}".rstrip("0").rstrip(".")
+    return f"{text} second" if text == "1" else f"{text} seconds"
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"

@@ -1,0 +1,93 @@
+"""The files in conf/: complete, current and consistent with the program."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import subprocess
+
+import pytest
+from server_support import CONF, MissingError, Site, edited, marked_lines, program
+
+from noidtools.doors.requests import LARGEST_BODY
+
+FILES = sorted(path for path in CONF.rglob("*") if path.is_file())
+UNITS = sorted((CONF / "systemd").iterdir())
+
+
+@pytest.fixture(scope="module")
+def site():
+    try:
+        site = Site()
+    except MissingError as missing:
+        pytest.fail(str(missing))
+    yield site
+    site.close()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_file_has_a_few_marked_lines_and_says_what_it_is_for(path):
+    text = path.read_text(encoding="utf-8")
+    marked = marked_lines(text)
+    assert 1 <= len(marked) <= 6
+    assert text.startswith(("# ", '"""'))
+    # All that depends on the place is marked: elsewhere no line names a folder of the machine.
+    for number, line in enumerate(text.splitlines()):
+        if number not in marked and not line.lstrip().startswith("#"):
+            assert not re.search(r"/(srv|etc|opt|run|var)/", line), line
+
+
+def test_every_server_configuration_is_one_that_the_tests_start():
+    sources = "".join(path.read_text(encoding="utf-8") for path in (CONF.parent / "tests").glob("*.py"))
+    for path in FILES:
+        if path.suffix != ".socket":
+            assert f'"{path.name}"' in sources, f"nothing starts {path.name}"
+
+
+def test_nothing_is_used_that_apache_has_given_up():
+    gone = re.compile(r"^\s*(RewriteLock|RewriteLog|Order|Allow|Deny|Satisfy|LockFile|SSLMutex)\b", re.MULTILINE)
+    for path in (CONF / "apache").iterdir():
+        assert not gone.search(path.read_text())
+
+
+def test_the_servers_take_bodies_as_large_as_the_program_does():
+    for path in (CONF / "apache").iterdir():
+        assert str(LARGEST_BODY) in path.read_text(), path.name
+    for path in (CONF / "nginx").iterdir():
+        assert f"client_max_body_size {LARGEST_BODY >> 20}m;" in path.read_text(), path.name
+
+
+@pytest.mark.parametrize("name", ["noid", "noid-http"])
+def test_systemd_finds_no_fault_with_the_units(site, tmp_path, name):
+    for kind in ("service", "socket"):
+        changes = {"/opt/noid": site.installation, "/srv/noid": tmp_path} if kind == "service" else {}
+        (tmp_path / f"{name}.{kind}").write_text(edited(CONF / "systemd" / f"{name}.{kind}", changes))
+    units = [str(tmp_path / f"{name}.{kind}") for kind in ("service", "socket")]
+    done = subprocess.run([program("systemd-analyze"), "verify", "--man=no", *units], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0 and name not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("name", ["noid.service", "noid-http.service"])
+def test_the_services_are_as_closed_as_systemd_can_make_them(name):
+    done = subprocess.run([program("systemd-analyze"), "security", "--offline=true", "--threshold=10", "--no-pager",
+                           str(CONF / "systemd" / name)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-500:]
+
+
+@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)
+def test_a_service_and_its_socket_agree(path):
+    unit = configparser.ConfigParser(interpolation=None, strict=False)
+    unit.optionxform = str
+    unit.read_string(path.read_text())
+    if path.suffix == ".service":
+        assert " systemd " in unit["Service"]["ExecStart"]
+        assert unit["Unit"]["Requires"] == f"{path.stem}.socket"
+        # Whoever may write to the folder of minters is the service alone.
+        folder = re.search(r"--minters (\S+)", unit["Service"]["ExecStart"])
+        assert unit["Service"]["ReadWritePaths"] == folder[1]
+    else:
+        served = unit["Socket"]["ListenStream"]
+        assert unit["Socket"]["SocketMode"] == "0660"
+        servers = [*(CONF / "apache").iterdir(), *(CONF / "nginx").iterdir()]
+        assert any(served in server.read_text() for server in servers)

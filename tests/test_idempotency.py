@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import multiprocessing
+from pathlib import Path
+
+import pytest
+from url_support import USER, Web, command, create
+
+from noidtools import idempotency
+from noidtools.commands import Call, Session, run
+from noidtools.events import Actor
+from noidtools.idempotency import Once
+from noidtools.minter import Minter
+from noidtools.tables import REPLIES
+
+DAY = 24 * 60 * 60
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Web:
+    create(tmp_path / "kt5", "kt.reeded")
+    return Web(tmp_path)
+
+
+def keyed(key: str, **said: object) -> dict:
+    return {"user": USER, "HTTP_IDEMPOTENCY_KEY": key, **said}
+
+
+def test_a_repeated_mint_gives_the_first_answer_again(web: Web) -> None:
+    first = web("mint+3", **keyed("k1"))
+    again = web("mint+3", **keyed("k1"))
+    assert first.text == again.text and len(first.ids) == 3
+    assert "Idempotency-Replayed" not in first.headers and again.headers["Idempotency-Replayed"] == "true"
+    assert web("mint+3", **keyed('"k1"')).ids == first.ids
+    assert web("mint+3", **keyed("k1", method="POST")).ids == first.ids
+    assert [record["id"] for record in web("mint+3", **keyed("k1", accept="application/json")).json["records"]] == first.ids
+    assert not {*first.ids} & {*web("mint+3", **keyed("k2")).ids}
+
+
+def test_every_writing_command_may_be_repeated(web: Web) -> None:
+    for query in ["bind+append+kt639k9+x+2", "bind+mint+new+x+y", "peppermint+1", "hold+set+kt639k9", "note+a+b"]:
+        web("bind+set+kt639k9+x+1", user=USER)
+        first = web(query, **keyed(query))
+        assert first.status == 200 and web(query, **keyed(query)).text == first.text
+        json = web(query, **keyed(query, accept="application/json")).json
+        assert json["records"] and "error" not in json
+    assert web("get+kt639k9+x").text == "1\n"
+
+
+def test_a_key_is_for_one_command(web: Web) -> None:
+    web("mint+1", **keyed("k"))
+    for query in ["mint+2", "bind+set+kt639k9+x+y"]:
+        reply = web(query, **keyed("k"))
+        assert reply.status == 409 and "another command" in reply.text
+
+
+def test_a_key_belongs_to_its_user(web: Web) -> None:
+    assert web("mint+1", **keyed("k")).ids != web("mint+1", **keyed("k", user="bob")).ids
+
+
+def test_reading_takes_no_notice_of_a_key(web: Web) -> None:
+    web("bind+set+kt639k9+x+1", user=USER)
+    assert web("get+kt639k9+x", **keyed("k")).text == "1\n"
+    web("bind+set+kt639k9+x+2", user=USER)
+    assert web("get+kt639k9+x", **keyed("k")).text == "2\n"
+
+
+@pytest.mark.parametrize("key", ["x" * 256, "a b", "a\tb", "ä", "\x7f"])
+def test_a_strange_key_is_refused(web: Web, key: str) -> None:
+    assert web("mint+1", **keyed(key)).status == 400
+
+
+def test_a_refusal_is_not_remembered(web: Web) -> None:
+    assert web("bind+new+kt639k9+x+1", **keyed("k0")).status == 200
+    assert web("bind+new+kt639k9+x+1", **keyed("k")).status == 409
+    web("bind+delete+kt639k9+x", user=USER)
+    assert web("bind+new+kt639k9+x+1", **keyed("k")).status == 200
+
+
+def test_identifiers_minted_before_the_end_are_not_lost(tmp_path: Path) -> None:
+    create(tmp_path / "kt5", ".sd")
+    web = Web(tmp_path)
+    first = web("mint+20", **keyed("k"))
+    assert len(first.ids) == 10 and "error: no identifier is left" in first.text
+    assert web("mint+20", **keyed("k")).text == first.text
+    assert web("mint+1", **keyed("other")).status == 410
+
+
+def test_much_minting_is_kept_in_parts_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idempotency, "CHUNK", 10)
+    create(tmp_path / "kt5", "a.zd")
+    web = Web(tmp_path)
+    parts = Once._part
+    calls = []
+
+    def breaking(self: Once, *args: object) -> object:
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return parts(self, *args)
+
+    monkeypatch.setattr(Once, "_part", breaking)
+    with pytest.raises(KeyboardInterrupt):
+        web("mint+35", **keyed("k"))
+    assert web("mint+35", **keyed("k")).ids == [f"a{number}" for number in range(35)]
+    assert web("mint+35", **keyed("k")).ids == [f"a{number}" for number in range(35)]
+    assert web("mint+34", **keyed("k")).status == 409
+
+
+def test_a_bulk_run_may_be_repeated(web: Web) -> None:
+    body = "mint 2\nbind append kt639k9 x 1\nget kt639k9 x\nbind add kt639k9 x 1\nmint 1\n"
+    first = web.post(body, **keyed("k"))
+    assert first.text.endswith("bulk: 5 commands, 3 done, 2 refused\n")
+    again = web.post(body, **keyed("k"))
+    assert again.ids == first.ids
+    # What was refused the first time is tried again, what was read is read again, what was done is not.
+    assert command(web.folder / "kt5", "get", "kt639k9", "x") == [{"name": b"x", "value": b"11"}]
+    assert web.post("mint 2\n", **keyed("k")).ids == first.ids[:2]
+    other = web.post("mint 1\n", **keyed("k"))
+    assert other.ids == [] and "another command" in other.text and "1 refused" in other.text
+
+
+def test_a_bulk_run_that_broke_off_is_completed_by_its_repetition(web: Web) -> None:
+    from url_support import environment
+
+    body = b"mint 1\n" * 3000
+    environ = environment("-", method="POST", body=body, path="/noidu_kt5", accept="", **keyed("k"))
+    parts = web.application(environ, lambda *_: None)
+    seen = [line for line in next(iter(parts)).decode().splitlines() if line.startswith("id: ")]
+    parts.close()
+    assert 0 < len(seen) < 3000
+    ids = web.post(body, **keyed("k")).ids
+    assert len(set(ids)) == 3000 and [f"id: {identifier}" for identifier in ids[: len(seen)]] == seen
+    drawn = [data["drawn"] for data in command(web.folder / "kt5", "dbinfo") if "drawn" in data]
+    assert drawn in ([b"3000"], []) and len({*ids, *web("mint+1", user=USER).ids}) == 3001
+
+
+def _mint(folder: Path, results: multiprocessing.SimpleQueue) -> None:
+    results.put(Web(folder)("mint+2", **keyed("same")).ids)
+
+
+def test_of_two_requests_at_once_one_mints_and_the_other_gets_its_answer(web: Web) -> None:
+    context = multiprocessing.get_context("fork")
+    results = context.SimpleQueue()
+    processes = [context.Process(target=_mint, args=(web.folder, results)) for _ in range(6)]
+    for process in processes:
+        process.start()
+    answers = [results.get() for _ in processes]
+    for process in processes:
+        process.join()
+    assert len(answers[0]) == 2 and all(answer == answers[0] for answer in answers)
+    assert web("mint+1", user=USER).ids[0] not in answers[0]
+    assert len(web("mint+1", user=USER).ids) == 1
+
+
+class At:
+    """A clock that stands still."""
+
+    def __init__(self, seconds: int) -> None:
+        self.seconds = seconds
+
+    def __call__(self) -> int:
+        return self.seconds * 1_000_000_000
+
+
+def minted(minter: Minter, key: bytes, seconds: int) -> list:
+    session = Session(minter.dbdir, Actor(b"a", b"test", At(seconds)), minter=minter)
+    answer = Once(session, b"a", key).run(Call(session, [b"mint", b"1"]))
+    return [line for record in answer.records for line in record.lines()]
+
+
+def test_keys_are_forgotten_after_a_day_and_cleared_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idempotency, "_MOST_CLEARED", 4)
+    create(tmp_path, "a.zd")
+    minter = Minter(str(tmp_path))
+
+    def kept() -> int:
+        return minter.read(lambda reader: len(list(reader.scan(REPLIES))))
+
+    now = 1_800_000_000
+    first = minted(minter, b"k", now)
+    assert minted(minter, b"k", now + DAY - 1) == first
+    assert minted(minter, b"k", now + DAY) != first
+    for number in range(20):
+        minted(minter, b"x%d" % number, now + DAY)
+    assert kept() == 21 * 3
+    for number in range(30):
+        minted(minter, b"y%d" % number, now + 3 * DAY)
+    assert kept() == 30 * 3
+    minter.close()
+
+
+def test_what_was_answered_is_found_in_the_same_transaction(tmp_path: Path) -> None:
+    create(tmp_path, "a.zd")
+    minter = Minter(str(tmp_path))
+    session = Session(minter.dbdir, Actor(b"a", b"test"), minter=minter)
+    call = Call(session, [b"mint", b"1"])
+
+    class Undone(Exception):
+        pass
+
+    def work(_: object) -> None:
+        list(Once(session, b"a", b"k").run(call).records)
+        raise Undone
+
+    with pytest.raises(Undone):
+        minter.write(work)
+    assert minter.read(lambda reader: list(reader.scan(REPLIES))) == []
+    assert [data for record in run(call).records for data in record.data()] == [{"id": b"a0"}]
+    minter.close()

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from url_support import Web, command, create
+
+from noidtools import policy
+from noidtools.commands.table import ADMIN, BIND, COMMANDS, LOCAL, MINT, READ
+from noidtools.exceptions import ForbiddenError, InvalidError
+from noidtools.policy import LoginNeededError, Policy, Rule, classes_of
+
+
+@pytest.fixture
+def kt5(tmp_path: Path) -> Path:
+    create(tmp_path / "kt5", "kt.reeded")
+    return tmp_path / "kt5"
+
+
+def test_the_classes_are_the_kinds_of_the_command_table() -> None:
+    assert policy.CLASSES == (READ, MINT, BIND, ADMIN)
+    assert policy.LOCAL == LOCAL
+    assert {command.kind for command in COMMANDS.values()} == {*policy.CLASSES, LOCAL}
+
+
+def classes(line: str) -> tuple[str, ...]:
+    words = line.encode().split()
+    return classes_of(COMMANDS[line.split()[0]].kind, words)
+
+
+@pytest.mark.parametrize(("line", "needed"), [
+    ("get id", (READ,)), ("fetch id", (READ,)), ("validate - id", (READ,)), ("help", (READ,)), ("hello", (READ,)),
+    ("path id", (READ,)), ("dbinfo", (READ,)), ("dbinfo brief", (READ,)),
+    ("dbinfo full", (ADMIN,)), ("dbinfo dump", (ADMIN,)), ("dbinfo nonsense", (ADMIN,)),
+    ("note name text", (ADMIN,)), ("policy", (ADMIN,)), ("policy mint anyone", (ADMIN,)),
+    ("mint 1", (MINT,)), ("peppermint 1", (MINT,)), ("mint 1 element value", (MINT, BIND)),
+    ("mint --patience 5 1", (MINT,)), ("mint --patience=5 1 element value", (MINT, BIND)),
+    ("mint --patience 5 1 element value", (MINT, BIND)),
+    ("bind set id element value", (BIND,)), ("hold set id", (BIND,)), ("queue now id", (BIND,)),
+    ("bind mint new element value", (MINT, BIND)), ("bind peppermint new element value", (MINT, BIND)),
+])
+def test_every_command_has_its_class(line: str, needed: tuple[str, ...]) -> None:
+    assert classes(line) == needed
+
+
+@pytest.mark.parametrize("name", [name for name, command in COMMANDS.items() if command.kind == LOCAL])
+def test_what_works_on_files_is_not_for_the_web(name: str) -> None:
+    with pytest.raises(ForbiddenError, match="shell"):
+        classes(name)
+
+
+ALICE, NOBODY_KNOWN = b"alice", b""
+
+
+@pytest.mark.parametrize(("given", "admitted", "refused"), [
+    (["anyone"], [ALICE, NOBODY_KNOWN], []),
+    (["authenticated"], [ALICE], [NOBODY_KNOWN]),
+    (["nobody"], [], [ALICE, NOBODY_KNOWN]),
+    (["alice"], [ALICE], [b"bob", NOBODY_KNOWN, b"ALICE", b"alic"]),
+    (["alice", "bob"], [ALICE, b"bob"], [b"carol", b"alice bob", NOBODY_KNOWN]),
+    (["user:anyone"], [b"anyone"], [ALICE, NOBODY_KNOWN]),
+    (["user:alice"], [ALICE], [b"user:alice"]),
+])
+def test_a_rule_admits_whom_it_names(given: list[str], admitted: list[bytes], refused: list[bytes]) -> None:
+    rule = Rule.given([word.encode() for word in given])
+    kept = Rule.unpacked(rule.packed())
+    assert (kept.word, kept.users) == (rule.word, rule.users)
+    assert all(rule.admits(user) for user in admitted)
+    assert not any(rule.admits(user) for user in refused)
+
+
+@pytest.mark.parametrize("given", [["anyone", "alice"], ["alice", "nobody"], [""], ["al ice"], ["a\nb"], ["x" * 256], ["user:"]])
+def test_a_rule_that_makes_no_sense_is_refused(given: list[str]) -> None:
+    with pytest.raises(InvalidError):
+        Rule.given([word.encode() for word in given])
+
+
+def test_a_login_is_asked_for_only_where_it_would_help() -> None:
+    rules = Policy({MINT: Rule(policy.NOBODY), BIND: Rule(users=(b"bob",))})
+    rules.ensure(READ, [b"get"], NOBODY_KNOWN)
+    with pytest.raises(LoginNeededError, match="log in"):
+        rules.ensure(ADMIN, [b"note"], NOBODY_KNOWN)
+    with pytest.raises(LoginNeededError):
+        rules.ensure(BIND, [b"hold"], NOBODY_KNOWN)
+    for kind, name, user in [(MINT, b"mint", NOBODY_KNOWN), (MINT, b"mint", ALICE), (BIND, b"hold", ALICE)]:
+        with pytest.raises(ForbiddenError) as caught:
+            rules.ensure(kind, [name], user)
+        assert not isinstance(caught.value, LoginNeededError)
+    rules.ensure(BIND, [b"hold"], b"bob")
+
+
+def test_a_refusal_does_not_tell_who_else_may() -> None:
+    with pytest.raises(ForbiddenError) as caught:
+        Policy({BIND: Rule(users=(b"bob",))}).ensure(BIND, [b"hold"], ALICE)
+    assert "bob" not in caught.value.message
+
+
+def test_the_policy_is_shown_and_changed_by_a_command(kt5: Path) -> None:
+    defaults = {"read": b"anyone", "mint": b"authenticated", "bind": b"authenticated", "admin": b"authenticated"}
+    assert command(kt5, "policy")[0] == defaults
+    assert command(kt5, "policy", "mint", "bob", "alice") == [{"mint": b"alice bob"}]
+    assert command(kt5, "policy", "admin", "user:nobody") == [{"admin": b"user:nobody"}]
+    assert command(kt5, "policy")[0] == {**defaults, "mint": b"alice bob", "admin": b"user:nobody"}
+    assert command(kt5, "policy", "mint", "default") == [{"mint": b"authenticated"}]
+
+
+def test_a_change_of_policy_counts_from_the_next_request_on(kt5: Path) -> None:
+    web = Web(kt5.parent)
+    assert web("mint+1").status == 401
+    command(kt5, "policy", "mint", "anyone")
+    assert web("mint+1").status == 200
+    command(kt5, "policy", "mint", "nobody")
+    assert web("mint+1").status == 403
+    assert web("mint+1", user="alice").status == 403
+    command(kt5, "policy", "mint", "bob")
+    assert web("mint+1").status == 401
+    assert web("mint+1", user="alice").status == 403
+    assert web("mint+1", user="bob").status == 200
+    command(kt5, "policy", "read", "authenticated")
+    assert web("get+x").status == 401
+    assert web("get+x", user="carol").status == 404
+
+
+def test_the_policy_itself_is_for_administrators(kt5: Path) -> None:
+    web = Web(kt5.parent)
+    command(kt5, "policy", "admin", "root")
+    assert web("policy").status == 401
+    assert web("policy+mint+anyone", user="alice").status == 403
+    assert "mint: anyone" in web("policy+mint+anyone", user="root").text
+    assert web("policy+mint+anyone+bob", user="root").status == 400
+    assert web("policy+dance+bob", user="root").status == 400
