@@ -5,6 +5,6 @@ MINTERS = "/srv/noid"
 # ---- nothing below needs to change ----
 
 from noidtools.doors.minters import Minters
-from noidtools.doors.url import Application
+from noidtools.doors.site import Site
 
-application = Application(Minters(MINTERS))
+application = Site(Minters(MINTERS))

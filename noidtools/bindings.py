@@ -74,7 +74,8 @@ def bind(
     done = [_bind_one(writer, subject, how, element, value, changes) for element, value in pairs]
     if rule:
         writer.put(META, RULES_MARK, os.urandom(8))
-    record_event(writer, actor, b"bind " + how, ids=[subject.stored], changes=changes)
+    if changes:
+        record_event(writer, actor, b"bind " + how, ids=[subject.stored], changes=changes)
     return done
 
 
@@ -94,8 +95,9 @@ def _bind_one(
     if old is not None and how == b"new":
         raise ConflictError(f"bind new: something is bound to {where} already; to change it use set or replace")
     if how in REMOVING:
-        writer.delete(table, key)
-        changes.append(Change(element, old, None))
+        if old is not None:
+            writer.delete(table, key)
+            changes.append(Change(element, old, None, element=True))
         return Bound(subject.shown, element, how, 0, len(old or b""))
     assert value is not None
     if how in _AT_THE_END:
@@ -106,7 +108,7 @@ def _bind_one(
         new = value
     subject.ensure_value(new)
     writer.put(table, key, new)
-    changes.append(Change(element, old, new))
+    changes.append(Change(element, old, new, element=True))
     return Bound(subject.shown, element, how, len(value), len(old or b""))
 
 
@@ -159,7 +161,7 @@ def store(writer: Writer, identifier: bytes, element: bytes, value: bytes) -> No
 
 def clear(writer: Writer, identifier: bytes) -> list[Change]:
     """Remove all bindings of an identifier; returns what they were, for the event."""
-    changes = [Change(element, value, None) for element, value in elements_of(writer, identifier)]
+    changes = [Change(element, value, None, element=True) for element, value in elements_of(writer, identifier)]
     for change in changes:
         writer.delete(ELEMENTS, pair(identifier, change.what))
     return changes

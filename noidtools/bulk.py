@@ -138,10 +138,12 @@ def _run_alone(task: _Task) -> Iterator[Result]:
     assert task.call is not None
     last = Result(task.line)
     try:
-        for record in run(task.call).records:
+        answer: Answer = run(task.call)
+        for record in answer.records:
             part = Result(task.line)
             part.records, part.spaced = [record], False
             yield part
+        last.failed = answer.failed
     except NoidError as error:
         last.error, last.failed = error, True
     yield last
@@ -182,9 +184,9 @@ def _run_one(task: _Task) -> Result:
         return result
     try:
         answer: Answer = run(task.call)
-        result.failed = answer.failed
         for record in answer.records:
             result.records.append(record)
+        result.failed = answer.failed
     except NoidError as error:
         result.error, result.failed = error, True
     return result

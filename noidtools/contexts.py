@@ -1,4 +1,4 @@
-"""The context of a minter's names: what else it is called, according to whom, and where on the web its names are followed.
+"""The context of a minter's names: what else it is called, according to whom, and where its names are followed.
 
 After the PILIN ontology, appendix 1: an authority that claims one label of a
 context to be an alias for another claims with it that a name under the one is
@@ -72,7 +72,7 @@ def take_back(writer: Writer, actor: Actor, alias: str, target: str, authority: 
 
 def _ensure_label(label: str) -> None:
     if not label or len(label) > _LONGEST or not label.isprintable() or any(c.isspace() for c in label):
-        raise InvalidError(f"the label of a context, such as 102.100.archer, has 1 to {_LONGEST} characters and no blanks")
+        raise InvalidError(f"a context has a label such as 102.100.archer: 1 to {_LONGEST} characters, no blanks")
 
 
 def resolvers(reader: Reader) -> list[bytes]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from . import bindings, circulation, names, resolve
+from . import bindings, circulation, custody, lifecycle, names, relations, resolve
 from .events import event
+from .qualities import last_findings
 from .recognition import is_known, labels_of
 
 TYPE_CHECKING = False
@@ -16,45 +17,46 @@ if TYPE_CHECKING:
 # Of a value longer than this only the beginning is told: a description is for reading, `get` is for the whole.
 _LONGEST_VALUE = 20_000
 _MOST_ELEMENTS = 1_000
+_MOST_RELATIONS = 200
 # Elements whose names begin so are for the machine, such as the target itself.
 _PRIVATE = b"_"
-# What a withdrawn name leaves behind.
-REASON, SUCCESSOR = b"_withdrawn", b"_successor"
-_STATES = {
-    "withdrawn": "withdrawn",
-    "queued": "given back, to be issued again",
-    "issued": "issued",
-    "held": "held: kept from being issued",
-    "bound": "known here, issued elsewhere",
-}
 
 
 class Description:
-    """`name` is the identifier with its label, as it is to be cited."""
+    """What is told, in bytes but for words of our own.
 
-    __slots__ = ("name", "identifier", "state", "date", "authority", "targets", "elements", "suffix", "pattern",
-                 "reason", "successor")
+    name       the identifier with its label, as it is to be cited
+    state      reserved, published or withdrawn; empty for a name of which only a rule knows
+    date       when it was last issued, queued or withdrawn
+    custodian  name and contact of who answers for it
+    relations  what other names are to it: the word for that, and the name
+    findings   what was found when it was last verified: the quality, and the verdict with its date
+    """
+
+    __slots__ = ("name", "identifier", "state", "date", "authority", "custodian", "targets", "elements", "suffix",
+                 "pattern", "reason", "successor", "relations", "findings")
 
     def __init__(self, minter: Minter, reader: Reader, outcome: Outcome) -> None:
         identifier = outcome.identifier
         self.identifier = identifier
         self.name = shown(minter, identifier)
         record = circulation.find(reader, identifier)
-        self.state = _state(record)
-        made = event(reader, record.event) if record and record.history else None
-        self.date = made.date if made else b""
+        self.state = lifecycle.state_of(reader, identifier, record) or ""
+        self.date = _date(reader, record)
         settings = minter.settings
         self.authority = "/".join(part for part in (settings["naa"], settings["subnaa"]) if part)
+        self.custodian = _custodian(minter, reader, identifier)
         self.targets: list[Target] = outcome.targets if outcome.by != "fallback" else []
         self.suffix = outcome.suffix
         self.pattern = outcome.pattern
-        self.reason = bindings.value_of(reader, identifier, REASON) or b""
-        self.successor = bindings.value_of(reader, identifier, SUCCESSOR) or b""
+        stone = lifecycle.tombstone(reader, identifier)
+        self.reason, self.successor = (stone.reason, stone.successor) if stone else (b"", b"")
+        self.date = stone.date if stone else self.date
         self.elements = _elements(reader, identifier)
-
-    @property
-    def state_text(self) -> str:
-        return _STATES[self.state]
+        related = zip(relations.of(reader, identifier), range(_MOST_RELATIONS), strict=False)
+        self.relations = [(relation.word, relation.shown or relation.other) for relation, _ in related]
+        self.findings = [(finding.quality.name, finding.line() + (b", " + finding.date if finding.date else b""))
+                         for finding in last_findings(reader, identifier)]
 
 
 def describe(minter: Minter, outcome: Outcome, given: bytes, *, with_elements: bool = True) -> Description | None:
@@ -88,14 +90,19 @@ def _known_spelling(minter: Minter, reader: Reader, given: bytes) -> bytes | Non
     return None
 
 
-def _state(record: circulation.Circulation | None) -> str:
-    if record is None:
-        return "bound"
-    if record.flags & circulation.WITHDRAWN:
-        return "withdrawn"
-    if record.queued:
-        return "queued"
-    return "issued" if record.issued else "held"
+def _date(reader: Reader, record: circulation.Circulation | None) -> bytes:
+    made = event(reader, record.event) if record and record.history else None
+    return made.date if made else b""
+
+
+def _custodian(minter: Minter, reader: Reader, identifier: bytes) -> tuple[bytes, bytes]:
+    """Who was appointed; the account that created the minter is nobody's business."""
+    found = custody.current(minter, reader, identifier)
+    return (found.name, found.contact) if found.contact or not _is_creator(minter, found) else (b"", b"")
+
+
+def _is_creator(minter: Minter, custodian: custody.Custodian) -> bool:
+    return custodian.start == minter.settings["created"].encode()
 
 
 def _elements(reader: Reader, identifier: bytes) -> list[tuple[bytes, bytes]]:
@@ -121,14 +128,23 @@ def anvl(told: Description, where: bytes) -> bytes:
     lines += [(name, elements.pop(name)) for name in (b"who", b"what", b"when") if name in elements]
     lines.append((b"where", where))
     lines += elements.items()
-    lines += [(b"", b""), (b"erc-support", b""), (b"id", told.name), (b"state", told.state.encode())]
-    lines += [(b"date", told.date)] if told.date else []
-    lines += [(b"authority", told.authority.encode())] if told.authority else []
-    lines += [(b"target", target.url) for target in told.targets]
-    lines += [(b"rule", b":idmap/" + told.pattern)] if told.pattern else []
-    lines += [(b"reason", told.reason)] if told.reason else []
-    lines += [(b"successor", told.successor)] if told.successor else []
+    lines += [(b"", b""), (b"erc-support", b""), *support(told)]
     return b"".join(_line(name, value) for name, value in lines)
+
+
+def support(told: Description) -> list[tuple[bytes, bytes]]:
+    """What stands behind a name: its state, who answers for it, where it leads, and how well that was found to hold."""
+    name, contact = told.custodian
+    pairs = [
+        (b"id", told.name), (b"state", told.state.encode()), (b"date", told.date),
+        (b"authority", told.authority.encode()), (b"custodian", name), (b"contact", contact),
+        *((b"target", target.url) for target in told.targets),
+        (b"rule", b":idmap/" + told.pattern if told.pattern else b""),
+        (b"reason", told.reason), (b"successor", told.successor),
+        *((word.encode(), other) for word, other in told.relations),
+        *((quality.encode(), verdict) for quality, verdict in told.findings),
+    ]
+    return [(label, value) for label, value in pairs if value]
 
 
 def _line(name: bytes, value: bytes) -> bytes:
@@ -142,10 +158,14 @@ _LABEL = bytes(octet for octet in range(0x20, 0x100) if octet not in b":%\x7f")
 
 
 def data(told: Description, where: bytes) -> dict[str, object]:
+    name, contact = told.custodian
     facts: dict[str, object] = {
         "id": told.name, "where": where, "state": told.state, "date": told.date, "authority": told.authority,
+        "custodian": {"name": name, "contact": contact} if name or contact else None,
         "targets": [{"url": target.url, **({"code": target.code} if target.code else {})} for target in told.targets],
         "elements": [{"name": name, "value": value} for name, value in told.elements],
         "rule": told.pattern, "suffix": told.suffix, "reason": told.reason, "successor": told.successor,
+        "relations": [{"relation": word, "name": other} for word, other in told.relations],
+        "verified": [{"quality": quality, "verdict": verdict} for quality, verdict in told.findings],
     }
     return {name: fact for name, fact in facts.items() if fact or name in ("targets", "elements")}

@@ -68,9 +68,8 @@ def resolve(
             if outcome.by != "fallback" and outcome.kind not in (INVALID, NOT_FOUND):
                 return outcome
             outcomes.append(outcome)
-        return _best(outcomes) or _fallback(domains, asked, name) or Outcome(
-            NOT_FOUND, None, names.stored(name), reason="nothing is known of this name"
-        )
+        unknown = Outcome(NOT_FOUND, None, names.stored(name), reason="nothing is known of this name")
+        return _best(outcomes) or _fallback(domains, asked, name) or [*outcomes, unknown][0]
 
     return follow(ask, given, trace)
 

@@ -27,7 +27,7 @@ WHOLE = 4096
 _CONTINUED = 60 * SECOND
 
 # What a part of an event is, by its first byte.
-_ID, _CHANGE, _TALLY, _DETAIL = b"icnd"
+_ID, _CHANGE, _ELEMENT, _TALLY, _DETAIL = b"icend"
 # How a value before or after a change is kept, likewise; nothing at all is no value.
 _IS_WHOLE, _IS_DIGEST = b"=#"
 
@@ -61,26 +61,29 @@ class Digest:
 
 
 class Change:
-    """What became of one thing: `what` is an element or a property, `of` the identifier it belongs to, empty where
-    the event concerns only one.  None is the absence of a value."""
+    """What became of one thing: `what` names a property, or with `element` a bound element; `of` is the identifier
+    it belongs to, empty where the event concerns only one, or all alike.  None is the absence of a value."""
 
-    __slots__ = ("what", "before", "after", "of")
+    __slots__ = ("what", "before", "after", "of", "element")
 
     def __init__(
-        self, what: bytes, before: bytes | Digest | None, after: bytes | Digest | None, of: bytes = b""
+        self, what: bytes, before: bytes | Digest | None, after: bytes | Digest | None, of: bytes = b"",
+        *, element: bool = False,
     ) -> None:
         self.what = what
         self.before = before
         self.after = after
         self.of = of
+        self.element = element
 
     def packed(self) -> bytes:
-        return pack((self.of, self.what, _kept(self.before), _kept(self.after)))
+        kind = _ELEMENT if self.element else _CHANGE
+        return bytes((kind,)) + pack((self.of, self.what, _kept(self.before), _kept(self.after)))
 
     @classmethod
     def unpacked(cls, packed: bytes) -> Change:
-        of, what, before, after = unpack(packed)
-        return cls(what, _told(before), _told(after), of)
+        of, what, before, after = unpack(packed[1:])
+        return cls(what, _told(before), _told(after), of, element=packed[0] == _ELEMENT)
 
 
 def _kept(value: bytes | Digest | None) -> bytes:
@@ -122,7 +125,7 @@ class Event:
         self.number = number
         self.date, self.who, self.door, self.verb, *parts = unpack(packed)
         self.ids = _parts(parts, _ID)
-        self.changes = [Change.unpacked(part) for part in _parts(parts, _CHANGE)]
+        self.changes = [Change.unpacked(part) for part in parts if part[0] in (_CHANGE, _ELEMENT)]
         self.details = _parts(parts, _DETAIL)
         self.tally: Tally | None = None
         for part in _parts(parts, _TALLY):
@@ -148,7 +151,7 @@ def record(
     for identifier in ids:
         fields.append(bytes((_ID,)) + identifier)
         index(writer, identifier, number)
-    fields += [bytes((_CHANGE,)) + change.packed() for change in changes]
+    fields += [change.packed() for change in changes]
     fields += [bytes((_DETAIL,)) + detail for detail in details]
     writer.put(EVENTS, number.to_bytes(NUMBER, "big"), pack(fields))
     return number

@@ -21,7 +21,7 @@ def place(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> t
     found = [subjects.to_change(minter, writer, name) for name in given]
     for identifier, known in found:
         ensure_not_withdrawn(minter.shown(identifier), known, "held")
-    event = record_event(writer, actor, b"hold set", ids=dict(found), changes=_changes(found, b"held"))
+    event = _record(writer, actor, b"hold set", found, b"held")
     placed = 0
     unqueued = []
     for identifier, _ in found:
@@ -46,7 +46,7 @@ def release(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) ->
             shown = minter.shown(identifier).decode("utf-8", "backslashreplace")
             raise ConflictError(f"{shown} is an alias and must not be minted: take that back first with "
                                 f"'noid alias --remove {shown}'")
-    record_event(writer, actor, b"hold release", ids=dict(found), changes=_changes(found, None))
+    _record(writer, actor, b"hold release", found, None)
     released = 0
     for identifier, _ in found:
         record = find(writer, identifier)
@@ -59,8 +59,10 @@ def release(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) ->
     return released
 
 
-def _changes(found: list[tuple[bytes, Circulation | None]], after: bytes | None) -> list[Change]:
-    """What the command is about to change; those that are as wanted already are left out."""
+def _record(
+    writer: Writer, actor: Actor, verb: bytes, found: list[tuple[bytes, Circulation | None]], after: bytes | None
+) -> int:
+    """An event about what the command is to change; none where all are as wanted already."""
     changes = []
     for identifier, record in dict(found).items():
         before = b"held" if record is not None and record.held else None
@@ -68,7 +70,9 @@ def _changes(found: list[tuple[bytes, Circulation | None]], after: bytes | None)
             changes.append(Change(b"hold", before, after, identifier))
         if after is not None and record is not None and record.queued:
             changes.append(Change(b"queue", b"queued", None, identifier))
-    return changes
+    if not changes:
+        return 0
+    return record_event(writer, actor, verb, ids=dict.fromkeys(change.of for change in changes), changes=changes)
 
 
 def ensure_not_held(identifier: bytes, record: Circulation | None) -> None:

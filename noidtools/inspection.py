@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import bindings, facts, names, recognition, resolve, targets
+from . import bindings, lifecycle, names, recognition, resolve, targets
 from .circulation import Circulation
 from .exceptions import InvalidError
 from .forms import Form
@@ -23,6 +23,7 @@ from .qualities import (
     Finding,
     has_failure,
 )
+from .statements import Statements
 from .tables import ALIASES, IDS
 
 TYPE_CHECKING = False
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .minter import Minter
     from .qualities import Quality
     from .resolve import Outcome
+    from .statements import Statement
     from .store import Reader
 
 # Characters that have one spelling only, in every kind of name.
@@ -88,8 +90,8 @@ class Inspector:
         self._element = resolve.target_element(reader).decode("utf-8", "backslashreplace")
         self._labels = recognition.labels_of(minter)
         self._never_twice = "N" in minter.scheme.durable(minter.settings)
-        self._stated = facts.Statements(reader)
-        self._persistent = self._persistence(today)
+        self._stated = Statements(minter, reader)
+        self._persistent = _said(PERSISTENT, self._stated.persistent(today))
 
     def named(self, given: bytes) -> Result:
         """What is found about a name in whatever spelling it comes."""
@@ -118,17 +120,19 @@ class Inspector:
             result.findings = [Finding(REGISTERED, FAILS, "nothing is known of it here"), *self._formed(identifier)]
             return result
         result.findings = [
-            _HOLDING[REGISTERED], *self._formed(identifier), self._unique(identifier, record),
-            *self._leading(result, facts.state_of(record), bound, outcome),
-            self._accountable(identifier), self._persistent,
+            _HOLDING[REGISTERED], *self._formed(identifier, alias is not None), self._unique(identifier, record),
+            *self._leading(result, self._state(identifier, record, alias, bound), bound, outcome),
+            _said(ACCOUNTABLE, self._stated.accountable(identifier)), self._persistent,
         ]
         return result
 
     def _is_bound(self, identifier: bytes) -> bool:
         return next(bindings.elements_of(self._reader, identifier), None) is not None
 
-    def _formed(self, identifier: bytes) -> tuple[Finding, ...]:
+    def _formed(self, identifier: bytes, is_alias: bool = False) -> tuple[Finding, ...]:
         fault, sound = self._form.faults(identifier)
+        if is_alias and (fault or sound is False):
+            return (Finding(WELL_FORMED, UNKNOWN, "it is an alias, which may have any form"),)
         formed = Finding(WELL_FORMED, FAILS, fault) if fault else _HOLDING[WELL_FORMED]
         if sound is None:
             return (formed,)
@@ -153,8 +157,8 @@ class Inspector:
 
     def _leading(self, result: Result, state: str, bound: bool, outcome: Outcome) -> tuple[Finding, ...]:
         """Whether the name is bound and resolves; nothing of the kind is stated while it is not published."""
-        if state != facts.PUBLISHED:
-            why = _RESERVED if state == facts.RESERVED else _WITHDRAWN
+        if state != lifecycle.PUBLISHED_STATE:
+            why = _RESERVED if state == lifecycle.RESERVED_STATE else _WITHDRAWN
             return (_HOLDING[BOUND] if bound else Finding(BOUND, UNKNOWN, why)), Finding(RESOLVABLE, UNKNOWN, why)
         is_bound = _HOLDING[BOUND] if bound else Finding(BOUND, FAILS, "nothing is bound to it")
         if outcome.kind != resolve.FOUND or outcome.by == "fallback":
@@ -165,14 +169,14 @@ class Inspector:
             return is_bound, Finding(RESOLVABLE, FAILS, f"what is bound to {self._element} is no address")
         return is_bound, _HOLDING[RESOLVABLE]
 
-    def _accountable(self, identifier: bytes) -> Finding:
-        return _said(ACCOUNTABLE, *self._stated.accountable(identifier))
+    def _state(self, identifier: bytes, record: Circulation | None, alias: bytes | None, bound: bool) -> str:
+        if record is not None and record.was_issued and not record.reserved and not record.withdrawn and alias is None:
+            return lifecycle.PUBLISHED_STATE  # as nearly all are, without further questions
+        return lifecycle.state_of(self._reader, identifier, record) or lifecycle.PUBLISHED_STATE
 
-    def _persistence(self, today: bytes) -> Finding:
-        return _said(PERSISTENT, *self._stated.persistent(today))
 
-
-def _said(quality: Quality, holds: bool | None, detail: str) -> Finding:
-    if holds:
+def _said(quality: Quality, statement: Statement) -> Finding:
+    if statement.holds:
         return _HOLDING[quality]
-    return Finding(quality, UNKNOWN if holds is None else FAILS, detail)
+    verdict = UNKNOWN if statement.holds is None else FAILS
+    return Finding(quality, verdict, statement.why, common=statement.common)

@@ -34,7 +34,6 @@ RESERVED_STATE, PUBLISHED_STATE, WITHDRAWN_STATE = "reserved", "published", "wit
 STATES = (RESERVED_STATE, PUBLISHED_STATE, WITHDRAWN_STATE)
 _LONGEST_REASON = 4096
 _MINTING = (b"mint", b"peppermint")
-_MOVING = (b"publish", b"reserve", b"withdraw")
 
 
 class Tombstone:
@@ -91,8 +90,9 @@ def since(reader: Reader, identifier: bytes) -> bytes:
 
     date = b""
     for event in events_of(reader, identifier):
-        moved = any(change.what == b"state" and change.of == identifier for change in event.changes)
-        if not date or event.verb in _MINTING or (event.verb in _MOVING and moved):
+        moved = any(change.what == b"state" and change.of == identifier and not change.element
+                    for change in event.changes)
+        if not date or event.verb in _MINTING or moved:
             date = event.date
     return date
 

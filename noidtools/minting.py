@@ -122,6 +122,8 @@ class _Run:
 
     def _begin_event(self, reserving: bool) -> int:
         changes = [events.Change(b"state", None, b"reserved")] if reserving else []
+        if self.order.element is not None:
+            changes.append(events.Change(self.order.element, None, self.order.value, element=True))
         verb = b"peppermint" if self.order.peppered else b"mint"
         return events.record(self.writer, self.actor, verb, changes=changes)
 
@@ -155,8 +157,7 @@ class _Run:
     def reissue(self, identifier: bytes, record: Circulation, number: int) -> None:
         """Issue an identifier of which something may be known; what was bound to it is cleared."""
         flags = record.flags & ~(PEPPERED | RESERVED) | self._flags
-        if record.issued or record.queued:
-            self._clear(identifier)
+        self._clear(identifier, used=record.issued or record.queued)
         self.writer.delete(PEPPERS, identifier)
         shown = self.minter.shown(identifier)
         if self.order.peppered:
@@ -175,12 +176,21 @@ class _Run:
             bindings.store(self.writer, identifier, self.order.element, self.order.value)
         self.minted.append(shown)
 
-    def _clear(self, identifier: bytes) -> None:
-        """The name will mean something new: what was said of the old goes, and an event keeps what it was."""
-        from . import custody, relations
+    def _clear(self, identifier: bytes, *, used: bool) -> None:
+        """A name that was used will mean something new: what was said of the old goes, and an event keeps it."""
+        element, value = self.order.element, self.order.value
+        changes = []
+        if used:
+            from . import custody, relations
 
-        changes = bindings.clear(self.writer, identifier)
-        changes += relations.clear(self.writer, identifier) + custody.clear(self.writer, self.actor, identifier)
+            changes = bindings.clear(self.writer, identifier)
+            changes += relations.clear(self.writer, identifier) + custody.clear(self.writer, self.actor, identifier)
+        elif element is not None:
+            before = bindings.value_of(self.writer, identifier, element)
+            changes = [] if before is None else [events.Change(element, before, value, element=True)]
+        for change in changes:
+            if change.element and change.what == element:
+                change.after = value
         if changes:
             events.record(self.writer, self.actor, b"clear", ids=[identifier], changes=changes)
 

@@ -48,15 +48,22 @@ _BY_LETTER = {quality.letter: quality for quality in QUALITIES}
 
 
 class Finding:
-    """What was found about one quality of one identifier; `date` is when, empty if it is not yet kept."""
+    """What was found about one quality of one identifier.
 
-    __slots__ = ("code", "date", "detail", "quality", "verdict")
+    date    when, empty if it is not yet kept
+    common  whether it is found of all identifiers alike, since it comes from what the minter says of itself
+    """
 
-    def __init__(self, quality: Quality, verdict: str, detail: str = "", date: bytes = b"") -> None:
+    __slots__ = ("code", "common", "date", "detail", "quality", "verdict")
+
+    def __init__(
+        self, quality: Quality, verdict: str, detail: str = "", date: bytes = b"", *, common: bool = False
+    ) -> None:
         self.quality = quality
         self.verdict = verdict
         self.detail = detail
         self.date = date
+        self.common = common
         # Quality and verdict in two bytes.
         self.code = quality.letter + _SIGNS[verdict]
 

@@ -64,9 +64,11 @@ def extended(url: bytes, suffix: bytes) -> bytes | None:
 
     Whatever the rest is, it stays behind the host that was bound: it can lead
     deeper into the target's site, but not to another one.  None if the target
-    itself wants it in the host.
+    itself wants it in the host, or if the rest would climb out of a folder of the server's own.
     """
     start = _path_start(url)
+    if url[:1] == b"/" and _climbs(suffix):
+        return None
     if SUFFIX in url:
         if url.find(SUFFIX) < start:
             return None
@@ -81,6 +83,11 @@ def extended(url: bytes, suffix: bytes) -> bytes | None:
     elif suffix[:1] == b"?" and b"?" in base:
         suffix = b"&" + suffix[1:]
     return _on_same_site(url, base + suffix + mark + fragment)
+
+
+def _climbs(suffix: bytes) -> bool:
+    segments = suffix.lower().replace(b"%2e", b".").replace(b"%2f", b"/").replace(b"\\", b"/").split(b"/")
+    return b".." in segments or b"." in segments
 
 
 def _on_same_site(url: bytes, longer: bytes) -> bytes:

@@ -16,6 +16,7 @@ from .events import record as record_event
 from .fields import split_pair
 from .inspection import Inspector
 from .qualities import FAILS, HOLDS, RETRIEVABLE, UNKNOWN, Finding, kept, verdicts
+from .qualities import last_findings as last_results
 from .tables import ALIASES, ELEMENTS, IDS, VERIFIED
 
 TYPE_CHECKING = False
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int, str], None]
 
+__all__ = ["Count", "Verification", "last_results"]
+
 # Identifiers looked at in one read, and results kept in one write.
 _PAGE, _CHUNK = 1000, 10_000
 # Asking the web takes its time, so what was found is kept earlier: after so many results, or so many seconds.
@@ -37,18 +40,25 @@ _CHUNK_OF_LINKS, _SECONDS = 500, 5.0
 
 
 class Count:
-    """How many identifiers were verified, how many of them fail, and how often each combination of verdicts was."""
+    """How many identifiers were verified, how many of them fail, and how often each combination of verdicts was.
+
+    `common` tells by quality what was found of all alike.
+    """
 
     def __init__(self) -> None:
         self.identifiers = 0
         self.failing = 0
+        self.common: dict[str, str] = {}
         self._codes: dict[bytes, int] = {}
 
     def add(self, result: Result) -> None:
         self.identifiers += 1
         self.failing += result.failed
         codes = result.codes if result.link is None else result.codes + result.link.code
-        self._codes[codes] = self._codes.get(codes, 0) + 1
+        if codes not in self._codes:
+            self._codes[codes] = 0
+            self.common |= {found.quality.name: found.detail for found in result.findings if found.common}
+        self._codes[codes] += 1
 
     @property
     def verdicts(self) -> dict[str, dict[str, int]]:
@@ -189,7 +199,7 @@ class Verification:
             for identifier, result in sorted(results.items())
         ])
         failing = sum(result.failed for result in results.values())
-        told = b"%d identifiers, %d failing" % (len(results), failing)
+        told = b"%d identifier%b, %d failing" % (len(results), b"" if len(results) == 1 else b"s", failing)
         record_event(writer, self._actor, b"verify", told, ids=results if self._named is not None else ())
 
 

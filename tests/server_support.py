@@ -49,22 +49,23 @@ def program(name: str) -> str:
     return found
 
 
-def server_user() -> str | None:
-    """Whom the servers run as, when they must not run as we do."""
+def server_ids() -> tuple[int, int]:
+    """User and group as which the servers run: ours, unless we are root."""
     if os.getuid() != 0:
-        return None
+        return os.getuid(), os.getgid()
     try:
-        return pwd.getpwnam("www-data").pw_name
+        user = pwd.getpwnam("www-data")
     except KeyError:
         raise MissingError("the user www-data is missing: apt-get install apache2") from None
+    return user.pw_uid, user.pw_gid
 
 
 def as_server_user() -> dict:
     """Arguments for subprocess that make a process the servers' user, with a small environment."""
     settings: dict = {"env": {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}}
-    user = server_user()
-    if user is not None:
-        settings.update(user=user, group=pwd.getpwnam(user).pw_gid, extra_groups=[])
+    if os.getuid() == 0:
+        user, group = server_ids()
+        settings.update(user=user, group=group, extra_groups=[])
     return settings
 
 
@@ -261,6 +262,8 @@ def apache_main(folder: Path, port: int, configuration: str, others: dict[str, s
 ServerRoot {folder}
 ServerName localhost
 Listen 127.0.0.1:{port}
+User #{server_ids()[0]}
+Group #{server_ids()[1]}
 PidFile {folder}/apache.pid
 DefaultRuntimeDir {folder}
 ErrorLog {folder}/error.log
@@ -345,7 +348,7 @@ def parsed(answer: bytes) -> Reply:
         answer = body
 
 
-def curl(url: str, *options: str, stdin: bytes = b"", seconds: int = 30) -> Reply:
+def curl(url: str, *options: str, stdin: bytes = b"", seconds: int = 15) -> Reply:
     done = subprocess.run(
         [program("curl"), "--silent", "--show-error", "--globoff", "--include", "--max-time", str(seconds),
          *options, url],
@@ -398,9 +401,7 @@ class Site:
         """A folder that belongs to the servers' user."""
         folder = self.folder / name
         folder.mkdir(parents=True)
-        user = server_user()
-        if user is not None:
-            shutil.chown(folder, user, pwd.getpwnam(user).pw_gid)
+        os.chown(folder, *server_ids())
         return folder
 
     def close(self) -> None:

@@ -154,7 +154,7 @@ def test_a_claim_about_contexts_makes_names_the_same_according_to_that_authority
     assert "According to the ARCHER project" in noid("same", *names)
     assert "same: yes" in noid("same", "info:hdl:102.100.archer/XYZZY", "hdl%3A102.100.821%2FXYZZY")
     assert noid.run("same", "hdl:102.100.archer/XYZZY", "hdl:102.100.821/XYZZX").returncode == 1
-    noid("context", "unalias", "102.100.archer", "102.100.821", "--authority", "the ARCHER project")
+    noid("context", "alias", "--remove", "102.100.archer", "102.100.821", "--authority", "the ARCHER project")
     assert noid.run("same", *names).returncode == 1
 
 
@@ -180,7 +180,7 @@ def test_what_is_said_about_the_context_is_shown_and_can_be_taken_back(noid):
     assert shown[:2] == ["label: hdl:102.100.821/", "resolver: https://hdl.handle.net/"]
     assert shown[2].startswith("alias: 102.100.archer is 102.100.821, according to ANDS of Australia since 2")
     assert ("web", "https://hdl.handle.net/102.100.821/7") in forms(noid("cite", "7"))
-    noid("context", "unalias", "102.100.archer", "102.100.821", "--authority", "ARCHER")
+    noid("context", "alias", "--remove", "102.100.archer", "102.100.821", "--authority", "ARCHER")
     assert "resolver" not in noid("context", "resolver", "-")
     assert noid("context").count("alias:") == 1
 
@@ -209,8 +209,9 @@ def test_each_change_of_the_context_is_one_event(noid):
     (["alias", "a", "c"], "say context"),
     (["alias", "a", "--authority", "x"], "say context"),
     (["alias", "a", "c", "--authority", "x", "--authority", "y"], "say context"),
-    (["unalias", "a", "c", "--authority", "x"], "x does not claim that a is an alias for c"),
+    (["alias", "--remove", "a", "c", "--authority", "x"], "x does not claim that a is an alias for c"),
     (["resolver"], "say context"),
+    (["resolver", "https://example.org/", "--remove"], "say context"),
     (["resolver", "ftp://example.org/"], "a web address"),
     (["resolver", "https://example.org/?x="], "a web address"),
     (["resolver", "https://example.org/ x"], "a web address"),

@@ -170,7 +170,9 @@ def test_other_addresses_are_public(address):
     assert is_public(address)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0x7f.1", "127.1", "2130706433", "0", "[::1]", "[::ffff:127.0.0.1]"])
+@pytest.mark.parametrize("host", [
+    "127.0.0.1", "localhost", "0x7f.1", "127.1", "2130706433", "0", "[::1]", "[::ffff:127.0.0.1]",
+])
 def test_private_addresses_are_refused_however_they_are_written(server, host):
     link = found(server.url("/200", host), allow_private=False)
     assert link.verdict == FAILS and "cannot reach" in link.detail

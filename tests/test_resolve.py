@@ -219,6 +219,10 @@ def test_values_as_targets(value, expected):
     ("https://a${suffix}/", ".evil.example", None),
     ("/", "/evil.example/", "/evil.example/"),
     ("/docs/", "/page", "/docs/page"),
+    ("/docs/x", "/../../secret", None),
+    ("/docs/x", "/%2e%2E/secret", None),
+    ("/docs/x", "/..%2Fsecret", None),
+    ("/docs/x", "/a..b/c.d", "/docs/x/a..b/c.d"),
     ("/${suffix}", "/evil.example", "/evil.example"),
     ("/${suffix}", "\\evil.example", "/evil.example"),
 ])

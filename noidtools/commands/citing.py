@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .session import Call
 
 _CONTEXT = (
-    "context [alias|unalias From To --authority Who | resolver Url…], "
+    "context [alias [--remove] From To --authority Who | resolver Url…], "
     "for instance context alias 102.100.archer 102.100.821 --authority 'the ARCHER project'"
 )
 
@@ -99,15 +99,15 @@ def context(call: Call) -> Answer:
     if not call.args:
         return _shown(call.minter)
     what = call.args[0]
-    options, words = take_options(call.args[1:], ("authority",))
+    options, words = take_options(call.args[1:], ("authority",), ("remove",))
     if what == b"resolver" and words and not options:
         addresses = [] if words == [b"-"] else words
         call.minter.write(lambda writer: contexts.change_resolvers(writer, call.actor, addresses))
         return _shown(call.minter)
-    if what not in (b"alias", b"unalias") or len(words) != 2 or len(options.get("authority", [])) != 1:
+    if what != b"alias" or len(words) != 2 or len(options.get("authority", [])) != 1:
         raise UsageError(f"say {_CONTEXT}")
     alias, target = (as_text(word, "the label of a context") for word in words)
-    deed = contexts.claim if what == b"alias" else contexts.take_back
+    deed = contexts.take_back if "remove" in options else contexts.claim
 
     def work(writer: Writer) -> None:
         deed(writer, call.actor, alias, target, options["authority"][0])

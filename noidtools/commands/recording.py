@@ -62,7 +62,7 @@ class Happened(Record):
             if change.of != of and len(event.ids) > 1:
                 of = change.of
                 yield b"of", histories.shown(self._minter, of)
-            yield b"change", change.what
+            yield b"element" if change.element else b"change", change.what
             for label, value in ((b"before", change.before), (b"after", change.after)):
                 if value is not None:
                     yield label, _told(value)
@@ -87,7 +87,7 @@ class Happened(Record):
         of = change.of or (self._event.ids[0] if len(self._event.ids) == 1 else b"")
         return {
             **({"id": histories.shown(self._minter, of)} if of else {}),
-            "what": change.what, "before": _fact(change.before), "after": _fact(change.after),
+            "element" if change.element else "what": change.what, "before": _fact(change.before), "after": _fact(change.after),
         }
 
 

@@ -96,16 +96,18 @@ _LIST = (
             READ, "resolving"),
     Command("export --map txt|dbm|nginx File", "write all stored targets as a map for Apache or nginx",
             LOCAL, "resolving"),
-    Command("resolve-loop [--element Element] [--codes]", "answer names on standard input with their targets, line by "
+    Command("resolve-loop [--element Element] [--codes] [--echo]", "answer names on standard input with their targets, line by "
             "line, as noidr does for a web server", LOCAL, "resolving"),
     Command("cite Id [--qr File]", "the forms in which a name is written, printed, linked and spoken", READ, "citing"),
     Command("same Name Name", "whether two spellings are the same name, and why", READ, "citing"),
-    Command("context [alias|unalias From To --authority Who|resolver Url…]",
+    Command("context [alias [--remove] From To --authority Who|resolver Url…]",
             "what else the context of the names is called and where they are followed; resolver - names none",
             ADMIN, "citing"),
     Command("verify [Id…] [--links [--timeout S] [--delay S] [--parallel N] [--allow-private]]",
-            "check what is stated of identifiers, all if none is named; --links asks their targets, each host one request "
-            "at a time", ADMIN, "verifying"),
+            "check what is stated of identifiers, all if none is named; --links also asks their targets, each host one "
+            "request at a time", ADMIN, "verifying"),
+    Command("describe [Id] [--format turtle|json-ld|xml]",
+            "the identifier system this minter is, or all about one identifier, as RDF", READ, "describing"),
     Command("note Name Text", "keep a note with the minter, shown by dbinfo", ADMIN, "changing"),
     Command("dbinfo [brief|full|dump]", "what the minter is and where it stands", READ, "asking"),
     Command("help [Command]", "explain commands", READ, "asking"),

@@ -28,23 +28,27 @@ _NUMBERS = {
 
 
 class Verified(Record):
-    """What was found about one identifier: all of it, or what fails."""
+    """What was found about one identifier: all of it, or with `own` only what fails there and not everywhere."""
 
-    __slots__ = ("_result", "_whole")
+    __slots__ = ("_findings", "_result")
 
-    def __init__(self, result: Result, *, whole: bool) -> None:
+    def __init__(self, result: Result, *, own: bool) -> None:
         self._result = result
-        self._whole = whole
+        self._findings = [
+            finding for finding in result.all if not own or (finding.verdict == FAILS and not finding.common)
+        ]
+
+    def __bool__(self) -> bool:
+        return bool(self._findings)
 
     def lines(self) -> Iterable[Line]:
         yield b"id", self._result.shown, 0
-        for finding in self._result.all:
-            if self._whole or finding.verdict == FAILS:
-                yield finding.quality.name.encode(), finding.line(), 0
+        for finding in self._findings:
+            yield finding.quality.name.encode(), finding.line(), 0
         yield b"", b"", 0
 
     def data(self) -> list[dict[str, object]]:
-        findings = [finding.data() for finding in self._result.all if self._whole or finding.verdict == FAILS]
+        findings = [finding.data() for finding in self._findings]
         return [{"id": self._result.shown, "holds": not self._result.failed, "findings": findings}]
 
 
@@ -61,15 +65,20 @@ class Summary(Record):
             counted = verdicts.get(quality.name)
             if counted is not None:
                 told = ", ".join(f"{counted[verdict]} {_WORDS[verdict]}" for verdict in _WORDS if counted[verdict])
-                yield quality.name.encode(), told.encode(), 0
+                why = count.common.get(quality.name, "")
+                yield quality.name.encode(), f"{told}{why and ': ' + why}".encode("utf-8", "surrogateescape"), 0
 
     def data(self) -> list[dict[str, object]]:
         verdicts = self._count.verdicts
         qualities = {
-            quality.name: {"section": quality.section, **verdicts[quality.name]}
+            quality.name: {"section": quality.section, **verdicts[quality.name], **_detail(self._count, quality.name)}
             for quality in QUALITIES if quality.name in verdicts
         }
         return [{"verified": self._count.identifiers, "failing": self._count.failing, "qualities": qualities}]
+
+
+def _detail(count: Count, name: str) -> dict[str, object]:
+    return {"detail": count.common[name].encode("utf-8", "surrogateescape")} if name in count.common else {}
 
 
 _WORDS = {HOLDS: "hold", FAILS: "fail", UNKNOWN: "unknown"}
@@ -78,7 +87,7 @@ _WORDS = {HOLDS: "hold", FAILS: "fail", UNKNOWN: "unknown"}
 def verify(call: Call) -> Answer:
     options, given = take_options(call.args, tuple(_NUMBERS), ("links", "allow-private"))
     limits = _limits(call, options)
-    if limits is not None:
+    if limits is not None or not given:
         _ensure_nobody_waits(call)
     run = Verification(
         call.minter, call.actor, named=given or None, limits=limits, progress=call.session.progress
@@ -89,7 +98,9 @@ def verify(call: Call) -> Answer:
         for results in run.run():
             for result in results:
                 if given or result.failed:
-                    yield Verified(result, whole=bool(given))
+                    record = Verified(result, own=not given)
+                    if record:
+                        yield record
         answer.failed = run.count.failing > 0
         yield Summary(run.count)
 
@@ -98,13 +109,13 @@ def verify(call: Call) -> Answer:
 
 
 def _ensure_nobody_waits(call: Call) -> None:
-    """Servers are not asked while a transaction is open: nobody else could write meanwhile."""
+    """What takes long is not done while a transaction is open: nobody else could write meanwhile."""
     if call.session.sharing:
         raise NotYet
     if call.minter.writing:
         raise ConflictError(
-            "verify --links does not go with an Idempotency-Key, which would keep all others from writing: "
-            "send it without; it can be repeated without harm"
+            "this would keep all others from writing, because it was sent with an Idempotency-Key: send it without, "
+            "since it can be repeated without harm"
         )
 
 
@@ -114,7 +125,7 @@ def _limits(call: Call, options: dict[str, list[str]]) -> Limits | None:
             raise UsageError(f"--{next(iter(options))} is about links: say verify --links, too")
         return None
     if "allow-private" in options and not call.session.local:
-        raise ForbiddenError("--allow-private reaches into the server's own network: it is for the shell, not for the web")
+        raise ForbiddenError("--allow-private reaches into the server's own network: it is for the shell only")
     from ..links import Limits
 
     limits = Limits(allow_private="allow-private" in options)

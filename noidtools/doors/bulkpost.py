@@ -7,9 +7,9 @@ from ..commands import command_for
 from ..exceptions import NoidError
 from ..policy import Policy
 from .body import received
-from .refusals import not_that_method, public_message
+from .refusals import log, not_that_method, public_message
 from .responses import Response
-from .url import ensure_own_will, keyed, log
+from .url import ensure_own_will, keyed
 from .writing import Tally
 
 TYPE_CHECKING = False

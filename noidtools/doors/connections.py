@@ -5,6 +5,7 @@ from __future__ import annotations
 import selectors
 import socket
 import time
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ class Connection:
         """Answer the request; False if the connection is then to be closed."""
         raise AssertionError("a connection answers")
 
+    def all_read(self) -> bool:
+        """Whether nothing more of the request can come."""
+        return False
+
 
 class Worker:
     """Serves until it is told not to, and then what still waits at the door.
@@ -48,7 +53,9 @@ class Worker:
         self._connect = connect
         self._prepare = prepare
         self._waiting = selectors.DefaultSelector()
+        # Connections that have not sent a request yet, and those that are closed as soon as the other side agrees.
         self._unserved: set[socket.socket] = set()
+        self._leaving: dict[socket.socket, float] = {}
 
     def run(self, farewells: tuple[int, ...]) -> None:
         self._listener.setblocking(False)
@@ -67,21 +74,24 @@ class Worker:
         self._waiting.unregister(self._listener)
         self._listener.close()
         deadline = time.monotonic() + _GOODBYE_SECONDS
-        while self._unserved and time.monotonic() < deadline:
+        while (self._unserved or self._leaving) and time.monotonic() < deadline:
             self._serve_what_arrives(_GOODBYE_SECONDS)
 
     def _serve_what_arrives(self, seconds: float | None = None) -> bool:
         """Wait for something to arrive, and serve it; False if it was a farewell."""
         told = False
         arrived: list[tuple[Any, Connection]] = []
-        for key, _ in self._waiting.select(seconds):
+        for key, _ in self._waiting.select(_LINGER_SECONDS if self._leaving else seconds):
             if key.data is None:
                 told = True
             elif key.data is self._listener:
                 self._welcome()
+            elif key.fileobj in self._leaving:
+                self._see_off(key.fileobj)
             elif len(arrived) < _MOST_TOGETHER:
                 arrived.append((key.fileobj, key.data))
         self._serve(arrived)
+        self._dismiss_late()
         return not told
 
     def _welcome(self) -> None:
@@ -104,25 +114,47 @@ class Worker:
             if state:
                 received.append((peer, connection))
             elif state is False:
-                self._close(peer)
+                self._close(peer, connection)
         if len(received) > 1:
             self._prepare([connection.environ for _, connection in received])
             received.sort(key=lambda item: item[1].environ.get("REQUEST_METHOD") == "POST")
         for peer, connection in received:
             self._unserved.discard(peer)
             if not connection.answer():
-                self._close(peer)
+                self._close(peer, connection)
 
-    def _close(self, peer: socket.socket) -> None:
-        """Let the other side read our answer to the end: a reset would destroy it if something is left unread."""
+    # -- closing ---------------------------------------------------------------------------------------
+
+    def _close(self, peer: socket.socket, connection: Connection) -> None:
+        """Close, but not while something may be left unread: the system would then destroy our answer on its way."""
         self._unserved.discard(peer)
-        self._waiting.unregister(peer)
-        deadline = time.monotonic() + _LINGER_SECONDS
-        try:
+        if connection.all_read():
+            self._waiting.unregister(peer)
+            peer.close()
+            return
+        with suppress(OSError):  # the other side may have been quicker
             peer.shutdown(socket.SHUT_WR)
-            peer.settimeout(_LINGER_SECONDS)
-            while peer.recv(65536) and time.monotonic() < deadline:
+        peer.setblocking(False)
+        self._leaving[peer] = time.monotonic() + _LINGER_SECONDS
+        self._see_off(peer)
+
+    def _see_off(self, peer: Any) -> None:
+        try:
+            while peer.recv(65536):
                 pass
+        except BlockingIOError:
+            return
         except OSError:
             pass
+        self._dismiss(peer)
+
+    def _dismiss(self, peer: socket.socket) -> None:
+        del self._leaving[peer]
+        self._waiting.unregister(peer)
         peer.close()
+
+    def _dismiss_late(self) -> None:
+        if self._leaving:
+            now = time.monotonic()
+            for peer in [peer for peer, deadline in self._leaving.items() if deadline < now]:
+                self._dismiss(peer)

@@ -21,6 +21,10 @@ _FAULT = b"Status: 500 Internal Server Error\r\nContent-Type: text/plain\r\n\r\n
 _LONGEST_PARAMETERS = 4 << 20
 _LARGEST_RECORD = 65528
 _SENT_TOGETHER = 1 << 16
+_DEFAULTS = {
+    "REQUEST_METHOD": "GET", "SCRIPT_NAME": "", "PATH_INFO": "", "SERVER_NAME": "localhost", "SERVER_PORT": "80",
+    "SERVER_PROTOCOL": "HTTP/1.0",
+}
 # What flup raises when the web server went away, or does not speak FastCGI.
 _BROKEN = (OSError, EOFError, struct.error, IndexError, ValueError)
 
@@ -39,9 +43,13 @@ class _Gateway(fcgi.BaseFCGIServer):  # type: ignore[misc]
     def __init__(self, application: Application) -> None:
         super().__init__(application, multithreaded=False, multiprocess=True)
 
-    def complete(self, environ: Environ) -> None:
-        """Put in what the application needs to know before it is called."""
-        self._sanitizeEnv(environ)
+    def _sanitizeEnv(self, environ: Environ) -> None:  # noqa: N802 - flup's name
+        """Put in what WSGI demands.  flup's own would fill the log with warnings about usual configurations."""
+        path, _, query = environ.get("REQUEST_URI", "").partition("?")
+        if not environ.get("SCRIPT_NAME") and not environ.get("PATH_INFO"):
+            environ["PATH_INFO"] = path
+        for name, value in {**_DEFAULTS, "QUERY_STRING": query}.items():
+            environ.setdefault(name, value)
 
     def error(self, request: Any) -> None:
         request.stdout.write(_FAULT)
@@ -53,6 +61,7 @@ class _Connection(fcgi.Connection, Connection):  # type: ignore[misc]
         self._keepGoing = True
         self._parameters = bytearray()
         self._begun: Any = None
+        self._last: Any = None
 
     def receive(self) -> bool | None:
         try:
@@ -61,8 +70,12 @@ class _Connection(fcgi.Connection, Connection):  # type: ignore[misc]
                 if not self._requests and not self._sock.arrived:
                     return None
             self.environ = self._begun.params
+            if self.environ.get("CONTENT_LENGTH", "") in ("", "0"):
+                # There is no body, but the end of it has mostly arrived, and then nothing is left to come.
+                while self._sock.arrived and not self._begun.stdin._eof:
+                    self.process_input()
             self.environ["wsgi.errors"] = self._begun.stderr
-            self.server.complete(self.environ)
+            self.server._sanitizeEnv(self.environ)
         except _BROKEN:
             return False
         return True
@@ -71,6 +84,7 @@ class _Connection(fcgi.Connection, Connection):  # type: ignore[misc]
         try:
             request, self._begun = self._begun, None
             request.run()
+            self._last = request
             self._sock.flush()
             # The end of a body that nobody wanted, or a web server that does not wait for us.
             while self._keepGoing and self._sock.arrived:
@@ -79,6 +93,9 @@ class _Connection(fcgi.Connection, Connection):  # type: ignore[misc]
         except _BROKEN:
             return False
         return bool(self._keepGoing)
+
+    def all_read(self) -> bool:
+        return self._last is not None and self._last.stdin._eof and not self._sock.arrived
 
     def _start_request(self, request: Any) -> None:
         """Called by flup when it knows all about a request but its body."""

@@ -7,10 +7,11 @@ import hashlib
 from html import escape
 
 from .. import targets
+from ..description import support
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from ..description import Description
 
@@ -39,6 +40,8 @@ SECURITY = (
     ("Referrer-Policy", "no-referrer"),
 )
 CONTENT_TYPE = "text/html; charset=utf-8"
+_SUPPORT = {b"state": "State", b"date": "Date", b"authority": "Responsible", b"custodian": "Custodian",
+            b"contact": "Contact", b"rule": "Computed by the rule"}
 _KERNEL = {b"who": "Who", b"what": "What", b"when": "When", b"where": "Where"}
 
 
@@ -74,14 +77,14 @@ def _list(pairs: Iterable[tuple[str, str]]) -> str:
     return "<dl>\n" + "".join(f"<dt>{name}</dt><dd>{value}</dd>\n" for name, value in pairs) + "</dl>\n"
 
 
-def description(told: Description, where: bytes, path: bytes, note: str = "") -> bytes:
-    """All that is told of one identifier; `path` is its place under this resolver."""
+def description(told: Description, where: bytes, place: Callable[[bytes], bytes], note: str = "") -> bytes:
+    """All that is told of one identifier; `place` gives the place of a name under this resolver."""
     name = _text(told.name)
     body = [f"<h1><bdi>{name}</bdi></h1>\n"]
     if note:
         body.append(f"<p>{escape(note)}</p>\n")
     if told.state == "withdrawn":
-        body.append(_tombstone(told, path))
+        body.append(_tombstone(told, place))
     if told.targets:
         body.append("<h2>Leads to</h2>\n<ol>\n")
         body += [f"<li>{link(target.url)}</li>\n" for target in told.targets]
@@ -91,37 +94,32 @@ def description(told: Description, where: bytes, path: bytes, note: str = "") ->
     known += [(_text(key), _text(value)) for key, value in elements.items()]
     if known:
         body += ["<h2>Description</h2>\n", _list(known)]
-    facts = [("Address", link(where)), ("State", escape(told.state_text))]
-    if told.date:
-        facts.append(("Date", _text(_date(told.date))))
-    if told.authority:
-        facts.append(("Responsible", escape(told.authority)))
-    if told.pattern:
-        facts.append(("Computed by the rule", _text(told.pattern)))
-    body += ["<h2>About this name</h2>\n", _list(facts), _footer(path)]
+    facts = [("Address", link(where))]
+    facts += [(_SUPPORT[key], _text(_date(value) if key == b"date" else value)) for key, value in support(told)
+              if key in _SUPPORT and value]
+    body += ["<h2>About this name</h2>\n", _list(facts)]
+    if told.relations:
+        related = [(escape(word).capitalize(), link(place(name), name)) for word, name in told.relations]
+        body += ["<h2>Related names</h2>\n", _list(related)]
+    if told.findings:
+        verdicts = [(escape(quality).capitalize(), _text(verdict)) for quality, verdict in told.findings]
+        body += ["<h2>Verified</h2>\n", _list(verdicts)]
+    if told.targets:
+        body.append(f'<footer><a href="{_text(place(told.name))}">Follow this name</a></footer>\n')
     return _page(name, body)
 
 
-def _tombstone(told: Description, path: bytes) -> str:
+def _tombstone(told: Description, place: Callable[[bytes], bytes]) -> str:
     text = "<p>This name was withdrawn."
     if told.reason:
         text += f" <bdi>{_text(told.reason)}</bdi>"
     if told.successor:
-        text += f" In its place there is {link(_beside(path, told.successor), told.successor)}."
+        text += f" In its place there is {link(place(told.successor), told.successor)}."
     return text + "</p>\n"
 
 
-def _beside(path: bytes, name: bytes) -> bytes:
-    """The place of another name under the same resolver."""
-    return path[: path.find(b"/") + 1] + name if b"/" in path else name
-
-
 def _date(stamp: bytes) -> bytes:
-    return b"-".join((stamp[:4], stamp[4:6], stamp[6:8])) + b" " + b":".join((stamp[8:10], stamp[10:12], stamp[12:14]))
-
-
-def _footer(path: bytes) -> str:
-    return f'<footer><a href="{_text(path)}">Follow this name</a></footer>\n'
+    return b"-".join((stamp[:4], stamp[4:6], stamp[6:8])) + b" " + b":".join((stamp[8:10], stamp[10:12], stamp[12:14])) + b" UTC"
 
 
 def missing(name: bytes, sentences: Iterable[str], meant: tuple[bytes, bytes] | None, home: bytes) -> bytes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .. import words
 from ..exceptions import UsageError
 
+_QUOTING = b"\"'\\"
 _HEX = b"0123456789abcdefABCDEF"
 # RFC 3986 leaves blanks and control characters out of a URL: where one arrives, somebody is trying something.
 _NEVER_IN_A_URL = bytes(range(0x21)) + b"\x7f"
@@ -15,7 +15,11 @@ def words_of(query: bytes) -> list[bytes]:
     word percent-decoded: what was encoded is data and separates, quotes and escapes nothing."""
     if len(query) != len(query.translate(None, _NEVER_IN_A_URL)):
         raise UsageError("a blank or a control character stands in the query: write it percent-encoded, a blank as %20")
-    return [decoded(word) for word in words.split(query.replace(b"+", b" "))]
+    if query.translate(None, _QUOTING) == query:
+        return [decoded(word) for word in query.split(b"+") if word]
+    from ..words import split
+
+    return [decoded(word) for word in split(query.replace(b"+", b" "))]
 
 
 def decoded(word: bytes) -> bytes:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from ..exceptions import BusyError, NoidError, NoMinterError, NotFoundError, StoreError
+from ..exceptions import BusyError, NoidError, NoMinterError, StoreError
 from ..policy import LoginNeededError
+from .responses import Response
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .requests import Environ
+    from .responses import Writing
 
 _STATUS_OF = {
     "usage": 400, "invalid": 400, "not found": 404, "no minter": 404, "conflict": 409, "forbidden": 403,
@@ -30,6 +36,19 @@ def too_large(limit: int) -> HttpError:
     return HttpError(413, "too large", f"the body may have at most {limit} bytes: send it in several requests")
 
 
+def refused(environ: Environ, error: Exception, writing: Writing, challenge: str) -> Response:
+    """The response to a request that came to nothing."""
+    log(environ, error)
+    refusal = translated(error, challenge) if isinstance(error, NoidError) else _our_fault()
+    text = writing.opening() + writing.refusal(refusal.kind, refusal.message)
+    text += writing.closing(spaced=False, failed=False)
+    return Response(refusal.status, writing.content_type, text, refusal.headers)
+
+
+def _our_fault() -> HttpError:
+    return HttpError(500, "fault", "something went wrong here: the server's log says what")
+
+
 def translated(error: NoidError, challenge: str) -> HttpError:
     """Any refusal with its HTTP status.  `challenge` says how one logs in, empty if one cannot."""
     if isinstance(error, HttpError):
@@ -53,6 +72,20 @@ def public_message(error: NoidError) -> str:
     return error.message
 
 
-def is_for_the_log(error: NoidError) -> bool:
-    """Whether the message names what only the server's operator may read, and needs to."""
-    return isinstance(error, (BusyError, StoreError)) and not isinstance(error, NotFoundError)
+def log(environ: Environ, error: Exception) -> None:
+    """One line for the operator, whatever a client may have put into it, if there is something for him to do."""
+    if isinstance(error, (BusyError, StoreError)):
+        what = error.message
+    elif isinstance(error, NoidError):
+        return
+    else:
+        place = error.__traceback__
+        while place is not None and place.tb_next is not None:
+            place = place.tb_next
+        where = f" in {place.tb_frame.f_code.co_filename}, line {place.tb_lineno}" if place else ""
+        what = f"fault{where}: {type(error).__name__}: {error}"
+    line = what.encode("ascii", "backslashreplace").translate(_PRINTABLE).decode()
+    environ["wsgi.errors"].write(f"noid: {line}\n")
+
+
+_PRINTABLE = bytes(byte if 0x20 <= byte < 0x7F else 0x3F for byte in range(256))

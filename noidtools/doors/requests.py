@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # The most that is accepted of a body unless somebody says otherwise: a million commands and more.
 LARGEST_BODY = 256 << 20
+# Where a request and its response rest in its environment, when it was served together with others.
+REQUEST, RESPONSE = "noid.request", "noid.response"
 # A request that came through a Unix socket has no address; this is the word for it in the list of proxies.
 UNIX = "unix"
 _NO_ADDRESS = ("", "localhost", "unix:")

@@ -12,6 +12,7 @@ in REQUEST_URI (Apache, nginx and waitress) or RAW_URI (gunicorn).
 from __future__ import annotations
 
 from .. import description, names, targets
+from ..describing import MEDIA_TYPES
 from ..domains import resolve
 from ..exceptions import NoidError, NotFoundError
 from ..policy import READ, Policy
@@ -28,14 +29,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from ..description import Description
     from ..minter import Minter
     from ..resolve import Outcome
-    from ..targets import Target
     from .minters import Minters
     from .requests import Environ
 
 PLAIN, JSON, HTML = "text/plain", "application/json", "text/html"
 _FORMS = (PLAIN, HTML, JSON)
+_RDF = {media_type: word for word, media_type in MEDIA_TYPES.items()}
 _METHODS = ("GET", "HEAD")
 _INFO = (b"info", b"", b"?")
 _VARY = ("Vary", "Accept")
@@ -96,17 +98,20 @@ class Resolver:
         """To the first target that readers may be sent to."""
         # Another resolver is asked for the description too, if it is to know the name.
         wish = b"?" + (asked.query or b"") if asked.wants_description else b""
-        for target in outcome.targets:
-            location = targets.location(target.url + wish)
-            if location is not None:
-                headers = [("Location", location.decode()), *_links(asked, outcome, target)]
-                body = location + b"\n"
-                return Response(target.code or targets.USUAL_CODE, f"{PLAIN}; charset=utf-8", body, headers)
-        return None
+        followed = [(target, targets.location(target.url + wish)) for target in outcome.targets]
+        places = [(target.code or targets.USUAL_CODE, place.decode()) for target, place in followed if place]
+        if not places:
+            return None
+        (code, place), *others = places
+        # Where the description is, and the other places that the name leads to.
+        links = [] if outcome.by == "fallback" else [f'<{asked.path.decode()}?info>; rel="describedby"']
+        links += [f'<{other}>; rel="duplicate"' for _, other in others]
+        headers = [("Location", place), *([("Link", ", ".join(links))] if links else [])]
+        return Response(code, f"{PLAIN}; charset=utf-8", f"{place}\n".encode(), headers)
 
     def _described(self, asked: _Asked, outcome: Outcome, note: str = "") -> Response | None:
         minter = outcome.minter
-        if minter is None:
+        if minter is None or outcome.kind == RESERVED:
             return None
         public = minter.read(Policy.of).rules[READ].admits(asked.request.user)
         told = description.describe(minter, outcome, asked.given, with_elements=public)
@@ -114,16 +119,18 @@ class Resolver:
             return None
         path = asked.place(told.name)
         where = asked.origin + path
-        form = preferred(asked.request.header("HTTP_ACCEPT"), _FORMS)
+        form = preferred(asked.request.header("HTTP_ACCEPT"), (*_FORMS, *_RDF))
         headers = [_VARY, ("Link", f'<{path.decode()}>; rel="cite-as"')]
         status = 410 if told.state == "withdrawn" and not asked.wants_description else 200
         if form == HTML:
             from . import pages
 
-            return Response(status, pages.CONTENT_TYPE, pages.description(told, where, path, note),
+            return Response(status, pages.CONTENT_TYPE, pages.description(told, where, asked.place, note),
                             [*headers, *pages.SECURITY])
         if form == JSON:
             return _json(status, description.data(told, where), headers)
+        if form in _RDF:
+            return _rdf(minter, told, form, status, headers, public=public)
         return Response(status, f"{PLAIN}; charset=utf-8", description.anvl(told, where), headers)
 
     def _missing(self, asked: _Asked, outcome: Outcome) -> Response:
@@ -161,16 +168,12 @@ def _meant(minter: Minter, given: bytes) -> bytes | None:
     return None if identifier is None else description.shown(minter, identifier)
 
 
-def _links(asked: _Asked, outcome: Outcome, taken: Target) -> list[tuple[str, str]]:
-    """Where the description is, and the other places that the name leads to."""
-    links = []
-    if outcome.by != "fallback":
-        links.append(f'<{asked.path.decode()}?info>; rel="describedby"')
-    for target in outcome.targets:
-        location = targets.location(target.url)
-        if target is not taken and location is not None:
-            links.append(f'<{location.decode()}>; rel="duplicate"')
-    return [("Link", ", ".join(links))] if links else []
+def _rdf(minter: Minter, told: Description, form: str, status: int, headers: list[tuple[str, str]], *,
+         public: bool) -> Response:
+    from ..describing import describe_identifier
+
+    body = describe_identifier(minter, told.identifier, _RDF[form], with_bindings=public)
+    return Response(status, f"{form}; charset=utf-8" if form.startswith("text/") else form, body, headers)
 
 
 def _json(status: int, facts: dict[str, object], headers: list[tuple[str, str]]) -> Response:

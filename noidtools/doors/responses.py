@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .jsonwriting import JsonWriting
-    from .refusals import HttpError
     from .writing import TextWriting
 
     Writing = TextWriting | JsonWriting
@@ -34,12 +33,6 @@ class Response:
         self.content_type = content_type
         self.body = body
         self.headers = list(headers)
-
-
-def refused(refusal: HttpError, writing: Writing) -> Response:
-    text = writing.opening() + writing.refusal(refusal.kind, refusal.message)
-    text += writing.closing(spaced=False, failed=False)
-    return Response(refusal.status, writing.content_type, text, refusal.headers)
 
 
 def send(response: Response, method: str, start_response: Any) -> Iterable[bytes]:

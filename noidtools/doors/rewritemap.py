@@ -1,14 +1,16 @@
 """The door of a web server's rewriting engine: `noidr`, one reply line for each request line.
 
-    noidr [-f Dbdir] [--element NAME] [--codes]
+    noidr [-f Dbdir] [--element NAME] [--codes] [--echo]
 
 A request is `get NAME ELEMENT`, where the last word is the element and all
 between is the name, or any other line, which is a name as a whole.  With
 --element every line is a name as a whole, whatever it looks like.  The reply
 is the target, or NULL.  A target that is a URL is written as it may stand in a
-Location header, any other value as it was bound, up to its first line break
-and with control characters escaped.  With --codes a target bound with its own
-redirect code has that in front, and the reply for a withdrawn name is 410.
+Location header; a path, or any other value, as it was bound, up to its first
+line break and with control characters escaped.  With --codes a target bound
+with its own redirect code has that in front, and the reply for a withdrawn name
+is 410.  With --echo the name that was asked for stands in front of the reply,
+so that a server can tell its own reply from another's.
 
 Nothing but reading can be reached from here.  The replies cannot slip: `feed`
 has one for each line before it looks at the next, and whatever goes wrong
@@ -48,11 +50,12 @@ _NOTICED_AFTER, _TRIED_AGAIN_AFTER = 0.01, 0.25
 class Replies:
     """The protocol: bytes in, bytes out, no input or output of its own."""
 
-    __slots__ = ("_resolver", "_element", "_rest", "_skipping", "_known", "_moment")
+    __slots__ = ("_resolver", "_element", "_echo", "_rest", "_skipping", "_known", "_moment")
 
-    def __init__(self, resolver: Answering, element: bytes | None = None) -> None:
+    def __init__(self, resolver: Answering, element: bytes | None = None, *, echo: bool = False) -> None:
         self._resolver = resolver
         self._element = element
+        self._echo = echo
         self._moment: int | None = None
         self._rest = b""
         self._skipping = False
@@ -86,11 +89,14 @@ class Replies:
 
     def reply(self, line: bytes) -> bytes:
         """Exactly one line, whatever the request is and whatever becomes of it."""
+        name, element = self.request(line)
         try:
-            value = self._resolver.answer(*self.request(line))
+            value = self._resolver.answer(name, element)
         except Exception as error:  # noqa: BLE001 - what nobody foresaw may cost this reply, but not shift the others
             _complain(f"a request could not be answered: {type(error).__name__}: {error}")
             return NULL
+        if value is not None and self._echo:
+            value = name + b" " + value
         reply = NULL if value is None else targets.one_line(value) + b"\n"
         if len(line) + len(reply) < _LONGEST_KNOWN:
             if len(self._known) >= _MOST_KNOWN:
@@ -180,7 +186,8 @@ class Resolver(Answering):
         if outcome.kind == GONE:
             return b"410" if self._codes else None
         for target in outcome.targets:
-            text = targets.location(target.url) or target.url
+            # A path is for the server itself, which wants it as it is.
+            text = target.url if target.url[:1] == b"/" else targets.location(target.url) or target.url
             return b"%d %b" % (target.code, text) if self._codes and target.code else text
         return None
 
@@ -219,21 +226,22 @@ def main(argv: list[str] | None = None) -> int:
 
 def loop(dbdir: str, words: list[bytes]) -> int:
     """Answer requests on standard input from the minter in a folder."""
-    element, codes = None, False
+    element, switches = None, set()
     while words:
         option, equals, value = words[0].partition(b"=")
-        if words[0] == b"--codes":
-            codes, words = True, words[1:]
+        if words[0] in (b"--codes", b"--echo"):
+            switches.add(words[0])
+            words = words[1:]
             continue
         if option not in (b"-f", b"--element") or (not equals and len(words) == 1):
-            raise UsageError("noidr takes these options: -f Dbdir, --element NAME, --codes")
+            raise UsageError("noidr takes these options: -f Dbdir, --element NAME, --codes, --echo")
         value, words = (value, words[1:]) if equals else (words[1], words[2:])
         if option == b"-f":
             dbdir = os.fsdecode(value)
         else:
             element = value
     with suppress(BrokenPipeError, KeyboardInterrupt):  # the server may end first
-        serve(Replies(Resolver(dbdir, codes=codes), element))
+        serve(Replies(Resolver(dbdir, codes=b"--codes" in switches), element, echo=b"--echo" in switches))
     return 0
 
 

@@ -13,7 +13,8 @@ from .addresses import Address, shown
 from .minters import Minters, OneMinter
 from .prefork import Prefork, inherited
 from .requests import LARGEST_BODY, Trust
-from .url import BASIC, Application
+from .site import Site
+from .url import BASIC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ _DEFAULT_THREADS = 4
 _HELP = """\
 noid [-f Dbdir] serve [Options]
 
-Serves the minter in Dbdir, at …/noidu, until it is told to stop.  SIGTERM stops it when the requests at hand are
-answered; SIGHUP starts it anew, with the code as it then is, without refusing a request.
+Serves the minter in Dbdir, until it is told to stop: commands at …/noidu, and every other path as a name to resolve.
+SIGTERM stops it when the requests at hand are answered; SIGHUP starts it anew, with the code as it then is, without
+refusing a request.
 
   --http ADDRESS        speak HTTP; this is the default, at 127.0.0.1:8080
   --fcgi ADDRESS        speak FastCGI
@@ -87,8 +89,8 @@ def serve(dbdir: str, args: list[bytes]) -> int:
         sys.stdout.buffer.write(_HELP.encode())
         return 0
     options = Options(args)
-    application = Application(_minters(dbdir, options), trust=options.trust, challenge=options.challenge,
-                              largest_body=options.largest_body)
+    application = Site(_minters(dbdir, options), trust=options.trust, challenge=options.challenge,
+                       largest_body=options.largest_body)
     work = _work(options, application)
     listener = inherited() or options.address.listen(options.socket_mode)
     _announce(options, dbdir, listener)
@@ -107,7 +109,7 @@ def _minters(dbdir: str, options: Options) -> Minters:
     return OneMinter(dbdir)
 
 
-def _work(options: Options, application: Application) -> Work:
+def _work(options: Options, application: Site) -> Work:
     """What each worker process will do.  Imported here, so that what is missing is known before anything starts."""
     try:
         if options.way == "http":

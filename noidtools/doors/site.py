@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+from .requests import LARGEST_BODY, Trust
 from .resolver import Resolver
-from .url import Application
+from .url import BASIC, Application
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from .minters import Minters
     from .requests import Environ
 
 _DOOR = "noidu"
 
 
-class Site:
-    def __init__(self, commands: Application, names: Resolver) -> None:
-        self._commands = commands
-        self._names = names
+class Site(Application):
+    def __init__(self, minters: Minters, *, trust: Trust | None = None, challenge: str = BASIC,
+                 largest_body: int = LARGEST_BODY) -> None:
+        super().__init__(minters, trust=trust, challenge=challenge, largest_body=largest_body)
+        self._names = Resolver(minters, trust=trust)
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         if is_for_commands(environ):
-            return self._commands(environ, start_response)
+            return super().__call__(environ, start_response)
         return self._names(environ, start_response)
 
     def prepare(self, environs: list[Environ]) -> None:
-        """Those requests for commands that can share a transaction (see url.py)."""
-        self._commands.prepare([environ for environ in environs if is_for_commands(environ)])
+        super().prepare([environ for environ in environs if is_for_commands(environ)])
 
 
 def is_for_commands(environ: Environ) -> bool:

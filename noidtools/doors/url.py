@@ -7,14 +7,13 @@ the commands of the body, one a line; nothing, or `help`, explains.
 from __future__ import annotations
 
 from ..commands import Call, Session, command_for, run
-from ..commands.table import MINT, reads_input
+from ..commands.table import reads_input
 from ..events import Actor
 from ..exceptions import ForbiddenError, NoidError
 from ..policy import Policy
 from ..waiting import NotYet
-from .refusals import HttpError, is_for_the_log, not_that_method, public_message, translated
-from .requests import LARGEST_BODY, Request, Trust
-from .responses import Response, refused, send
+from .requests import LARGEST_BODY, REQUEST, RESPONSE, Request, Trust
+from .responses import Response, send
 from .writing import TextWriting
 
 TYPE_CHECKING = False
@@ -24,18 +23,12 @@ if TYPE_CHECKING:
 
     from ..answers import Answer
     from ..idempotency import Once
-    from ..minter import Minter
-    from ..store import Writer
     from .minters import Minters
     from .requests import Environ
     from .responses import Writing
 
 BASIC = 'Basic realm="noid"'
 _METHODS = ("GET", "HEAD", "POST")
-# Where a request and its response rest in its environment between `prepare` and the call.
-REQUEST, RESPONSE = "noid.request", "noid.response"
-# Up to 999 identifiers are minted in no time; those who want more wait alone.
-_FEW_DIGITS = 3
 # So much of an answer is made before its header is sent; a longer one may still break off, and then says so.
 _KNOWN_FIRST = 1 << 18
 
@@ -48,13 +41,13 @@ class Application:
 
     def __init__(self, minters: Minters, *, trust: Trust | None = None, challenge: str = BASIC,
                  largest_body: int = LARGEST_BODY) -> None:
-        self._minters = minters
-        self._trust = trust or Trust()
+        self.minters = minters
+        self.trust = trust or Trust()
         self._challenge = challenge
         self._largest_body = largest_body
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
-        request = environ.pop(REQUEST, None) or Request(environ, self._trust)
+        request = environ.pop(REQUEST, None) or Request(environ, self.trust)
         response = environ.pop(RESPONSE, None) or self.respond(request)
         return send(response, request.method, start_response)
 
@@ -62,65 +55,23 @@ class Application:
         writing = _writing_for(request)
         try:
             return self._respond(request, writing)
-        except NoidError as error:
-            log(request.environ, error)
-            return refused(translated(error, self._challenge), writing)
         except NotYet:
             raise
-        except Exception as error:  # noqa: BLE001 - a fault of ours: the client learns that much and no more
-            log(request.environ, error)
-            return refused(_our_fault(), writing)
+        except Exception as error:  # noqa: BLE001 - a refusal, or a fault of ours: each has its status
+            from .refusals import refused
+
+            return refused(request.environ, error, writing, self._challenge)
 
     def prepare(self, environs: list[Environ]) -> None:
-        """Serve several requests at once, those that change the same minter in one transaction, whose commit is
-        what costs time.  Each environment then holds its response, for the call that follows."""
-        together: dict[Minter, list[Request]] = {}
-        for environ in environs:
-            request = environ[REQUEST] = Request(environ, self._trust)
-            minter = self._changed_quickly(request)
-            if minter is not None:
-                together.setdefault(minter, []).append(request)
-        for minter, requests in together.items():
-            if len(requests) > 1:
-                self._respond_together(minter, requests)
+        """Serve several requests together as far as that can be; they are then still to be called one by one."""
+        from .together import prepare
 
-    def _changed_quickly(self, request: Request) -> Minter | None:
-        """The minter, if this is a request that may share a transaction: it writes, little, and has no body."""
-        try:
-            words = request.words
-            command = command_for(words)
-            if request.method != "GET" or not command.writes or reads_input(words):
-                return None
-            if command.kind == MINT and not (words[1:] and words[1].isdigit() and len(words[1]) <= _FEW_DIGITS):
-                return None
-            return self._minters.find(request.path)
-        except NoidError:
-            return None
-
-    def _respond_together(self, minter: Minter, requests: list[Request]) -> None:
-        def work(_: Writer) -> list[Response | None]:
-            return [self._respond_sharing(request) for request in requests]
-
-        try:
-            responses = minter.write(work)
-        except NoidError:
-            return  # then each by itself
-        for request, response in zip(requests, responses, strict=True):
-            request.environ[RESPONSE] = response
-
-    def _respond_sharing(self, request: Request) -> Response | None:
-        request.sharing = True
-        try:
-            return self.respond(request)
-        except NotYet:
-            return None
-        finally:
-            request.sharing = False
+        prepare(self, environs)
 
     def _respond(self, request: Request, writing: Writing) -> Response:
         if request.method not in _METHODS:
-            raise not_that_method(_METHODS, f"{request.method[:20]!a} is no method for commands: use GET or POST")
-        minter = self._minters.find(request.path)
+            raise _not_that_method(_METHODS, f"{request.method[:20]!a} is no method for commands: use GET or POST")
+        minter = self.minters.find(request.path)
         words = request.words
         if words in ([], [b"help"]):
             from .webhelp import text
@@ -138,7 +89,7 @@ class Application:
         command = command_for(words)
         if command.writes:
             if request.method == "HEAD":
-                raise not_that_method(("GET", "POST"), f"HEAD changes nothing: {command.name} by GET or POST")
+                raise _not_that_method(("GET", "POST"), f"HEAD changes nothing: {command.name} by GET or POST")
             ensure_own_will(request)
         session.minter.read(Policy.of).ensure(command.kind, words, request.user)
         call = Call(session, words, self._pairs(request, words))
@@ -208,8 +159,7 @@ def _answered(environ: Environ, answer: Answer, writing: Writing, headers: list[
     except NoidError as error:
         if not told:
             raise
-        log(environ, error)
-        parts += [writing.refusal(error.kind, public_message(error)), writing.closing(spaced=False, failed=False)]
+        parts += [_refusal(environ, error, writing), writing.closing(spaced=False, failed=False)]
         return Response(200, writing.content_type, b"".join(parts), headers)
 
     def rest() -> Iterator[bytes]:
@@ -219,32 +169,28 @@ def _answered(environ: Environ, answer: Answer, writing: Writing, headers: list[
             for record in records:
                 yield writing.record(record)
         except NoidError as error:
-            log(environ, error)
             spaced = False
-            yield writing.refusal(error.kind, public_message(error))
+            yield _refusal(environ, error, writing)
         yield writing.closing(spaced=spaced, failed=answer.failed)
 
     return Response(200, writing.content_type, rest(), headers)
 
 
-def _our_fault() -> HttpError:
-    return HttpError(500, "fault", "something went wrong here: the server's log says what")
+def _refusal(environ: Environ, error: NoidError, writing: Writing) -> bytes:
+    """A refusal that comes after a part of the answer."""
+    from .refusals import public_message
+
+    log(environ, error)
+    return writing.refusal(error.kind, public_message(error))
 
 
 def log(environ: Environ, error: Exception) -> None:
-    """One line for the operator, whatever a client may have put into it."""
-    if isinstance(error, NoidError):
-        if not is_for_the_log(error):
-            return
-        what = error.message
-    else:
-        place = error.__traceback__
-        while place is not None and place.tb_next is not None:
-            place = place.tb_next
-        where = f" in {place.tb_frame.f_code.co_filename}, line {place.tb_lineno}" if place else ""
-        what = f"fault{where}: {type(error).__name__}: {error}"
-    line = what.encode("ascii", "backslashreplace").translate(_PRINTABLE).decode()
-    environ["wsgi.errors"].write(f"noid: {line}\n")
+    from .refusals import log as write
+
+    write(environ, error)
 
 
-_PRINTABLE = bytes(byte if 0x20 <= byte < 0x7F else 0x3F for byte in range(256))
+def _not_that_method(allowed: tuple[str, ...], message: str) -> NoidError:
+    from .refusals import not_that_method
+
+    return not_that_method(allowed, message)

@@ -1,0 +1,275 @@
+"""describe: what a real minter says of itself and of its identifiers, against the shapes, in every format and door."""
+
+from __future__ import annotations
+
+import json
+
+import pyshacl
+import pytest
+from conftest import Noid
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rdflib import RDF, RDFS, Graph, Literal, Namespace, URIRef
+from rdflib.compare import isomorphic
+from url_support import Web, command
+
+from noidtools import describing, ontology
+from noidtools.minter import Minter
+
+# rdflib's own JSON-LD parser uses a class that rdflib has deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
+
+PIL = Namespace(ontology.PIL)
+OURS = Namespace(ontology.NOID)
+SHAPES = Graph().parse(data=ontology.read(ontology.SHAPES), format="turtle")
+PARSERS = {"turtle": "turtle", "json-ld": "json-ld", "xml": "xml"}
+
+
+def graph_of(text: str | bytes, form: str = "turtle") -> Graph:
+    graph = Graph().parse(data=text, format=PARSERS[form])
+    conforms, _, report = pyshacl.validate(graph, shacl_graph=SHAPES, advanced=True)
+    assert conforms, report
+    return graph
+
+
+@pytest.fixture
+def f5(noid):
+    """A minter that says all it can say."""
+    noid("dbcreate", "f5.reedeedk", "long", "13030", "cdlib.org", "oac/cmp")
+    noid("mint", "4", "_t", "https://example.org/|303 http://mirror.example/a b")
+    noid("custodian", "set", "The first")
+    noid("custodian", "set", "A Library", "--contact", "mailto:names@library.example")
+    noid("policy", "persistence", "we keep them", "--until", "2999")
+    noid("policy", "association", "documents only")
+    noid("policy", "minting", "reserve")
+    noid("context", "resolver", "https://id.example.org/", "https://n2t.net/")
+    noid("context", "alias", "ark:/99999", "ark:/13030", "--authority", "A <Library>")
+    return noid
+
+
+LABELS = ("f54x54g11", "f5154dn7k", "f5wd3q12m", "f5rn30687")
+ONE, TWO, THREE, FOUR = (URIRef(f"ark:/13030/{label}") for label in LABELS)
+
+
+def test_a_minter_describes_the_system_it_is(f5):
+    graph = graph_of(f5("describe"))
+    (minter,) = graph.subjects(RDF.type, OURS.Minter)
+    assert graph.value(minter, OURS.namespace) == Literal("ark:/13030/f5")
+    assert graph.value(minter, OURS.initialState) == PIL.Reserved
+    (system,) = graph.subjects(RDF.type, PIL.IdentifierManagementSystem)
+    (party,) = graph.objects(system, PIL.hasAuthority)
+    assert graph.value(party, RDFS.label) == Literal("A Library")
+    assert graph.value(party, OURS.contact) == Literal("mailto:names@library.example")
+    kinds = {kind for policy in graph.objects(minter, PIL.hasPolicy) for kind in graph.objects(policy, RDF.type)}
+    assert kinds == {PIL.LabelFormatPolicy, PIL.AccessPolicy, PIL.AssociationPolicy, OURS.PersistenceCommitment}
+    assert (URIRef("ark:/99999"), PIL.aliasOf, URIRef("ark:/13030")) in graph
+    custodians = {graph.value(node, RDFS.label) for node in graph.objects(None, OURS.custodian)}
+    assert custodians == {Literal("The first"), Literal("A Library")}
+    offered = {kind for service in graph.objects(minter, OURS.offers) for kind in graph.objects(service, RDF.type)}
+    assert {PIL.Create, PIL.Resolve, PIL.Verify, PIL.Cite} <= offered
+
+
+def test_an_identifier_is_described_with_all_there_is_to_say(f5):
+    f5("bind", "set", "13030/f54x54g11", "title", "On the origin of species")
+    f5("alias", "13030/f5154dn7k", "13030/f54x54g11", "--authority", "A Library")
+    f5("synonym", "13030/f54x54g11", "doi:10.1000/x", "--authority", "Another", "--from", "2020", "--until", "2090")
+    f5("prefer", "13030/f54x54g11", "--authority", "Another")
+    f5("custodian", "set", "Somebody", "--contact", "tel:+1", "13030/f54x54g11")
+    f5("verify", "13030/f54x54g11")
+    graph = graph_of(f5("describe", "13030/f54x54g11"))
+    assert (ONE, RDF.type, PIL.Published) in graph and graph.value(ONE, OURS.state) == PIL.Published
+    assert {str(place) for place in graph.objects(ONE, PIL.locator)} == {
+        "https://example.org/", "http://mirror.example/a%20b"}
+    assert (ONE, RDF.type, PIL.Resolvable) in graph and (ONE, RDF.type, PIL.Accountable) in graph
+    assert (TWO, PIL.aliasOf, ONE) in graph
+    assert (ONE, PIL.synonymOf, URIRef("doi:10.1000/x")) in graph
+    (party,) = graph.objects(ONE, PIL.preferredBy)
+    assert graph.value(party, RDFS.label) == Literal("Another")
+    (authority,) = graph.objects(ONE, PIL.hasAuthority)
+    assert graph.value(authority, RDFS.label) == Literal("Somebody")
+    thing = graph.value(ONE, PIL.hasThing)
+    assert graph.value(thing, RDFS.label) == Literal("On the origin of species")
+    verified = set(graph.subjects(RDF.type, PIL.Verified))
+    assert {graph.value(node, PIL.statedQuality) for node in verified} == {
+        PIL.Registered, OURS.WellFormed, OURS.CheckSound, PIL.Unique, OURS.Bound, PIL.Resolvable, PIL.Accountable,
+        PIL.Persistent}
+    doors = {str(url) for url in graph.objects(None, OURS.url)}
+    assert {"https://id.example.org/ark:/13030/f54x54g11", "https://n2t.net/ark:/13030/f54x54g11?info"} <= doors
+    assert Literal("noid resolve 13030/f54x54g11") in set(graph.objects(None, OURS.command))
+    spellings = {graph.value(node, PIL.symbol) for node in graph.objects(ONE, PIL.representation)}
+    assert {Literal("ark:13030/f54x54g11"), Literal("ark%3A%2F13030%2Ff54x54g11")} <= spellings
+
+
+def test_the_state_of_an_identifier_is_described(f5):
+    f5("reserve", "13030/f5154dn7k")
+    f5("withdraw", "13030/f5wd3q12m", "--reason", "a <mistake>", "--successor", "13030/f54x54g11")
+    graph = graph_of(f5("describe", "13030/f5154dn7k"))
+    assert graph.value(TWO, OURS.state) == PIL.Reserved
+    assert not any(str(url).startswith("https://id.example.org") and "?" not in str(url)
+                   for url in graph.objects(None, OURS.url))
+    graph = graph_of(f5("describe", "13030/f5wd3q12m"))
+    assert graph.value(THREE, OURS.state) == OURS.Withdrawn
+    assert graph.value(THREE, OURS.reason) == Literal("a <mistake>")
+    assert graph.value(THREE, OURS.successor) == ONE
+    assert PIL.Publish not in set(graph.objects(None, RDF.type))
+    new = f5.ids(1)[0]
+    assert graph_of(f5("describe", new)).value(URIRef("ark:/" + new), OURS.state) == PIL.Reserved
+    f5("alias", "13030/f5rn30687", "13030/f54x54g11")
+    assert (FOUR, PIL.aliasOf, ONE) in graph_of(f5("describe", "13030/f5rn30687"))
+
+
+def test_what_was_found_wrong_is_described_as_that(f5):
+    f5("bind", "set", "13030/f54x54g11", "_t", "no address")
+    assert f5.run("verify", "13030/f54x54g11").returncode == 1
+    graph = graph_of(f5("describe", "13030/f54x54g11"))
+    assert (ONE, RDF.type, PIL.Resolvable) not in graph
+    (found,) = graph.subjects(PIL.statedQuality, PIL.Resolvable)
+    assert graph.value(found, OURS.confirmed) == Literal(False)
+    assert str(graph.value(found, OURS.rule)).startswith("section 9.9: ")
+    assert graph.value(ONE, OURS.locatorText) == Literal("no address")
+
+
+@pytest.mark.parametrize("form", ["turtle", "json-ld", "xml"])
+def test_all_formats_say_the_same(f5, form):
+    for words in ([], ["13030/f54x54g11"]):
+        told = graph_of(f5("describe", *words, "--format", form), form)
+        assert isomorphic(told, graph_of(f5("describe", *words)))
+    if form == "json-ld":
+        assert json.loads(f5("describe", "--format", form))
+
+
+@pytest.mark.parametrize("words", [
+    [".sdd"], [], ["kt.reeded", "short"], ["--label", "hdl:102.100.821/", ".zd"],
+    ["--label", "https://id.example.org/", ".sd"],
+    ["--scheme", "pilin", "--prefix", "102.100.272"], ["--scheme", "ibi", "--computer", "a.example.org"],
+])
+def test_every_kind_of_minter_can_be_described(noid, words):
+    noid("dbcreate", *words)
+    graph_of(noid("describe"))
+    graph_of(noid("describe", noid.ids(1)[0]))
+
+
+@pytest.mark.parametrize("spelling", ["ark:/13030/f54x54g11", "ARK:13030/f5-4x54g11"])
+def test_any_spelling_will_do(f5, spelling):
+    assert f5("describe", spelling) == f5("describe", "13030/f54x54g11")
+
+
+@pytest.mark.parametrize(("words", "said", "status"), [
+    (["13030/f5mw28d43"], "there is nothing to describe", 1),
+    (["13030/f54x54g12"], "wrong check character", 1),
+    (["hdl:1/x"], "there is nothing to describe", 1),
+    ([""], "empty", 1),
+    (["a", "b"], "one identifier", 2),
+    (["--format", "n3"], "turtle, json-ld, xml", 2),
+    (["--what", "x"], "no option", 2),
+])
+def test_what_cannot_be_described(f5, words, said, status):
+    assert said in f5.refused("describe", *words, status=status)
+
+
+# -- hostile values ----------------------------------------------------------------------------------------------
+
+HOSTILE = [
+    b'"""', b"<script>", b"\\", b"\n@prefix x: <y> .\n", b"\0\x01\xff\xfe", b"]]>", b"&amp;", b"' ; rm -rf /", b"a b",
+    b"\xe2\x80\xae", b"{}|^`", b"%00%zz%", b"x" * 5000, b"\r\n", b"# no comment", b"\xed\xa0\x80", b"http://[x",
+    b"_:b0",
+]
+
+
+@pytest.fixture(scope="module")
+def anything(tmp_path_factory):
+    """A minter of anything in which everything hostile was bound everywhere."""
+    folder = tmp_path_factory.mktemp("anything")
+    noid = Noid(folder)
+    noid("dbcreate")
+    for value in HOSTILE:
+        command(folder, "bind", "set", value, value, value)
+        command(folder, "bind", "set", value, "_t", b"https://example.org/" + value)
+        command(folder, "bind", "set", value, "what", value)
+    return folder
+
+
+def graphs_of(folder, name: bytes) -> list[Graph]:
+    minter = Minter(str(folder))
+    try:
+        texts = {form: describing.describe_identifier(minter, name, form) for form in describing.FORMATS}
+    finally:
+        minter.close()
+    return [Graph().parse(data=text, format=PARSERS[form]) for form, text in texts.items()]
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_hostile_names_and_values_stay_names_and_values(anything, value):
+    graph, *others = graphs_of(anything, value)
+    conforms, _, report = pyshacl.validate(graph, shacl_graph=SHAPES, advanced=True)
+    assert conforms, report
+    (identifier,) = graph.subjects(RDF.type, PIL.Identifier)
+    assert len(set(graph.objects(identifier, OURS.binding))) == (1 if value.startswith(b"_") else 2)
+    assert graph.value(identifier, PIL.hasThing) is not None and graph.value(identifier, PIL.locator) is not None
+    assert URIRef("y") not in set(graph.all_nodes())
+    assert all(isomorphic(graph, other) for other in others)
+
+
+OCTETS = st.binary(min_size=1, max_size=30)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(name=OCTETS, element=OCTETS, value=st.binary(max_size=30))
+def test_any_octets_can_be_described(anything, name, element, value):
+    name = b"x" + name.replace(b"!", b"")
+    command(anything, "bind", "set", name, element, value)
+    graph, *others = graphs_of(anything, name)
+    assert all(isomorphic(graph, other) for other in others)
+
+
+def test_a_value_too_large_to_read_is_left_out(noid):
+    noid("dbcreate")
+    noid("-", stdin=b"bind set x large " + b"v" * (2 << 20) + b"\nbind set x small v\n")
+    graph = graph_of(noid("describe", "x"))
+    assert {str(value) for value in graph.objects(None, OURS.element)} == {"small"}
+
+
+# -- the web -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def web(tmp_path, noid):
+    (tmp_path / "kt5").mkdir()
+    noid("-f", "kt5", "dbcreate", "kt5.sdd")
+    noid("-f", "kt5", "mint", "1", "_t", "https://example.org/")
+    noid("-f", "kt5", "bind", "set", "kt500", "note", 'two\n lines and """quotes"""\n\ncid: x')
+    return Web(tmp_path)
+
+
+def test_a_description_is_read_through_the_url_door(web):
+    reply = web("describe+kt500")
+    assert reply.status == 200
+    graph = graph_of(reply.text)
+    assert Literal('two\n lines and """quotes"""\n\ncid: x') in set(graph.objects(None, OURS.value))
+    reply = web("describe+--format+xml", accept="application/json")
+    assert reply.json["records"][0]["format"] == "application/rdf+xml"
+    graph_of(reply.json["records"][0]["document"], "xml")
+    reply = web.post("describe kt500\nhello\n")
+    assert isomorphic(graph_of(reply.text.partition("\n\nHello.")[0]), graph) and "Hello." in reply.text
+    assert web("describe+kt599").status == 404
+
+
+def test_a_name_that_only_a_rule_knows_is_described(noid):
+    noid("dbcreate", "kt.sdd")
+    noid("bind", "set", ":idmap/^([a-z]+)$", "_t", "https://example.org/$1")
+    graph = graph_of(noid("describe", "anything"))
+    assert URIRef("https://example.org/anything") in set(graph.objects(None, PIL.locator))
+    assert "nothing to describe" in noid.refused("describe", "kt99", status=1)
+
+
+def test_who_made_the_minter_is_not_told(noid):
+    noid("dbcreate", ".sdd")
+    (creator,) = (line for line in noid("dbinfo").splitlines() if line.startswith("Creator: "))
+    assert creator.removeprefix("Creator: ") not in noid("describe")
+
+
+def test_the_users_who_may_do_something_are_not_named(noid):
+    noid("dbcreate", ".sdd")
+    noid("policy", "bind", "alice", "bob")
+    told = noid("describe")
+    assert "alice" not in told and "bind: certain users" in told

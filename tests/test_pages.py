@@ -1,0 +1,153 @@
+"""The pages of the web resolver in a real browser.  Screenshots are left in the test's folder to be looked at."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import threading
+import time
+from html import unescape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from browser_support import document, screenshot
+from conftest import NOID
+from resolver_support import CHECKED, Live
+from server_support import curl, free_port
+
+NAME = "13030/f54x54g11"
+HOSTILE = (
+    '<script>document.title="taken over"</script><img src=x onerror="document.title=\'taken over\'">'
+    '"\'><svg onload="document.title=\'taken over\'">\u202e</dd></dl>'
+)
+
+
+class Arrival(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:  # noqa: N802 - the library's name
+        body = f"<!DOCTYPE html><title>arrived</title><p>arrived at {self.path}".encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Place:
+    base: str
+    target: str
+    gone: str
+    plain: str
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A served minter with names of all kinds, and a server that they lead to."""
+    place = Place()
+    arrival = ThreadingHTTPServer(("127.0.0.1", 0), Arrival)
+    threading.Thread(target=arrival.serve_forever, daemon=True).start()
+    place.target = f"http://127.0.0.1:{arrival.server_port}"
+    folder = tmp_path_factory.mktemp("pages") / "f5"
+    live = Live(folder, *CHECKED)
+    assert live.minted(f"{place.target}/book|https://mirror.example.org/gibbon/decline-and-fall?edition=1781") == NAME
+    for element, value in (("who", "Gibbon, Edward"), ("what", "The Decline and Fall of the Roman Empire"),
+                           ("when", "1781"), ("note", "First line\nsecond line\n\tand a third, indented"),
+                           ("language", "English; with ä, 日本語 and العربية")):
+        live("bind", "set", NAME, element, value)
+    live("custodian", "set", "Jo Keeper", "--contact", "jo@example.org", NAME)
+    live("synonym", NAME, "hdl:102.100.272/XYZZY", "--authority", "library")
+    live("verify", NAME)
+    place.plain = live.minted("javascript:document.title='taken over'")
+    for element in ("who", "what", HOSTILE, "long"):
+        live("bind", "set", place.plain, element, HOSTILE if element != "long" else "x" * 300 + " " + "ä" * 200)
+    place.gone = live.minted("https://gone.example/")
+    live("withdraw", place.gone, "--reason", "Superseded by a corrected edition.", "--successor", NAME)
+    live.close()
+    port = free_port()
+    place.base = f"http://127.0.0.1:{port}"
+    process = subprocess.Popen([*NOID, "-f", str(folder), "serve", "--http", f"127.0.0.1:{port}"], stderr=subprocess.PIPE)
+    process.stderr.readline()
+    for _ in range(100):
+        try:
+            curl(f"{place.base}/healthz")
+            break
+        except AssertionError:
+            time.sleep(0.05)
+    yield place
+    process.terminate()
+    process.wait(10)
+    process.stderr.close()
+    arrival.shutdown()
+    arrival.server_close()
+
+
+def text_of(page: str) -> str:
+    return unescape(re.sub(r"<[^>]+>", " ", page.partition("<body>")[2]))
+
+
+def test_a_click_on_a_name_arrives(place, tmp_path):
+    page = document(f"{place.base}/ark:/{NAME}/chapter-1?page=7", tmp_path)
+    assert "<title>arrived</title>" in page and "arrived at /book/chapter-1?page=7" in page
+
+
+def test_a_name_in_the_form_arrives(place, tmp_path):
+    page = document(f"{place.base}/?name=ark%3A%2F{NAME.replace('/', '%2F')}", tmp_path)
+    assert "arrived at /book" in page
+
+
+def test_the_description_is_shown(place, tmp_path):
+    page = document(f"{place.base}/ark:/{NAME}?info", tmp_path)
+    shown = text_of(page)
+    for words in ("Gibbon, Edward", "The Decline and Fall", f"ark:/{NAME}", "published", "https://mirror.example.org/",
+                  "日本語", "Jo Keeper", "hdl:102.100.272/XYZZY"):
+        assert words in shown
+    assert screenshot(f"{place.base}/ark:/{NAME}?info", tmp_path, tmp_path / "info.png").startswith(b"\x89PNG")
+    screenshot(f"{place.base}/ark:/{NAME}?", tmp_path, tmp_path / "info-phone.png", width=390, height=844)
+
+
+def test_bound_values_are_shown_and_never_run(place, tmp_path):
+    page = document(f"{place.base}/ark:/{place.plain}?info", tmp_path)
+    assert f"<title>ark:/{place.plain}</title>" in page
+    assert "taken over" in text_of(page)
+    assert not re.search(r"<(script|img|svg)\b", page)
+    # The target that no reader may be sent to is text, not a link.
+    assert 'href="javascript' not in page
+    screenshot(f"{place.base}/ark:/{place.plain}?info", tmp_path, tmp_path / "hostile-phone.png", width=390, height=844)
+
+
+def test_a_mistyped_and_a_withdrawn_name_are_explained(place, tmp_path):
+    mistyped = document(f"{place.base}/ark:/13030/f54x45g11", tmp_path)
+    assert "wrong check character" in text_of(mistyped) and f'href="/ark:/{NAME}"' in mistyped
+    gone = text_of(document(f"{place.base}/ark:/{place.gone}", tmp_path))
+    assert "withdrawn" in gone and "Superseded by a corrected edition." in gone
+    for name, path in (("unknown", "ark:/13030/nothing"), ("gone", f"ark:/{place.gone}"), ("home", "")):
+        screenshot(f"{place.base}/{path}", tmp_path, tmp_path / f"{name}-phone.png", width=390, height=844)
+
+
+def test_a_name_full_of_html_does_no_harm(place, tmp_path):
+    page = document(f"{place.base}/%3Cscript%3Edocument.title='taken over'%3C/script%3E%22%3E%3Cimg src=x%3E", tmp_path)
+    assert "<title>Not found</title>" in page
+    assert not re.search(r"<(script|img)\b", page)
+
+
+@pytest.mark.parametrize("query", ["", "?info", "-unknown-" + "x" * 200])
+def test_pages_fit_on_a_phone(place, tmp_path, query):
+    name = place.plain if query.startswith("?") else NAME
+    path = f"/ark:/{name}{query}" if query else "/"
+    page = curl(f"{place.base}{path}", "--header", "Accept: text/html").text
+    # Without the header that forbids scripts a copy of the page can measure itself.
+    script = "<script>document.title = document.documentElement.scrollWidth + ' of ' + innerWidth</script>"
+    copy = tmp_path / "copy.html"
+    copy.write_text(page.replace("</body>", script + "</body>"), encoding="utf-8")
+    measured = document(copy.as_uri(), tmp_path, width=500, height=800)
+    wide, of = map(int, re.search(r"<title>(\d+) of (\d+)</title>", measured).groups())
+    assert wide <= of
+
+
+def test_the_browser_is_told_to_allow_nothing(place):
+    headers = curl(f"{place.base}/ark:/{NAME}?info", "--header", "Accept: text/html").headers
+    policy = headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-") and "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
