@@ -1,6 +1,6 @@
 """Requests a second through each way in, beside what that way cannot exceed.
 
-    python bench/doors.py [--seconds 2] [--clients 16]
+    python bench/doors.py [--seconds 2] [--clients 64]
 
 Starts the servers of conf/ as the tests do, with two processes of the program, and asks each with wrk over loopback
 for `mint+1` (each answer on disk before it is given) and `get`.  Beside them: the same server's static file; CGI of
@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
+import os
 import re
 import subprocess
 import sys
@@ -28,11 +30,11 @@ from server_support import (  # noqa: E402 - found through the line above
     DOORS,
     PASSWORD,
     USER,
+    ApacheCgi,
     Daemon,
     Door,
     Site,
     program,
-    wait_for_file,
 )
 
 _EMPTY_SCRIPT = '#!{python}\nprint("Content-Type: text/plain\\n\\nid: kt639k9\\n")\n'
@@ -53,14 +55,29 @@ sys.exit(serving.serve(".", [word.encode() for word in sys.argv[1:]]))
 """
 
 
-def rate(url: str, seconds: int, clients: int, *headers: str) -> float:
-    """Requests a second, each answered with a success."""
-    given = [word for header in headers for word in ("-H", header)]
-    done = subprocess.run([program("wrk"), "-t", "2", "-c", str(clients), "-d", f"{seconds}s", *given, url],
-                          capture_output=True, text=True, check=True)
-    if "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
-        raise SystemExit(f"{url}: not every answer was a success\n{done.stdout}")
-    return float(re.search(r"Requests/sec: +([\d.]+)", done.stdout)[1])
+class Run:
+    """What wrk saw: `rate` requests a second; and the processor's microseconds the program spent on each."""
+
+    def __init__(self, url: str, seconds: int, clients: int, headers: tuple[str, ...], workers: list[int]) -> None:
+        given = [word for header in headers for word in ("-H", header)]
+        before = processor_seconds(workers)
+        command = [program("wrk"), "-t", str(min(2, clients)), "-c", str(clients), "-d", f"{seconds}s", *given, url]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        spent = processor_seconds(workers) - before
+        if "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
+            raise SystemExit(f"{url}: not every answer was a success\n{done.stdout}")
+        self.rate = float(re.search(r"Requests/sec: +([\d.]+)", done.stdout)[1])
+        requests = int(re.search(r"(\d+) requests in", done.stdout)[1])
+        self.cost = 1e6 * spent / requests if workers else 0.0
+
+
+def processor_seconds(pids: list[int]) -> float:
+    """Of these processes, and of the children they have waited for."""
+    ticks = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):  # it may have ended meanwhile
+            ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def commits(seconds: float) -> float:
@@ -79,13 +96,14 @@ class Bench:
         self.site = site
         self._seconds = seconds
         self._clients = clients
-        self.rows: list[tuple[str, ...]] = []
 
-    def rate(self, door: Door, path: str, *headers: str) -> float:
-        clients = 4 if "cgi" in door.name and "apache" in door.name and "fcgi" not in door.name else self._clients
+    def run(self, door: Door, path: str, *headers: str, clients: int = 0) -> Run:
         url = f"http://127.0.0.1:{door.port}{path}"
-        rate(url, 1, clients, *headers)  # so that everything is open and warm
-        return rate(url, self._seconds, clients, *headers)
+        clients = clients or (4 if isinstance(door, ApacheCgi) else self._clients)
+        Run(url, 1, clients, headers, [])  # so that everything is open and warm
+        # mod_cgid's processes are nobody's children for long enough to be counted; mod_cgi's are.
+        workers = door.apache.children() if isinstance(door, ApacheCgi) else door.workers()
+        return Run(url, self._seconds, clients, headers, [] if door.name == "apache-cgi" else workers)
 
     def door(self, name: str) -> None:
         door = self.site.door(name)
@@ -93,72 +111,71 @@ class Bench:
         door.noid("-f", "bench", "policy", "mint", "anyone")
         (identifier,) = re.findall(r"^id: (\S+)$", door.noid("-f", "bench", "mint", "1"), re.MULTILINE)
         door.noid("-f", "bench", "bind", "set", identifier, "myGoto", "http://foo.ucsd.edu/")
-        static = 0.0 if name == "embedded" else self.rate(door, "/static.txt")
         path = f"{door.path}/noidu_bench"
-        got = self.rate(door, f"{path}?get+{identifier}+myGoto")
-        minted = self.rate(door, f"{path}?mint+1")
-        self.show(name, minted, got, static)
-
-    def show(self, name: str, minted: float, got: float, static: float) -> None:
-        part = f"{minted / static:.3f}   {got / static:.3f}" if static else "-"
-        print(f"{name:<16}{minted:>10,.0f}{got:>10,.0f}{static or float('nan'):>12,.0f}   {part}", flush=True)
+        got = self.run(door, f"{path}?get+{identifier}+myGoto")
+        minted = self.run(door, f"{path}?mint+1")
+        line = f"{name:<16}{minted.rate:>10,.0f}{got.rate:>10,.0f}{minted.cost:>12,.0f}{got.cost:>10,.0f}"
+        if name != "embedded":
+            static = self.run(door, "/static.txt").rate
+            line += f"{static:>12,.0f}{minted.rate / static:>9.3f}{got.rate / static:>8.3f}"
+        print(line, flush=True)
 
     def scripts(self) -> None:
-        door = self.site.door("apache-cgi")
+        """Scripts one after the other, so that each has the machine to itself."""
+        door = self.site.door("apache-mod_cgi")
         python = self.site.installation / "bin" / "python"
-        rates = {}
+        runs = {}
         for name, script in (("empty", _EMPTY_SCRIPT), ("lmdb", _LMDB_SCRIPT)):
             path = door.minters / f"noidu_{name}"
             path.write_text(script.format(python=python))
             path.chmod(0o755)
-            rates[name] = self.rate(door, f"{door.path}/noidu_{name}")
-        rates["mint"] = self.rate(door, f"{door.path}/noidu_bench?mint+1")
-        print(f"\nCGI: empty Python script {rates['empty']:.0f}/s, one that imports lmdb {rates['lmdb']:.0f}/s, "
-              f"mint {rates['mint']:.0f}/s: a mint costs {rates['lmdb'] / rates['mint']:.2f} of the second (aim 1.5) "
-              f"and {rates['empty'] / rates['mint']:.2f} of the first", flush=True)
+            runs[name] = self.run(door, f"{door.path}/noidu_{name}", clients=1)
+        for command in ("hello", "mint+1"):
+            runs[command] = self.run(door, f"{door.path}/noidu_bench?{command}", clients=1)
+        print("\nCGI, one request after the other:")
+        for name, run in runs.items():
+            print(f"  {name:<8}{1000 / run.rate:>7.1f} ms, {run.cost / 1000:>5.1f} ms of processor: "
+                  f"{runs['lmdb'].rate / run.rate:.2f} and {run.cost / runs['lmdb'].cost:.2f} of one that imports lmdb",
+                  flush=True)
 
     def empty_service(self, name: str) -> None:
-        """The rate of an application that does nothing, in place of the program."""
+        """The rate of an application that does nothing, served by the same workers in place of the program."""
         door = self.site.door(name)
         service: Daemon = door.service
         service.stop()
         door.daemons.remove(service)
-        daemon = service.arguments[0].endswith("systemd-socket-activate")
-        command = service.arguments[2:] if daemon else service.arguments
-        words = command[command.index("serve") + 1 :]
-        path = door.folder / ("http.sock" if daemon else "noid.sock")
-        if name == "embedded":
-            path = door.folder
-        elif daemon:
-            path.unlink(missing_ok=True)
-            words = [str(path) if word == "systemd" else word for word in words]
-        door.run(self.site.installation / "bin" / "python", "-c", _EMPTY_SERVICE, *words, name="empty")
-        wait_for_file(path)
-        door.wait_until_served() if name == "embedded" else time.sleep(0.3)
-        print(f"{name}: an application that does nothing {self.rate(door, f'{door.path}/noidu_x?hello'):,.0f}/s",
-              flush=True)
+        words = service.arguments[service.arguments.index("serve") + 1 :]
+        if "systemd" in words:
+            path = service.arguments[1].removeprefix("--listen=")
+            Path(path).unlink(missing_ok=True)
+            words[words.index("systemd")] = path
+        door.service = door.run(self.site.installation / "bin" / "python", "-c", _EMPTY_SERVICE, *words, name="empty")
+        time.sleep(1)
+        done = self.run(door, f"{door.path}/noidu_x?hello")
+        print(f"{name}: an application that does nothing {done.rate:,.0f}/s, {done.cost:,.0f} µs", flush=True)
 
     def password(self) -> None:
         door = self.site.door("nginx-fcgi")
         secret = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
-        given = self.rate(door, f"{door.path}/noidu_bench?mint+1", f"Authorization: Basic {secret}")
-        print(f"nginx-fcgi: mint with a password to check (bcrypt) {given:,.0f}/s", flush=True)
+        done = self.run(door, f"{door.path}/noidu_bench?mint+1", f"Authorization: Basic {secret}")
+        print(f"nginx-fcgi: mint with a password to check (bcrypt) {done.rate:,.0f}/s", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=2)
-    parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--doors", nargs="+", default=list(DOORS), choices=list(DOORS))
     options = parser.parse_args()
     site = Site()
     try:
         bench = Bench(site, options.seconds, options.clients)
         print(f"bare LMDB: {commits(1):,.0f} durable transactions of one put a second\n")
-        print(f"{'way in':<16}{'mint+1/s':>10}{'get/s':>10}{'static/s':>12}   mint, get as parts of static")
+        print(f"{'':<16}{'requests a second':>20}{'µs of processor':>22}{'static':>12}{'as parts of it':>17}")
+        print(f"{'way in':<16}{'mint+1':>10}{'get':>10}{'mint+1':>12}{'get':>10}{'':>12}{'mint+1':>9}{'get':>8}")
         for name in options.doors:
             bench.door(name)
-        if "apache-cgi" in options.doors:
+        if "apache-mod_cgi" in options.doors:
             bench.scripts()
         if "nginx-fcgi" in options.doors:
             bench.password()

@@ -166,7 +166,8 @@ def _way(minter: Minter, reader: Reader, key: bytes) -> list[bytes]:
             break
         if step[0] in way:
             path = [*way[way.index(step[0]) :], step[0]]
-            raise ConflictError("that would be a loop of aliases: " + " -> ".join(_text(passed) for passed in path))
+            shown = " -> ".join(_text(minter.shown(passed)) for passed in path)
+            raise ConflictError(f"that would be a loop of aliases: {shown}")
         way.append(step[0])
         text = step[1]
     return way

@@ -64,6 +64,13 @@ def ensure_how(how: bytes) -> None:
         )
 
 
+def ensure_element(element: bytes) -> None:
+    if not element:
+        raise UsageError("the element name is empty")
+    if len(element) > _LONGEST_ELEMENT:
+        raise InvalidError(f"an element name may have {_LONGEST_ELEMENT} bytes, this one has {len(element)}")
+
+
 def bind(
     minter: Minter, writer: Writer, actor: Actor, how: bytes, given: bytes, pairs: list[tuple[bytes, bytes | None]]
 ) -> list[Bound]:
@@ -83,10 +90,7 @@ def _bind_one(
     writer: Writer, subject: _RuleSubject | _IdentifierSubject, how: bytes, element: bytes, value: bytes | None,
     changes: list[Change],
 ) -> Bound:
-    if not element:
-        raise UsageError("the element name is empty")
-    if len(element) > _LONGEST_ELEMENT:
-        raise InvalidError(f"an element name may have {_LONGEST_ELEMENT} bytes, this one has {len(element)}")
+    ensure_element(element)
     table, key = subject.place(element)
     old = writer.get(table, key)
     where = f"{_text(element)} under {_text(subject.shown)}"
@@ -154,14 +158,15 @@ class _RuleSubject:
 
 def store(writer: Writer, identifier: bytes, element: bytes, value: bytes) -> None:
     """Bind without further questions, for an identifier that was minted in this transaction."""
-    if not element:
-        raise UsageError("the element name is empty")
+    ensure_element(element)
     writer.put(ELEMENTS, pair(identifier, element), value)
 
 
 def clear(writer: Writer, identifier: bytes) -> list[Change]:
     """Remove all bindings of an identifier; returns what they were, for the event."""
-    changes = [Change(element, value, None, element=True) for element, value in elements_of(writer, identifier)]
+    changes = [
+        Change(element, value, None, identifier, element=True) for element, value in elements_of(writer, identifier)
+    ]
     for change in changes:
         writer.delete(ELEMENTS, pair(identifier, change.what))
     return changes

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # Enough commands that the cost of a commit vanishes, few enough that other writers and the reader do not wait long.
 _MOST_TOGETHER = 500
 _SECONDS_TOGETHER = 0.2
+_MOST_BYTES_TOGETHER = 8 << 20
 # A line this long is no command of ours; it would only fill memory.
 LONGEST_LINE = 256 << 20
 
@@ -61,6 +62,17 @@ class _Task:
         self.call = call
         self.error = error
 
+    @property
+    def writes(self) -> bool:
+        return self.call is not None and command_for([self.call.name]).writes
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it holds."""
+        if self.call is None:
+            return 0
+        return sum(map(len, self.call.args)) + sum(len(value) for _, value in self.call.pairs or ())
+
 
 def run_lines(session: Session, source: Source, allow: Callable[[Call], None] | None = None) -> Iterator[Result]:
     """Run the commands of a source; yields each result once it is on disk.  `allow` may refuse a command."""
@@ -70,7 +82,8 @@ def run_lines(session: Session, source: Source, allow: Callable[[Call], None] | 
         batch = [pending]
         pending = None
         alone = _streams(batch[0])
-        while not alone and len(batch) < _MOST_TOGETHER and source.ready():
+        size = batch[0].size
+        while not alone and len(batch) < _MOST_TOGETHER and size < _MOST_BYTES_TOGETHER and source.ready():
             following = next(tasks, None)
             if following is None:
                 break
@@ -78,6 +91,7 @@ def run_lines(session: Session, source: Source, allow: Callable[[Call], None] | 
                 pending = following
                 break
             batch.append(following)
+            size += following.size
         yield from _run_alone(batch[0]) if alone else _run_together(session, batch)
         if pending is None:
             pending = next(tasks, None)
@@ -85,9 +99,16 @@ def run_lines(session: Session, source: Source, allow: Callable[[Call], None] | 
 
 def _tasks(session: Session, source: Source, allow: Callable[[Call], None] | None) -> Iterator[_Task]:
     number = 0
-    while line := source.read_line():
+    while True:
         number += 1
         started = number
+        try:
+            line = source.read_line()
+        except UsageError as error:
+            yield _Task(started, None, error)
+            continue
+        if not line:
+            break
         if not line.strip() or line.lstrip().startswith(b"#"):
             continue
 
@@ -105,9 +126,7 @@ def _tasks(session: Session, source: Source, allow: Callable[[Call], None] | Non
 def _call(
     session: Session, line: bytes, read_line: Callable[[], bytes], allow: Callable[[Call], None] | None
 ) -> Call:
-    if len(line) > LONGEST_LINE:
-        raise UsageError(f"the line is longer than {LONGEST_LINE} bytes")
-    given = words.split(line)
+    given = words.split(line.removesuffix(b"\n").removesuffix(b"\r"))
     command = command_for(given)
     if command.kind == "local":
         raise UsageError(f"{command.name} cannot be used in bulk: run it on its own")
@@ -152,11 +171,12 @@ def _run_alone(task: _Task) -> Iterator[Result]:
 def _run_together(session: Session, batch: list[_Task]) -> Iterator[Result]:
     waiting = list(batch)
     while waiting:
-        if any(task.call and command_for([task.call.name]).writes for task in waiting):
+        if any(task.writes for task in waiting):
             try:
                 done = session.write_together(lambda _: _run_some(waiting))  # noqa: B023 - run before the loop goes on
             except NoidError as error:
-                done = [Result(task.line, task.error or error) for task in waiting]
+                # Nothing can be written, or nothing was; what only reads need not suffer from its neighbours.
+                done = [Result(task.line, task.error or error) if task.writes else _run_one(task) for task in waiting]
         else:
             done = _run_some(waiting)
         yield from done

@@ -8,7 +8,7 @@ command share one event and need no entry of their own in any index.
 
 from __future__ import annotations
 
-from .events import event, index
+from .events import index, made
 from .exceptions import ConflictError
 from .tables import IDS, META
 
@@ -103,8 +103,7 @@ def line(reader: Reader, record: Circulation | None) -> bytes:
     """The record as the original writes it: history, date, contact and number between bars."""
     if record is None or not record.history:
         return b"uncirculated"
-    made = event(reader, record.event)
-    date, who = (made.date, made.who) if made else (b"", b"")
+    date, who = made(reader, record.event)
     return b"|".join((record.history, date, who, b"%d" % record.number))
 
 

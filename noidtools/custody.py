@@ -78,7 +78,7 @@ def dismiss(minter: Minter, writer: Writer, actor: Actor, identifier: bytes) -> 
 def clear(writer: Writer, actor: Actor, identifier: bytes) -> list[Change]:
     """The name is given out anew: who answered for it before does so no longer.  Returns the changes, for the event."""
     before = _end(writer, actor, identifier)
-    return _changes(before, None) if before else []
+    return _changes(identifier, before, None) if before else []
 
 
 def subject(minter: Minter, reader: Reader, given: bytes) -> bytes:
@@ -118,15 +118,15 @@ def _record(
     writer: Writer, actor: Actor, verb: bytes, identifier: bytes, before: Custodian | None, after: Custodian | None
 ) -> int:
     ids = [] if identifier == MINTER else [identifier]
-    return record_event(writer, actor, verb, ids=ids, changes=_changes(before, after))
+    return record_event(writer, actor, verb, ids=ids, changes=_changes(identifier, before, after))
 
 
-def _changes(before: Custodian | None, after: Custodian | None) -> list[Change]:
-    changes = [Change(b"custodian", before.name if before else None, after.name if after else None)]
+def _changes(identifier: bytes, before: Custodian | None, after: Custodian | None) -> list[Change]:
+    changes = [Change(b"custodian", before.name if before else None, after.name if after else None, identifier)]
     old = (before.contact or None) if before else None
     new = (after.contact or None) if after else None
     if old != new:
-        changes.append(Change(b"contact", old, new))
+        changes.append(Change(b"contact", old, new, identifier))
     return changes
 
 

@@ -69,7 +69,7 @@ def describe(minter: Minter, outcome: Outcome, given: bytes, *, with_elements: b
             told = Description(minter, reader, resolve.Outcome(resolve.NOT_FOUND, minter, known))
         else:
             told = Description(minter, reader, outcome)
-        if not with_elements:
+        if not with_elements or outcome.kind == resolve.RESERVED:
             told.elements = []
         return told
 

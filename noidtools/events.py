@@ -167,6 +167,15 @@ def event(reader: Reader, number: int) -> Event | None:
     return None if packed is None else Event(number, packed)
 
 
+def made(reader: Reader, number: int) -> tuple[bytes, bytes]:
+    """When and by whom, without reading what may be a long list of identifiers."""
+    packed = reader.get(EVENTS, number.to_bytes(NUMBER, "big"))
+    if packed is None:
+        return b"", b""
+    date, who = unpack(packed, most=2)
+    return date, who
+
+
 def continues(reader: Reader, number: int, actor: Actor) -> bool:
     """Whether an event of minting is so recent that more may be counted to it."""
     begun = event(reader, number)

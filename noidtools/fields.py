@@ -22,10 +22,11 @@ def pack(fields: Iterable[bytes]) -> bytes:
     return bytes(out)
 
 
-def unpack(packed: bytes) -> list[bytes]:
-    fields = []
+def unpack(packed: bytes, *, most: int | None = None) -> list[bytes]:
+    """The fields, or only the first so many of them."""
+    fields: list[bytes] = []
     place = 0
-    while place < len(packed):
+    while place < len(packed) and len(fields) != most:
         length = shift = 0
         while True:
             byte = packed[place]

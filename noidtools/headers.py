@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 
 def read_block(read_line: ReadLine) -> list[tuple[bytes, bytes]]:
     """For `:`, lines up to a blank one: `Element: value`, continued on indented lines, `#` for comments."""
+    lines = []
+    # All of them first: a refusal must not leave the rest of the block to be taken for commands.
+    while (line := read_line()).strip():
+        lines.append(line)
+    return _pairs(lines)
+
+
+def _pairs(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
     pairs: list[tuple[bytes, bytes]] = []
-    while True:
-        line = read_line()
-        if not line.strip():
-            break
+    for line in lines:
         text = line.rstrip(b"\r\n")
         if text.startswith(b"#"):
             continue

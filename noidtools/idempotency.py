@@ -5,18 +5,23 @@ the same key.  What was done the first time is then not done again: its answer,
 kept in the transaction in which it was done, is given once more.
 
 Keys belong to the user who sends them.  They are remembered for a day.
+
+An answer may hold secrets, such as peppers, of which a minter otherwise keeps
+no more than a hash.  So it is kept veiled, and the key, of which only a hash
+is kept, lifts the veil: the database alone gives nothing away.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 
 from .answers import Answer, Record, json_ready
 from .bulk import Result
 from .commands import Call, command_for, run
 from .exceptions import ConflictError, ExhaustedError, NoidError
-from .fields import pack, pair, pair_prefix, unpack
+from .fields import pack, unpack
 from .minting import CHUNK
 from .tables import REPLIES
 
@@ -35,6 +40,7 @@ _TOGETHER = 200
 
 # In the table: when a key was first used, the same in the order of time, and the parts of its answers.
 _USED, _BY_TIME, _PART = b"k", b"t", b"p"
+_SALT = 16
 
 
 class _Part:
@@ -54,7 +60,8 @@ class Once:
 
     def __init__(self, session: Session, user: bytes, key: bytes) -> None:
         self._session = session
-        self._name = pair(user, key)
+        self._secret = pack([user, key])
+        self._name = hashlib.sha256(self._secret).digest()
         self.replayed = False
 
     def run(self, call: Call, line: int = 0) -> Answer:
@@ -79,7 +86,7 @@ class Once:
         """The commands of a bulk run, given with their lines.  Those run before are answered as they were then."""
         batch: list[tuple[int, Call]] = []
         for line, call in calls:
-            if len(_split(call)) > 1:
+            if _is_much(call):
                 yield from self._together(batch)
                 batch = []
                 yield from self._alone(line, call)
@@ -135,17 +142,23 @@ class Once:
         """Looked up, or done and kept, all in one transaction: of two equal requests one waits for the other."""
         now = call.actor.now() // 1_000_000_000
         self._clear(writer, now)
-        key = _PART + pair(self._name, place)
+        key = _PART + self._name + place
         kept = writer.get(REPLIES, key) if self._is_known(writer, now) else None
         if kept is not None:
-            first_given, packed = unpack(kept)
+            first_given, packed = unpack(self._veiled(kept[:_SALT], kept[_SALT:]))
             if first_given != given:
                 raise ConflictError("this Idempotency-Key was used for another command: a new request needs a new key")
             return _unpacked(packed)
         part = _done(call)
         self._remember(writer, now)
-        writer.put(REPLIES, key, pack([given, _packed(part)]))
+        salt = os.urandom(_SALT)
+        writer.put(REPLIES, key, salt + self._veiled(salt, pack([given, _packed(part)])))
         return part
+
+    def _veiled(self, salt: bytes, data: bytes) -> bytes:
+        """Veil what is plain, and unveil what is veiled."""
+        veil = hashlib.shake_256(salt + self._secret).digest(len(data))
+        return (int.from_bytes(data, "big") ^ int.from_bytes(veil, "big")).to_bytes(len(data), "big")
 
     def _is_known(self, reader: Reader, now: int) -> bool:
         since = reader.get(REPLIES, _USED + self._name)
@@ -157,7 +170,7 @@ class Once:
             return
         if since is not None:
             # Forgotten, but not yet cleared away.
-            writer.delete_prefix(REPLIES, _PART + pair_prefix(self._name))
+            writer.delete_prefix(REPLIES, _PART + self._name)
             writer.delete(REPLIES, _BY_TIME + since + self._name)
         stamp = b"%020d" % now
         writer.put(REPLIES, _USED + self._name, stamp)
@@ -169,7 +182,7 @@ class Once:
             since, name = int(used[1:21]), used[21:]
             if since + _KEPT_SECONDS > now:
                 return
-            parts = _first(writer.scan(REPLIES, _PART + pair_prefix(name)), room)
+            parts = _first(writer.scan(REPLIES, _PART + name), room)
             for part in parts:
                 writer.delete(REPLIES, part)
             room -= len(parts)
@@ -189,15 +202,23 @@ def _digest(call: Call) -> bytes:
     return hashlib.sha256(pack([call.name, *call.args]) + pack(pairs)).digest()
 
 
-def _split(call: Call) -> list[Call]:
-    """A command as parts that are each done in one transaction: much minting is several times a little."""
+def _is_much(call: Call) -> bool:
+    """Whether more is to be minted than one transaction should do."""
     if call.name not in (b"mint", b"peppermint") or not call.args or not call.args[0].isdigit():
-        return [call]
-    if len(call.args[0]) > 18 or int(call.args[0]) <= CHUNK:
-        return [call]
-    many, rest = divmod(int(call.args[0]), CHUNK)
-    sizes = [CHUNK] * many + [rest] * bool(rest)
-    return [Call(call.session, [call.name, b"%d" % size, *call.args[1:]]) for size in sizes]
+        return False
+    return len(call.args[0]) <= 18 and int(call.args[0]) > CHUNK
+
+
+def _split(call: Call) -> Iterator[Call]:
+    """A command as parts that are each done in one transaction: much minting is several times a little."""
+    if not _is_much(call):
+        yield call
+        return
+    left = int(call.args[0])
+    while left:
+        size = min(left, CHUNK)
+        yield Call(call.session, [call.name, b"%d" % size, *call.args[1:]])
+        left -= size
 
 
 def _done(call: Call) -> _Part:

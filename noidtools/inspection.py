@@ -90,7 +90,7 @@ class Inspector:
         self._element = resolve.target_element(reader).decode("utf-8", "backslashreplace")
         self._labels = recognition.labels_of(minter)
         self._never_twice = "N" in minter.scheme.durable(minter.settings)
-        self._stated = Statements(minter, reader)
+        self._stated = Statements(reader)
         self._persistent = _said(PERSISTENT, self._stated.persistent(today))
 
     def named(self, given: bytes) -> Result:

@@ -51,15 +51,21 @@ class Tombstone:
 
 
 class Moved:
-    """What became of one identifier's state."""
+    """What becomes of one identifier's state; `said` is whether the state it comes to was said of it before."""
 
-    __slots__ = ("identifier", "before", "after", "unqueued")
+    __slots__ = ("identifier", "before", "after", "said", "unqueued")
 
-    def __init__(self, identifier: bytes, before: str | None, after: str, unqueued: bool = False) -> None:
+    def __init__(self, identifier: bytes, before: str | None, after: str, said: bool, unqueued: bool = False) -> None:
         self.identifier = identifier
         self.before = before
         self.after = after
+        self.said = said
         self.unqueued = unqueued
+
+    def change(self) -> Change:
+        # What only counted as reserved, and now is, had no state of its own before.
+        before = self.before.encode() if self.before and self.before != self.after else None
+        return Change(b"state", before, self.after.encode(), self.identifier)
 
 
 def state_of(reader: Reader, identifier: bytes, record: Circulation | None) -> str | None:
@@ -120,7 +126,8 @@ def publish(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) ->
         if not (record and record.was_issued) and not relations.is_bound(writer, own.key):
             raise ConflictError(f"{_text(own.shown)} was not minted and nothing is bound under it, so there is nothing "
                                 "to publish: bind something first")
-        moves.setdefault(own.key, Moved(own.key, state_of(writer, own.key, record), PUBLISHED_STATE))
+        before = state_of(writer, own.key, record)
+        moves.setdefault(own.key, Moved(own.key, before, PUBLISHED_STATE, before == PUBLISHED_STATE))
         if record is not None and record.reserved:
             record.flags &= ~RESERVED
             save(writer, own.key, record)
@@ -138,7 +145,9 @@ def reserve(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) ->
         if own.key in found:
             continue
         found[own.key] = known = record or Circulation()
-        moves.append(Moved(own.key, state_of(writer, own.key, record), RESERVED_STATE, known.queued))
+        moves.append(
+            Moved(own.key, state_of(writer, own.key, record), RESERVED_STATE, known.reserved, known.queued)
+        )
         if not known.issued and not known.held:
             extra.append(Change(b"hold", None, b"held", own.key))
         if known.queued:
@@ -198,8 +207,7 @@ def _record(
     writer: Writer, actor: Actor, verb: bytes, moves: Iterable[Moved], extra: Iterable[Change] = ()
 ) -> int:
     """One event for those whose state changed; none, and so no number, where nothing did."""
-    changes = [Change(b"state", move.before.encode() if move.before else None, move.after.encode(), move.identifier)
-               for move in moves if move.before != move.after]
+    changes = [move.change() for move in moves if not move.said]
     changes += extra
     if not changes:
         return 0

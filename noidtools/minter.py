@@ -51,6 +51,7 @@ class Minter:
             self.settings = Settings.unpacked(packed)
             self.scheme = scheme_for(self.settings)
             self.labels = self.settings.labels
+            self._stripped = sorted(self.labels, key=len, reverse=True)
             self._packed = packed
 
     @property
@@ -66,7 +67,11 @@ class Minter:
         self.store.close()
 
     def read(self, work: Callable[[Reader], T]) -> T:
-        return self.store.read(work)
+        def work_here(reader: Reader) -> T:
+            self._load(reader)
+            return work(reader)
+
+        return self.store.read(work_here)
 
     def write(self, work: Callable[[Writer], T]) -> T:
         outer: list[Callable[[], None]] | None = getattr(self._mine, "afterwards", None)
@@ -77,6 +82,8 @@ class Minter:
 
         def work_anew(writer: Writer) -> T:
             afterwards.clear()
+            # Another minter's database may have been put in place since: what is made now is made by its rules.
+            self._load(writer)
             return work(writer)
 
         try:
@@ -109,7 +116,7 @@ class Minter:
 
     def stored(self, given: bytes) -> bytes:
         """The identifier under which something asked for is kept: without labels, in its one spelling."""
-        for label in self.labels:
+        for label in self._stripped:
             if given.startswith(label):
                 given = given[len(label) :]
                 break

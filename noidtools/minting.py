@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import bindings, config, events, queueing
 from .circulation import HELD, PEPPERED, RESERVED, Circulation, add_to_held_count, moved_on, record_head, save
 from .exceptions import ExhaustedError
-from .tables import IDS, META, PEPPERS
+from .tables import CUSTODY, IDS, META, PEPPERS, RELATIONS
 from .waiting import Request
 
 TYPE_CHECKING = False
@@ -23,18 +23,24 @@ INITIAL_STATE, RESERVE = "lifecycle/minting", b"reserve"
 
 
 class Order:
-    """What to do with each identifier as it is minted."""
+    """What to do with each identifier as it is minted.
 
-    __slots__ = ("peppered", "element", "value")
+    One that was bound before it was ever issued, and to an element in `unbound`, is passed over: somebody counts
+    on what is bound there.
+    """
 
-    def __init__(self, *, peppered: bool = False, element: bytes | None = None, value: bytes = b"") -> None:
+    __slots__ = ("peppered", "element", "value", "unbound")
+
+    def __init__(self, *, peppered: bool = False, element: bytes | None = None, value: bytes = b"",
+                 unbound: tuple[bytes, ...] = ()) -> None:
         self.peppered = peppered
         self.element = element
         self.value = value
+        self.unbound = unbound if element is None else (element,)
 
     @property
     def plain(self) -> bool:
-        return not self.peppered and self.element is None
+        return not self.peppered and not self.unbound
 
 
 class Batch:
@@ -80,8 +86,8 @@ def mint_some(
     What is not due yet is waited for after the commit of the outermost transaction.  With the number of an
     `event` this is counted to it, as a further part of the same minting.
     """
-    run = _Run(minter, writer, actor, order, event)
-    for identifier, record in queueing.take_ripe(writer, actor.now(), count):
+    run = _Run(minter, writer, actor, order, event, request.wanted - request.made)
+    for identifier, record in queueing.take_ripe(writer, actor.now(), count, run.passes_over):
         run.reissue(identifier, record, run.generator.drawn)
     skipped = 0
     ended = False
@@ -94,7 +100,7 @@ def mint_some(
         ended = not drawn or skipped > (run.generator.total or skipped)
         if run.generator.later and run.minted:
             break
-    run.finish(request.wanted - request.made)
+    run.finish()
     due = run.generator.due
     if due:
         minter.after_commit(lambda: request.wait(due))
@@ -104,24 +110,30 @@ def mint_some(
 class _Run:
     """One transaction's worth of minting."""
 
-    __slots__ = ("minter", "writer", "actor", "order", "generator", "minted", "event", "_continued", "_flags",
-                 "_new_holds")
+    __slots__ = ("minter", "writer", "actor", "order", "generator", "minted", "event", "_anything_said", "_asked",
+                 "_continued", "_counted", "_flags", "_new_holds", "_reserving")
 
-    def __init__(self, minter: Minter, writer: Writer, actor: Actor, order: Order, event: int) -> None:
+    def __init__(
+        self, minter: Minter, writer: Writer, actor: Actor, order: Order, event: int, asked: int
+    ) -> None:
+        """`asked` is how many this run and those after it are to mint."""
         self.minter = minter
         self.writer = writer
         self.actor = actor
         self.order = order
         self.generator = minter.scheme.generator(writer.get(META, b"state"))
         self.minted: list[bytes] = []
-        reserving = config.value(writer, INITIAL_STATE) == RESERVE
+        self._asked = asked
+        self._counted = self._new_holds = 0
+        self._reserving = config.value(writer, INITIAL_STATE) == RESERVE
+        self._flags = (HELD if minter.settings.long_term else 0) | (RESERVED if self._reserving else 0)
+        # Where nobody ever said anything about names, it need not be looked for name by name.
+        self._anything_said = any(next(writer.scan(table), None) for table in (RELATIONS, CUSTODY))
         self._continued = bool(event) and events.continues(writer, event, actor)
-        self.event = event if self._continued else self._begin_event(reserving)
-        self._flags = (HELD if minter.settings.long_term else 0) | (RESERVED if reserving else 0)
-        self._new_holds = 0
+        self.event = event if self._continued else self._begin_event()
 
-    def _begin_event(self, reserving: bool) -> int:
-        changes = [events.Change(b"state", None, b"reserved")] if reserving else []
+    def _begin_event(self) -> int:
+        changes = [events.Change(b"state", None, b"reserved")] if self._reserving else []
         if self.order.element is not None:
             changes.append(events.Change(self.order.element, None, self.order.value, element=True))
         verb = b"peppermint" if self.order.peppered else b"mint"
@@ -136,17 +148,24 @@ class _Run:
             packed = known(IDS, identifier)
             if packed is not None:
                 record = Circulation.unpacked(packed)
-                if self._may_reissue(record):
+                if self._may_reissue(record) and not self.passes_over(identifier, record):
                     self.reissue(identifier, record, number)
+                    head = record_head(self._flags, self.event)
             elif self.order.plain:
                 fresh.append((identifier, head + number.to_bytes(6, "big") + b"i"))
                 self.minted.append(self.minter.shown(identifier))
-            else:
+            elif not self.passes_over(identifier, None):
                 self.reissue(identifier, Circulation(), number)
         fresh.sort()
         self.writer.put_many(IDS, fresh)
         if self._flags & HELD:
             self._new_holds += len(fresh)
+
+    def passes_over(self, identifier: bytes, record: Circulation | None) -> bool:
+        """Whether something is bound already where this order would bind, which issuing would not clear."""
+        if record is not None and record.was_issued:
+            return False
+        return any(bindings.value_of(self.writer, identifier, element) is not None for element in self.order.unbound)
 
     def _may_reissue(self, record: Circulation) -> bool:
         if record.held or record.queued or record.withdrawn:
@@ -156,8 +175,13 @@ class _Run:
 
     def reissue(self, identifier: bytes, record: Circulation, number: int) -> None:
         """Issue an identifier of which something may be known; what was bound to it is cleared."""
+        if record.event == self.event:
+            # It came round again within one command: each of its turns is an event of its own.
+            self._count()
+            self.event = self._begin_event()
         flags = record.flags & ~(PEPPERED | RESERVED) | self._flags
-        self._clear(identifier, used=record.issued or record.queued)
+        if record.was_issued:
+            self._clear(identifier)
         self.writer.delete(PEPPERS, identifier)
         shown = self.minter.shown(identifier)
         if self.order.peppered:
@@ -176,33 +200,34 @@ class _Run:
             bindings.store(self.writer, identifier, self.order.element, self.order.value)
         self.minted.append(shown)
 
-    def _clear(self, identifier: bytes, *, used: bool) -> None:
-        """A name that was used will mean something new: what was said of the old goes, and an event keeps it."""
-        element, value = self.order.element, self.order.value
-        changes = []
-        if used:
-            from . import custody, relations
+    def _clear(self, identifier: bytes) -> None:
+        """The name will mean something new: what was said of the old goes, and an event keeps what it was."""
+        changes = bindings.clear(self.writer, identifier)
+        others: list[bytes] = []
+        if self._anything_said:
+            from . import custody, synonyms
 
-            changes = bindings.clear(self.writer, identifier)
-            changes += relations.clear(self.writer, identifier) + custody.clear(self.writer, self.actor, identifier)
-        elif element is not None:
-            before = bindings.value_of(self.writer, identifier, element)
-            changes = [] if before is None else [events.Change(element, before, value, element=True)]
+            said, others = synonyms.clear(self.writer, identifier)
+            changes += said + custody.clear(self.writer, self.actor, identifier)
         for change in changes:
-            if change.element and change.what == element:
-                change.after = value
+            if change.element and change.what == self.order.element:
+                # This is bound at once again, as the event of the minting says.
+                change.after = self.order.value
         if changes:
-            events.record(self.writer, self.actor, b"clear", ids=[identifier], changes=changes)
+            events.record(self.writer, self.actor, b"clear", ids=[identifier, *others], changes=changes)
 
-    def finish(self, asked: int) -> None:
-        """`asked` is how many this run and those after it were to mint."""
+    def finish(self) -> None:
         self.writer.put(META, b"state", self.generator.state())
         add_to_held_count(self.writer, self._new_holds)
-        if not self.minted:
-            if not self._continued:
-                events.forget(self.writer, self.event)
-            return
-        ends = [self.minted[0], self.minted[-1]]
+        if self.minted:
+            self._count()
+        elif not self._continued:
+            events.forget(self.writer, self.event)
+
+    def _count(self) -> None:
+        """Tell in the event of what was minted since the last."""
+        start, self._counted = self._counted, len(self.minted)
+        ends = [self.minted[start], self.minted[-1]]
         if self.order.peppered:
             ends = [shown.rpartition(b"!")[0] for shown in ends]
-        events.count(self.writer, self.event, len(self.minted), asked, *ends)
+        events.count(self.writer, self.event, len(self.minted) - start, self._asked - start, *ends)

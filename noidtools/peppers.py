@@ -12,7 +12,7 @@ import os
 
 from .exceptions import ForbiddenError
 from .repertoires import REPERTOIRES
-from .tables import PEPPERS
+from .tables import IDS, PEPPERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def keep(writer: Writer, identifier: bytes, pepper: bytes) -> None:
 def split(reader: Reader, given: bytes) -> tuple[bytes, bytes | None]:
     """Identifier and pepper; the pepper is None unless what stands before the last `!` is a peppered identifier."""
     base, mark, pepper = given.rpartition(b"!")
-    if mark and reader.get(PEPPERS, base) is not None:
+    # Some repertoires have the mark among their characters: what is known as a whole is an identifier as a whole.
+    if mark and reader.get(PEPPERS, base) is not None and reader.get(IDS, given) is None:
         return base, pepper
     return given, None
 

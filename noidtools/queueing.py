@@ -12,7 +12,7 @@ from .tables import META, QUEUE, QUEUED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from .events import Actor
     from .minter import Minter
@@ -46,7 +46,9 @@ def put_in(minter: Minter, writer: Writer, actor: Actor, how: bytes, given: list
         record = find(writer, identifier) or Circulation()
         _ensure_can_wait(identifier, record)
         sequence = 0 if how == b"lvf" else _next_sequence(writer)
-        key = date + sequence.to_bytes(6, "big") + minter.scheme.own_part(identifier).rjust(_PADDED, b"0")
+        padded = minter.scheme.own_part(identifier).rjust(_PADDED, b"0")
+        # What is alike when padded, such as 5 and 05, still has a place of its own.
+        key = date + sequence.to_bytes(6, "big") + padded + b"\0" + identifier
         writer.put(QUEUE, key, identifier)
         writer.put(QUEUED, identifier, key)
         save(writer, identifier, moved_on(writer, identifier, record, b"q", event, drawn))
@@ -79,18 +81,21 @@ def take_out(minter: Minter, writer: Writer, identifier: bytes, record: Circulat
     return moved_on(writer, identifier, record, b"u", event, drawn)
 
 
-def take_ripe(writer: Writer, now: int, count: int) -> Iterator[tuple[bytes, Circulation]]:
-    """Remove up to `count` identifiers whose time has come, first in line first."""
+def take_ripe(
+    writer: Writer, now: int, count: int, passed_over: Callable[[bytes, Circulation], bool]
+) -> Iterator[tuple[bytes, Circulation]]:
+    """Remove up to `count` identifiers whose time has come, first in line first; those passed over stay."""
     today = stamp(now)
-    ripe: list[tuple[bytes, bytes]] = []
+    ripe: list[tuple[bytes, bytes, Circulation]] = []
     for key, identifier in writer.scan(QUEUE):
         if len(ripe) == count or key[:14] > today:
             break
-        ripe.append((key, identifier))
-    for key, identifier in ripe:
+        record = find(writer, identifier) or Circulation()
+        if not passed_over(identifier, record):
+            ripe.append((key, identifier, record))
+    for key, identifier, record in ripe:
         writer.delete(QUEUE, key)
         writer.delete(QUEUED, identifier)
-        record = find(writer, identifier) or Circulation()
         # Withdrawing takes a name out of the queue; should one be left in it, it is not given out all the same.
         if not record.withdrawn:
             yield identifier, record

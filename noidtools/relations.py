@@ -9,7 +9,6 @@ that another system manages; of a name that is ours it is the stored form.
 from __future__ import annotations
 
 from . import names, subjects
-from .events import Change
 from .exceptions import InvalidError
 from .fields import pack, pair, pair_prefix, split_pair, unpack
 from .recognition import is_known, labels_of
@@ -141,19 +140,3 @@ def of_extensions(reader: Reader, name: bytes, kind: bytes) -> Iterator[Relation
         boundary = other[len(name) : len(name) + 1]
         if rest[:1] == kind and (not boundary or boundary in names.BOUNDARIES):
             yield _relation(rest, packed)
-
-
-def clear(writer: Writer, name: bytes) -> list[Change]:
-    """Take back what was said about the thing a name stood for; returns what that was, for the event.
-
-    An alias of the name stays: it follows whatever the name does.
-    """
-    changes = []
-    for relation in list(of(writer, name)):
-        if relation.kind not in (SYNONYM, PREFERRED):
-            continue
-        drop(writer, name, relation)
-        if relation.kind == SYNONYM:
-            drop(writer, relation.other, Relation(SYNONYM, name, authority=relation.authority))
-        changes.append(Change(relation.word.encode(), relation.shown or relation.authority, None))
-    return changes

@@ -107,8 +107,8 @@ class Lookup:
 
     def find(self, given: bytes) -> Outcome:
         """All steps but the following of an alias, since another minter may hold what it stands for."""
-        if len(given) > LONGEST_IDENTIFIER:
-            return Outcome(NOT_FOUND, self._minter, given[:60], reason="the name is too long to be one")
+        if len(given) > LONGEST_IDENTIFIER or not given.strip():
+            return Outcome(NOT_FOUND, self._minter, given[:60], reason="a name that is empty or so long leads nowhere")
         if self._trace is None:
             # Most requests spell the name as it is stored, and then there is nothing to read in it.
             hit = self.at(given)
@@ -239,8 +239,8 @@ def target_element(reader: Reader) -> bytes:
 def fallback_target(base: bytes, name: Name, labels: tuple[bytes, ...] = ()) -> bytes:
     """The name at another resolver: where that one's address says ${name}, else at its end."""
     text = name.found
-    if not name.scheme and labels and not text.startswith(labels):
-        text = labels[0] + text
+    if not name.scheme and labels and not text.startswith(labels) and b"/" in text:
+        text = labels[0] + text  # the minter's own label was left out, as in 13030/kt639k9
     # `|` would part two targets, and a line break would end the first.
     text = targets.one_line(text).replace(b"|", b"%7C")
     return targets.extended(base.replace(NAME, targets.SUFFIX), text) or b""

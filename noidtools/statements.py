@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from . import commitments, custody
+from .events import NUMBER
+from .fields import pair
+from .tables import CUSTODY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .custody import Custodian
-    from .minter import Minter
     from .store import Reader
 
 
@@ -25,15 +27,18 @@ class Statement:
 class Statements:
     """As they are at one moment."""
 
-    __slots__ = ("_accountable", "_reader")
+    __slots__ = ("_accountable", "_reader", "_some_have_own")
 
-    def __init__(self, minter: Minter, reader: Reader) -> None:
+    def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        named = _present(custody.all_of(reader, custody.MINTER))
-        self._accountable = _accountable(named, common=True)
+        self._accountable = _accountable(_present(custody.all_of(reader, custody.MINTER)), common=True)
+        # Mostly none has a custodian of its own, and then there is no need to look for each.
+        self._some_have_own = next(reader.scan(CUSTODY, after=pair(custody.MINTER, b"\xff" * (NUMBER + 1))), None)
 
     def accountable(self, identifier: bytes) -> Statement:
         """Whether somebody who can be reached answers for an identifier."""
+        if self._some_have_own is None:
+            return self._accountable
         own = _present(custody.all_of(self._reader, identifier))
         return self._accountable if own is None else _accountable(own, common=False)
 

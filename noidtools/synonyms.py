@@ -123,6 +123,22 @@ def drop_preferences(writer: Writer, key: bytes) -> list[Change]:
     return changes
 
 
+def clear(writer: Writer, key: bytes) -> tuple[list[Change], list[bytes]]:
+    """Take back all that was said about the thing a name stood for, as the name is to mean another.
+
+    Returns what that changes and which other names it concerns, for the event.
+    """
+    changes = drop_preferences(writer, key)
+    others: dict[bytes, None] = {}
+    for relation in list(relations.of(writer, key, SYNONYM)):
+        relations.drop(writer, key, relation)
+        relations.drop(writer, relation.other, Relation(SYNONYM, key, authority=relation.authority))
+        changes += [Change(b"synonym", relation.shown, None, key), Change(b"authority", relation.authority, None, key)]
+        changes += _drop_idle_preference(writer, relation.other, relation.authority)
+        others[relation.other] = None
+    return changes, list(others)
+
+
 def group(reader: Reader, key: bytes, authority: bytes) -> list[bytes]:
     """The name and all that are its synonyms according to an authority, by however many steps."""
     found = {key: None}

@@ -7,19 +7,20 @@ import subprocess
 from pathlib import Path
 
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--disable-extensions",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+    "--disable-extensions",
 )
 
 
-class Missing(Exception):
+class MissingError(Exception):
     """The browser that the tests need is not installed."""
 
 
 def browser() -> str:
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
-        raise Missing("chromium is missing: apt-get install chromium")
+        raise MissingError("chromium is missing: apt-get install chromium")
     return found
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 
 from conftest import NOID
@@ -77,3 +78,39 @@ def test_twenty_thousand_bindings_are_all_there(noid):
     out = noid("-", stdin=b"".join(b"bind set i%d e v%d\n" % (n, n) for n in range(20000)))
     assert out.count("Status:  ok") == 20000
     assert noid("get", "i19999", "e") == "v19999\n"
+
+
+def test_a_refused_block_of_elements_is_not_taken_for_commands(noid):
+    noid("dbcreate", ".sd")
+    done = noid.run("-", stdin=b"bind set 1 :\ngarbage\nmint 5\n\nhello\n")
+    assert done.stdout.count(b"id: ") == 0 and done.stdout.endswith(b"Hello.\n\n")
+
+
+def test_a_backslash_at_the_end_of_a_line_is_refused(noid):
+    noid("dbcreate")
+    assert b"backslash" in noid.run("-", stdin=b"bind set 1 e abc\\\nhello\n").stdout
+
+
+def test_what_only_reads_does_not_suffer_from_what_cannot_write(noid):
+    noid("dbcreate", ".sd")
+    (noid.folder / "NOID" / "data.mdb").chmod(0o444)
+    (noid.folder / "NOID" / "writer.lock").chmod(0o444)
+    unprivileged = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []
+    done = subprocess.run([*unprivileged, *NOID, "-"], cwd=noid.folder, input=b"hello\nvalidate .zd 5\nmint 1\n",
+                          capture_output=True, check=False)
+    assert done.stdout.startswith(b"Hello.\n\nid: 5\n\nerror: ") and done.returncode == 1
+
+
+def test_a_closed_standard_input_is_an_empty_one(noid):
+    noid("dbcreate")
+    for words in ("-", "bind set 1 :", "bind set 1 :-"):
+        done = subprocess.run(["sh", "-c", f'"$@" {words} <&-', "sh", *NOID], cwd=noid.folder, capture_output=True,
+                              check=False)
+        assert b"fault" not in done.stderr and done.returncode == (0 if words == "-" else 2)
+
+
+def test_long_words_cost_no_more_than_their_length(noid):
+    noid("dbcreate")
+    word = b"x" * (10 << 20)
+    out = noid.run("-", stdin=b"bind set 1 e " + word + b'\nbind set 2 e "' + word + b' y"\n').stdout
+    assert out.count(b"Status:  ok, 10485") == 2

@@ -24,7 +24,8 @@ def test_each_lines_result_is_in_the_body_in_order_and_the_counts_last(web: Web)
 
 
 def test_the_same_in_json(web: Web) -> None:
-    reply = web.post("mint 2\nget nothing\nbind set kt639k9 x y\nvalidate - kt\nget kt639k9 x\n", accept="application/json")
+    commands = "mint 2\nget nothing\nbind set kt639k9 x y\nvalidate - kt\nget kt639k9 x\n"
+    reply = web.post(commands, accept="application/json")
     results = reply.json["results"]
     assert [result["line"] for result in results] == [1, 2, 3, 4, 5]
     assert len(results[0]["records"]) == 2 and results[1]["error"]["kind"] == "not found"
@@ -117,7 +118,8 @@ def test_a_body_may_be_too_large(web: Web) -> None:
 
 
 def test_a_bound_value_cannot_pass_for_our_lines(web: Web) -> None:
-    hostile = ["error: forged", "id: kt1", "", " ", "a\n\nbulk: 9 commands, 9 done, 0 refused", "x\rid: kt2", "bulk:", "\n", "\nid: kt3"]
+    hostile = ["error: forged", "id: kt1", "", " ", "a\n\nbulk: 9 commands, 9 done, 0 refused", "x\rid: kt2", "bulk:",
+               "\n", "\nid: kt3"]
     from noidtools.doors.query import encoded
 
     for place, value in enumerate(hostile):

@@ -325,3 +325,56 @@ def test_a_moved_minter_goes_on(noid):
     (noid.folder / "f57").mkdir()
     shutil.move(noid.folder / "NOID", noid.folder / "f57")
     assert noid("-f", "f57", "mint", "1") == "id: 13030/f5154dn7k\n\n"
+
+
+def test_identifiers_alike_when_padded_all_keep_their_place_in_the_queue(noid):
+    noid("dbcreate")
+    noid("queue", "lvf", "5", "05", "005")
+    assert sorted(noid.ids(3)) == ["005", "05", "5"]
+    noid("queue", "lvf", "5", "05")
+    noid("queue", "delete", "5")
+    assert noid.ids(2) == ["05", "0"]
+
+
+def test_what_was_bound_before_minting_is_neither_lost_nor_in_the_way(noid):
+    noid("dbcreate", ".sd")
+    noid("bind", "set", "0", "e", "mine")
+    assert "Id:      1\n" in noid("bind", "mint", "new", "e", "v")
+    noid("bind", "set", "2", "e", "mine")
+    assert noid("mint", "1", "e", "z") == "id: 3\n\n"
+    assert noid("get", "0", "e") == noid("get", "2", "e") == "mine\n"
+    noid("bind", "set", "4", "other", "mine")
+    assert noid("mint", "1", "e", "z") == "id: 4\n\n"
+    assert noid("get", "4") == "z\nmine\n"
+
+
+def test_an_unlimited_template_with_a_check_character_ends_where_the_guarantee_does(noid):
+    noid("dbcreate", f"{'1' * 26}.zdk")
+    done = noid.run("mint", "20")
+    assert done.returncode == 1 and done.stdout.count(b"id: ") == 10
+    assert b"check character" in done.stderr
+
+
+def test_the_longest_label_is_stripped(noid):
+    noid("dbcreate", "--label", "ark:", "--label", "ark:/", ".sdd")
+    noid("bind", "set", "ark:/01", "e", "v")
+    assert noid("get", "ark:01", "e") == noid("get", "01", "e") == "v\n"
+
+
+def test_an_identifier_with_an_exclamation_mark_of_its_own_is_itself(noid):
+    noid("dbcreate", ".zc")
+    noid("peppermint", "3")
+    ids = noid.ids(200)
+    assert '"!' in ids
+    noid("bind", "set", '"!', "e", "v")
+    assert noid("get", '"!', "e") == "v\n"
+
+
+def test_a_path_does_not_show_a_pepper(noid):
+    noid("dbcreate", ".sdddd")
+    peppered = noid("peppermint", "1").removeprefix("id: ").strip()
+    assert noid("path", peppered) == noid("path", peppered.partition("!")[0]) == "00/00/\n"
+
+
+def test_options_may_be_joined(noid):
+    assert noid("-vh") == noid("-h")

@@ -46,7 +46,8 @@ def test_an_identifier_may_have_a_custodian_of_its_own(room):
     room("custodian", "set", "Jane", "--contact", "jane@example.org")
     assert room("custodian", ID)[0]["of"] == "this minter" and room("custodian", ID)[0]["custodian"] == "Jane"
     room("custodian", "set", "Kim", "--contact", "kim@example.org", ID)
-    assert room("custodian", "show", ID) == [{"of": ID, "custodian": "Kim", "contact": "kim@example.org", "from": START}]
+    assert room("custodian", "show", ID) == [
+        {"of": ID, "custodian": "Kim", "contact": "kim@example.org", "from": START}]
     assert room("custodian", OTHER)[0]["custodian"] == "Jane"
     room("custodian", "set", "Lee", ID)
     room("custodian", "remove", ID)
@@ -64,10 +65,11 @@ def test_somebody_answers_for_a_withdrawn_identifier_too(room):
 
 def test_what_is_no_custodian_is_refused(room):
     for words, kind in (
-        (["custodian", "set"], UsageError), (["custodian", "remove"], UsageError), (["custodian", "a", "b"], UsageError),
-        (["custodian", "set", "Kim", ID, "x"], UsageError), (["custodian", "--contact", "x"], UsageError),
-        (["custodian", "set", ""], InvalidError), (["custodian", "set", "a\nb"], InvalidError),
-        (["custodian", "set", "x" * 2000], InvalidError), (["custodian", "set", "Kim", "--contact", "a\tb"], InvalidError),
+        (["custodian", "set"], UsageError), (["custodian", "remove"], UsageError),
+        (["custodian", "a", "b"], UsageError), (["custodian", "--contact", "x"], UsageError),
+        (["custodian", "set", "Kim", ID, "x"], UsageError), (["custodian", "set", ""], InvalidError),
+        (["custodian", "set", "a\nb"], InvalidError), (["custodian", "set", "x" * 2000], InvalidError),
+        (["custodian", "set", "Kim", "--contact", "a\tb"], InvalidError),
         (["custodian", "set", "Kim", "13030/f5wd3q12m"], NotFoundError), (["custodian", "nonsense"], InvalidError),
         (["custodian", "history"], NotFoundError), (["custodian", "history", ID], NotFoundError),
     ):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +27,8 @@ def test_a_date_names_a_span(text, first, last):
 
 
 @pytest.mark.parametrize("text", ["", "soon", "0000", "26", "2026-13", "2026-02-30", "2026-1-1", "20261116", "１２３４",
-                                  "2026-11-16T25:00", "2026/11/16", "-2026", "12345678901234567", "2026-11-16T07:08:09+01"])
+                                  "2026-11-16T25:00", "2026/11/16", "-2026", "12345678901234567",
+                                  "2026-11-16T07:08:09+01"])
 def test_what_is_no_date_is_refused_with_how_to_write_one(text):
     for read in (earliest, latest):
         with pytest.raises(UsageError, match="2026-11-16"):
@@ -41,7 +44,5 @@ def test_a_moment_is_kept_to_the_second(moment):
 
 @given(st.text(max_size=20))
 def test_any_text_is_a_date_or_refused(text):
-    try:
+    with contextlib.suppress(UsageError):
         assert earliest(text) <= latest(text)
-    except UsageError:
-        pass

@@ -33,7 +33,8 @@ def test_a_repeated_mint_gives_the_first_answer_again(web: Web) -> None:
     assert "Idempotency-Replayed" not in first.headers and again.headers["Idempotency-Replayed"] == "true"
     assert web("mint+3", **keyed('"k1"')).ids == first.ids
     assert web("mint+3", **keyed("k1", method="POST")).ids == first.ids
-    assert [record["id"] for record in web("mint+3", **keyed("k1", accept="application/json")).json["records"]] == first.ids
+    json = web("mint+3", **keyed("k1", accept="application/json")).json
+    assert [record["id"] for record in json["records"]] == first.ids
     assert not {*first.ids} & {*web("mint+3", **keyed("k2")).ids}
 
 
@@ -45,6 +46,15 @@ def test_every_writing_command_may_be_repeated(web: Web) -> None:
         json = web(query, **keyed(query, accept="application/json")).json
         assert json["records"] and "error" not in json
     assert web("get+kt639k9+x").text == "1\n"
+
+
+def test_no_secret_is_kept_in_the_clear(web: Web) -> None:
+    (minted,) = web("peppermint+1", **keyed("a-key-nobody-guesses")).ids
+    identifier, _, pepper = minted.partition("!")
+    dump = str(command(web.folder / "kt5", "dbinfo", "dump"))
+    assert identifier in dump and "replies" in dump
+    assert pepper not in dump and "a-key-nobody-guesses" not in dump
+    assert web("peppermint+1", **keyed("a-key-nobody-guesses")).ids == [minted]
 
 
 def test_a_key_is_for_one_command(web: Web) -> None:
@@ -105,6 +115,13 @@ def test_much_minting_is_kept_in_parts_and_resumed(tmp_path: Path, monkeypatch: 
     assert web("mint+35", **keyed("k")).ids == [f"a{number}" for number in range(35)]
     assert web("mint+35", **keyed("k")).ids == [f"a{number}" for number in range(35)]
     assert web("mint+34", **keyed("k")).status == 409
+
+
+def test_a_wish_for_very_many_is_begun_without_counting_them_first(tmp_path: Path) -> None:
+    create(tmp_path / "kt5", ".sd")
+    web = Web(tmp_path)
+    for reply in (web(f"mint+{10**17}", **keyed("k")), web.post(f"mint {10**17}\n", **keyed("other"))):
+        assert len(reply.ids) == 10 or "no identifier is left" in reply.text
 
 
 def test_a_bulk_run_may_be_repeated(web: Web) -> None:
@@ -196,14 +213,14 @@ def test_what_was_answered_is_found_in_the_same_transaction(tmp_path: Path) -> N
     session = Session(minter.dbdir, Actor(b"a", b"test"), minter=minter)
     call = Call(session, [b"mint", b"1"])
 
-    class Undone(Exception):
+    class UndoneError(Exception):
         pass
 
     def work(_: object) -> None:
         list(Once(session, b"a", b"k").run(call).records)
-        raise Undone
+        raise UndoneError
 
-    with pytest.raises(Undone):
+    with pytest.raises(UndoneError):
         minter.write(work)
     assert minter.read(lambda reader: list(reader.scan(REPLIES))) == []
     assert [data for record in run(call).records for data in record.data()] == [{"id": b"a0"}]

@@ -67,7 +67,8 @@ def place(tmp_path_factory):
     live.close()
     port = free_port()
     place.base = f"http://127.0.0.1:{port}"
-    process = subprocess.Popen([*NOID, "-f", str(folder), "serve", "--http", f"127.0.0.1:{port}"], stderr=subprocess.PIPE)
+    command = [*NOID, "-f", str(folder), "serve", "--http", f"127.0.0.1:{port}"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
     process.stderr.readline()
     for _ in range(100):
         try:

@@ -69,7 +69,9 @@ def test_a_rule_admits_whom_it_names(given: list[str], admitted: list[bytes], re
     assert not any(rule.admits(user) for user in refused)
 
 
-@pytest.mark.parametrize("given", [["anyone", "alice"], ["alice", "nobody"], [""], ["al ice"], ["a\nb"], ["x" * 256], ["user:"]])
+@pytest.mark.parametrize("given", [
+    ["anyone", "alice"], ["alice", "nobody"], [""], ["al ice"], ["a\nb"], ["x" * 256], ["user:"],
+])
 def test_a_rule_that_makes_no_sense_is_refused(given: list[str]) -> None:
     with pytest.raises(InvalidError):
         Rule.given([word.encode() for word in given])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -163,3 +165,50 @@ def test_minting_starts_without_what_it_does_not_need(noid):
     heavy = {"re", "typing", "dataclasses", "enum", "json", "datetime", "argparse", "hashlib", "collections",
              "functools", "importlib", "threading", "logging", "pathlib", "pcre2", "flup", "waitress", "rdflib", "http", "urllib", "contextlib"}
     assert not imported & heavy
+
+
+def test_a_disk_without_any_room(tmp_path):
+    """A lock file that could not get its place on disk would end the process with a bus error."""
+    (tmp_path / "disk").mkdir()
+    script = """
+    out=$1; shift
+    mount -t tmpfs -o size=4m none "$out/disk" && cd "$out/disk" || exit 9
+    mkdir old && "$@" -f old dbcreate .zd >"$out/report"; rm old/NOID/lock.mdb
+    mkdir new; cat /dev/zero >filling 2>/dev/null
+    "$@" -f new dbcreate .zd 2>"$out/create"; echo $? >>"$out/statuses"
+    "$@" -f old mint 1 2>"$out/mint"; echo $? >>"$out/statuses"
+    ls -A new >"$out/left"
+    """
+    subprocess.run([*OWN_MOUNTS, "sh", "-c", script, "sh", str(tmp_path), *NOID], check=True, timeout=120)
+    assert (tmp_path / "statuses").read_text() == "1\n1\n"
+    assert "is full" in (tmp_path / "create").read_text() and "is full" in (tmp_path / "mint").read_text()
+    assert (tmp_path / "left").read_text() == ""
+
+
+@pytest.mark.parametrize("keep", [8192, 100_000])
+def test_a_database_that_was_cut_short(minter, keep):
+    minter("mint", "97")
+    minter("-", stdin=b"".join(b"bind set %02d e %s\n" % (n, b"v" * 5000) for n in range(90)))
+    os.truncate(minter.folder / "NOID" / "data.mdb", keep)
+    for words in (["get", "50", "e"], ["mint", "1"], ["dbinfo", "dump"]):
+        done = minter.run(*words)
+        assert done.returncode in (0, 1) and b"Traceback" not in done.stderr, done
+
+
+def test_a_file_in_place_of_the_folder(noid):
+    (noid.folder / "file").write_text("x")
+    assert "no minter in" in noid.refused("-f", "file", "mint", "1", status=1)
+
+
+def test_an_interrupted_command_says_nothing(noid):
+    noid("dbcreate", ".zd")
+    for delay in (0.0, 0.01, 0.05, 0.2):
+        with subprocess.Popen([*NOID, "mint", "3000000"], cwd=noid.folder, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            process.stdout.readline()  # from here on the interpreter has started, and it is ours
+            time.sleep(delay)
+            process.send_signal(signal.SIGINT)
+            process.stdout.read()
+            assert process.wait() == -signal.SIGINT
+            assert process.stderr.read() == b""
+    assert noid("mint", "1").startswith("id: ")

@@ -220,7 +220,8 @@ def test_said_again_a_claim_has_its_new_time(room):
     room("synonym", "b", "a", *KERRY, "--from", "2000", "--until", "2030")
     (relation,) = room("relations", "a")
     assert (relation["from"], relation["until"]) == ("20000101000000", "20301231235959")
-    assert {"id": "b", "what": "from", "before": START, "after": "20000101000000"} in room("history", "a")[-1]["changes"]
+    changes = room("history", "a")[-1]["changes"]
+    assert {"id": "b", "what": "from", "before": START, "after": "20000101000000"} in changes
 
 
 def test_each_authority_speaks_for_itself(room):
@@ -309,7 +310,9 @@ def test_what_was_said_of_a_name_ends_when_it_is_issued_for_something_else(tmp_p
     cleared = room("history", "x0")[-1]
     assert cleared["what"] == "clear"
     assert {(c["what"], c["before"]) for c in cleared["changes"]} == {
-        ("synonym", "doi:10.1000/182"), ("preferred", "Kerry's Library"), ("custodian", "Jane")}
+        ("synonym", "doi:10.1000/182"), ("authority", "Kerry's Library"), ("preferred", "Kerry's Library"),
+        ("custodian", "Jane")}
+    assert room.whats("doi:10.1000/182") == ["synonym", "clear"]
     room.close()
 
 

@@ -364,7 +364,9 @@ def test_a_rule_gets_the_query_as_part_of_the_name_or_behind_its_result(free):
     assert led(free, "ark:/99999/ft1?a=b") == "https://s.example/ft1?a=b"
 
 
-@pytest.mark.parametrize("pattern", [r"^(a+)+$", r"^(a|aa)+$", r"^(\w+\s?)*$", r"(.*a){25}", r"^(([a-z])+.)+[A-Z]([a-z])+$"])
+@pytest.mark.parametrize("pattern", [
+    r"^(a+)+$", r"^(a|aa)+$", r"^(\w+\s?)*$", r"(.*a){25}", r"^(([a-z])+.)+[A-Z]([a-z])+$",
+])
 def test_a_catastrophic_pattern_costs_milliseconds_and_matches_nothing(free, pattern):
     free("bind", "set", f":idmap/{pattern}", "_t", "https://r.example/")
     started = time.thread_time()
@@ -480,6 +482,8 @@ def test_the_fallback_gets_what_nothing_else_answers(live):
     assert led(live, "ark:/99999/x-y?z") == "https://n2t.net/ark:/99999/x-y?z"
     assert by(live, "ark:/99999/x") == "fallback"
     assert led(live, "99999/x") == "https://n2t.net/ark:/99999/x"
+    assert led(live, "some words") == "https://n2t.net/some words"
+    assert led(live, "") is None and led(live, " ") is None
     assert led(live, "ark:/13030/kt4x551") == "https://a.example/x"
     live("resolver", "fallback", "https://g.example/find?id=${name}")
     assert led(live, "ark:/99999/x") == "https://g.example/find?id=ark:/99999/x"
@@ -495,7 +499,9 @@ def test_nobody_can_bend_the_fallback(live, name):
     assert len(found) == 1 and found[0].url.startswith(b"https://n2t.net/") and b"\n" not in found[0].url
 
 
-@pytest.mark.parametrize("base", ["n2t.net", "javascript:alert(1)//", "https://${name}/", "/x", "", "https://", "ftp:x"])
+@pytest.mark.parametrize("base", [
+    "n2t.net", "javascript:alert(1)//", "https://${name}/", "/x", "", "https://", "ftp:x",
+])
 def test_a_fallback_that_is_no_resolver_is_refused(live, base):
     with pytest.raises(NoidError):
         live("resolver", "fallback", base)
@@ -525,7 +531,9 @@ def test_a_mistyped_name_is_called_so_and_the_right_one_is_found(checked, name):
     assert meant(checked, name) == b"13030/f54x54g11"
 
 
-@pytest.mark.parametrize("name", ["13030/f50000005", "13030/f54x54g", "13030/f54x54g111", "13030/g54x54g11", "f54x54g11"])
+@pytest.mark.parametrize("name", [
+    "13030/f50000005", "13030/f54x54g", "13030/f54x54g111", "13030/g54x54g11", "f54x54g11",
+])
 def test_a_name_that_is_right_or_of_another_form_is_only_unknown(checked, name):
     assert resolve(checked.minter, name.encode()).kind == NOT_FOUND
 
@@ -699,7 +707,8 @@ def test_canaries_notice_wrong_answers(noid):
 def test_wrong_words_are_refused(live):
     for words in (["resolve"], ["resolve", "a", "b"], ["resolver", "passthrough", "maybe"], ["resolver", "colour", "x"],
                   ["resolver", "element"], ["resolver", "passthrough", "maybe", "13030/kt4x551"], ["check", "x"],
-                  ["export", "--map", "xml", "f"], ["export", "--map", "txt"], ["resolve-loop"], ["resolver", "element", "a", "b"]):
+                  ["export", "--map", "xml", "f"], ["export", "--map", "txt"], ["resolve-loop"],
+                  ["resolver", "element", "a", "b"]):
         with pytest.raises(NoidError):
             live(*words)
 

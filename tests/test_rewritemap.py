@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from resolver_support import LONG, Live
 
 from noidtools.doors.rewritemap import LONGEST_LINE, Answering, Replies, Resolver, dbdir_beside
+from noidtools.exceptions import StoreError
+from noidtools.store.glance import Glance
 
 NOIDR = [sys.executable, str(ROOT / "cgi-bin" / "noidr")]
 
@@ -30,14 +32,17 @@ class Echo(Answering):
     """Answers with what it was asked for, and misbehaves on demand."""
 
     def __init__(self) -> None:
-        self.number: int | None = 1
+        self.steady = True
+        self.broken = False
         self.asked = 0
 
-    def moment(self) -> int | None:
-        return self.number
+    def unchanged(self) -> bool:
+        return self.steady
 
-    def refreshed(self) -> int | None:
-        return self.number
+    def refreshed(self) -> bool:
+        if self.broken:
+            raise ValueError("on demand")
+        return False
 
     def answer(self, name: bytes, element: bytes | None) -> bytes | None:
         self.asked += 1
@@ -50,7 +55,7 @@ class Echo(Answering):
 
 LINES = st.lists(st.one_of(
     st.binary(max_size=40).map(lambda line: line.replace(b"\n", b"")),
-    st.sampled_from([b"", b"raise", b"none", b"get a b", b"get", b"get ", b"get  x", b"NULL", b"\r", b"\0", b'"', b"'"]),
+    st.sampled_from([b"", b"raise", b"none", b"get a b", b"get", b"get ", b"get  x", b"NULL", b"\r", b"\0", b'"']),
 ), max_size=20)
 
 
@@ -126,13 +131,21 @@ def test_replies_are_kept_until_something_changes():
         assert replies.feed(b"a\n") == b"a/-\n"
         assert replies.feed(b"a\na\n") == b"a/-\na/-\n"
     assert echo.asked == 1
-    echo.number = 2
+    echo.steady = False
     assert replies.feed(b"a\n") == b"a/-\n" and echo.asked == 2
-    echo.number = None
-    replies.feed(b"a\n")
-    replies.feed(b"a\n")
-    assert echo.asked == 4
+    echo.broken = True
+    assert replies.feed(b"a\n") == b"a/-\n" and echo.asked == 3
     assert replies.feed(b"raise\n") == b"NULL\n"
+
+
+def test_a_kept_reply_is_not_taken_for_the_end_of_a_longer_line():
+    replies = Replies(Echo())
+    assert replies.feed(b"a\n") == b"a/-\n"
+    assert replies.feed(b"b") == b""
+    assert replies.feed(b"a\n") == b"ba/-\n"
+    assert replies.feed(b"x" * (LONGEST_LINE + 1)) == b""
+    assert replies.feed(b"a\n") == b"NULL\n"
+    assert replies.feed(b"a\n") == b"a/-\n"
 
 
 def test_kept_replies_are_bounded():
@@ -198,7 +211,8 @@ def loop(live):
     (b"get 13030/nothing _t", b"NULL"),
     (b"", b"NULL"), (b" ", b"NULL"), (b"get", b"NULL"), (b"get ", b"NULL"), (b"get  _t", b"NULL"),
     (b"get \xff\xfe _t", b"NULL"), (b"\0", b"NULL"), (b'get "13030/kt4x551 _t', b"NULL"), (b"'", b"NULL"),
-    (b"\\", b"NULL"), (b"get " + b"x" * 65536 + b" _t", b"NULL"), (b"x/" * 500_000, b"NULL"), (b"y" * 3_000_000, b"NULL"),
+    (b"\\", b"NULL"), (b"get " + b"x" * 65536 + b" _t", b"NULL"), (b"x/" * 500_000, b"NULL"),
+    (b"y" * 3_000_000, b"NULL"),
 ])
 def test_what_noidr_replies(loop, line, expected):
     assert loop.ask(line) == expected
@@ -237,7 +251,7 @@ def test_codes_are_told_on_demand(live):
 def test_on_demand_the_reply_repeats_the_question(live):
     loop = Loop("-f", str(live.folder), "--echo")
     assert loop.ask(b"get ark:/13030/kt4x551/a b _t") == b"ark:/13030/kt4x551/a b https://a.example/x/a%20b"
-    assert loop.ask(b"get nothing _t") == b"NULL"
+    assert loop.ask(b"get nothing _t") == b"nothing NULL"
     assert loop.end() == 0
 
 
@@ -264,16 +278,18 @@ def test_whatever_the_line_says_nothing_is_written(live, loop):
         return hashlib.sha256((live.folder / "NOID" / "data.mdb").read_bytes()).hexdigest()
 
     before = digest()
-    for line in (b"mint 1", b"bind set 13030/kt4x551 _t https://evil.example/", b"note a b", b"hold release 13030/kt4x551",
-                 b"queue now 13030/kt4x551", b"dbcreate", b"-", b"bind set 13030/kt4x551 :", b"get 13030/kt4x551 _t; mint 1",
-                 b"policy write anyone", b"resolver fallback https://evil.example/", b"resolve ark:/13030/kt4x551"):
+    for line in (b"mint 1", b"bind set 13030/kt4x551 _t https://evil.example/", b"note a b", b"dbcreate", b"-",
+                 b"hold release 13030/kt4x551", b"queue now 13030/kt4x551", b"bind set 13030/kt4x551 :",
+                 b"get 13030/kt4x551 _t; mint 1", b"policy write anyone",
+                 b"resolver fallback https://evil.example/", b"resolve ark:/13030/kt4x551"):
         assert loop.ask(line) == b"NULL"
     assert digest() == before
     assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/x"
 
 
 def test_the_command_language_is_not_even_loaded():
-    script = "import sys; import noidtools.doors.rewritemap; print([m for m in sys.modules if 'noidtools.commands' in m])"
+    script = ("import sys; import noidtools.doors.rewritemap\n"
+              "print([name for name in sys.modules if 'noidtools.commands' in name])")
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -537,24 +553,22 @@ def test_lock_step_while_another_process_writes(live):
     assert loop.end() == 0
 
 
-def test_a_resolver_object_survives_a_store_that_fails(live, monkeypatch):
+def test_a_lookup_that_fails_costs_its_own_reply_and_is_not_kept(live, monkeypatch):
     resolver = Resolver(str(live.folder))
     replies = Replies(resolver)
     # The environment of this process is the test's own: it is shared, not opened twice.
     resolver._minter, resolver._file = live.minter, _identity(live.folder)
-    from noidtools.store.glance import Glance
-
     resolver._glance = Glance(live.minter.store, 10)
-    resolver.moment = resolver._glance.moment
+    resolver.unchanged = resolver._glance.unchanged
     assert replies.feed(b"get 13030/kt4x551 _t\n") == b"https://a.example/x\n"
+    for number, failure in enumerate((MemoryError(), StoreError("on demand"))):
+        def broken(*_: object, failure=failure) -> None:
+            raise failure
 
-    def broken(*_: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(Glance, "look", broken)
-    assert replies.feed(b"get 13030/kt4x551/new _t\nget other _t\n") == b"NULL\nNULL\n"
-    monkeypatch.undo()
-    assert replies.feed(b"get 13030/kt4x551/new _t\n") == b"https://a.example/x/new\n"
+        monkeypatch.setattr(Glance, "look", broken)
+        assert replies.feed(b"get 13030/kt4x551/%d _t\nget other _t\n" % number) == b"NULL\nNULL\n"
+        monkeypatch.undo()
+        assert replies.feed(b"get 13030/kt4x551/%d _t\n" % number) == b"https://a.example/x/%d\n" % number
 
 
 def _identity(folder: Path) -> tuple[int, int]:

@@ -164,6 +164,8 @@ def conversation(door: Door) -> tuple[list, str]:
 
 
 def timeless(text: str) -> str:
+    """Without dates, and without the answers kept for repeated requests, which are enciphered."""
+    text = re.sub(r"(?m)^(REPLIES/.*?): .*$", r"\1:", text)
     return re.sub(r"\d{20}|\d{14}", "(then)", text)
 
 

@@ -95,8 +95,8 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     def start(*words: str, **options) -> Served:
         log = tmp_path / f"log{len(started)}"
         with open(log, "wb") as stream:
-            process = subprocess.Popen([*NOID, "serve", "--minters", str(tmp_path), *words], stderr=stream, stdout=stream,
-                                       stdin=subprocess.DEVNULL, cwd=tmp_path, **options)
+            process = subprocess.Popen([*NOID, "serve", "--minters", str(tmp_path), *words], stdin=subprocess.DEVNULL,
+                                       stdout=stream, stderr=stream, cwd=tmp_path, **options)
         started.append(Served(process, log))
         return started[-1]
 
@@ -154,7 +154,8 @@ def test_http_behind_a_proxy_believes_its_headers(serve: Serve, tmp_path: Path) 
 
 
 def test_http_through_a_unix_socket(serve: Serve, tmp_path: Path) -> None:
-    served = serve("--http", str(tmp_path / "h.sock"), "--socket-mode", "600", "--proxy", "unix", "--user-header", "X-U")
+    believed = ("--proxy", "unix", "--user-header", "X-U")
+    served = serve("--http", str(tmp_path / "h.sock"), "--socket-mode", "600", *believed)
     assert os.stat(tmp_path / "h.sock").st_mode & 0o777 == 0o600
     reply = served.raw(b"GET /noidu_kt5?mint+1 HTTP/1.0\r\nX-U: bob\r\n\r\n")
     assert reply.startswith(b"HTTP/1.0 200 OK") and b"id: kt" in reply
@@ -175,7 +176,8 @@ def test_fastcgi_by_tcp_and_for_one_minter(serve: Serve, tmp_path: Path) -> None
     assert ask(served, "mint+1")[0] == 200
     log = tmp_path / "one"
     with open(log, "wb") as stream:
-        process = subprocess.Popen([*NOID, "-f", str(tmp_path / "kt5"), "serve", "--fcgi", "127.0.0.1:0"], stderr=stream)
+        words = ["-f", str(tmp_path / "kt5"), "serve", "--fcgi", "127.0.0.1:0"]
+        process = subprocess.Popen([*NOID, *words], stderr=stream)
     one = Served(process, log)
     assert ask(one, "mint+1", path="/noidu")[0] == ask(one, "mint+1", path="/x/noidu_kt5")[0] == 200
     assert ask(one, "mint+1", path="/noidu_other")[0] == 404
@@ -211,8 +213,8 @@ def test_a_process_manager_hands_over_its_socket(tmp_path: Path) -> None:
 
 
 def test_noid_fcgi_by_hand_says_what_to_start_instead() -> None:
-    done = subprocess.run([sys.executable, ROOT / "cgi-bin" / "noid.fcgi"], stdin=subprocess.DEVNULL, capture_output=True,
-                          check=False)
+    done = subprocess.run([sys.executable, ROOT / "cgi-bin" / "noid.fcgi"], stdin=subprocess.DEVNULL,
+                          capture_output=True, check=False)
     assert done.returncode == 2 and b"noid serve --fcgi" in done.stderr and b"Traceback" not in done.stderr
 
 
@@ -224,8 +226,8 @@ def test_systemd_hands_over_its_socket(tmp_path: Path) -> None:
         listener.listen()
         # A shell knows its own process number before it becomes the server.
         script = 'exec 3<&0 </dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"'
-        process = subprocess.Popen(["sh", "-c", script, "sh", *NOID, "serve", "--minters", tmp_path, "--fcgi", "systemd"],
-                                   stdin=listener, stderr=stream)
+        words = ["serve", "--minters", tmp_path, "--fcgi", "systemd"]
+        process = subprocess.Popen(["sh", "-c", script, "sh", *NOID, *words], stdin=listener, stderr=stream)
     served = Served(process, log)
     served.place = str(tmp_path / "s")
     assert ask(served, "mint+1")[0] == 200
@@ -253,8 +255,8 @@ def test_options_that_make_no_sense_are_refused(words: list[str], monkeypatch: p
 
 
 @pytest.mark.parametrize(("text", "loopback"), [
-    ("127.0.0.1:80", True), ("localhost:80", True), ("[::1]:80", True), ("0.0.0.0:80", False), ("example.org:80", False),
-    ("/run/noid.sock", False), ("unix:/run/noid.sock", False),
+    ("127.0.0.1:80", True), ("localhost:80", True), ("[::1]:80", True), ("0.0.0.0:80", False),
+    ("example.org:80", False), ("/run/noid.sock", False), ("unix:/run/noid.sock", False),
 ])
 def test_addresses_know_whether_only_this_machine_reaches_them(text: str, loopback: bool) -> None:
     assert Address(text).is_loopback == loopback
@@ -295,7 +297,9 @@ def test_what_cannot_be_served_is_refused(noid, tmp_path: Path) -> None:
     (b"\x16\x03\x01\x02\x00\x01\x00\x01\r\n\r\n", 400),
     (b"GET /noidu_kt5?hello HTTP/1.0\r\nX: a\r\n: b\r\n\r\n", 400),
 ], ids=lambda value: str(value)[:60])
-def test_each_hostile_request_gets_its_status_and_the_next_is_served(http_server: Served, sent: bytes, status: int) -> None:
+def test_each_hostile_request_gets_its_status_and_the_next_is_served(
+    http_server: Served, sent: bytes, status: int
+) -> None:
     reply = http_server.raw(sent)
     assert reply.split(b" ")[1:2] == [b"%d" % status], reply[:300]
     assert http_server.http("GET", "/noidu_kt5?mint+1") == (200, b"id: kt4x551\n\n")
@@ -319,10 +323,11 @@ def test_a_slow_body_and_one_that_is_cut_off_keep_nobody_waiting(http_server: Se
 
 
 GARBAGE = [
-    b"", b"\0", b"GET / HTTP/1.0\r\n\r\n", b"\xff" * 100, gateway.record(gateway.BEGIN), gateway.record(gateway.BEGIN, b"x"),
-    gateway.begin(), gateway.begin() + gateway.record(gateway.PARAMS, b"\x80"), gateway.begin() + b"\1\4\0\1\xff\xff\0\0abc",
-    gateway.begin() + gateway.stream(gateway.PARAMS, b"\x05\x05ab"), gateway.record(99, b"abc", request=0),
-    gateway.record(gateway.STDIN, b"abc"), gateway.begin() + gateway.record(gateway.ABORT), gateway.record(9, b"\x80\xff", request=0),
+    b"", b"\0", b"GET / HTTP/1.0\r\n\r\n", b"\xff" * 100, gateway.record(gateway.BEGIN),
+    gateway.record(gateway.BEGIN, b"x"), gateway.begin(), gateway.begin() + gateway.record(gateway.PARAMS, b"\x80"),
+    gateway.begin() + b"\1\4\0\1\xff\xff\0\0abc", gateway.begin() + gateway.stream(gateway.PARAMS, b"\x05\x05ab"),
+    gateway.record(99, b"abc", request=0), gateway.record(gateway.STDIN, b"abc"),
+    gateway.begin() + gateway.record(gateway.ABORT), gateway.record(9, b"\x80\xff", request=0),
     gateway.record(9, b"\x0e\0FCGI_MAX_CONNS", request=0), gateway.begin() + gateway.begin(),
 ]
 
@@ -520,7 +525,8 @@ def test_reloading_refuses_nobody(serve: Serve, way: str) -> None:
 @pytest.mark.parametrize(("way", "lines"), [("--fcgi", 100_000), ("--http", 10_000), ("--scgi", 10_000)])
 def test_a_large_bulk_run_fills_no_memory(serve: Serve, way: str, lines: int) -> None:
     served = serve(way, "127.0.0.1:0", *(["--user", "alice"] if way == "--http" else []), "--workers", "1")
-    body = b"".join(b"bind set kt639k9 e%d '%b'\n" % (number % 50, b"x" * (24_000_000 // lines)) for number in range(lines))
+    value = b"x" * (24_000_000 // lines)
+    body = b"".join(b"bind set kt639k9 e%d '%b'\n" % (number % 50, value) for number in range(lines))
     served.until(lambda: len(served.workers) == 1)
     (worker,) = served.workers
     if way == "--http":

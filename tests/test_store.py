@@ -215,3 +215,59 @@ def test_a_killed_reader_leaves_no_trace_that_a_person_must_remove(store, tmp_pa
         again.write(lambda writer: writer.put(T, b"k", b"v"))
     finally:
         again.close()
+
+
+def folder_of(parent, name, value):
+    folder = parent / name
+    folder.mkdir()
+    made = Store.create(str(folder))
+    made.write(lambda writer: writer.put(T, b"which", value))
+    made.close()
+    return folder
+
+
+def test_a_folder_replaced_while_a_writer_waits_its_turn_is_written_to_in_its_new_place(tmp_path):
+    old, new = folder_of(tmp_path, "old", b"old"), folder_of(tmp_path, "new", b"new")
+    store = Store(str(old))
+    code = ("import fcntl, os, sys, time; f = os.open(sys.argv[1], os.O_RDWR); fcntl.flock(f, fcntl.LOCK_EX); "
+            "print('held', flush=True); time.sleep(1)")
+    with subprocess.Popen([sys.executable, "-c", code, str(old / "writer.lock")], stdout=subprocess.PIPE) as holder:
+        holder.stdout.readline()
+        writing = threading.Thread(target=lambda: store.write(lambda writer: writer.put(T, b"late", b"1")))
+        writing.start()
+        time.sleep(0.2)
+        os.rename(old, tmp_path / "away")
+        os.rename(new, old)
+        writing.join()
+    assert store.read(lambda reader: (reader.get(T, b"which"), reader.get(T, b"late"))) == (b"new", b"1")
+    store.write(lambda writer: writer.put(T, b"again", b"2"), patience=1)
+    store.close()
+
+
+def test_a_read_inside_a_read_sees_the_same_moment_even_when_the_database_was_replaced(tmp_path):
+    old, new = folder_of(tmp_path, "old", b"old"), folder_of(tmp_path, "new", b"new")
+    store = Store(str(old))
+
+    def outer(reader):
+        os.replace(new / "data.mdb", old / "data.mdb")
+        return store.read(lambda inner: inner.get(T, b"which"))
+
+    assert store.read(outer) == b"old"
+    assert store.read(lambda reader: reader.get(T, b"which")) == b"new"
+    with pytest.raises(StoreError):
+        store.read(lambda reader: store.write(lambda writer: None))
+    store.close()
+
+
+def test_a_full_map_and_a_replaced_file_at_once_do_not_block(tmp_path):
+    old, new = folder_of(tmp_path, "old", b"old"), folder_of(tmp_path, "new", b"new")
+    store = Store(str(old), reserve=1 << 20)
+    replaced = []
+
+    def work(writer):
+        if not replaced:
+            replaced.append(os.replace(new / "data.mdb", old / "data.mdb"))
+        writer.put(T, b"big", b"x" * (4 << 20))
+
+    store.write(work)
+    store.close()

@@ -72,7 +72,8 @@ def test_a_sound_identifier_holds_everything(f5):
     assert status == 0
     assert found == {"13030/f54x54g11": {
         "registered": "holds (9.3)", "well-formed": "holds (3.7)", "check-sound": "holds (3.6)",
-        "unique": "holds (8.4)", "bound": "holds (9.7)", "resolvable": "holds (9.9)", "accountable": "holds (8.7)", "persistent": "holds (8.6)",
+        "unique": "holds (8.4)", "bound": "holds (9.7)", "resolvable": "holds (9.9)", "accountable": "holds (8.7)",
+        "persistent": "holds (8.6)",
     }}
     assert summary["verified"] == "1, 0 failing" and summary["unique"] == "1 hold"
 

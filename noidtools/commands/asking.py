@@ -153,7 +153,9 @@ def _template_check(text: str) -> Callable[[bytes], object]:
 def path(call: Call) -> Answer:
     (given,) = call.need(1, 1, "path Id")
     try:
-        made = call.minter.scheme.path(call.minter.stored(given))
+        minter = call.minter
+        identifier = minter.read(lambda reader: subjects.to_read(minter, reader, given))
+        made = minter.scheme.path(identifier)
     except NoMinterError:
         from ..pairtree import path as pairtree_path
 

@@ -48,7 +48,7 @@ def _pairs(call: Call) -> list[tuple[bytes, bytes | None]]:
 
 
 def _bind_minted(call: Call, how: bytes, pairs: list[tuple[bytes, bytes | None]]) -> list[bindings.Bound]:
-    order = minting.Order(peppered=how == b"peppermint")
+    order = minting.Order(peppered=how == b"peppermint", unbound=tuple(element for element, _ in pairs))
     request = Request(call.minter, call.actor.clock, sharing=call.session.sharing)
 
     def work(writer: Writer) -> list[bindings.Bound]:

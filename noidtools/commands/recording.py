@@ -85,10 +85,9 @@ class Happened(Record):
 
     def _change(self, change: Change) -> dict[str, object]:
         of = change.of or (self._event.ids[0] if len(self._event.ids) == 1 else b"")
-        return {
-            **({"id": histories.shown(self._minter, of)} if of else {}),
-            "element" if change.element else "what": change.what, "before": _fact(change.before), "after": _fact(change.after),
-        }
+        facts: dict[str, object] = {"id": histories.shown(self._minter, of)} if of else {}
+        facts["element" if change.element else "what"] = change.what
+        return {**facts, "before": _fact(change.before), "after": _fact(change.after)}
 
 
 def _told(value: bytes | Digest) -> bytes:
@@ -135,12 +134,8 @@ def log(call: Call) -> Answer:
     def records() -> Iterator[Record]:
         events = (histories.follow(minter, call.actor.clock, after=after, since=since) if follows
                   else histories.stream(minter, after=after, since=since))
-        try:
-            for event in events:
-                yield Happened(minter, event, "json" in options)
-        except KeyboardInterrupt:
-            if not follows:
-                raise
+        for event in events:
+            yield Happened(minter, event, "json" in options)
 
     return Answer(stream=records())
 

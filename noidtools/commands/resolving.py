@@ -170,7 +170,7 @@ def export(call: Call) -> Answer:
         raise UsageError(f"say export --map {'|'.join(exporting.FORMS)} File")
     element = options["element"][-1].encode() if "element" in options else None
     written, left_out = exporting.export(call.minter, form, as_text(words[0], "the file name"), element)
-    fields = [("ok", b"%d targets written" % written)]
+    fields = [("ok", b"%d target%b written" % (written, b"" if written == 1 else b"s"))]
     if left_out:
         fields.append(("note", b"%d left out, because the form has no room for them or they cannot be followed"
                        % left_out))

@@ -96,8 +96,9 @@ _LIST = (
             READ, "resolving"),
     Command("export --map txt|dbm|nginx File", "write all stored targets as a map for Apache or nginx",
             LOCAL, "resolving"),
-    Command("resolve-loop [--element Element] [--codes] [--echo]", "answer names on standard input with their targets, line by "
-            "line, as noidr does for a web server", LOCAL, "resolving"),
+    Command("resolve-loop [--element Element] [--codes] [--echo]",
+            "answer names on standard input with their targets, line by line, as noidr does for a web server",
+            LOCAL, "resolving"),
     Command("cite Id [--qr File]", "the forms in which a name is written, printed, linked and spoken", READ, "citing"),
     Command("same Name Name", "whether two spellings are the same name, and why", READ, "citing"),
     Command("context [alias [--remove] From To --authority Who|resolver Url…]",

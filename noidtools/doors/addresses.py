@@ -65,9 +65,17 @@ class Address:
         listener.listen(_BACKLOG)
         return listener
 
-    def leave(self, listener: socket.socket) -> None:
-        """Stop listening, and take away the file of a Unix socket if it is still ours."""
-        if self.path and _is_socket(self.path):
+    def file(self) -> tuple[int, int] | None:
+        """Which file there is at the path of a Unix socket."""
+        try:
+            status = os.lstat(self.path)
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def leave(self, listener: socket.socket, file: tuple[int, int] | None) -> None:
+        """Stop listening, and take away the file of our Unix socket, if it is still ours."""
+        if self.path and file is not None and self.file() == file:
             os.unlink(self.path)
         listener.close()
 

@@ -95,7 +95,7 @@ def _options(program: str, words: list[bytes]) -> tuple[str, list[bytes]]:
         elif option in (b"-v", b"--version"):
             words = [b"-v"]
             break
-        elif option in (b"-h", b"--help"):
+        elif option in (b"-h", b"-vh", b"-hv", b"--help"):
             words = [b"help"]
             break
         else:
@@ -152,8 +152,9 @@ def _pairs(words: list[bytes]) -> list[tuple[bytes, bytes]] | None:
     if not form:
         return None
     from ..headers import read_block, read_whole
+    from .input import FileSource
 
-    read_line = sys.stdin.buffer.readline
+    read_line = FileSource(0).read_line
     return read_block(read_line) if form == ":" else read_whole(read_line)
 
 
@@ -162,7 +163,7 @@ def _bulk(session: Session, out: _Output) -> int:
     from .input import FileSource
 
     status = DONE
-    for result in run_lines(session, FileSource(sys.stdin.fileno())):
+    for result in run_lines(session, FileSource(0)):
         for record in result.records:
             out.write(anvl(record))
         if result.error is not None:

@@ -88,8 +88,9 @@ class _Connection(fcgi.Connection, Connection):  # type: ignore[misc]
             self._sock.flush()
             # The end of a body that nobody wanted, or a web server that does not wait for us.
             while self._keepGoing and self._sock.arrived:
-                if self.receive():
-                    return self.answer()
+                more = self.receive()
+                if more is not None:
+                    return more and self.answer()
         except _BROKEN:
             return False
         return bool(self._keepGoing)

@@ -28,10 +28,21 @@ class FileSource(Source):
                 return line
             searched = len(self._buffer)
             if searched > LONGEST_LINE:
-                raise UsageError(f"a line of the input is longer than {LONGEST_LINE} bytes")
+                self._skip_line()
+                raise UsageError(f"the line is longer than {LONGEST_LINE} bytes")
             piece = os.read(self._descriptor, _PIECE)
             self._ended = not piece
             self._buffer += piece
+
+    def _skip_line(self) -> None:
+        """Leave out the rest of a line, so that it is not taken for the next one."""
+        while not self._ended:
+            piece = os.read(self._descriptor, _PIECE)
+            self._ended = not piece
+            _, newline, self._buffer = bytearray(piece).partition(b"\n")
+            if newline:
+                return
+        self._buffer = bytearray()
 
     def ready(self) -> bool:
         # A sender that waits for its answer before it sends the next command must not be made to wait.

@@ -119,7 +119,8 @@ def _tombstone(told: Description, place: Callable[[bytes], bytes]) -> str:
 
 
 def _date(stamp: bytes) -> bytes:
-    return b"-".join((stamp[:4], stamp[4:6], stamp[6:8])) + b" " + b":".join((stamp[8:10], stamp[10:12], stamp[12:14])) + b" UTC"
+    day = b"-".join((stamp[:4], stamp[4:6], stamp[6:8]))
+    return day + b" " + b":".join((stamp[8:10], stamp[10:12], stamp[12:14])) + b" UTC"
 
 
 def missing(name: bytes, sentences: Iterable[str], meant: tuple[bytes, bytes] | None, home: bytes) -> bytes:

@@ -9,8 +9,8 @@ is the target, or NULL.  A target that is a URL is written as it may stand in a
 Location header; a path, or any other value, as it was bound, up to its first
 line break and with control characters escaped.  With --codes a target bound
 with its own redirect code has that in front, and the reply for a withdrawn name
-is 410.  With --echo the name that was asked for stands in front of the reply,
-so that a server can tell its own reply from another's.
+is 410.  With --echo the name that was asked for and a blank stand in front of
+every reply, NULL too, so that a server can tell its own reply from another's.
 
 Nothing but reading can be reached from here.  The replies cannot slip: `feed`
 has one for each line before it looks at the next, and whatever goes wrong
@@ -41,7 +41,8 @@ NULL = b"NULL\n"
 LONGEST_LINE = 1 << 20
 # At most some twenty megabytes of known replies.
 _MOST_KNOWN, _LONGEST_KNOWN = 20_000, 1_000
-_PIECE = 1 << 13
+# Most requests fit in as much as Python has at hand in its own small memory; for the rest of a longer one, more.
+_LINE, _PIECE = 479, 1 << 16
 # How long a database that was put in the place of another may go unnoticed, and how long to wait before trying
 # again to open one that could not be opened.
 _NOTICED_AFTER, _TRIED_AGAIN_AFTER = 0.01, 0.25
@@ -50,28 +51,27 @@ _NOTICED_AFTER, _TRIED_AGAIN_AFTER = 0.01, 0.25
 class Replies:
     """The protocol: bytes in, bytes out, no input or output of its own."""
 
-    __slots__ = ("_resolver", "_element", "_echo", "_rest", "_skipping", "_known", "_moment")
+    __slots__ = ("_resolver", "_element", "_echo", "_rest", "_skipping", "_known", "_whole")
 
     def __init__(self, resolver: Answering, element: bytes | None = None, *, echo: bool = False) -> None:
         self._resolver = resolver
         self._element = element
         self._echo = echo
-        self._moment: int | None = None
         self._rest = b""
         self._skipping = False
         # Lines with their line breaks, and what was replied to them, for as long as nothing changes.
         self._known: dict[bytes, bytes] = {}
+        # The same while no part of a line is waiting for its end, else nothing.
+        self._whole = self._known
 
     def feed(self, piece: bytes) -> bytes:
         """The replies to all lines that this piece of the input completes."""
-        moment = self._resolver.moment() or self._resolver.refreshed()
-        if moment is None or moment != self._moment:
-            self._moment = moment
+        # A server sends one line, waits for its reply, and asks for many names again and again: this is for it.
+        known = self._whole.get(piece)
+        if known is not None and self._resolver.unchanged():
+            return known
+        if self._has_changed():
             self._known.clear()
-        elif not self._rest and not self._skipping:
-            known = self._known.get(piece)  # a server sends one line and waits for its reply
-            if known is not None:
-                return known
         *lines, rest = (self._rest + piece).split(b"\n")
         replies = []
         for line in lines:
@@ -81,7 +81,15 @@ class Replies:
         if self._skipping or len(rest) > LONGEST_LINE:
             # No name is that long: of the rest of this line only the end matters.
             self._rest, self._skipping = b"", True
+        self._whole = {} if self._rest or self._skipping else self._known
         return b"".join(replies)
+
+    def _has_changed(self) -> bool:
+        try:
+            return not (self._resolver.unchanged() or self._resolver.refreshed())
+        except Exception as error:  # noqa: BLE001 - as in `reply`
+            _complain(f"the database could not be looked at: {type(error).__name__}: {error}")
+            return True
 
     def end(self) -> bytes:
         """The reply to a last line without line break."""
@@ -92,17 +100,21 @@ class Replies:
         name, element = self.request(line)
         try:
             value = self._resolver.answer(name, element)
+        except UnansweredError:
+            return self._line(name, None)
         except Exception as error:  # noqa: BLE001 - what nobody foresaw may cost this reply, but not shift the others
             _complain(f"a request could not be answered: {type(error).__name__}: {error}")
-            return NULL
-        if value is not None and self._echo:
-            value = name + b" " + value
-        reply = NULL if value is None else targets.one_line(value) + b"\n"
+            return self._line(name, None)
+        reply = self._line(name, value)
         if len(line) + len(reply) < _LONGEST_KNOWN:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             self._known[line + b"\n"] = reply
         return reply
+
+    def _line(self, name: bytes, value: bytes | None) -> bytes:
+        text = b"NULL" if value is None else value
+        return targets.one_line(name + b" " + text if self._echo else text) + b"\n"
 
     def request(self, line: bytes) -> tuple[bytes, bytes | None]:
         """Name and element of a request line."""
@@ -113,18 +125,22 @@ class Replies:
         return line, self._element
 
 
+class UnansweredError(Exception):
+    """What holds the answers could not be asked; the reply is not to be kept."""
+
+
 class Answering:
     """What replies are made of."""
 
-    # While this number stays the same, so do the answers; None if it has to be refreshed.
-    moment: Callable[[], int | None]
+    # Whether it is sure that all answers given since `refreshed` still stand.
+    unchanged: Callable[[], bool]
 
     def answer(self, name: bytes, element: bytes | None) -> bytes | None:
         """The value, if there is one; the element is None for the minter's usual one."""
         raise NotImplementedError
 
-    def refreshed(self) -> int | None:
-        """The moment, after a look at what may have been replaced; None if it cannot be told."""
+    def refreshed(self) -> bool:
+        """Whether answers given before still stand, after a look at what may have been replaced."""
         raise NotImplementedError
 
 
@@ -139,12 +155,12 @@ class Resolver(Answering):
         self._file = (0, 0)
         self._trouble = ""
         self._idle_until = 0.0
-        self.moment = self._unknown
+        self.unchanged = self._cannot_tell
 
-    def _unknown(self) -> None:
-        return None
+    def _cannot_tell(self) -> bool:
+        return False
 
-    def refreshed(self) -> int | None:
+    def refreshed(self) -> bool:
         if monotonic() >= self._idle_until:
             try:
                 self._look_around()
@@ -152,10 +168,7 @@ class Resolver(Answering):
                 # What is open goes on answering: a restore moves one file away before it moves the other in.
                 self._mention(str(error))
                 self._idle_until = monotonic() + _TRIED_AGAIN_AFTER
-        if self._glance is None:
-            return None
-        self._glance.renew()
-        return self._glance.moment()
+        return self._glance is not None and self._glance.renew()
 
     def _look_around(self) -> None:
         """See whether the database is there, and still the same."""
@@ -164,7 +177,7 @@ class Resolver(Answering):
         if file != self._file:
             self._minter = Minter(self._dbdir, store=self._minter.store if self._minter else None)
             self._glance = Glance(self._minter.store, _NOTICED_AFTER)
-            self.moment = self._glance.moment
+            self.unchanged = self._glance.unchanged
             self._file = file
             self._trouble = ""
 
@@ -180,7 +193,7 @@ class Resolver(Answering):
             return self._written(follow(lambda given: glance.look(find, given), name))
         except NoidError as error:
             self._mention(error.message)
-            return None
+            raise UnansweredError from None
 
     def _written(self, outcome: Outcome) -> bytes | None:
         if outcome.kind == GONE:
@@ -200,9 +213,11 @@ class Resolver(Answering):
 def serve(replies: Replies, source: int = 0, sink: int = 1) -> None:
     """Answer until the input ends or nobody reads the output any more."""
     read, write, feed = os.read, os.write, replies.feed
-    while piece := read(source, _PIECE):
+    size = _LINE
+    while piece := read(source, size):
         out = feed(piece)
-        done = write(sink, out)
+        size = _LINE if out else _PIECE
+        done = write(sink, out) if out else 0
         while done < len(out):
             done += write(sink, out[done:])
     write(sink, replies.end())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import select
 import time
 
@@ -14,11 +15,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 _GRACE_SECONDS = 25.0
+# Who was let in just before the farewell may be about to speak.
+_SILENCE_SECONDS = 1.0
 
 
 def work(listener: socket, farewells: tuple[int, ...], application: Callable[..., Any], *, threads: int,
          largest_body: int) -> None:
     """What a worker process does: serve requests that arrive at a socket, until a farewell."""
+    # That a request waits until a thread is free is no news.
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     channels: dict[int, Any] = {}
     server = create_server(
         application, map=channels, sockets=[listener], threads=threads, ident=None, clear_untrusted_proxy_headers=False,
@@ -51,6 +56,8 @@ def _finish(server: Any, channels: dict[int, Any]) -> None:
 
 
 def _is_busy(channel: Any) -> bool:
+    if channel.last_activity == channel.creation_time:  # nothing has arrived yet
+        return bool(time.time() - channel.creation_time < _SILENCE_SECONDS)
     return bool(channel.requests or channel.total_outbufs_len or channel.request is not None)
 
 

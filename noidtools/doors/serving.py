@@ -93,9 +93,10 @@ def serve(dbdir: str, args: list[bytes]) -> int:
                        largest_body=options.largest_body)
     work = _work(options, application)
     listener = inherited() or options.address.listen(options.socket_mode)
+    file = options.address.file()
     _announce(options, dbdir, listener)
     Prefork(listener, options.workers, work).run()
-    options.address.leave(listener)
+    options.address.leave(listener, file)
     return 0
 
 
@@ -123,7 +124,7 @@ def _work(options: Options, application: Site) -> Work:
         else:
             from .scgi import work
     except ModuleNotFoundError as error:
-        raise UsageError(f"serving by {options.way} needs the package {error.name}: install noidtools[web]") from None
+        raise UsageError(f"serving by {options.way} needs the package {error.name}: install noidtools[http]") from None
     return lambda listener, farewells: work(listener, farewells, application)
 
 

@@ -49,6 +49,8 @@ class Application:
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         request = environ.pop(REQUEST, None) or Request(environ, self.trust)
         response = environ.pop(RESPONSE, None) or self.respond(request)
+        if not isinstance(response.body, bytes):
+            response.body = _guarded(environ, response.body)
         return send(response, request.method, start_response)
 
     def respond(self, request: Request) -> Response:
@@ -74,9 +76,9 @@ class Application:
         minter = self.minters.find(request.path)
         words = request.words
         if words in ([], [b"help"]):
-            from .webhelp import text
+            from .webhelp import explained
 
-            return Response(200, TextWriting.content_type, text())
+            return _answered(request.environ, explained(), writing, [])
         session = Session(minter.dbdir, Actor(request.contact, b"web"), minter=minter)
         session.sharing = request.sharing
         if words == [b"-"]:
@@ -174,6 +176,15 @@ def _answered(environ: Environ, answer: Answer, writing: Writing, headers: list[
         yield writing.closing(spaced=spaced, failed=answer.failed)
 
     return Response(200, writing.content_type, rest(), headers)
+
+
+def _guarded(environ: Environ, body: Iterable[bytes]) -> Iterator[bytes]:
+    """The header is out, so a fault of ours can only be told at the end; what a server would log of it is not ours."""
+    try:
+        yield from body
+    except Exception as error:  # noqa: BLE001 - a fault of ours
+        log(environ, error)
+        yield b"\nerror: something went wrong here, and the rest is missing: the server's log says why\n"
 
 
 def _refusal(environ: Environ, error: NoidError, writing: Writing) -> bytes:

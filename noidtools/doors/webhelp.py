@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..answers import Answer, Text
 from ..commands.table import COMMANDS, LOCAL
 
 _INTRODUCTION = """\
@@ -20,6 +21,6 @@ A request with an Idempotency-Key can be repeated for a day: what was done is an
 """
 
 
-def text() -> bytes:
+def explained() -> Answer:
     shown = [f"  {command.usage}\n      {command.summary}\n" for command in COMMANDS.values() if command.kind != LOCAL]
-    return (_INTRODUCTION + "".join(shown)).encode()
+    return Answer(Text(_INTRODUCTION + "".join(shown)))

@@ -102,6 +102,8 @@ class NoidScheme(Scheme):
 
     def exhausted(self) -> str:
         template = self.template
+        if template.total is None:
+            return "no identifier is left: longer ones would not be guarded by their check character"
         return f"no identifier is left: all {template.total} of template {template.text} are minted, held or queued"
 
 
@@ -113,7 +115,7 @@ def _checked_at_last(settings: Settings, template: Template) -> str:
     if at_last == "wrap" and settings.long_term:
         raise UsageError("a long-term minter never gives an identifier twice, so --at-last cannot be wrap")
     if at_last not in ("stop", "wrap"):
-        if not (at_last.startswith("add") and at_last[3:].isdigit() and at_last.isascii()):
+        if not (at_last.startswith("add") and at_last[3:].isdigit() and at_last.isascii() and len(at_last) < 9):
             raise UsageError(f"--at-last is stop, wrap or addN (for instance add3), not {at_last!r}")
         template.grown(growth(at_last))
     return at_last
@@ -192,7 +194,18 @@ class NoidGenerator(Generator):
             return QuasiRandom(
                 self.template.total, seed=self.scheme.seed, drawn=drawn, values=counters, again=self.passes > 0
             )
-        return Sequential(self.template.total, drawn=drawn)
+        return Sequential(self.template.total or self._checkable_total(), drawn=drawn)
+
+    def _checkable_total(self) -> int | None:
+        """Where an unlimited namespace ends after all: its labels grow only as long as a check character guards."""
+        template = self.template
+        if not template.checked:
+            return None
+        room = len(REPERTOIRES[template.check_letter]) - len(self.scheme.first_part) - len(template.letters) - 2
+        total: int = len(template.alphabets[0]) ** max(0, room)
+        for alphabet in template.alphabets:
+            total *= len(alphabet)
+        return total
 
     def state(self) -> bytes:
         fields = [b"%d" % n for n in (self.passes, self.grown, self._before, self.order.drawn)]
@@ -260,8 +273,6 @@ class NoidGenerator(Generator):
         first_part, label_of = self.scheme.first_part, self.template.label
         if not self.template.checked:
             return [(first_part + label_of(number)).encode() for number in numbers]
-        labels = [label_of(number) for number in numbers]
-        if labels:
-            self.template.ensure_checkable(len(first_part) + len(labels[-1]) + 1)
         character = Checker(self.template, first_part).character
+        labels = [label_of(number) for number in numbers]
         return [(first_part + label + character(label)).encode() for label in labels]

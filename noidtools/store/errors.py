@@ -25,7 +25,8 @@ class Mapped:
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, (lmdb.Error, OSError)) and not isinstance(error, NoidError):
-            if isinstance(error, FileNotFoundError) or "No such file" in str(error):
+            missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
+            if missing or "No such file" in str(error) or "Not a directory" in str(error):
                 raise NoMinterError(
                     f"there is no minter in {self._folder}: create one with 'noid dbcreate', or name its folder with -f"
                 ) from error

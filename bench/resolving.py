@@ -1,0 +1,244 @@
+"""What resolving costs, beside what it cannot be cheaper than.
+
+    python bench/resolving.py [--to 6] [--seconds 2] [--parts loop lookup rules servers]
+
+loop     noidr in lock step on a pair of pipes, beside `cat` and a Python that only copies, on pipes of the same kind
+lookup   the time to resolve a random name out of 10^4, 10^5, … stored ones
+rules    the time to resolve a name by the last of a hundred rules, beside one rule and none
+servers  redirects a second through each server, beside the same server's own static redirect
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from names_support import DOORS, STATIC_PATH  # noqa: E402 - found through the line above
+from resolver_support import Live  # noqa: E402
+from server_support import Site, program  # noqa: E402
+
+from noidtools.fields import pair  # noqa: E402
+from noidtools.minter import Minter  # noqa: E402
+from noidtools.resolve import Lookup, follow  # noqa: E402
+from noidtools.store.glance import Glance  # noqa: E402
+from noidtools.tables import ELEMENTS  # noqa: E402
+
+COPY = "import os\nread, write = os.read, os.write\nwhile piece := read(0, 65536): write(1, piece)"
+ROUNDS, LINES = 60, 1000
+
+
+# -- the loop ----------------------------------------------------------------------------------------------------
+
+
+class Pipes:
+    """A process that is asked line by line."""
+
+    def __init__(self, *command: str) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+
+    def microseconds(self, lines: list[bytes]) -> float:
+        """For a line and its reply, on average."""
+        write, read = self._process.stdin.fileno(), self._process.stdout.fileno()
+        started = time.perf_counter()
+        for line in lines:
+            os.write(write, line)
+            os.read(read, 65536)
+        return (time.perf_counter() - started) / len(lines) * 1e6
+
+    def close(self) -> None:
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+
+def loop(folder: str) -> None:
+    # On one processor: what it costs to wake another one depends on where the system happens to put the processes.
+    processors = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(processors)})
+    try:
+        _loop(folder)
+    finally:
+        os.sched_setaffinity(0, processors)
+
+
+def _loop(folder: str) -> None:
+    live = Live(Path(folder), "kt.zeededede", "long", "13030", "x", "y")
+    fill(live, ROUNDS * LINES)
+    live.close()
+    dice = random.Random(1)
+    names = [b"get 13030/%d _t\n" % number for number in range(ROUNDS * LINES)]
+    dice.shuffle(names)
+    known = names[:10_000]
+    noidr = (sys.executable, str(ROOT / "cgi-bin" / "noidr"), "-f", folder)
+    ways = {"cat": Pipes("cat"), "python": Pipes(sys.executable, "-c", COPY), "noidr, 10 names": Pipes(*noidr),
+            "noidr, 10,000 names": Pipes(*noidr), "noidr, new names": Pipes(*noidr)}
+    ways["noidr, 10,000 names"].microseconds(known)
+    times: dict[str, list[float]] = {way: [] for way in ways}
+    for number in range(ROUNDS):
+        lines = dice.choices(known, k=LINES)
+        # A name that was not asked for before is looked up; one that was is known until something changes.
+        others = {"noidr, 10 names": dice.choices(known[:10], k=LINES),
+                  "noidr, new names": names[number * LINES : (number + 1) * LINES]}
+        for way, pipes in ways.items():
+            times[way].append(pipes.microseconds(others.get(way, lines)))
+    print("lock step, one line and its reply                       lines a second   of cat   (least beside least)")
+    for way, found in times.items():
+        typical, cat = statistics.median(found), times["cat"]
+        print(f"  {way:<20} {typical:7.2f} µs (least {min(found):6.2f}) {1e6 / typical:14,.0f}"
+              f" {statistics.median(cat) / typical:8.2f} {min(cat) / min(found):12.2f}")
+        ways[way].close()
+
+
+# -- lookups -----------------------------------------------------------------------------------------------------
+
+
+def fill(live: Live, count: int) -> None:
+    """Names 0, 1, 2, … with targets, in large transactions; what is measured is finding them."""
+    step = 200_000
+    for start in range(0, count, step):
+        items = sorted((pair(b"13030/%d" % number, b"_t"), b"https://target.example/%d" % number)
+                       for number in range(start, min(start + step, count)))
+        live.minter.write(lambda writer, items=items: writer.put_many(ELEMENTS, items))
+
+
+def microseconds(minter: Minter, names: list[bytes]) -> float:
+    """For resolving one name, on average."""
+    glance = Glance(minter.store, 1e9)
+
+    def find(reader, name: bytes):
+        return Lookup(minter, reader, b"_t").find(name)
+
+    started = time.perf_counter()
+    for name in names:
+        assert follow(lambda given: glance.look(find, given), name).targets
+    return (time.perf_counter() - started) / len(names) * 1e6
+
+
+def lookup(folder: str, most: int) -> None:
+    print("\nresolving a random name (median of 15 rounds of 4,000)   stored as asked   as an ARK with hyphens")
+    minters = {}
+    for power in range(4, most + 1):
+        minters[power] = Live(Path(folder) / str(power))
+        fill(minters[power], 10**power)
+    times: dict[tuple[int, str], list[float]] = {}
+    dice = random.Random(1)
+    # By turns, so that whatever else the machine does falls on all of them.
+    for _ in range(15):
+        for power, live in minters.items():
+            numbers = [dice.randrange(10, 10**power) for _ in range(4000)]
+            asked = {"plain": [b"13030/%d" % number for number in numbers],
+                     "spelled": [b"ark:/13030/%d-%d" % divmod(number, 10) for number in numbers]}
+            for way, names in asked.items():
+                times.setdefault((power, way), []).append(microseconds(live.minter, names))
+    for power, live in minters.items():
+        plain, spelled = (statistics.median(times[power, way]) for way in ("plain", "spelled"))
+        first = statistics.median(times[4, "plain"])
+        print(f"  10^{power} names, {live.minter.store.size() >> 20:6,} MB {plain:28.2f} µs {spelled:18.2f} µs"
+              f"   {plain / first:.2f} of 10^4", flush=True)
+        live.close()
+
+
+def rules(folder: str) -> None:
+    print("\nresolving a name that is not stored (median of 15 rounds of 1,000)")
+    cases = {}
+    for count in (0, 1, 100):
+        live = Live(Path(folder) / f"rules{count}")
+        for number in range(count):
+            live("bind", "set", f":idmap/^13030/p{number:02d}(.*)", "_t", f"https://r{number}.example/$1")
+        live.target("13030/x", "https://target.example/")
+        name = b"ark:/13030/p%02dxyz" % (count - 1) if count else b"ark:/13030/x/p00xyz"
+        cases[f"by the last of {count} rules" if count else "by passthrough, without rules"] = (live, [name] * 1000)
+    times: dict[str, list[float]] = {}
+    for _ in range(15):
+        for what, (live, names) in cases.items():
+            times.setdefault(what, []).append(microseconds(live.minter, names))
+    for what, (live, _) in cases.items():
+        print(f"  {what:<32} {statistics.median(times[what]):7.2f} µs", flush=True)
+        live.close()
+
+
+# -- servers -----------------------------------------------------------------------------------------------------
+
+SCRIPT = """
+local paths = {}
+for line in io.lines("%s") do paths[#paths + 1] = line end
+local number = 0
+request = function()
+    number = number %% #paths + 1
+    return wrk.format("GET", paths[number])
+end
+"""
+
+
+def rate(port: int, seconds: int, path: str, script: str = "") -> float:
+    command = [program("wrk"), "-t", "2", "-c", "32", "-d", f"{seconds}s", *(("-s", script) if script else ())]
+    done = subprocess.run([*command, f"http://127.0.0.1:{port}{path}"], capture_output=True, text=True, check=True)
+    # wrk counts only answers of 400 and more as failures.
+    if "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
+        raise SystemExit(f"{path}: not every answer was a redirect\n{done.stdout}")
+    return float(re.search(r"Requests/sec: +([\d.]+)", done.stdout)[1])
+
+
+def servers(seconds: int) -> None:
+    site = Site()
+    print(f"\n{'redirects a second, 1,000 names':<62}{'names':>11}{'static':>11}{'of static':>12}")
+    try:
+        for kind in ("rewrite", "rewrite-map", "apache-names", "nginx-names", "nginx-map", "embedded-names"):
+            door = DOORS[kind](site, kind)
+            site.doors[kind] = door
+            door.create("kt5", "kt.reeded", "long", "13030", "x", "y")
+            names = door.noid("-f", "kt5", "mint", "1000").split()[1::2]
+            door.noid("-f", "kt5", "-", stdin="".join(
+                f"bind set {name} _t https://target.example/{name}\n" for name in names).encode())
+            door.start()
+            if kind == "nginx-map":
+                door.noid("-f", "kt5", "export", "--map", "nginx", str(door.folder / "kt5.map"))
+                door.reload()
+                time.sleep(1)
+            paths, script = door.folder / "paths", door.folder / "wrk.lua"
+            paths.write_text("".join(f"/ark:/{name}\n" for name in names))
+            script.write_text(SCRIPT % paths)
+            assert door.location(f"ark:/{names[5]}") == f"https://target.example/{names[5]}"
+            rate(door.names_port(), 1, "/", str(script))
+            found = rate(door.names_port(), seconds, "/", str(script))
+            line = f"  {(door.__doc__ or kind).splitlines()[0]:<60} {found:10,.0f}"
+            if kind != "embedded-names":
+                static = rate(door.names_port(), seconds, STATIC_PATH)
+                line += f" {static:10,.0f} {found / static:11.2f}"
+            print(line, flush=True)
+            door.stop()
+    finally:
+        site.close()
+
+
+def main() -> None:
+    parts = ("loop", "lookup", "rules", "servers")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--to", type=int, default=6, help="the largest power of ten (7 takes minutes and 2 GB)")
+    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--parts", nargs="+", choices=parts, default=parts)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        if "loop" in options.parts:
+            loop(os.path.join(folder, "loop"))
+        if "lookup" in options.parts:
+            lookup(folder, options.to)
+        if "rules" in options.parts:
+            rules(folder)
+    if "servers" in options.parts:
+        servers(options.seconds)
+
+
+if __name__ == "__main__":
+    main()
