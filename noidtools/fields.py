@@ -5,6 +5,8 @@ Each field is preceded by its length, so that fields may hold any byte.
 
 from __future__ import annotations
 
+import struct
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,6 +40,25 @@ def unpack(packed: bytes, *, most: int | None = None) -> list[bytes]:
         fields.append(packed[place : place + length])
         place += length
     return fields
+
+
+# Many numbers, each in the same number of bytes.  Few are needed for most, and those go quickly.
+
+_QUICK = {4: "I", 8: "Q"}
+
+
+def pack_numbers(numbers: list[int], largest: int) -> bytes:
+    width = next((width for width in _QUICK if largest < 1 << 8 * width), (largest.bit_length() + 7) // 8)
+    if width in _QUICK:
+        return struct.pack(f">{len(numbers)}{_QUICK[width]}", *numbers)
+    return b"".join([number.to_bytes(width, "big") for number in numbers])
+
+
+def unpack_numbers(packed: bytes, count: int) -> list[int]:
+    width = len(packed) // count
+    if width in _QUICK:
+        return list(struct.unpack(f">{count}{_QUICK[width]}", packed))
+    return [int.from_bytes(packed[place : place + width], "big") for place in range(0, len(packed), width)]
 
 
 # A pair of byte strings as one key.  Keys sort by the first string, then by the second; all pairs with the

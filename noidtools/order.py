@@ -50,7 +50,11 @@ class QuasiRandom:
         self._offset = seed * _SEED_SPREAD
         # When the original starts over it has seeded already, with the full count of the pass that ended.
         self._first = total if again else 0
-        self._active = [n for n, value in enumerate(self.values) if value < self._top(n)]
+        self._active = [n for n, value in enumerate(self.values) if value < self.size]
+        # Only the last counter may end before the others do.
+        last = len(self.values) - 1
+        if self._active and self._active[-1] == last and self.values[last] >= self._top(last):
+            self._active.pop()
 
     def _top(self, counter: int) -> int:
         return min(self.size, self.total - counter * self.size)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noidtools.exceptions import UsageError
-from noidtools.fields import pack, pair, pair_prefix, split_pair, unpack
+from noidtools.fields import pack, pack_numbers, pair, pair_prefix, split_pair, unpack, unpack_numbers
 from noidtools.headers import read_block, read_whole
 from noidtools.pairtree import path
 from noidtools.words import split
@@ -89,3 +89,9 @@ def test_paths_are_safe_and_different(first, second):
     assert set(made) <= set(range(0x21, 0x7F)) - set(b'."*<>?\\|:')
     assert all(1 <= len(part) <= 2 for part in made.rstrip(b"/").split(b"/"))
     assert (made == path(second)) == (first == second)
+
+
+@given(st.integers(0, 2**80), st.data())
+def test_packed_numbers_unpack(largest, data):
+    numbers = data.draw(st.lists(st.integers(0, largest), min_size=1, max_size=20))
+    assert unpack_numbers(pack_numbers(numbers, largest), len(numbers)) == numbers

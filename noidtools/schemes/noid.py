@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..exceptions import ExhaustedError, InvalidError, UsageError
-from ..fields import pack, unpack
+from ..fields import pack, pack_numbers, unpack, unpack_numbers
 from ..order import QuasiRandom, Sequential
 from ..repertoires import REPERTOIRES, ordinals
 from ..template import RANDOM, UNLIMITED, Template
@@ -183,9 +183,7 @@ class NoidGenerator(Generator):
             self.template = self.template.grown(growth(scheme.at_last))
         counters = None
         if values:
-            packed = values[0]
-            width = len(packed) // int(values[1])
-            counters = [int.from_bytes(packed[i : i + width], "big") for i in range(0, len(packed), width)]
+            counters = unpack_numbers(values[0], int(values[1]))
         self.order = self._start(int(drawn), counters)
 
     def _start(self, drawn: int, counters: list[int] | None) -> QuasiRandom | Sequential:
@@ -211,8 +209,7 @@ class NoidGenerator(Generator):
         fields = [b"%d" % n for n in (self.passes, self.grown, self._before, self.order.drawn)]
         if isinstance(self.order, QuasiRandom):
             values = self.order.values
-            width = (self.order.size.bit_length() + 7) // 8
-            fields += [b"".join([value.to_bytes(width, "big") for value in values]), b"%d" % len(values)]
+            fields += [pack_numbers(values, self.order.size), b"%d" % len(values)]
         return pack(fields)
 
     @property

@@ -9,7 +9,7 @@ from _thread import allocate_lock
 
 from ..exceptions import BusyError
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.00005, 0.01
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.00005, 0.002
 
 
 class Turn:
