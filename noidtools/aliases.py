@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import names, queueing, relations
-from .circulation import HELD, PEPPERED, Circulation, add_to_held_count, ensure_not_withdrawn, find, save
+from .circulation import HELD, Circulation, add_to_held_count, ensure_not_withdrawn, find, save
 from .clock import stamp
 from .events import Change
 from .events import record as record_event
@@ -73,7 +73,7 @@ def remove(minter: Minter, writer: Writer, actor: Actor, alias: bytes) -> Made:
     before = _relation_of(writer, own.key)
     if before is None:
         raise NotFoundError(f"{_text(own.shown)} is not an alias")
-    _ensure_pepper(writer, own, find(writer, own.key))
+    relations.ensure_pepper(writer, own)
     _untie(writer, own.key, before)
     writer.delete(ALIASES, own.key)
     changes = [Change(b"alias-of", before.shown, None, own.key)]
@@ -104,18 +104,10 @@ def ensure_no_alias(reader: Reader, own: Ref, done: str) -> None:
 
 
 def _ensure_may_be_alias(reader: Reader, own: Ref, record: Circulation) -> None:
-    _ensure_pepper(reader, own, record)
+    relations.ensure_pepper(reader, own)
     ensure_not_withdrawn(own.shown, record, "made an alias")
     if record.reserved:
         raise ConflictError(f"{_text(own.shown)} is reserved: publish it before making it an alias")
-
-
-def _ensure_pepper(reader: Reader, own: Ref, record: Circulation | None) -> None:
-    """A pepper that came along was looked at when the name was read; here one must have come."""
-    if record is not None and record.flags & PEPPERED and not own.peppered:
-        from . import peppers
-
-        peppers.ensure_matches(reader, own.key, None)
 
 
 def _relation_of(reader: Reader, key: bytes) -> Relation | None:

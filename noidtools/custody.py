@@ -81,11 +81,13 @@ def clear(writer: Writer, actor: Actor, identifier: bytes) -> list[Change]:
     return _changes(identifier, before, None) if before else []
 
 
-def subject(minter: Minter, reader: Reader, given: bytes) -> bytes:
-    """The identifier of which the custodian is asked or appointed."""
+def subject(minter: Minter, reader: Reader, given: bytes, *, changing: bool = False) -> bytes:
+    """The identifier of which the custodian is asked, or with `changing` appointed."""
     from . import lifecycle
 
     identifier = subjects.to_read(minter, reader, given)
+    if changing:
+        subjects.ensure_pepper_came(minter, reader, identifier, given)
     lifecycle.ensure_known(minter, reader, identifier)
     return identifier
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .store import Reader
 
 _PAGE = 500
+_MANY = 20
 # How often one who follows the record looks for something new, in nanoseconds: a person does not notice, and one
 # look is a few microseconds.
 _PAUSE = 250_000_000
@@ -44,7 +45,17 @@ def events_of(reader: Reader, identifier: bytes) -> Iterator[Event]:
     for number in numbers_of(reader, identifier):
         happened = event(reader, number)
         if happened is not None:
-            yield happened
+            yield _narrowed(happened, identifier)
+
+
+def _narrowed(happened: Event, identifier: bytes) -> Event:
+    """Of a command about very many identifiers only what it did to this one."""
+    others = len(happened.ids) - 1
+    if others >= _MANY:
+        happened.ids = [identifier]
+        happened.changes = [change for change in happened.changes if change.of in (b"", identifier)]
+        happened.details.append(b"and %d other identifiers" % others)
+    return happened
 
 
 def stream(minter: Minter, *, after: int = 0, since: bytes = b"") -> Iterator[Event]:

@@ -9,6 +9,7 @@ that another system manages; of a name that is ours it is the stored form.
 from __future__ import annotations
 
 from . import names, subjects
+from .circulation import PEPPERED, find
 from .exceptions import InvalidError
 from .fields import pack, pair, pair_prefix, split_pair, unpack
 from .recognition import is_known, labels_of
@@ -84,6 +85,22 @@ def named(minter: Minter, reader: Reader, given: bytes) -> Ref:
         return Ref(stored if name.query or not name.scheme else names.stored(name, labels), name.text + name.query)
     key = stored if name.query else minter.scheme.canonical(names.stored(name, labels))
     return Ref(key, minter.shown(key))
+
+
+def changed(minter: Minter, reader: Reader, given: bytes) -> Ref:
+    """As `named`, for a name about which something is to be said from now on: a peppered one needs its pepper."""
+    ref = named(minter, reader, given)
+    ensure_pepper(reader, ref)
+    return ref
+
+
+def ensure_pepper(reader: Reader, ref: Ref) -> None:
+    """A pepper that came along was looked at when the name was read; here one must have come, if there is one."""
+    record = find(reader, ref.key)
+    if record is not None and record.flags & PEPPERED and not ref.peppered:
+        from . import peppers
+
+        peppers.ensure_matches(reader, ref.key, None)
 
 
 def _is_own(minter: Minter, name: names.Name, labels: tuple[bytes, ...]) -> bool:

@@ -30,8 +30,14 @@ def to_change(minter: Minter, reader: Reader, given: bytes) -> tuple[bytes, Circ
     if record is None:
         # What has a record is ours, whatever its form: an alias may be a name that no minter could make.
         minter.ensure_valid(reader, identifier)
-    if record and record.flags & PEPPERED and identifier == minter.stored(given):
+    if record is not None and record.flags & PEPPERED:
+        ensure_pepper_came(minter, reader, identifier, given)
+    return identifier, record
+
+
+def ensure_pepper_came(minter: Minter, reader: Reader, identifier: bytes, given: bytes) -> None:
+    """Refuse to change a peppered identifier that was given without its pepper; `to_read` looks at one that came."""
+    if identifier == minter.stored(given):
         from . import peppers
 
         peppers.ensure_matches(reader, identifier, None)
-    return identifier, record

@@ -34,7 +34,7 @@ def claim(minter: Minter, writer: Writer, actor: Actor, one: bytes, other: bytes
           start: bytes = b"", until: bytes = b"") -> Claim:
     """Record that an authority holds two names to be of one thing; said again, the span is the new one."""
     relations.ensure_authority(authority)
-    first, second = relations.named(minter, writer, one), relations.named(minter, writer, other)
+    first, second = relations.changed(minter, writer, one), relations.changed(minter, writer, other)
     if first.key == second.key:
         raise ConflictError(f"{_text(first.shown)} and {_text(second.shown)} are the same name, not two")
     start = start or stamp(actor.now())
@@ -58,7 +58,7 @@ def claim(minter: Minter, writer: Writer, actor: Actor, one: bytes, other: bytes
 
 def take_back(minter: Minter, writer: Writer, actor: Actor, one: bytes, other: bytes, authority: bytes = b"") -> Claim:
     """End a claim, as if it had not been made; the record keeps that it was.  Without an authority, the only one's."""
-    first, second = relations.named(minter, writer, one), relations.named(minter, writer, other)
+    first, second = relations.changed(minter, writer, one), relations.changed(minter, writer, other)
     claims = [relation for relation in relations.of(writer, first.key, SYNONYM)
               if relation.other == second.key and authority in (b"", relation.authority)]
     whose = f" according to {_text(authority)}" if authority else ""
@@ -83,7 +83,7 @@ def take_back(minter: Minter, writer: Writer, actor: Actor, one: bytes, other: b
 
 def prefer(minter: Minter, writer: Writer, actor: Actor, given: bytes, authority: bytes = b"") -> tuple[Ref, Relation]:
     """Mark the name that an authority prefers among its synonyms; another that it preferred is so no longer."""
-    own = relations.named(minter, writer, given)
+    own = relations.changed(minter, writer, given)
     ensure_not_withdrawn(own.shown, find(writer, own.key), "preferred")
     authority = _sole_authority(writer, own, SYNONYM, authority,
                                 f"{_text(own.shown)} has no synonym among which to be preferred: "
@@ -106,7 +106,7 @@ def prefer(minter: Minter, writer: Writer, actor: Actor, given: bytes, authority
 def prefer_no_more(
     minter: Minter, writer: Writer, actor: Actor, given: bytes, authority: bytes = b""
 ) -> tuple[Ref, Relation]:
-    own = relations.named(minter, writer, given)
+    own = relations.changed(minter, writer, given)
     authority = _sole_authority(writer, own, PREFERRED, authority, f"{_text(own.shown)} is preferred by nobody")
     gone = next(relation for relation in relations.of(writer, own.key, PREFERRED) if relation.authority == authority)
     relations.drop(writer, own.key, gone)

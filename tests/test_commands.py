@@ -378,3 +378,15 @@ def test_a_path_does_not_show_a_pepper(noid):
 
 def test_options_may_be_joined(noid):
     assert noid("-vh") == noid("-h")
+
+
+def test_whatever_is_said_of_a_peppered_identifier_needs_its_pepper(noid):
+    noid("dbcreate", ".sdd")
+    peppered = noid("peppermint", "1").removeprefix("id: ").strip()
+    for words in (["custodian", "set", "Bob"], ["alias", "--remove"], ["withdraw"], ["reserve"], ["publish"]):
+        assert "pepper" in noid.refused(*words, "00", status=1) or words[0] == "alias"
+    assert "pepper" in noid.refused("synonym", "00", "x", "--authority", "a", status=1)
+    noid("synonym", peppered, "x", "--authority", "a")
+    assert "pepper" in noid.refused("prefer", "00", "--authority", "a", status=1)
+    noid("custodian", "set", "Bob", peppered)
+    assert "Custodian: Bob" in noid("custodian", "00")

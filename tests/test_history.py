@@ -442,3 +442,10 @@ def test_an_event_and_its_change_are_of_one_commit(noid):
     done = noid.run("get", "a", "e")
     events = noid.run("history", "a", "--json").stdout.count(b"\n")
     assert len(done.stdout.strip()) == events > 0
+
+
+def test_a_command_about_very_many_identifiers_does_not_fill_the_history_of_each(noid):
+    noid("dbcreate", ".sdd")
+    noid("queue", "now", *(f"{number:02}" for number in range(50)))
+    (event,) = [json.loads(line) for line in noid("history", "07", "--json").splitlines()]
+    assert event["ids"] == ["07"] and event["details"] == ["and 49 other identifiers"] and len(event["changes"]) == 1

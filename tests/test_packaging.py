@@ -34,8 +34,8 @@ def wheel(tmp_path_factory):
     subprocess.run(f"tar -C '{ROOT}' --exclude=.venv --exclude=.git --exclude=.demo -cf - . | tar -C '{source}' -xf -",
                    shell=True, check=True)
     target = tmp_path_factory.mktemp("wheel")
-    subprocess.run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", target, source],
-                   check=True)
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", target, source]
+    subprocess.run(command, check=True)
     return next(target.glob("*.whl"))
 
 

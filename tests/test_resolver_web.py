@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import unquote_to_bytes
 from wsgiref.validate import validator
 
@@ -453,6 +454,19 @@ def test_many_minters_are_one_resolver_and_new_ones_are_noticed(tmp_path):
     shutil.rmtree(tmp_path / "g")
     resolver._catalogue._looked -= 2
     assert web("/ark:/13030/g0").status == 404
+
+
+def test_the_first_requests_of_many_threads_all_find_their_minter(tmp_path):
+    live = Live(tmp_path / "kt5", *LONG)
+    live.minted("https://a.example/")
+    live.close()
+    for _ in range(20):
+        resolver = Resolver(Minters(str(tmp_path)))
+        web = Web(resolver)
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(web, [f"/ark:/{NAME}"] * 16))
+        assert [answer.status for answer in answers] == [302] * 16
+        resolver._catalogue._minters.open(str(tmp_path / "kt5"), "kt5").close()
 
 
 def test_a_minter_that_vanishes_is_no_fault_of_the_reader(tmp_path):

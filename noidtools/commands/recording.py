@@ -172,7 +172,7 @@ def _appoint(call: Call, words: list[bytes], contact: bytes) -> Answer:
     minter, given = call.minter, words[1:]
 
     made = minter.write(lambda writer: custody.appoint(
-        minter, writer, call.actor, words[0], contact, _subject(minter, writer, given)
+        minter, writer, call.actor, words[0], contact, _subject(minter, writer, given, changing=True)
     ))
     return Answer(_custodian(call, made), spaced=True)
 
@@ -180,7 +180,7 @@ def _appoint(call: Call, words: list[bytes], contact: bytes) -> Answer:
 def _dismiss(call: Call, given: bytes) -> Answer:
     minter = call.minter
     gone = minter.write(lambda writer: custody.dismiss(
-        minter, writer, call.actor, custody.subject(minter, writer, given)
+        minter, writer, call.actor, custody.subject(minter, writer, given, changing=True)
     ))
     return Answer(Fields(("ok", gone.name + b" no longer answers for " + minter.shown(gone.of))), spaced=True)
 
@@ -201,8 +201,8 @@ def _list(call: Call, given: list[bytes]) -> Answer:
     return Answer(*(_custodian(call, custodian) for custodian in found), spaced=True)
 
 
-def _subject(minter: Minter, reader: Reader, given: list[bytes]) -> bytes:
-    return custody.subject(minter, reader, given[0]) if given else custody.MINTER
+def _subject(minter: Minter, reader: Reader, given: list[bytes], *, changing: bool = False) -> bytes:
+    return custody.subject(minter, reader, given[0], changing=changing) if given else custody.MINTER
 
 
 def _custodian(call: Call, custodian: custody.Custodian) -> Fields:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from _thread import allocate_lock
 from time import monotonic
 
 from ..domains import Domain
@@ -22,19 +23,25 @@ _LOOKED_AT_EVERY = 1.0
 class Catalogue:
     def __init__(self, minters: Minters) -> None:
         self._minters = minters
+        self._lock = allocate_lock()
         self._looked = -_LOOKED_AT_EVERY
         self._domains: dict[str, tuple[Minter, Domain]] = {}
         # Minters that are there but cannot be read, and why.
         self.faults: dict[str, NoidError] = {}
 
     def domains(self) -> list[Domain]:
-        if monotonic() - self._looked >= _LOOKED_AT_EVERY:
-            self._looked = monotonic()
-            self._look()
-        return [domain for _, domain in list(self._domains.values())]
+        if self._is_old():
+            with self._lock:
+                if self._is_old():  # and no other thread has looked while this one waited
+                    self._look()
+                    self._looked = monotonic()
+        return [domain for _, domain in self._domains.values()]
+
+    def _is_old(self) -> bool:
+        return monotonic() - self._looked >= _LOOKED_AT_EVERY
 
     def _look(self) -> None:
-        """See what is in the folder.  Threads may do so at the same time; what each comes to is whole."""
+        """See what is in the folder; what was found before serves other threads until all of it is known."""
         found: dict[str, tuple[Minter, Domain]] = {}
         faults = {}
         for name, dbdir in self._dbdirs():
