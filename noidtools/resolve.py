@@ -107,8 +107,8 @@ class Lookup:
 
     def find(self, given: bytes) -> Outcome:
         """All steps but the following of an alias, since another minter may hold what it stands for."""
-        if len(given) > LONGEST_IDENTIFIER or not given.strip():
-            return Outcome(NOT_FOUND, self._minter, given[:60], reason="a name that is empty or so long leads nowhere")
+        if len(given) > LONGEST_IDENTIFIER:
+            return Outcome(NOT_FOUND, self._minter, given[:60], reason="the name is too long to be one")
         if self._trace is None:
             # Most requests spell the name as it is stored, and then there is nothing to read in it.
             hit = self.at(given)
@@ -209,7 +209,7 @@ class Lookup:
             self._say("check", fault.encode("utf-8", "surrogateescape"))
             return Outcome(INVALID, self._minter, normal, reason=fault)
         base = config.value(self._reader, FALLBACK)
-        if base is not None:
+        if base is not None and name.found:
             value = fallback_target(base, name, self._labels)
             self._say("fallback", value)
             return Outcome(FOUND, self._minter, normal, by="fallback", value=value)

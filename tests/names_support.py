@@ -95,13 +95,16 @@ class ApacheRewriteMap(ApacheRewrite):
 class ApacheNames(Clicks, Apache):
     """Apache with FastCGI."""
 
+    # What is changed in the line that says which paths are names.
+    names: dict[str, object] = {}
+
     def start(self) -> None:
         path = self.folder / "noid.sock"
         self.service = self.run_service("--fcgi", path)
         wait_for_file(path)
         commands = edited(CONF / "apache" / "noid-fcgi.conf",
                           {"/run/noid/noid.sock": path, "/etc/noid/users": self.site.users})
-        names = edited(CONF / "apache" / "resolver-fcgi.conf", {"/run/noid/noid.sock": path})
+        names = edited(CONF / "apache" / "resolver-fcgi.conf", {"/run/noid/noid.sock": path, **self.names})
         self.serve(f"{commands}{names}\nRedirect 302 {STATIC_PATH} {STATIC_TARGET}\n")
 
 
