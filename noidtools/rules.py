@@ -44,6 +44,7 @@ MAX_GROUPS = 99
 MAX_RESULT = 1_000_000  # a replacement full of $& multiplies a long identifier
 RULE_SECONDS = 0.012  # for one rule
 LOOKUP_SECONDS = 0.1  # for all rules of a RuleSet together
+_GRANTED_STEPS = 100  # whatever the clock says
 
 # One item of a pattern, such as a class of many properties, can take time in
 # proportion to pattern * identifier before the clock is asked again: 0.2 ns a
@@ -112,6 +113,8 @@ class Rule:
         size = len(identifier)
         if size > _MAX_IDENTIFIER or size * len(self.pattern) > _MAX_AREA:
             return None
+        if deadline is not None and thread_time() >= deadline:
+            return None
         try:
             match = self._search(identifier, deadline)
             return None if match is None else self._expand(match, identifier)
@@ -178,8 +181,13 @@ class Rule:
         """The pattern under a clock; compiled for each match, since threads share a rule but no deadline."""
         go_on, abort = self._engine.CalloutReturn.PASS, self._engine.CalloutReturn.ABORT
 
+        steps = 0
+
         def look_at_clock(_: object) -> Any:
-            return go_on if thread_time() < deadline else abort
+            # A few steps are always granted: the collection of garbage, say, may fall into this thread's time.
+            nonlocal steps
+            steps += 1
+            return go_on if steps < _GRANTED_STEPS or thread_time() < deadline else abort
 
         flags = _AUTO_CALLOUT | (self._engine.UNICODE if utf else 0)
         return self._engine.compile(_CLOCKED + self._source, flags, jit=False, callout=look_at_clock)

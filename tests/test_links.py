@@ -247,14 +247,23 @@ def test_http_at_a_secure_server_fails_without_harm(secure_server):
 def test_one_host_is_asked_one_request_after_the_other_with_a_pause(server):
     urls = [(number, server.url(f"/slow/0.0{number}")) for number in range(1, 6)]
     assert {link.verdict for _, link in check(urls, limits(pause=0.1, hands=8))} == {HOLDS}
+    wait_for(lambda: len(server.times) == 5)
     times = sorted(server.times)
     assert all(after[0] - before[1] > 0.08 for before, after in zip(times, times[1:], strict=False))
+
+
+def wait_for(condition) -> None:
+    """The server notes a request a moment after the client has its answer."""
+    deadline = time.monotonic() + 5
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_redirects_and_second_questions_take_their_turn_too(server):
     urls = [(1, server.url("/get-only")), (2, server.url("/hop/1")), (3, server.url("/404"))]
     list(check(urls, limits(pause=0.1, hands=8)))
-    assert len(server.times) == 7
+    wait_for(lambda: len(server.times) == 7)
     times = sorted(server.times)
     assert all(after[0] - before[1] > 0.08 for before, after in zip(times, times[1:], strict=False))
 
