@@ -29,14 +29,13 @@ from __future__ import annotations
 
 from time import thread_time
 
-from noidtools.exceptions import InvalidError
+from .exceptions import InvalidError
+from .replacements import DIGITS, LETTERS, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
-
-    Part = bytes | int | str  # literal text, a group's number, a group's name
 
 MAX_PATTERN = 10_000
 MAX_REPLACEMENT = 10_000
@@ -65,11 +64,8 @@ _CLOCKED = _SETTINGS % 100_000
 _QUICK = _SETTINGS % _QUICK_STEPS
 _AUTO_CALLOUT = 0x4  # PCRE2_AUTO_CALLOUT, which the package passes on but does not name
 
-_DIGITS = b"0123456789"
 _HEX = b"0123456789abcdefABCDEF"
-_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_ESCAPES = {b"n": b"\n", b"t": b"\t"}
-_LITERALS = _DIGITS + _LETTERS + b"/_-:=%~,;@!&<>'\""
+_LITERALS = DIGITS + LETTERS + b"/_-:=%~,;@!&<>'\""
 # What reaches back to the character before it; the last three only may.
 _REACHES_BACK = (b"*", b"+", b"?", b"{", b"(?#", b"\\E", b"\\Q")
 
@@ -102,7 +98,7 @@ class Rule:
         self._utf = _is_utf8(pattern)
         self._simple = not _may_copy_groups(pattern)
         self._quick: Any = None
-        self._parts = _parse_replacement(replacement)
+        self._parts = parse(replacement)
         self._check_references(self._checked())
 
     def apply(self, identifier: bytes, *, deadline: float | None = None) -> bytes | None:
@@ -287,69 +283,6 @@ def _may_copy_groups(pattern: bytes) -> bool:
     if b"{" not in pattern:
         return False
     return not pattern.isascii() or any(b")" + next_text in pattern for next_text in _MAY_REPEAT)
-
-
-def _parse_replacement(text: bytes) -> list[Part]:
-    parts: list[Part] = []
-    literal = bytearray()
-    at = 0
-    while at < len(text):
-        if text[at] == 0x5C:
-            literal += _escaped(text[at + 1 : at + 2])
-            at += 2
-        elif text[at] == 0x24:
-            part, at = _parse_reference(text, at)
-            parts += [bytes(literal), part] if literal else [part]
-            literal.clear()
-        else:
-            literal.append(text[at])
-            at += 1
-    if literal:
-        parts.append(bytes(literal))
-    return parts
-
-
-def _escaped(character: bytes) -> bytes:
-    if not character:
-        raise InvalidError("the rule's replacement ends in a backslash: write \\\\ for one")
-    if character in _DIGITS:
-        raise InvalidError(f"the rule's replacement contains \\{character.decode()}: write ${character.decode()}")
-    if character in _LETTERS and character not in _ESCAPES:
-        raise InvalidError(f"the rule's replacement contains \\{character.decode()}: it knows \\n, \\t, \\$ and \\\\")
-    return _ESCAPES.get(character, character)
-
-
-def _parse_reference(text: bytes, at: int) -> tuple[int | str, int]:
-    """What the $ at this place refers to, and the place behind it."""
-    if text.startswith(b"$&", at):
-        return 0, at + 2
-    if text.startswith(b"$+{", at):
-        end = _closing_brace(text, at)
-        return text[at + 3 : end].decode("utf-8", "backslashreplace"), end + 1
-    if text.startswith(b"${", at):
-        end = _closing_brace(text, at)
-        return _group_number(text[at + 2 : end], text, at), end + 1
-    end = at + 1
-    while text[end : end + 1] and text[end] in _DIGITS:
-        end += 1
-    return _group_number(text[at + 1 : end], text, at), end
-
-
-def _closing_brace(text: bytes, at: int) -> int:
-    end = text.find(b"}", at)
-    if end < 0:
-        raise InvalidError(f"the rule's replacement opens a brace at byte {at} and does not close it")
-    return end
-
-
-def _group_number(digits: bytes, text: bytes, at: int) -> int:
-    if digits.isdigit() and len(digits) <= 2 and not digits.startswith(b"0"):
-        return int(digits)
-    shown = text[at : at + 12].decode("utf-8", "backslashreplace")
-    raise InvalidError(
-        f"the rule's replacement contains {shown!r}, which is none of $1 to $99, ${{1}}, $& and $+{{name}}: "
-        "write \\$ for a dollar sign"
-    )
 
 
 def _with_perl_escapes(pattern: bytes) -> bytes:
