@@ -7,7 +7,7 @@ from .circulation import HELD, Circulation, add_to_held_count, ensure_not_withdr
 from .clock import stamp
 from .events import Change
 from .events import record as record_event
-from .exceptions import ConflictError, NotFoundError
+from .exceptions import ConflictError, NotFoundError, said
 from .recognition import labels_of
 from .relations import ALIAS, ALIAS_OF, Ref, Relation
 from .tables import ALIASES
@@ -45,7 +45,7 @@ def make(minter: Minter, writer: Writer, actor: Actor, alias: bytes, target: byt
     record = find(writer, own.key) or Circulation()
     _ensure_may_be_alias(writer, own, record)
     if own.key == other.key:
-        raise ConflictError(f"{_text(own.shown)} cannot stand for itself")
+        raise ConflictError(f"{said(own.shown)} cannot stand for itself")
     if authority:
         relations.ensure_authority(authority)
     before = _relation_of(writer, own.key)
@@ -72,7 +72,7 @@ def remove(minter: Minter, writer: Writer, actor: Actor, alias: bytes) -> Made:
     own = relations.named(minter, writer, alias)
     before = _relation_of(writer, own.key)
     if before is None:
-        raise NotFoundError(f"{_text(own.shown)} is not an alias")
+        raise NotFoundError(f"{said(own.shown)} is not an alias")
     relations.ensure_pepper(writer, own)
     _untie(writer, own.key, before)
     writer.delete(ALIASES, own.key)
@@ -98,8 +98,8 @@ def ensure_no_alias(reader: Reader, own: Ref, done: str) -> None:
     relation = _relation_of(reader, own.key)
     if relation is not None:
         raise ConflictError(
-            f"{_text(own.shown)} is an alias and follows {_text(relation.shown)}: it cannot be {done} by itself; "
-            f"to make it a name of its own say 'noid alias --remove {_text(own.shown)}'"
+            f"{said(own.shown)} is an alias and follows {said(relation.shown)}: it cannot be {done} by itself; "
+            f"to make it a name of its own say 'noid alias --remove {said(own.shown)}'"
         )
 
 
@@ -107,7 +107,7 @@ def _ensure_may_be_alias(reader: Reader, own: Ref, record: Circulation) -> None:
     relations.ensure_pepper(reader, own)
     ensure_not_withdrawn(own.shown, record, "made an alias")
     if record.reserved:
-        raise ConflictError(f"{_text(own.shown)} is reserved: publish it before making it an alias")
+        raise ConflictError(f"{said(own.shown)} is reserved: publish it before making it an alias")
 
 
 def _relation_of(reader: Reader, key: bytes) -> Relation | None:
@@ -144,7 +144,7 @@ def _ensure_no_loop(minter: Minter, reader: Reader, own: Ref) -> None:
     for upper in relations.of_extensions(reader, own.key, ALIAS):
         _way(minter, reader, upper.other)
     if down + _height(reader, own.key) > LONGEST_CHAIN:
-        raise ConflictError(f"the chain of aliases through {_text(own.shown)} would have more than {LONGEST_CHAIN} "
+        raise ConflictError(f"the chain of aliases through {said(own.shown)} would have more than {LONGEST_CHAIN} "
                             "links: let the alias stand for the name at the end of the chain")
 
 
@@ -158,7 +158,7 @@ def _way(minter: Minter, reader: Reader, key: bytes) -> list[bytes]:
             break
         if step[0] in way:
             path = [*way[way.index(step[0]) :], step[0]]
-            shown = " -> ".join(_text(minter.shown(passed)) for passed in path)
+            shown = " -> ".join(said(minter.shown(passed)) for passed in path)
             raise ConflictError(f"that would be a loop of aliases: {shown}")
         way.append(step[0])
         text = step[1]
@@ -192,7 +192,3 @@ def _height(reader: Reader, key: bytes) -> int:
 
 def _distinct(*keys: bytes) -> list[bytes]:
     return list(dict.fromkeys(keys))
-
-
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "backslashreplace")

@@ -8,7 +8,7 @@ from . import subjects
 from .circulation import ensure_not_withdrawn
 from .events import Change
 from .events import record as record_event
-from .exceptions import ConflictError, InvalidError, NotFoundError, UsageError
+from .exceptions import ConflictError, InvalidError, NotFoundError, UsageError, said
 from .fields import pair, pair_prefix, split_pair
 from .tables import ELEMENTS, META, RULES
 
@@ -93,7 +93,7 @@ def _bind_one(
     ensure_element(element)
     table, key = subject.place(element)
     old = writer.get(table, key)
-    where = f"{_text(element)} under {_text(subject.shown)}"
+    where = f"{said(element)} under {said(subject.shown)}"
     if old is None and how in _MUST_EXIST:
         raise NotFoundError(f"bind {how.decode()}: nothing is bound to {where}")
     if old is not None and how == b"new":
@@ -127,7 +127,7 @@ class _IdentifierSubject:
         ensure_not_withdrawn(self.shown, record, "bound")
         if minter.settings.long_term and not (record and (record.held or record.issued)):
             raise ConflictError(
-                f"{_text(self.shown)} is a long-term identifier that was neither issued nor held: "
+                f"{said(self.shown)} is a long-term identifier that was neither issued nor held: "
                 "mint it, or reserve it with 'noid hold set', before binding"
             )
 
@@ -199,7 +199,3 @@ def elements_of_pattern(reader: Reader, pattern: bytes) -> Iterator[tuple[bytes,
         element, other = split_pair(key)
         if other == pattern:
             yield element, value
-
-
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "backslashreplace")

@@ -9,7 +9,7 @@ command share one event and need no entry of their own in any index.
 from __future__ import annotations
 
 from .events import index, made
-from .exceptions import ConflictError
+from .exceptions import ConflictError, said
 from .tables import IDS, META
 
 TYPE_CHECKING = False
@@ -110,7 +110,7 @@ def line(reader: Reader, record: Circulation | None) -> bytes:
 def ensure_not_withdrawn(shown: bytes, record: Circulation | None, done: str) -> None:
     """Refuse to do anything more to an identifier that was withdrawn."""
     if record is not None and record.withdrawn:
-        name = shown.decode("utf-8", "backslashreplace")
+        name = said(shown)
         raise ConflictError(
             f"{name} was withdrawn for good and cannot be {done}: mint another identifier, "
             f"and name it as the one to use instead with 'noid withdraw {name} --successor …'"

@@ -6,7 +6,7 @@ from . import subjects
 from .clock import stamp
 from .events import NUMBER, Change
 from .events import record as record_event
-from .exceptions import ConflictError, InvalidError, NotFoundError
+from .exceptions import ConflictError, InvalidError, NotFoundError, said
 from .fields import pack, pair, pair_prefix, split_pair, unpack
 from .tables import CUSTODY
 
@@ -59,7 +59,7 @@ def appoint(
         _ensure_text("the contact", contact)
     before = _end(writer, actor, identifier)
     if before and (before.name, before.contact) == (name, contact):
-        raise ConflictError(f"{_text(name)} is the custodian already")
+        raise ConflictError(f"{said(name)} is the custodian already")
     event = _record(writer, actor, b"custodian", identifier, before, Custodian(name, contact, b""))
     custodian = Custodian(name, contact, stamp(actor.now()), of=identifier)
     _put(writer, identifier, event, custodian)
@@ -70,7 +70,7 @@ def dismiss(minter: Minter, writer: Writer, actor: Actor, identifier: bytes) -> 
     """Let the minter's custodian answer for the identifier again; returns the one who did."""
     before = _end(writer, actor, identifier)
     if before is None:
-        raise NotFoundError(f"{_text(minter.shown(identifier))} has no custodian of its own")
+        raise NotFoundError(f"{said(minter.shown(identifier))} has no custodian of its own")
     _record(writer, actor, b"custodian remove", identifier, before, None)
     return before
 
@@ -135,7 +135,3 @@ def _changes(identifier: bytes, before: Custodian | None, after: Custodian | Non
 def _ensure_text(what: str, text: bytes) -> None:
     if not text.strip() or len(text) > _LONGEST or any(byte < 0x20 for byte in text):
         raise InvalidError(f"{what} is one line of 1 to {_LONGEST} bytes")
-
-
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "backslashreplace")

@@ -63,3 +63,11 @@ class StoreError(NoidError):
 
 class NoMinterError(StoreError):
     kind = "no minter"
+
+
+def said(value: bytes) -> str:
+    """Bytes as they may stand in a sentence: what is not printable text is written as an escape, line breaks too."""
+    text = value.decode("utf-8", "backslashreplace")
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -6,7 +6,7 @@ from . import queueing, subjects
 from .circulation import HELD, Circulation, add_to_held_count, ensure_not_withdrawn, find, save
 from .events import Change
 from .events import record as record_event
-from .exceptions import ConflictError
+from .exceptions import ConflictError, said
 from .tables import ALIASES
 
 TYPE_CHECKING = False
@@ -77,5 +77,5 @@ def _record(
 
 def ensure_not_held(identifier: bytes, record: Circulation | None) -> None:
     if record is not None and record.held:
-        shown = identifier.decode("utf-8", "backslashreplace")
+        shown = said(identifier)
         raise ConflictError(f"{shown} is on hold and cannot be queued: release it first with 'noid hold release'")

@@ -16,7 +16,7 @@ from .circulation import HELD, RESERVED, WITHDRAWN, Circulation, add_to_held_cou
 from .clock import stamp
 from .events import Change
 from .events import record as record_event
-from .exceptions import ConflictError, InvalidError, NotFoundError
+from .exceptions import ConflictError, InvalidError, NotFoundError, said
 from .fields import pack, unpack
 from .recognition import is_known
 from .relations import PREDECESSOR, SUCCESSOR, Ref, Relation
@@ -111,7 +111,7 @@ def tombstone(reader: Reader, identifier: bytes) -> Tombstone | None:
 def ensure_known(minter: Minter, reader: Reader, identifier: bytes) -> None:
     if not is_known(reader, identifier):
         minter.ensure_valid(reader, identifier)
-        raise NotFoundError(f"{_text(minter.shown(identifier))} is not known here: it was neither minted nor bound")
+        raise NotFoundError(f"{said(minter.shown(identifier))} is not known here: it was neither minted nor bound")
 
 
 # -- changes --------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def publish(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) ->
         own, record = _to_move(minter, writer, name, "published")
         ensure_known(minter, writer, own.key)
         if not (record and record.was_issued) and not relations.is_bound(writer, own.key):
-            raise ConflictError(f"{_text(own.shown)} was not minted and nothing is bound under it, so there is nothing "
+            raise ConflictError(f"{said(own.shown)} was not minted and nothing is bound under it, so there is nothing "
                                 "to publish: bind something first")
         before = state_of(writer, own.key, record)
         moves.setdefault(own.key, Moved(own.key, before, PUBLISHED_STATE, before == PUBLISHED_STATE))
@@ -177,7 +177,7 @@ def withdraw(
     aliases.ensure_no_alias(writer, own, "withdrawn")
     before = tombstone(writer, identifier)
     if before is not None and reason is None and successor is None:
-        raise ConflictError(f"{_text(own.shown)} was withdrawn already, on {before.date.decode()}")
+        raise ConflictError(f"{said(own.shown)} was withdrawn already, on {before.date.decode()}")
     if reason is not None and len(reason) > _LONGEST_REASON:
         raise InvalidError(f"a reason may have {_LONGEST_REASON} bytes, this one has {len(reason)}")
     after = _tombstone(minter, writer, actor, own, before, reason, successor)
@@ -226,7 +226,7 @@ def _tombstone(
     if successor is not None:
         ref = relations.named(minter, reader, successor) if successor else Ref(b"", b"")
         if ref.key == own.key:
-            raise ConflictError(f"{_text(own.shown)} cannot be its own successor")
+            raise ConflictError(f"{said(own.shown)} cannot be its own successor")
         if ref.key:
             ensure_not_withdrawn(ref.shown, find(reader, ref.key), "a successor")
         new.successor, new.successor_key = ref.shown, ref.key
@@ -270,7 +270,3 @@ def _tie(writer: Writer, own: Ref, before: Tombstone | None, after: Tombstone, e
         relations.keep(writer, own.key, there)
         back = Relation(PREDECESSOR, own.key, own.shown, start=after.date, event=event)
         relations.keep(writer, after.successor_key, back)
-
-
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "backslashreplace")

@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import os
 
-from .exceptions import ForbiddenError
+from .exceptions import ForbiddenError, said
 from .repertoires import REPERTOIRES
 from .tables import IDS, PEPPERS
 
@@ -53,7 +53,7 @@ def ensure_matches(reader: Reader, identifier: bytes, pepper: bytes | None) -> N
     kept = reader.get(PEPPERS, identifier)
     if kept is None:
         return
-    shown = identifier.decode("utf-8", "backslashreplace")
+    shown = said(identifier)
     if pepper is None:
         raise ForbiddenError(f"{shown} is peppered: to change it write {shown}!PEPPER, as it was when it was minted")
     if not hmac.compare_digest(kept, _digest(identifier, pepper)):

@@ -7,7 +7,7 @@ from .circulation import Circulation, ensure_not_withdrawn, find, moved_on, save
 from .clock import later_stamp, stamp
 from .events import Change
 from .events import record as record_event
-from .exceptions import ConflictError, NotFoundError, UsageError
+from .exceptions import ConflictError, NotFoundError, UsageError, said
 from .tables import META, QUEUE, QUEUED
 
 TYPE_CHECKING = False
@@ -65,7 +65,7 @@ def delete(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> 
     for identifier, _ in found:
         record = find(writer, identifier)
         if record is None or not record.queued:
-            raise NotFoundError(f"{identifier.decode('utf-8', 'backslashreplace')} is not in the queue")
+            raise NotFoundError(f"{said(identifier)} is not in the queue")
         save(writer, identifier, take_out(minter, writer, identifier, record, event))
         deleted.append(identifier)
     return deleted
@@ -108,7 +108,7 @@ def _date(how: bytes, now: int) -> bytes:
         return stamp(now)
     number, unit = (how[:-1], how[-1:]) if how[-1:] in _UNITS else (how, b"s")
     if not number.isdigit() or len(number) > 15:
-        raise UsageError(f"queue {how.decode('utf-8', 'backslashreplace')!r}? say {HOWS}")
+        raise UsageError(f"queue {said(how)!r}? say {HOWS}")
     return later_stamp(now, int(number) * _UNITS[unit])
 
 
@@ -117,7 +117,7 @@ def _ensure_can_wait(identifier: bytes, record: Circulation) -> None:
 
     ensure_not_held(identifier, record)
     if record.queued:
-        raise ConflictError(f"{identifier.decode('utf-8', 'backslashreplace')} is in the queue already")
+        raise ConflictError(f"{said(identifier)} is in the queue already")
 
 
 def _next_sequence(writer: Writer) -> int:

@@ -7,7 +7,7 @@ from .circulation import ensure_not_withdrawn, find
 from .clock import stamp
 from .events import Change
 from .events import record as record_event
-from .exceptions import ConflictError, NotFoundError, UsageError
+from .exceptions import ConflictError, NotFoundError, UsageError, said
 from .relations import PREFERRED, SYNONYM, Ref, Relation
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ def claim(minter: Minter, writer: Writer, actor: Actor, one: bytes, other: bytes
     relations.ensure_authority(authority)
     first, second = relations.changed(minter, writer, one), relations.changed(minter, writer, other)
     if first.key == second.key:
-        raise ConflictError(f"{_text(first.shown)} and {_text(second.shown)} are the same name, not two")
+        raise ConflictError(f"{said(first.shown)} and {said(second.shown)} are the same name, not two")
     start = start or stamp(actor.now())
     if until and until < start:
         raise UsageError(f"the span would end ({until.decode()}) before it begins ({start.decode()})")
@@ -61,9 +61,9 @@ def take_back(minter: Minter, writer: Writer, actor: Actor, one: bytes, other: b
     first, second = relations.changed(minter, writer, one), relations.changed(minter, writer, other)
     claims = [relation for relation in relations.of(writer, first.key, SYNONYM)
               if relation.other == second.key and authority in (b"", relation.authority)]
-    whose = f" according to {_text(authority)}" if authority else ""
+    whose = f" according to {said(authority)}" if authority else ""
     if not claims:
-        raise NotFoundError(f"{_text(first.shown)} and {_text(second.shown)} are not synonyms{whose}")
+        raise NotFoundError(f"{said(first.shown)} and {said(second.shown)} are not synonyms{whose}")
     if len(claims) > 1:
         raise UsageError(f"{len(claims)} authorities say so: name the one that takes it back with --authority")
     (gone,) = claims
@@ -86,11 +86,11 @@ def prefer(minter: Minter, writer: Writer, actor: Actor, given: bytes, authority
     own = relations.changed(minter, writer, given)
     ensure_not_withdrawn(own.shown, find(writer, own.key), "preferred")
     authority = _sole_authority(writer, own, SYNONYM, authority,
-                                f"{_text(own.shown)} has no synonym among which to be preferred: "
+                                f"{said(own.shown)} has no synonym among which to be preferred: "
                                 "say which with 'noid synonym' first")
     before = next(_preferred(writer, own.key, authority), None)
     if before == own.key:
-        raise ConflictError(f"{_text(own.shown)} is preferred by {_text(authority)} already")
+        raise ConflictError(f"{said(own.shown)} is preferred by {said(authority)} already")
     changes = [Change(b"preferred", None, authority, own.key)]
     ids = [own.key]
     if before is not None:
@@ -107,7 +107,7 @@ def prefer_no_more(
     minter: Minter, writer: Writer, actor: Actor, given: bytes, authority: bytes = b""
 ) -> tuple[Ref, Relation]:
     own = relations.changed(minter, writer, given)
-    authority = _sole_authority(writer, own, PREFERRED, authority, f"{_text(own.shown)} is preferred by nobody")
+    authority = _sole_authority(writer, own, PREFERRED, authority, f"{said(own.shown)} is preferred by nobody")
     gone = next(relation for relation in relations.of(writer, own.key, PREFERRED) if relation.authority == authority)
     relations.drop(writer, own.key, gone)
     record_event(writer, actor, b"prefer remove", ids=[own.key], changes=[Change(b"preferred", authority, None)])
@@ -161,8 +161,8 @@ def _ensure_one_preferred(reader: Reader, first: Ref, second: Ref, authority: by
     """Refuse what would leave an authority with two preferred names of one thing."""
     ones, others = set(_preferred(reader, first.key, authority)), set(_preferred(reader, second.key, authority))
     if ones and others and ones != others:
-        two = " and ".join(_text(name) for name in sorted(ones | others))
-        raise ConflictError(f"{_text(authority)} prefers both {two}: take one back with 'noid prefer --remove' first")
+        two = " and ".join(said(name) for name in sorted(ones | others))
+        raise ConflictError(f"{said(authority)} prefers both {two}: take one back with 'noid prefer --remove' first")
 
 
 def _drop_idle_preference(writer: Writer, key: bytes, authority: bytes) -> list[Change]:
@@ -180,11 +180,11 @@ def _sole_authority(reader: Reader, own: Ref, kind: bytes, authority: bytes, non
     """The authority that was named, or else the only one there is."""
     known = {relation.authority for relation in relations.of(reader, own.key, kind)}
     if not known or (authority and authority not in known):
-        raise NotFoundError(none if not known else f"{none}, according to {_text(authority)}")
+        raise NotFoundError(none if not known else f"{none}, according to {said(authority)}")
     if authority:
         return authority
     if len(known) > 1:
-        names = ", ".join(sorted(_text(name) for name in known))
+        names = ", ".join(sorted(said(name) for name in known))
         raise UsageError(f"which authority? say --authority and one of {names}")
     return known.pop()
 
@@ -194,7 +194,3 @@ def _find(reader: Reader, key: bytes, other: bytes, authority: bytes) -> Relatio
         if relation.other == other and relation.authority == authority:
             return relation
     return None
-
-
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "backslashreplace")

@@ -58,3 +58,16 @@ class Noid:
 @pytest.fixture
 def noid(tmp_path: Path) -> Noid:
     return Noid(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def site():
+    """A folder with an installation, in which a module's tests start real servers."""
+    from server_support import MissingError, Site
+
+    try:
+        made = Site()
+    except MissingError as missing:
+        pytest.fail(str(missing))
+    yield made
+    made.close()

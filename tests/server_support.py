@@ -428,11 +428,11 @@ class Door:
     # What differs from door to door.
 
     def start(self) -> None:
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
     def workers(self) -> list[int]:
         """The processes that run commands."""
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
     def credentials(self, user: str = USER) -> list[str]:
         return ["--user", f"{user}:{PASSWORD}"]

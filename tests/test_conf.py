@@ -7,22 +7,12 @@ import re
 import subprocess
 
 import pytest
-from server_support import CONF, MissingError, Site, edited, marked_lines, program
+from server_support import CONF, edited, marked_lines, program
 
 from noidtools.doors.requests import LARGEST_BODY
 
 FILES = sorted(path for path in CONF.rglob("*") if path.is_file())
 UNITS = sorted((CONF / "systemd").iterdir())
-
-
-@pytest.fixture(scope="module")
-def site():
-    try:
-        site = Site()
-    except MissingError as missing:
-        pytest.fail(str(missing))
-    yield site
-    site.close()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

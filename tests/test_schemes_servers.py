@@ -6,7 +6,7 @@ import time
 
 import pytest
 from names_support import ApacheNames, NginxNames
-from server_support import DOORS, MissingError, Site
+from server_support import DOORS, MissingError
 
 
 class ApacheNamesWithoutScheme(ApacheNames):
@@ -21,16 +21,6 @@ SCHEMES = {
     "ibip": ("--scheme", "ibip", "--ip", "150.163.34.243", "--port", "800", "--granularity", "0.01"),
     "pilin": ("--scheme", "pilin", "--prefix", "102.100.272", "--label", "hdl:"),
 }
-
-
-@pytest.fixture(scope="module")
-def site():
-    try:
-        site = Site()
-    except MissingError as missing:
-        pytest.fail(str(missing))
-    yield site
-    site.close()
 
 
 @pytest.fixture(params=["apache-cgi", "apache-names", "nginx-names"])

@@ -18,16 +18,6 @@ from server_support import DOORS, PASSWORD, USER, Door, MissingError, Site, aliv
 ACCEPT_JSON = ("--header", "Accept: application/json")
 
 
-@pytest.fixture(scope="module")
-def site():
-    try:
-        site = Site()
-    except MissingError as missing:
-        pytest.fail(str(missing))
-    yield site
-    site.close()
-
-
 @pytest.fixture(params=list(DOORS))
 def door(request, site: Site):
     try:

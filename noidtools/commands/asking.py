@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import bindings, circulation, subjects
 from ..answers import Answer, Fetched, Fields, Text, Values, Verdicts
-from ..exceptions import InvalidError, NoMinterError, NotFoundError, UsageError
+from ..exceptions import InvalidError, NoMinterError, NotFoundError, UsageError, said
 from ..tables import ALIASES
 from .session import as_text
 
@@ -82,7 +82,7 @@ def _elements(
         if value is None:
             hit = minter.rulebook.first(reader, element, [found.identifier])
             if hit is None:
-                raise NotFoundError(f"nothing is bound to {_text(element)} under {_text(found.identifier)}")
+                raise NotFoundError(f"nothing is bound to {said(element)} under {said(found.identifier)}")
             found.computed[element], value = hit[1:]
         yield element, value
 
@@ -98,16 +98,16 @@ def _find_rules(reader: Reader, given: bytes, wanted: list[bytes]) -> _Found:
         if not wanted or element in wanted
     ]
     if not found.elements:
-        raise NotFoundError(f"no rule is bound to {_text(given)}")
+        raise NotFoundError(f"no rule is bound to {said(given)}")
     return found
 
 
 def _nothing_bound(minter: Minter, reader: Reader, identifier: bytes) -> str:
     record = circulation.find(reader, identifier)
-    shown = _text(minter.shown(identifier))
+    shown = said(minter.shown(identifier))
     if record is None:
         return f"nothing is bound under {shown}, and it was not minted here"
-    state = f"its circulation record is {_text(circulation.line(reader, record))}"
+    state = f"its circulation record is {said(circulation.line(reader, record))}"
     return f"nothing is bound under {shown}; {state}{', and it is on hold' if record.held else ''}"
 
 
@@ -189,7 +189,7 @@ def help(call: Call) -> Answer:
     if not args:
         lines = [f"  {command.usage}\n      {command.summary}" for command in COMMANDS.values()]
         return Answer(Text("noid [-f Dbdir] [-vh] Command Arguments\n\n" + "\n".join(lines)), spaced=True)
-    name = _text(args[0])
+    name = said(args[0])
     if name not in COMMANDS:
         raise NotFoundError(f"there is no command {name!r}: say help for a list")
     command = COMMANDS[name]
@@ -199,7 +199,3 @@ def help(call: Call) -> Answer:
 def hello(call: Call) -> Answer:
     call.need(0, 0, "hello")
     return Answer(Text("Hello."), spaced=True)
-
-
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "backslashreplace")

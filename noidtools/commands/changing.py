@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import bindings, holds, minting, queueing
 from ..answers import Answer, Blank, BoundRecord, Fields, Ids
-from ..exceptions import InvalidError, UsageError
+from ..exceptions import InvalidError, UsageError, said
 from ..tables import NOTES
 from ..waiting import Request
 
@@ -74,7 +74,7 @@ def hold(call: Call) -> Answer:
     if how == b"release":
         released = minter.write(lambda writer: holds.release(minter, writer, call.actor, given))
         return Answer(Fields(("ok", _count(released, b"hold") + b" released")), spaced=True)
-    raise UsageError(f"hold {how.decode('utf-8', 'backslashreplace')!r}? say hold set or hold release")
+    raise UsageError(f"hold {said(how)!r}? say hold set or hold release")
 
 
 def queue(call: Call) -> Answer:

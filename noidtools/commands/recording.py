@@ -7,7 +7,7 @@ from .. import history as histories
 from ..answers import Answer, Fields, Record, json_ready
 from ..bindings import RULE_MARK
 from ..events import Digest
-from ..exceptions import NotFoundError, UsageError
+from ..exceptions import NotFoundError, UsageError, said
 from ..relations import named
 from .session import take_options
 
@@ -117,7 +117,7 @@ def history(call: Call) -> Answer:
 
     found = minter.read(work)
     if not found:
-        raise NotFoundError(f"nothing is recorded about {given.decode('utf-8', 'backslashreplace')}")
+        raise NotFoundError(f"nothing is recorded about {said(given)}")
     return Answer(*(Happened(minter, event, "json" in options) for event in found))
 
 

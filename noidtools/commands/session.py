@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..exceptions import UsageError
+from ..exceptions import UsageError, said
 from ..minter import Minter
 
 TYPE_CHECKING = False
@@ -127,5 +127,5 @@ def as_text(word: bytes, what: str) -> str:
 def as_count(word: bytes) -> int:
     """A number of identifiers."""
     if not word.isdigit() or len(word) > 18:
-        raise UsageError(f"how many? {word.decode('utf-8', 'backslashreplace')!r} is not a number from 0 on")
+        raise UsageError(f"how many? {said(word)!r} is not a number from 0 on")
     return int(word)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..exceptions import UsageError
+from ..exceptions import UsageError, said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ COMMANDS: dict[str, Command] = {command.name: command for command in _LIST}
 def command_for(words: list[bytes]) -> Command:
     if not words:
         raise UsageError("no command was given: say help for a list")
-    name = words[0].decode("utf-8", "backslashreplace")
+    name = said(words[0])
     command = COMMANDS.get(name)
     if command is None:
         raise UsageError(f"there is no command {name[:60]!r}: say help for a list")

@@ -137,11 +137,11 @@ class Answering:
 
     def answer(self, name: bytes, element: bytes | None) -> bytes | None:
         """The value, if there is one; the element is None for the minter's usual one."""
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
     def refreshed(self) -> bool:
         """Whether answers given before still stand, after a look at what may have been replaced."""
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
 
 class Resolver(Answering):

@@ -29,7 +29,7 @@ class Generator:
     @property
     def drawn(self) -> int:
         """How many were drawn; each identifier's circulation record keeps the number it was."""
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
     @property
     def starting_over(self) -> bool:
@@ -43,10 +43,10 @@ class Generator:
 
     def draw(self, count: int, request: Request | None = None) -> list[tuple[bytes, int]]:
         """Up to `count` identifiers with their numbers; none when there are no more."""
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
     def state(self) -> bytes:
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
     def standing(self) -> Pairs:
         """Where it stands, for `dbinfo`."""
@@ -76,7 +76,7 @@ class Scheme:
     no_queue = ""
 
     def __init__(self, settings: Settings) -> None:
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
     @property
     def grows(self) -> bool:
@@ -86,7 +86,7 @@ class Scheme:
     @classmethod
     def completed(cls, settings: Settings) -> Settings:
         """The settings of a new minter, checked and with defaults filled in."""
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
     @classmethod
     def decode(cls, label: bytes) -> Pairs:
@@ -99,14 +99,14 @@ class Scheme:
 
     def ensure_valid(self, identifier: bytes, state: bytes | None = None) -> None:
         """Refuse what this minter could not make; `state` is the generator's, given if the form `grows`."""
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
     def generator(self, state: bytes | None) -> Generator:
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
     def form(self) -> Pairs:
         """What its labels look like and how many there are, for the report on a minter."""
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
     def conduct(self) -> Pairs:
         """What else was decided about it for good, for the same report."""
@@ -114,7 +114,7 @@ class Scheme:
 
     def durable(self, settings: Settings) -> str:
         """Those of the letters of durability.MEANINGS that apply."""
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
     def first(self) -> bytes | None:
         """The first identifier, where that is known beforehand."""

@@ -62,14 +62,14 @@ class TimedScheme(Scheme):
 
     def following(self, last: Date | None, asked: Date, granularity: Granularity) -> Date | None:
         """The date of a request made at `asked`, when `last` was given before it; None when no label is left."""
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
     def label(self, date: Date) -> bytes:
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
     def spelling(self, label: bytes) -> bytes:
         """The one spelling of a valid label."""
-        raise NotImplementedError
+        raise AssertionError("each kind has its own")
 
     def canonical(self, identifier: bytes) -> bytes:
         label, mark, pepper = identifier.partition(b"!")
