@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     Line = tuple[bytes, bytes, int]
 
 _BIND_WIDTH, _FETCH_WIDTH = 9, 7
+# In place of a width: the label is an element's name, which may be anything.
+_FOREIGN = -1
+# The labels that are ours; an element of such a name is written differently where lines are told apart by them.
+_OURS = frozenset((b"id", b"Id", b"iderr", b"Circ", b"State", b"note", b"error", b"bulk", b"ok", b"Element", b"Bind",
+                   b"Status"))
 
 
 class Record:
@@ -122,7 +127,7 @@ class Fetched(Record):
         if self._alias is not None:
             yield b"Alias", self._alias, _FETCH_WIDTH
         for element, value in self._elements:
-            yield element, value, 0
+            yield element, value, _FOREIGN
             if element in self._computed:
                 yield b"note", element + b" was computed by the rule :idmap/" + self._computed[element], 0
 
@@ -205,10 +210,21 @@ def anvl(record: Record, *, indent: bool = False) -> bytes:
     that begins with a label is always ours."""
     out = []
     for label, value, width in record.lines():
+        if width == _FOREIGN:
+            label, width = _told_apart(label) if indent else label, 0
         head = (label + b":").ljust(width) + (b"" if width else b" ") if label else b""
         out.append((head + value).replace(b"\n", b"\n ") if indent else head + value)
         out.append(b"\n")
     return b"".join(out)
+
+
+def _told_apart(element: bytes) -> bytes:
+    """An element's name that passes for no label of ours: what could mislead is percent-encoded."""
+    if element in _OURS:
+        return b"%%%02X" % element[0] + element[1:]
+    if element.isalnum():
+        return element
+    return b"".join(b"%%%02X" % octet if octet < 0x20 or octet in b"%:\x7f" else b"%c" % octet for octet in element)
 
 
 def json_ready(value: object) -> object:

@@ -6,7 +6,7 @@ import time
 
 from . import headers, words
 from .commands import Call, command_for, run
-from .commands.table import reads_input
+from .commands.table import reads_input, writes
 from .exceptions import NoidError, UsageError
 from .minting import CHUNK
 from .waiting import NotYet
@@ -49,6 +49,11 @@ class Result:
         self.failed = error is not None
 
     @property
+    def size(self) -> int:
+        """About how many bytes it will be when it is written."""
+        return sum(len(value) for record in self.records for _, value, _ in record.lines())
+
+    @property
     def more(self) -> bool:
         """Whether this is a part of an answer whose next part follows."""
         return not self.spaced and self.error is None
@@ -64,7 +69,7 @@ class _Task:
 
     @property
     def writes(self) -> bool:
-        return self.call is not None and command_for([self.call.name]).writes
+        return self.call is not None and writes([self.call.name, *self.call.args])
 
     @property
     def size(self) -> int:
@@ -187,13 +192,15 @@ def _run_together(session: Session, batch: list[_Task]) -> Iterator[Result]:
 
 def _run_some(tasks: list[_Task]) -> list[Result]:
     deadline = time.monotonic() + _SECONDS_TOGETHER
-    done = []
+    size = 0
+    done: list[Result] = []
     for task in tasks:
         try:
             done.append(_run_one(task))
         except NotYet:
             break
-        if time.monotonic() > deadline:
+        size += done[-1].size
+        if time.monotonic() > deadline or size > _MOST_BYTES_TOGETHER:
             break
     return done
 

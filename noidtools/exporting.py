@@ -55,7 +55,7 @@ def _export(minter: Minter, reader: Reader, form: str, path: str, element: bytes
         return _rows(minter, reader, element or target_element(reader))
 
     def lines() -> Iterator[bytes]:
-        write = _nginx_writer(rows()) if form == "nginx" else _txt_line
+        write = _nginx_writer(rows) if form == "nginx" else _txt_line
         for identifier, target in rows():
             line = write(identifier, target)
             counts[0 if line else 1] += 1
@@ -99,20 +99,24 @@ def _txt_line(identifier: bytes, target: bytes) -> bytes:
     return line if fits and not identifier.startswith(b"#") else b""
 
 
-def _nginx_writer(rows: Iterable[Row]) -> Callable[[bytes, bytes], bytes]:
+def _nginx_writer(rows: Callable[[], Iterable[Row]]) -> Callable[[bytes, bytes], bytes]:
     spellings: dict[bytes, int] = {}
     # Only where there are capitals can two differ in case alone, and mostly there are none.
-    for identifier, _ in rows:
+    for identifier, _ in rows():
         if identifier != identifier.lower():
-            spellings[identifier.lower()] = spellings.get(identifier.lower(), 0) + 1
+            spellings[identifier.lower()] = 0
+    if spellings:
+        for identifier, _ in rows():
+            if identifier.lower() in spellings:
+                spellings[identifier.lower()] += 1
 
     def write(identifier: bytes, target: bytes) -> bytes:
         if not target or len(identifier) > _LONGEST_WORD or len(target) > _LONGEST_WORD:
             return b""
         if any(octet < 0x20 for octet in identifier):
             return b""
-        others = spellings.get(identifier.lower(), 0) - (identifier != identifier.lower())
-        if others > 0:
+        # nginx compares plain words without regard to case, and before all patterns.
+        if spellings.get(identifier.lower(), 0) > 1:
             key = b"~^" + b"".join(b"\\%c" % octet if octet in _PATTERN_MARKS else b"%c" % octet
                                    for octet in identifier) + b"$"
         elif identifier[:1] in (b"~", b"\\") or identifier.lower() in _NGINX_WORDS:

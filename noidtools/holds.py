@@ -46,6 +46,9 @@ def release(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) ->
             shown = minter.shown(identifier).decode("utf-8", "backslashreplace")
             raise ConflictError(f"{shown} is an alias and must not be minted: take that back first with "
                                 f"'noid alias --remove {shown}'")
+        if known is not None and known.reserved and not known.was_issued:
+            raise ConflictError(f"{said(minter.shown(identifier))} is reserved and was never issued: publish it first, "
+                                "or minting might give it to somebody else")
     _record(writer, actor, b"hold release", found, None)
     released = 0
     for identifier, _ in found:

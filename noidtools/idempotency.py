@@ -19,7 +19,8 @@ import os
 
 from .answers import Answer, Record, json_ready
 from .bulk import Result
-from .commands import Call, command_for, run
+from .commands import Call, run
+from .commands.table import writes
 from .exceptions import ConflictError, ExhaustedError, NoidError
 from .fields import pack, unpack
 from .minting import CHUNK
@@ -66,7 +67,7 @@ class Once:
 
     def run(self, call: Call, line: int = 0) -> Answer:
         """As the command itself would answer; a command that only reads is simply run."""
-        if not command_for([call.name]).writes:
+        if not writes([call.name, *call.args]):
             return run(call)
         parts = self._parts(call, line)
         first = next(parts)

@@ -168,7 +168,7 @@ class _Run:
         return any(bindings.value_of(self.writer, identifier, element) is not None for element in self.order.unbound)
 
     def _may_reissue(self, record: Circulation) -> bool:
-        if record.held or record.queued or record.withdrawn:
+        if record.held or record.queued or record.withdrawn or (record.reserved and not record.was_issued):
             return False
         # What went through the queue before its turn came is out already, unless we are starting over.
         return self.generator.starting_over or not record.issued

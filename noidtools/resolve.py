@@ -165,15 +165,39 @@ class Lookup:
         if rules is None:
             self._say("rule", b"there is none for " + self._element)
             return None
+        based = self._based(name)
+        if based is not None:
+            return based
         normal = names.stored(name, self._labels)
         for key in dict.fromkeys((normal + name.query, normal, *names.candidates(name, self._labels))):
-            hit = rules.first(key)
+            # In what a reader sends, a bar parts no targets.
+            hit = rules.first(key.replace(b"|", b"%7C"))
+            if hit and not targets.stays(hit[1], hit[0].fixed_start, hit[0].replacement):
+                self._say("rule", b":idmap/" + hit[0].pattern + b" would let the reader choose the host: passed over")
+                continue
             # The query came off with the spelling that matched: it is a rest like any other.
             suffix = name.query if hit and name.query and not key.endswith(name.query) else b""
             if hit and (not suffix or self._passes(b"")):
                 self._say("rule", b":idmap/" + hit[0].pattern + b" makes " + hit[1] + b" of " + key)
                 return Outcome(FOUND, self._minter, key, by="rule", value=hit[1], suffix=suffix, pattern=hit[0].pattern)
         self._say("rule", b"none of %d matches" % len(rules))
+        return None
+
+    def _based(self, name: Name) -> Outcome | None:
+        """What a rule must not speak over: a base that was withdrawn or reserved, and a stored name with a query."""
+        has_naan = bool(self._minter.settings["naan"])
+        for key, rest in names.cuts(name, self._labels, naan=has_naan, longest=_LONGEST_EXTENDED):
+            hit = self.at(key, rest)
+            if hit is None:
+                continue
+            if hit.kind in (GONE, RESERVED):
+                self._tell(hit)
+                return hit
+            if hit.kind == FOUND and rest == name.query and self._passes(b"") and self._passes(hit.identifier):
+                self._say("passthrough", hit.identifier + b" is bound; the rest is " + rest)
+                hit.by = "passthrough"
+                return hit
+            return None
         return None
 
     def _extended(self, name: Name) -> Outcome | None:

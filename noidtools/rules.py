@@ -101,6 +101,12 @@ class Rule:
         self._parts = parse(replacement)
         self._check_references(self._checked())
 
+    @property
+    def fixed_start(self) -> bytes:
+        """What every result of a match at the beginning starts with, whatever the groups hold."""
+        first = self._parts[0] if self._parts else b""
+        return first if isinstance(first, bytes) else b""
+
     def apply(self, identifier: bytes, *, deadline: float | None = None) -> bytes | None:
         """The identifier with the first match replaced; None if nothing matches in time.
 

@@ -59,6 +59,37 @@ def parse(value: bytes) -> list[Target]:
     return found
 
 
+_HOST_OCTETS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.")
+
+
+def stays(url: bytes, fixed: bytes, replacement: bytes) -> bool:
+    """Whether a computed target leads to a host that the rule's author named, not to one of a reader's choice.
+
+    `fixed` is what the replacement begins with, before its first group.
+    """
+    if url[:2] in (b"//", b"/\\"):
+        return fixed[:2] == url[:2] and _host(url[2:]) == _host(fixed[2:])
+    scheme, mark, rest = url.partition(b"://")
+    if not mark or not scheme.isalnum():
+        return True  # a path of this server, or no address at all
+    if not fixed.startswith(scheme + mark):
+        return False
+    named = fixed[len(scheme) + 3 :]
+    if _host(named) == _host(rest):
+        return True
+    # A group may be the beginning of a host whose end is the author's, as in https://$1.example.org/
+    end = _host(replacement.partition(b"://")[2]).rpartition(b"}" if b"}" in replacement else b"$1")[2]
+    owned = not named and end.startswith(b".") and end.count(b".") > 1 and b"$" not in end
+    return owned and _host(rest).endswith(end) and not set(_host(rest)) - _HOST_OCTETS
+
+
+def _host(rest: bytes) -> bytes:
+    """What stands before the path, the query or the fragment."""
+    for mark in (b"/", b"\\", b"?", b"#"):
+        rest = rest.partition(mark)[0]
+    return rest
+
+
 def extended(url: bytes, suffix: bytes) -> bytes | None:
     """The target with the rest of a longer name put where it says ${suffix}, else at its end.
 

@@ -114,3 +114,9 @@ def test_long_words_cost_no_more_than_their_length(noid):
     word = b"x" * (10 << 20)
     out = noid.run("-", stdin=b"bind set 1 e " + word + b'\nbind set 2 e "' + word + b' y"\n').stdout
     assert out.count(b"Status:  ok, 10485") == 2
+
+
+def test_an_element_named_twice_is_refused(noid):
+    noid("dbcreate")
+    noid("bind", "set", "1", "e", "v")
+    assert "named twice" in noid.refused("get", "1", "e", "e", status=2)

@@ -59,13 +59,13 @@ def test_a_map_for_nginx(free):
 
 
 def test_names_that_differ_only_in_case_are_patterns_for_nginx(free):
-    for name in ("13030/Ab", "13030/aB", "13030/ab", "13030/Xy", "13030/z"):
+    for name in ("13030/Ab", "13030/aB", "13030/ab", "13030/Xy", "13030/z", "Qq", "qq"):
         free.target(name, f"https://a.example/{name}")
     text, _ = written(free, "nginx")
     assert text == (
         '"~^13030/Ab$" "https://a.example/13030/Ab";\n"13030/Xy" "https://a.example/13030/Xy";\n'
         '"~^13030/aB$" "https://a.example/13030/aB";\n"~^13030/ab$" "https://a.example/13030/ab";\n'
-        '"13030/z" "https://a.example/13030/z";\n')
+        '"13030/z" "https://a.example/13030/z";\n"~^Qq$" "https://a.example/Qq";\n"~^qq$" "https://a.example/qq";\n')
 
 
 def test_nginx_accepts_what_is_written(free, tmp_path):

@@ -316,3 +316,12 @@ def test_withdrawing_is_for_administrators(tmp_path):
     assert web("reserve+x00").status == 200
     assert web("withdraw+x00", user=USER).status == 403
     assert web("withdraw+x00", user="boss").status == 200
+
+
+def test_a_reserved_name_is_not_let_go_nor_minted_for_somebody_else(noid):
+    noid("dbcreate", "x.sd", "short")
+    noid("reserve", "x1")
+    noid("bind", "set", "x1", "_t", "http://secret.example/")
+    assert "publish it first" in noid.refused("hold", "release", "x1", status=1)
+    assert noid.ids(2) == ["x0", "x2"]
+    assert "reserved" in noid.refused("resolve", "x1")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from conftest import Noid
 from resolver_support import CHECKED, LONG, Live
 
 from noidtools import mistyped, names, targets
@@ -723,3 +724,41 @@ def test_outcomes_are_found_by_the_step_that_decided(live):
     assert by(live, "13030/kt4x551") == "stored"
     assert by(live, "13030/kt4x551/x") == "passthrough"
     assert resolve(live.minter, b"13030/kt4x551").kind == FOUND
+
+
+def test_a_rule_does_not_speak_over_what_was_withdrawn_reserved_or_stored(tmp_path):
+    noid = Noid(tmp_path)
+    noid("dbcreate", "kt5.reeedk", "long", "13030", "a", "b")
+    stored, gone, kept = noid.ids(3)
+    for name in (stored, gone, kept):
+        noid("bind", "set", name, "_t", "https://stored.example/")
+    noid("bind", "set", ":idmap/^13030/kt5(.*)", "_t", "https://rule.example/$1")
+    noid("withdraw", gone)
+    noid("reserve", kept)
+    for rest in ("", "?x=1", "/a", ".v2", "/a?x=1"):
+        assert "withdrawn" in noid.refused("resolve", f"ark:/{gone}{rest}"), rest
+        assert "reserved" in noid.refused("resolve", f"ark:/{kept}{rest}"), rest
+    assert noid("resolve", f"ark:/{stored}?x=1") == "https://stored.example/?x=1\n"
+    # An extension is another name, and rules come before passthrough.
+    assert noid("resolve", f"ark:/{stored}/a") == f"https://rule.example/{stored[9:]}/a\n"
+
+
+@pytest.mark.parametrize(("replacement", "name", "target"), [
+    ("https://e.org$1", "q/path", "https://e.org/path"),
+    ("https://e.org$1", "q.evil.com/", None),
+    ("https://e.org$1", "q@evil.com", None),
+    ("$1", "qhttps://evil.com/", None),
+    ("https://e.org/$1", "qx|https://evil.com/", "https://e.org/x%7Chttps://evil.com/"),
+    ("https://$1.example.org/x", "qlib", "https://lib.example.org/x"),
+    ("https://$1.example.org/x", "qevil.com/", None),
+    ("/$1", "q/evil.com", None),
+    ("/docs/$1", "qa", "/docs/a"),
+])
+def test_a_rule_never_lets_a_reader_choose_the_host(tmp_path, replacement, name, target):
+    noid = Noid(tmp_path)
+    noid("dbcreate")
+    noid("bind", "set", ":idmap/^q(.*)", "_t", replacement)
+    if target is None:
+        assert noid.refused("resolve", name)
+    else:
+        assert noid("resolve", name) == f"{target}\n"

@@ -43,6 +43,8 @@ def get(call: Call) -> Answer:
 def _find(call: Call, *, circulation_too: bool) -> _Found:
     args = call.need(1, None, f"{call.name.decode()} Id [Element…]")
     minter, given, wanted = call.minter, args[0], args[1:]
+    if len(set(wanted)) < len(wanted):
+        raise UsageError("an element is named twice: name each once")
 
     def work(reader: Reader) -> _Found:
         if given.startswith(bindings.RULE_MARK):

@@ -127,6 +127,16 @@ def command_for(words: list[bytes]) -> Command:
     return command
 
 
+def writes(words: list[bytes]) -> bool:
+    """Whether a command as given changes anything; some only show when they are given fewer words."""
+    name, args = words[0], words[1:]
+    if name == b"custodian":
+        return any(word in (b"set", b"remove") for word in args)
+    if name in (b"policy", b"resolver", b"context"):
+        return len(args) > 1
+    return command_for(words).writes
+
+
 def run(call: Call) -> Answer:
     return command_for([call.name])(call)
 

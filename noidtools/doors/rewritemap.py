@@ -201,7 +201,8 @@ class Resolver(Answering):
         for target in outcome.targets:
             # A path is for the server itself, which wants it as it is.
             text = target.url if target.url[:1] == b"/" else targets.location(target.url) or target.url
-            return b"%d %b" % (target.code, text) if self._codes and target.code else text
+            # A path is no redirect, so a code has nothing to say about it.
+            return b"%d %b" % (target.code, text) if self._codes and target.code and text[:1] != b"/" else text
         return None
 
     def _mention(self, trouble: str) -> None:

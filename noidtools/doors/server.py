@@ -29,6 +29,10 @@ def work(listener: socket, farewells: tuple[int, ...], application: Callable[...
         application, map=channels, sockets=[listener], threads=threads, ident=None, clear_untrusted_proxy_headers=False,
         # Its own refusal has no words of ours, so it comes only where ours would come too late.
         max_request_body_size=largest_body + 1,
+        # Those who connect and say nothing, or ask and do not listen, must not keep others out: what is not read
+        # waits on disk, and whoever is silent is soon forgotten.
+        connection_limit=1000, channel_timeout=30, cleanup_interval=5, asyncore_use_poll=True,
+        outbuf_high_watermark=1 << 40,
     )
     for descriptor in farewells:
         channels[descriptor] = _Farewell(descriptor)

@@ -8,7 +8,7 @@ or fails by itself.
 from __future__ import annotations
 
 from ..commands import command_for
-from ..commands.table import MINT, reads_input
+from ..commands.table import MINT, reads_input, writes
 from ..exceptions import NoidError
 from ..waiting import NotYet
 from .requests import REQUEST, RESPONSE, Request
@@ -43,7 +43,7 @@ def _changed_quickly(application: Application, request: Request) -> Minter | Non
     try:
         words = request.words
         command = command_for(words)
-        if request.method != "GET" or not command.writes or reads_input(words):
+        if request.method != "GET" or not writes(words) or reads_input(words):
             return None
         if command.kind == MINT and not (words[1:] and words[1].isdigit() and len(words[1]) <= _FEW_DIGITS):
             return None

@@ -7,7 +7,7 @@ the commands of the body, one a line; nothing, or `help`, explains.
 from __future__ import annotations
 
 from ..commands import Call, Session, command_for, run
-from ..commands.table import reads_input
+from ..commands.table import reads_input, writes
 from ..events import Actor
 from ..exceptions import ForbiddenError, NoidError
 from ..policy import Policy
@@ -89,13 +89,13 @@ class Application:
 
     def _respond_to_one(self, request: Request, session: Session, words: list[bytes], writing: Writing) -> Response:
         command = command_for(words)
-        if command.writes:
+        if writes(words):
             if request.method == "HEAD":
                 raise _not_that_method(("GET", "POST"), f"HEAD changes nothing: {command.name} by GET or POST")
             ensure_own_will(request)
         session.minter.read(Policy.of).ensure(command.kind, words, request.user)
         call = Call(session, words, self._pairs(request, words))
-        once = keyed(request, session) if command.writes else None
+        once = keyed(request, session) if writes(words) else None
         answer = once.run(call) if once else run(call)
         headers = [("Idempotency-Replayed", "true")] if once and once.replayed else []
         return _answered(request.environ, answer, writing, headers)
@@ -140,7 +140,8 @@ def keyed(request: Request, session: Session) -> Once | None:
         return None
     from ..idempotency import Once
 
-    return Once(session, request.user, key)
+    # Strangers may well choose the same key, and are not to get each other's answers.
+    return Once(session, request.user or b"@" + session.actor.who, key)
 
 
 def _answered(environ: Environ, answer: Answer, writing: Writing, headers: list[tuple[str, str]]) -> Response:
