@@ -26,13 +26,19 @@ _END_OF_DIGITS = 253402300800
 class Clock:
     """Tells nanoseconds since 1970, and lets time pass.  Doors and tests may put another in its place."""
 
-    __slots__ = ("_on_wait",)
+    __slots__ = ("_on_wait", "_on_notice")
 
-    def __init__(self, on_wait: OnWait | None = None) -> None:
+    def __init__(self, on_wait: OnWait | None = None, on_notice: Callable[[str], None] | None = None) -> None:
         self._on_wait = on_wait
+        self._on_notice = on_notice
 
     def __call__(self) -> int:
         return time.time_ns()
+
+    def notify(self, sentence: str) -> None:
+        """Tell who waits, if anybody can be told."""
+        if self._on_notice:
+            self._on_notice(sentence)
 
     def sleep(self, nanoseconds: int) -> None:
         time.sleep(nanoseconds / SECOND)

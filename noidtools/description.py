@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import bindings, circulation, custody, lifecycle, names, relations, resolve
+from .clock import stamp, system_clock
 from .events import event
 from .qualities import last_findings
 from .recognition import is_known, labels_of
@@ -53,10 +54,20 @@ class Description:
         self.reason, self.successor = (stone.reason, stone.successor) if stone else (b"", b"")
         self.date = stone.date if stone else self.date
         self.elements = _elements(reader, identifier)
-        related = zip(relations.of(reader, identifier), range(_MOST_RELATIONS), strict=False)
-        self.relations = [(relation.word, relation.shown or relation.other) for relation, _ in related]
+        now = stamp(system_clock())
+        in_force = (relation for relation in relations.of(reader, identifier) if relation.holds_at(now)
+                    and not (stone and relation.kind == relations.SUCCESSOR))
+        related = zip(in_force, range(_MOST_RELATIONS), strict=False)
+        self.relations = [(relation.word, _related(relation)) for relation, _ in related]
         self.findings = [(finding.quality.name, finding.line() + (b", " + finding.date if finding.date else b""))
                          for finding in last_findings(reader, identifier)]
+
+
+def _related(relation: relations.Relation) -> bytes:
+    """The other name, and who says so where somebody does."""
+    name = relation.shown or relation.other
+    said = b"according to " + relation.authority if relation.authority else b""
+    return b" ".join(part for part in (name, said) if part)
 
 
 def describe(minter: Minter, outcome: Outcome, given: bytes, *, with_elements: bool = True) -> Description | None:

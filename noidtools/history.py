@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from itertools import islice
 
-from . import names
-from .bindings import RULE_MARK
 from .circulation import find
 from .events import NUMBER, Event, event
 from .fields import pair_prefix, split_pair
@@ -56,6 +54,12 @@ def _narrowed(happened: Event, identifier: bytes) -> Event:
         happened.changes = [change for change in happened.changes if change.of in (b"", identifier)]
         happened.details.append(b"and %d other identifiers" % others)
     return happened
+
+
+def newest(reader: Reader) -> int:
+    """The number of the last event."""
+    last = reader.last(EVENTS)
+    return int.from_bytes(last[0], "big") if last else 0
 
 
 def stream(minter: Minter, *, after: int = 0, since: bytes = b"") -> Iterator[Event]:
@@ -119,10 +123,3 @@ def _rows(minter: Minter, after: int) -> Iterator[tuple[int, bytes]]:
     while page := minter.read(work):
         yield from page
         after = page[-1][0]
-
-
-def shown(minter: Minter, key: bytes) -> bytes:
-    """A name of the record as people write it: the minter's label belongs before its own names only."""
-    if key.startswith(RULE_MARK) or b"://" in key or names.parse(key).scheme:
-        return key
-    return minter.shown(key)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _CARRIERS = ((ipaddress.IPv6Network("64:ff9b::/96"), 0), (ipaddress.IPv6Network("2002::/16"), 80))
 # Not for the public, but older releases of Python do not know that.
 _LOCAL = (ipaddress.IPv6Network("64:ff9b:1::/48"), ipaddress.IPv4Network("192.0.0.0/24"))
+# All IPv6 addresses that were ever given to the public begin alike; some of those are for examples only.
+_UNICAST, _DOCUMENTATION = ipaddress.IPv6Network("2000::/3"), ipaddress.IPv6Network("3fff::/20")
 # More addresses than this are not tried.
 _MOST_TRIED = 4
 
@@ -64,6 +66,8 @@ def is_public(address: str) -> bool:
         for network, shift in _CARRIERS:
             if found in network:
                 inner = ipaddress.IPv4Address(int(found) >> shift & 0xFFFFFFFF)
+        if inner is None and (found not in _UNICAST or found in _DOCUMENTATION):
+            return False
         if inner is not None:
             found = inner
     return found.is_global and not found.is_multicast and not any(found in network for network in _LOCAL)

@@ -215,6 +215,16 @@ def _judged(task: _Task, reply: Reply, most_redirects: int) -> Link | None:
 
 
 def _redirected(task: _Task, reply: Reply, most_redirects: int) -> Link | None:
+    finding = _next_place(task, reply, most_redirects)
+    if finding is not None and task.method == "HEAD":
+        # Some servers know no better answer to a question that is seldom asked.
+        task.method = "GET"
+        return None
+    return finding
+
+
+def _next_place(task: _Task, reply: Reply, most_redirects: int) -> Link | None:
+    """Go where the answer says; or what is wrong with it."""
     if not reply.location:
         return Link(FAILS, _with_place(task, f"answers {reply.status} without saying where to go"))
     try:

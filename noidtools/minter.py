@@ -120,11 +120,27 @@ class Minter:
             if given.startswith(label):
                 given = given[len(label) :]
                 break
+        else:
+            given = self._without_implied_label(given)
         if not given:
             raise InvalidError("the identifier is empty")
         if len(given) > LONGEST_IDENTIFIER:
             raise InvalidError(f"an identifier may have {LONGEST_IDENTIFIER} bytes, this one has {len(given)}")
         return self.scheme.canonical(given)
+
+    @property
+    def implied_labels(self) -> tuple[bytes, ...]:
+        """Labels that go without saying before this minter's own identifiers, because their form tells the system."""
+        if self.scheme.system:
+            return (self.scheme.system,)
+        return (b"ark:/", b"ark:") if self.settings["naan"] else ()
+
+    def _without_implied_label(self, given: bytes) -> bytes:
+        for label in self.implied_labels:
+            rest = given[len(label) :]
+            if given.startswith(label) and self.scheme.own_part(rest) != rest:
+                return rest
+        return given
 
     def shown(self, identifier: bytes) -> bytes:
         return self.labels[0] + identifier if self.labels else identifier

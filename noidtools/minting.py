@@ -103,7 +103,8 @@ def mint_some(
     run.finish()
     due = run.generator.due
     if due:
-        minter.after_commit(lambda: request.wait(due))
+        notice = run.generator.notice
+        minter.after_commit(lambda: request.wait(due, notice))
     return Batch(run.minted, ended, run.event)
 
 

@@ -17,9 +17,14 @@ def labels_of(minter: Minter) -> tuple[bytes, ...]:
     """The labels of a minter's context.  Where none was given, the form of its names may still tell the first."""
     if minter.labels:
         return tuple(minter.labels)
-    if minter.settings["scheme"] == "pilin":
-        return (b"hdl:",)
-    return (b"ark:/",) if minter.settings["naan"] else ()
+    return minter.implied_labels[:1]
+
+
+def shown(minter: Minter, key: bytes) -> bytes:
+    """A stored name as people write it: the minter's label belongs before its own names only."""
+    if key.startswith(bindings.RULE_MARK) or b"://" in key or names.parse(key).scheme:
+        return key
+    return minter.shown(key)
 
 
 def own_identifier(minter: Minter, reader: Reader, given: bytes) -> bytes | None:

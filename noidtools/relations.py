@@ -12,7 +12,7 @@ from . import names, subjects
 from .circulation import PEPPERED, find
 from .exceptions import InvalidError
 from .fields import pack, pair, pair_prefix, split_pair, unpack
-from .recognition import is_known, labels_of
+from .recognition import is_known, labels_of, shown
 from .tables import ELEMENTS, RELATIONS
 
 TYPE_CHECKING = False
@@ -73,18 +73,18 @@ def named(minter: Minter, reader: Reader, given: bytes) -> Ref:
     """The name that was given, in whatever spelling; a pepper that came along is taken off."""
     stored = subjects.to_read(minter, reader, given)
     if is_known(reader, stored):
-        return Ref(stored, minter.shown(stored), peppered=stored != minter.stored(given))
+        return Ref(stored, shown(minter, stored), peppered=stored != minter.stored(given))
     labels = labels_of(minter)
     name = names.parse(given, labels)
     if not name.query:
         for key in names.candidates(name, labels):
             key = minter.scheme.canonical(key)
             if is_known(reader, key):
-                return Ref(key, minter.shown(key))
+                return Ref(key, shown(minter, key))
     if (name.scheme or b"://" in stored) and not _is_own(minter, name, labels):
         return Ref(stored if name.query or not name.scheme else names.stored(name, labels), name.text + name.query)
     key = stored if name.query else minter.scheme.canonical(names.stored(name, labels))
-    return Ref(key, minter.shown(key))
+    return Ref(key, shown(minter, key))
 
 
 def changed(minter: Minter, reader: Reader, given: bytes) -> Ref:

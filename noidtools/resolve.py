@@ -238,7 +238,9 @@ class Lookup:
             self._say("fallback", value)
             return Outcome(FOUND, self._minter, normal, by="fallback", value=value)
         self._say("fallback", b"there is none")
-        return Outcome(NOT_FOUND, self._minter, normal, reason="nothing is known of this name")
+        known = any(self._reader.get(IDS, key) is not None for key in names.candidates(name, self._labels))
+        reason = "the name is known, but nothing says where it leads" if known else "nothing is known of this name"
+        return Outcome(NOT_FOUND, self._minter, normal, reason=reason)
 
     def _say(self, step: str, text: bytes) -> None:
         if self._trace is not None:

@@ -43,5 +43,7 @@ class Request:
         self.made = made
         self.wanted = wanted
 
-    def wait(self, due: int) -> None:
+    def wait(self, due: int, notice: str = "") -> None:
+        if notice:
+            self.clock.notify(notice)
         self.clock.wait(due, due - self.asked, self.made, self.wanted)

@@ -133,7 +133,7 @@ def _question(method: str, place: Place) -> bytes:
 
 def _answer(connection: socket.socket, deadline: Deadline) -> Reply:
     received = bytearray()
-    for _ in range(_MOST_INTERIM):
+    for _ in range(_MOST_INTERIM + 1):
         end = _read_head(connection, deadline, received)
         reply = _parsed(bytes(received[:end]))
         if reply.status >= 200:

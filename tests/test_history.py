@@ -449,3 +449,8 @@ def test_a_command_about_very_many_identifiers_does_not_fill_the_history_of_each
     noid("queue", "now", *(f"{number:02}" for number in range(50)))
     (event,) = [json.loads(line) for line in noid("history", "07", "--json").splitlines()]
     assert event["ids"] == ["07"] and event["details"] == ["and 49 other identifiers"] and len(event["changes"]) == 1
+
+
+def test_a_number_beyond_the_last_event_is_not_taken_for_a_date(noid):
+    noid("dbcreate", ".sd")
+    assert "a date is written" in noid.refused("log", "--since", "20261116", status=2)

@@ -340,3 +340,8 @@ def test_a_place_knows_its_parts():
     assert place.authority == "example.org"
     assert place.joined(b"../x").url == "http://example.org/x" or place.joined(b"../x").path == "/x"
     assert place.joined(b"//other.example:8080/y").authority == "other.example:8080"
+
+
+@pytest.mark.parametrize("address", ["fec0::1", "::7f00:1", "::ffff:0:7f00:1", "5f00::1", "3fff::1", "4000::1"])
+def test_an_address_outside_what_was_given_to_the_public_is_not_public(address):
+    assert not is_public(address)

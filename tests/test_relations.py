@@ -352,3 +352,12 @@ def test_relations_by_url_and_as_json(tmp_path):
     done = web.post("alias x y\nalias y x\nalias --remove x\n")
     assert "3 commands, 2 done, 1 refused" in done.text
     assert [e["door"] for e in command(tmp_path / "kt5", "history", "old")] == [b"web"]
+
+
+def test_names_from_elsewhere_keep_their_own_label(noid):
+    noid("dbcreate", "--label", "ark:/", "f5.reedk", "long", "99999", "example.org", "demo")
+    first, second = noid.ids(2)
+    noid("alias", "doi:10.5/a", first)
+    assert noid("alias", "hdl:1/x", "doi:10.5/a") == "ok: hdl:1/x stands for doi:10.5/a\n\n"
+    assert "id: hdl:1/x\n" in noid("relations", "hdl:1/x")
+    assert "Successor: doi:10.5/a\n" in noid("withdraw", second, "--successor", "doi:10.5/a")

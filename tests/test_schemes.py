@@ -296,7 +296,10 @@ def test_a_clock_that_was_set_back_is_named_and_gives_nothing_twice(timed, back,
 def test_a_clock_that_was_set_back_a_little_is_waited_for(timed):
     timed(*IBI)
     assert timed.mint_at(FIRST) == [NAME]
-    assert timed.mint_at("1287587645.4") == [NAME[:-1] + "7"]
+    timed.set("1287587645.4")
+    done = timed.run("mint", "1")
+    assert done.stdout.decode() == f"id: {NAME[:-1]}7\n\n"
+    assert done.stderr.startswith(b"note: the clock was set back by ") and done.stderr.count(b"\n") == 1
     assert timed.seconds == "1287587647"
 
 
@@ -438,3 +441,29 @@ def test_what_is_left_of_pilin_is_given_before_the_refusal(tmp_path):
     noid.set(bytes(Date(pilin_labels.to_unix_ms(pilin_labels.TOTAL - 2), 3)).decode())
     done = noid.run("mint", "5")
     assert done.returncode == 1 and done.stdout.count(b"id: ") == 2 and b"no identifier is left" in done.stderr
+
+
+def test_two_spellings_are_the_same_name_and_a_label_goes_without_saying(noid):
+    noid("dbcreate", "--scheme", "pilin", "--prefix", "102.100.abc")
+    label = noid.ids(1)[0]
+    noid("bind", "set", f"hdl:{label}", "e", "v")
+    assert noid("get", label, "e") == noid("get", f"hdl:{label.lower()}", "e") == "v\n"
+    assert noid("path", f"hdl:{label}") == noid("path", label)
+    assert "same: yes" in noid("same", label, label.lower())
+    assert noid.run("same", label, label[:-1] + ("0" if label[-1] != "0" else "1")).returncode == 1
+
+
+def test_a_short_wait_for_a_clock_that_was_set_back_is_reported(noid):
+    clock = noid.folder / "clock"
+    clock.write_text("1700000000")
+    settings = {"env": {"NOIDTOOLS_CLOCK": str(clock)}}
+    noid("dbcreate", "--scheme", "ibi", "--computer", "a.b.org", "--patience", "7200", **settings)
+    noid("mint", "1", **settings)
+    clock.write_text("1699996400")
+    done = noid.run("mint", "1", **settings)
+    assert done.returncode == 0
+    assert b"note: the clock was set back by 1 hour" in done.stderr
+
+
+def test_a_second_part_with_a_dot_and_an_at_is_refused(noid):
+    assert "only one" in noid.refused("decode", "sid.inpe.br/mtc-m18.80@800/2009/02.16.17.46", status=1)

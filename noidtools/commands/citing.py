@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import citing, contexts, names, recognition
 from ..answers import Answer, Fields, Record
-from ..exceptions import ForbiddenError, NoMinterError, UsageError
+from ..exceptions import ForbiddenError, InvalidError, NoMinterError, UsageError, said
 from .session import as_text, take_options
 
 TYPE_CHECKING = False
@@ -85,14 +85,30 @@ def forms_of(minter: Minter, given: bytes) -> list[tuple[str, bytes]]:
 def same(call: Call) -> Answer:
     first, second = call.need(2, 2, "same Name Name")
     labels: tuple[bytes, ...] = ()
+    labels_known = False
     aliases: list[tuple[bytes, bytes, bytes]] = []
     try:
         labels = recognition.labels_of(call.minter)
         aliases = [claim.triple for claim in call.minter.read(contexts.claims)]
+        labels_known = True
     except NoMinterError:
         pass  # names can be compared without a minter; one only adds its own context and what is claimed of it
     alike, why = citing.same(first, second, aliases, labels=labels)
+    if not alike and labels_known:
+        own = call.minter.read(lambda reader: {_own(call.minter, reader, name) for name in (first, second)})
+        if len(own) == 1 and None not in own:
+            (identifier,) = own
+            alike = True
+            why = [f"Both spell {said(call.minter.shown(identifier or b''))}, as this minter's scheme reads them."]
     return Answer(Sameness(alike, why), spaced=True, failed=not alike)
+
+
+def _own(minter: Minter, reader: Reader, given: bytes) -> bytes | None:
+    """The identifier of this minter that a text spells, if it is well-formed."""
+    try:
+        return None if minter.scheme.free else recognition.own_identifier(minter, reader, given)
+    except InvalidError:
+        return None
 
 
 def context(call: Call) -> Answer:

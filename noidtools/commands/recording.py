@@ -8,6 +8,7 @@ from ..answers import Answer, Fields, Record, json_ready
 from ..bindings import RULE_MARK
 from ..events import Digest
 from ..exceptions import NotFoundError, UsageError, said
+from ..recognition import shown
 from ..relations import named
 from .session import take_options
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _CUSTODIAN = "custodian [show|history] [Id], custodian set Name [--contact Contact] [Id] or custodian remove Id"
 # Numbers of events have fewer digits than dates.
 _DATE_DIGITS = 14
+# A number that long may have been meant for a year, a month or a day.
+_DIGITS_OF_DATES = (4, 6, 8)
 
 
 class Happened(Record):
@@ -51,7 +54,7 @@ class Happened(Record):
         yield b"door", event.door
         yield b"what", event.verb
         for identifier in event.ids:
-            yield b"id", histories.shown(self._minter, identifier)
+            yield b"id", shown(self._minter, identifier)
         if event.tally:
             asked = b"" if event.tally.made == event.tally.asked else b" of %d" % event.tally.asked
             yield b"made", b"%d%b" % (event.tally.made, asked)
@@ -61,7 +64,7 @@ class Happened(Record):
         for change in event.changes:
             if change.of != of and len(event.ids) > 1:
                 of = change.of
-                yield b"of", histories.shown(self._minter, of)
+                yield b"of", shown(self._minter, of)
             yield b"element" if change.element else b"change", change.what
             for label, value in ((b"before", change.before), (b"after", change.after)):
                 if value is not None:
@@ -73,7 +76,7 @@ class Happened(Record):
         event = self._event
         facts: dict[str, object] = {
             "event": event.number, "date": event.date, "who": event.who, "door": event.door, "what": event.verb,
-            "ids": [histories.shown(self._minter, identifier) for identifier in event.ids],
+            "ids": [shown(self._minter, identifier) for identifier in event.ids],
         }
         if event.tally:
             facts |= {"made": event.tally.made, "asked": event.tally.asked, "first": event.tally.first,
@@ -85,7 +88,7 @@ class Happened(Record):
 
     def _change(self, change: Change) -> dict[str, object]:
         of = change.of or (self._event.ids[0] if len(self._event.ids) == 1 else b"")
-        facts: dict[str, object] = {"id": histories.shown(self._minter, of)} if of else {}
+        facts: dict[str, object] = {"id": shown(self._minter, of)} if of else {}
         facts["element" if change.element else "what"] = change.what
         return {**facts, "before": _fact(change.before), "after": _fact(change.after)}
 
@@ -127,6 +130,9 @@ def log(call: Call) -> Answer:
         raise UsageError("log takes no such word: say log [--since Date|Number] [--follow] [--json]")
     after, since = _since(options["since"][-1]) if "since" in options else (0, b"")
     minter = call.minter
+    newest = minter.read(histories.newest)
+    if after > newest and len(str(after)) in _DIGITS_OF_DATES:
+        raise UsageError(f"there are {newest} events, none after number {after}: a date is written 2026-11-16")
     follows = "follow" in options
     if follows and call.actor.door != b"shell":
         raise UsageError("--follow is for the shell: ask again with --since and the number of the last event you have")

@@ -7,7 +7,7 @@ import sys
 
 from .. import __version__
 from ..answers import anvl
-from ..clock import Clock, system_clock
+from ..clock import Clock
 from ..commands import Call, Session, command_for, run
 from ..commands.table import reads_input
 from ..events import Actor
@@ -132,11 +132,15 @@ def _clock() -> Clock:
     file = os.environ.get("NOIDTOOLS_CLOCK")
     terminal = os.isatty(2)
     if not file and not terminal:
-        return system_clock
+        return Clock(on_notice=_note)
     from .clocks import FileClock, Progress
 
     progress = Progress(2) if terminal else None
-    return FileClock(file, progress) if file else Clock(progress)
+    return FileClock(file, progress, _note) if file else Clock(progress, _note)
+
+
+def _note(sentence: str) -> None:
+    complain(f"note: {sentence}")
 
 
 def _progress() -> Progress | None:

@@ -11,6 +11,8 @@ from ..schemes.timegrid import Date, parse_date
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..clock import OnWait
 
 _NOTICEABLE = SECOND // 3
@@ -48,8 +50,10 @@ class FileClock(Clock):
 
     __slots__ = ("_path",)
 
-    def __init__(self, path: str, on_wait: OnWait | None = None) -> None:
-        super().__init__(on_wait)
+    def __init__(
+        self, path: str, on_wait: OnWait | None = None, on_notice: Callable[[str], None] | None = None
+    ) -> None:
+        super().__init__(on_wait, on_notice)
         self._path = path
 
     def __call__(self) -> int:

@@ -23,6 +23,8 @@ class Generator:
 
     # Whether the last draw stopped early because the rest lies further ahead in time.
     later = False
+    # What the person who waits should know about the last draw.
+    notice = ""
     # When the last draw may be handed out, nanoseconds since 1970; 0 is at once.
     due = 0
 
@@ -72,6 +74,8 @@ class Scheme:
     options: tuple[str, ...] = ()
     # Whether anything may be bound, not only what the scheme makes.
     free = False
+    # What people write before labels of this scheme, in the system they belong to.
+    system = b""
     # Why identifiers cannot be queued, if they cannot.
     no_queue = ""
 

@@ -33,6 +33,8 @@ def parse(label: bytes) -> tuple[bytes, int, Date]:
         raise InvalidError(f"{shown(label)} is not four parts joined by '/', such as {_EXAMPLE}")
     subdomain, word_port, year, rest = parts
     word, separator, port = word_port.partition(b"@" if b"@" in word_port else b".")
+    if b"." in word:
+        raise InvalidError(f"{shown(label)} has a dot and an '@' in its second part; only one can lead to the port")
     name = computer_name(word + b"." + subdomain)
     return name, parse_port(port) if separator else DEFAULT_PORT, _parse_suffix(year, rest)
 

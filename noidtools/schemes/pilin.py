@@ -24,6 +24,7 @@ class PilinScheme(TimedScheme):
     __slots__ = ()
 
     name = "pilin"
+    system = b"hdl:"
     summary = "Handles of nine characters, one a millisecond, until the year 2420: --prefix 102.100.272"
     options = ("prefix", "patience")
     fixed_granularity = True

@@ -92,7 +92,7 @@ class TimedScheme(Scheme):
 class TimedGenerator(Generator):
     """Its memory is the last date given, the latest the clock was seen to show, and what may be adjusted."""
 
-    __slots__ = ("_scheme", "_last", "_seen", "_drawn", "_granularity", "_patience", "due", "later")
+    __slots__ = ("_scheme", "_last", "_seen", "_drawn", "_granularity", "_patience", "due", "later", "notice")
 
     def __init__(self, scheme: TimedScheme, state: bytes | None) -> None:
         self._scheme = scheme
@@ -104,6 +104,7 @@ class TimedGenerator(Generator):
         self._patience = patience or scheme.patience
         self.due = 0
         self.later = False
+        self.notice = ""
 
     def state(self) -> bytes:
         last = b"" if self._last is None else bytes(self._last)
@@ -165,6 +166,9 @@ class TimedGenerator(Generator):
             self._drawn += 1
             drawn.append((label, self._drawn))
             reserved = wait
+        if reserved and now < self._seen - SECOND // 2:
+            self.notice = (f"the clock was set back by {duration(self._seen - now)}; the next free moment is "
+                           f"{duration(reserved)} ahead, and is waited for")
         self._seen = max(self._seen, now)
         self.due = now + reserved if reserved else 0
         return drawn
