@@ -134,9 +134,9 @@ def test_several_targets_lead_to_the_first_and_the_others_are_linked(live, web):
         "target: http://a.b.example/foo", "target: http://c.d.example/bar", "target: http://e.f.example/zaf"]
 
 
-def test_a_redirect_does_not_vary_and_is_not_kept(web):
+def test_a_redirect_varies_by_what_is_asked_for_and_is_not_kept(web):
     answer = web(f"/ark:/{NAME}")
-    assert "vary" not in answer.headers
+    assert answer.headers["vary"] == "Accept"
     assert answer.headers["cache-control"] == "no-store"
 
 
@@ -149,7 +149,7 @@ def test_whatever_is_bound_the_headers_are_clean(live, web, value):
     answer = web(f"/ark:/{NAME}")
     assert answer.status in (302, 303)
     assert sorted(answer.names) == [
-        "cache-control", "content-length", "content-type", "link", "location", "x-content-type-options"]
+        "cache-control", "content-length", "content-type", "link", "location", "vary", "x-content-type-options"]
     assert all(0x20 < ord(character) < 0x7F for character in answer.headers["location"])
 
 
@@ -549,3 +549,13 @@ def test_nothing_of_the_web_is_loaded_for_resolving_in_the_shell():
     done = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True, check=False,
                           env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_who_asks_for_statements_about_a_thing_is_led_to_them(live, web):
+    live.target(live.mint(), "https://a.example/")
+    answer = web(f"/ark:/{NAME}", HTTP_ACCEPT="text/turtle, */*;q=0.1")
+    assert (answer.status, answer.headers["location"]) == (303, f"/ark:/{NAME}?info")
+    assert answer.headers["vary"] == "Accept"
+    for accept in ("*/*", HTML["HTTP_ACCEPT"], "text/html, text/turtle;q=0.5"):
+        answer = web(f"/ark:/{NAME}", HTTP_ACCEPT=accept)
+        assert (answer.status, answer.headers["vary"]) == (302, "Accept")

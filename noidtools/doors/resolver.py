@@ -79,6 +79,10 @@ class Resolver:
         response = None
         if asked.wants_description or outcome.kind == GONE:
             response = self._described(asked, outcome)
+        if response is None and outcome.kind == FOUND and outcome.by != "fallback" and _asks_for_rdf(asked):
+            # Who wants statements about the thing, not the thing, is led to where they are.
+            place = f"{asked.path.decode()}?info"
+            return Response(303, f"{PLAIN}; charset=utf-8", f"{place}\n".encode(), [("Location", place), _VARY])
         if response is None and outcome.kind == FOUND:
             response = self._redirect(asked, outcome) or self._described(
                 asked, outcome, note="Its target is not an address that a browser can be sent to.")
@@ -106,7 +110,7 @@ class Resolver:
         # Where the description is, and the other places that the name leads to.
         links = [] if outcome.by == "fallback" else [f'<{asked.path.decode()}?info>; rel="describedby"']
         links += [f'<{other}>; rel="duplicate"' for _, other in others]
-        headers = [("Location", place), *([("Link", ", ".join(links))] if links else [])]
+        headers = [("Location", place), _VARY, *([("Link", ", ".join(links))] if links else [])]
         return Response(code, f"{PLAIN}; charset=utf-8", f"{place}\n".encode(), headers)
 
     def _described(self, asked: _Asked, outcome: Outcome, note: str = "") -> Response | None:
@@ -159,6 +163,12 @@ class Resolver:
         text = f"error: {message}\n".encode("utf-8", "surrogateescape")
         text += b"meant: " + meant + b"\n" if meant else b""
         return Response(404, f"{PLAIN}; charset=utf-8", text, [_VARY])
+
+
+def _asks_for_rdf(asked: _Asked) -> bool:
+    """Whether a form of RDF is asked for by name, and not valued less than what a target would give."""
+    accept = asked.request.header("HTTP_ACCEPT").lower()
+    return any(form in accept for form in _RDF) and preferred(accept, (HTML, *_RDF, PLAIN)) in _RDF
 
 
 def _meant(minter: Minter, given: bytes) -> bytes | None:
