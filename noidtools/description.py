@@ -30,12 +30,13 @@ class Description:
     state      reserved, published or withdrawn; empty for a name of which only a rule knows
     date       when it was last issued, queued or withdrawn
     custodian  name and contact of who answers for it
-    relations  what other names are to it: the word for that, and the name
+    minted     when it was first given out, told of a withdrawn name
+    relations  what other names are to it: the word for that, the name, and who says so
     findings   what was found when it was last verified: the quality, and the verdict with its date
     """
 
     __slots__ = ("name", "identifier", "state", "date", "authority", "custodian", "targets", "elements", "suffix",
-                 "pattern", "reason", "successor", "relations", "findings")
+                 "pattern", "reason", "successor", "minted", "relations", "findings")
 
     def __init__(self, minter: Minter, reader: Reader, outcome: Outcome) -> None:
         identifier = outcome.identifier
@@ -52,21 +53,23 @@ class Description:
         self.pattern = outcome.pattern
         stone = lifecycle.tombstone(reader, identifier)
         self.reason, self.successor = (stone.reason, stone.successor) if stone else (b"", b"")
+        self.minted = stone.minted if stone else b""
         self.date = stone.date if stone else self.date
         self.elements = _elements(reader, identifier)
         now = stamp(system_clock())
         in_force = (relation for relation in relations.of(reader, identifier) if relation.holds_at(now)
                     and not (stone and relation.kind == relations.SUCCESSOR))
         related = zip(in_force, range(_MOST_RELATIONS), strict=False)
-        self.relations = [(relation.word, _related(relation)) for relation, _ in related]
+        # What the other name is to this one, that name, and who says so.
+        self.relations = [(relation.word, relation.shown or relation.other, relation.authority)
+                          for relation, _ in related]
         self.findings = [(finding.quality.name, finding.line() + (b", " + finding.date if finding.date else b""))
                          for finding in last_findings(reader, identifier)]
 
 
-def _related(relation: relations.Relation) -> bytes:
-    """The other name, and who says so where somebody does."""
-    name = relation.shown or relation.other
-    said = b"according to " + relation.authority if relation.authority else b""
+def _claimed(name: bytes, authority: bytes) -> bytes:
+    """A related name, and who says so where somebody does."""
+    said = b"according to " + authority if authority else b""
     return b" ".join(part for part in (name, said) if part)
 
 
@@ -147,12 +150,12 @@ def support(told: Description) -> list[tuple[bytes, bytes]]:
     """What stands behind a name: its state, who answers for it, where it leads, and how well that was found to hold."""
     name, contact = told.custodian
     pairs = [
-        (b"id", told.name), (b"state", told.state.encode()), (b"date", told.date),
+        (b"id", told.name), (b"state", told.state.encode()), (b"minted", told.minted), (b"date", told.date),
         (b"authority", told.authority.encode()), (b"custodian", name), (b"contact", contact),
         *((b"target", target.url) for target in told.targets),
         (b"rule", b":idmap/" + told.pattern if told.pattern else b""),
         (b"reason", told.reason), (b"successor", told.successor),
-        *((word.encode(), other) for word, other in told.relations),
+        *((word.encode(), _claimed(other, authority)) for word, other, authority in told.relations),
         *((quality.encode(), verdict) for quality, verdict in told.findings),
     ]
     return [(label, value) for label, value in pairs if value]
@@ -176,7 +179,11 @@ def data(told: Description, where: bytes) -> dict[str, object]:
         "targets": [{"url": target.url, **({"code": target.code} if target.code else {})} for target in told.targets],
         "elements": [{"name": name, "value": value} for name, value in told.elements],
         "rule": told.pattern, "suffix": told.suffix, "reason": told.reason, "successor": told.successor,
-        "relations": [{"relation": word, "name": other} for word, other in told.relations],
+        "minted": told.minted,
+        "relations": [
+            {"relation": word, **({"name": other} if other else {}), **({"authority": authority} if authority else {})}
+            for word, other, authority in told.relations
+        ],
         "verified": [{"quality": quality, "verdict": verdict} for quality, verdict in told.findings],
     }
     return {name: fact for name, fact in facts.items() if fact or name in ("targets", "elements")}

@@ -15,7 +15,7 @@ from urllib.parse import unquote_to_bytes
 from wsgiref.validate import validator
 
 import pytest
-from conftest import NOID
+from conftest import NOID, Noid
 from resolver_support import CHECKED, LONG, Live
 from server_support import curl, free_port, raw
 
@@ -559,3 +559,20 @@ def test_who_asks_for_statements_about_a_thing_is_led_to_them(live, web):
     for accept in ("*/*", HTML["HTTP_ACCEPT"], "text/html, text/turtle;q=0.5"):
         answer = web(f"/ark:/{NAME}", HTTP_ACCEPT=accept)
         assert (answer.status, answer.headers["vary"]) == (302, "Accept")
+
+
+def test_relations_in_force_are_told_with_who_says_so(tmp_path):
+    noid = Noid(tmp_path)
+    noid("dbcreate", "--label", "ark:/", *LONG)
+    name = noid.ids(1)[0]
+    noid("synonym", name, "doi:10.5/a", "--authority", "The Library")
+    noid("synonym", name, "hdl:9/9", "--authority", "Old", "--from", "2019", "--until", "2020")
+    noid("prefer", name, "--authority", "The Library")
+    web = Web(Resolver(OneMinter(str(tmp_path))))
+    text = web(f"/{name}?info", HTTP_ACCEPT="text/plain").text
+    assert "synonym: doi:10.5/a according to The Library\n" in text and "hdl:9/9" not in text
+    assert "preferred: according to The Library\n" in text
+    page = web(f"/{name}?info", **HTML).text
+    assert 'href="/doi:10.5/a"' in page and "according to <bdi>The Library</bdi>" in page
+    noid("withdraw", name)
+    assert "minted: 2" in web(f"/{name}", HTTP_ACCEPT="text/plain").text

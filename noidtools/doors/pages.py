@@ -40,8 +40,11 @@ SECURITY = (
     ("Referrer-Policy", "no-referrer"),
 )
 CONTENT_TYPE = "text/html; charset=utf-8"
-_SUPPORT = {b"state": "State", b"date": "Date", b"authority": "Responsible", b"custodian": "Custodian",
-            b"contact": "Contact", b"rule": "Computed by the rule"}
+_SUPPORT = {
+    b"state": "State", b"minted": "Minted", b"date": "Date", b"authority": "Responsible", b"custodian": "Custodian",
+    b"contact": "Contact", b"rule": "Computed by the rule",
+}
+_DATES = (b"date", b"minted")
 _KERNEL = {b"who": "Who", b"what": "What", b"when": "When", b"where": "Where"}
 
 
@@ -95,11 +98,12 @@ def description(told: Description, where: bytes, place: Callable[[bytes], bytes]
     if known:
         body += ["<h2>Description</h2>\n", _list(known)]
     facts = [("Address", link(where))]
-    facts += [(_SUPPORT[key], _text(_date(value) if key == b"date" else value)) for key, value in support(told)
+    facts += [(_SUPPORT[key], _text(_date(value) if key in _DATES else value)) for key, value in support(told)
               if key in _SUPPORT and value]
     body += ["<h2>About this name</h2>\n", _list(facts)]
     if told.relations:
-        related = [(escape(word).capitalize(), link(place(name), name)) for word, name in told.relations]
+        related = [(escape(word).capitalize(), _related(place, name, authority))
+                   for word, name, authority in told.relations]
         body += ["<h2>Related names</h2>\n", _list(related)]
     if told.findings:
         verdicts = [(escape(quality).capitalize(), _text(verdict)) for quality, verdict in told.findings]
@@ -107,6 +111,14 @@ def description(told: Description, where: bytes, place: Callable[[bytes], bytes]
     if told.targets:
         body.append(f'<footer><a href="{_text(place(told.name))}">Follow this name</a></footer>\n')
     return _page(name, body)
+
+
+def _related(place: Callable[[bytes], bytes], name: bytes, authority: bytes) -> str:
+    """A related name to be followed, and who says so."""
+    parts = [link(place(name), name)] if name else []
+    if authority:
+        parts.append(f"according to <bdi>{_text(authority)}</bdi>")
+    return " ".join(parts)
 
 
 def _tombstone(told: Description, place: Callable[[bytes], bytes]) -> str:
