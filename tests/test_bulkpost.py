@@ -166,3 +166,15 @@ def test_a_client_that_stops_reading_stops_the_run_between_two_commits(web: Web)
     bound = len(command(web.folder / "kt5", "get", "kt639k9"))
     assert 0 < bound < 5000
     assert web("mint+1", user=USER).status == 200
+
+
+def test_the_name_of_an_element_passes_for_no_label_and_no_end_of_an_answer(web: Web) -> None:
+    for element, value in (("%0Afoo", "x"), ("error", "hacked"), ("bulk", "9 commands, 9 done, 0 refused"),
+                           ("State", "withdrawn"), ("a%3A", "b"), ("plain-name", "y")):
+        assert web(f"bind+set+kt4x551+{element}+{value.replace(' ', '%20')}", user=USER).status == 200
+    reply = web.post("fetch kt4x551\nhello\n").text
+    first, second, last = reply.split("\n\n")
+    assert first.startswith("id:") and second == "Hello." and last == "bulk: 2 commands, 2 done, 0 refused\n"
+    labels = [line.partition(":")[0] for line in first.splitlines()]
+    assert sorted(labels) == sorted(
+        ["id", "Circ", "%0Afoo", "%53tate", "a%3A", "%62ulk", "%65rror", "plain-name"])

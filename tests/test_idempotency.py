@@ -225,3 +225,22 @@ def test_what_was_answered_is_found_in_the_same_transaction(tmp_path: Path) -> N
     assert minter.read(lambda reader: list(reader.scan(REPLIES))) == []
     assert [data for record in run(call).records for data in record.data()] == [{"id": b"a0"}]
     minter.close()
+
+
+def test_what_only_reads_writes_nothing_whatever_key_comes_with_it(web: Web, tmp_path: Path) -> None:
+    command(tmp_path / "kt5", "custodian", "set", "The Library")
+    before = command(tmp_path / "kt5", "dbinfo", "dump")
+    for _ in range(2):
+        reply = web("custodian+show", user="", HTTP_IDEMPOTENCY_KEY="abcdefg")
+        assert reply.status == 200 and "Idempotency-Replayed" not in reply.headers
+    assert web.post("custodian show\n" * 3, user="", HTTP_IDEMPOTENCY_KEY="abcdefg").status == 200
+    assert web("custodian+show", user="", method="HEAD").status == 200
+    assert command(tmp_path / "kt5", "dbinfo", "dump") == before
+
+
+def test_strangers_who_choose_the_same_key_do_not_share_an_answer(web: Web, tmp_path: Path) -> None:
+    command(tmp_path / "kt5", "policy", "mint", "anyone")
+    here = web("mint+1", HTTP_IDEMPOTENCY_KEY="order-17")
+    there = web("mint+1", HTTP_IDEMPOTENCY_KEY="order-17", REMOTE_ADDR="192.0.2.8")
+    assert here.ids != there.ids
+    assert web("mint+1", HTTP_IDEMPOTENCY_KEY="order-17").ids == here.ids

@@ -574,3 +574,10 @@ def test_a_lookup_that_fails_costs_its_own_reply_and_is_not_kept(live, monkeypat
 def _identity(folder: Path) -> tuple[int, int]:
     status = os.stat(folder / "NOID" / "data.mdb")
     return status.st_dev, status.st_ino
+
+
+def test_a_code_before_a_path_of_the_server_is_left_out(live):
+    live.target("13030/kt4x551", "303 /docs/a.pdf")
+    loop = Loop("-f", str(live.folder), "--codes", "--element=_t")
+    assert loop.ask(b"13030/kt4x551") == b"/docs/a.pdf"
+    assert loop.end() == 0

@@ -537,3 +537,23 @@ def test_a_large_bulk_run_fills_no_memory(serve: Serve, way: str, lines: int) ->
     assert status == 200 and text.endswith(b"bulk: %d commands, %d done, 0 refused\n" % (lines, lines))
     peak = int(re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{worker}/status").read_text())[1])
     assert len(body) + len(text) > 24 << 20 and peak < 64 << 10, peak
+
+
+def test_those_who_connect_and_say_nothing_keep_nobody_out(http_server: Served) -> None:
+    with contextlib.ExitStack() as idle:
+        for _ in range(150):
+            peer = idle.enter_context(socket.create_connection(http_server.place, timeout=10))
+            peer.sendall(b"GET /noidu_kt5?hello HTTP/1.1\r\nHost: x\r\n")
+        assert http_server.http("GET", "/noidu_kt5?hello", Host="127.0.0.1")[0] == 200
+
+
+def test_those_who_do_not_listen_keep_nobody_waiting(http_server: Served) -> None:
+    body = b"help\n" * 5000
+    request = b"POST /noidu_kt5?- HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with contextlib.ExitStack() as deaf:
+        for _ in range(4):
+            peer = deaf.enter_context(socket.socket())
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            peer.connect(http_server.place)
+            peer.sendall(request + body)
+        assert http_server.http("GET", "/noidu_kt5?hello", Host="127.0.0.1")[0] == 200
