@@ -131,3 +131,13 @@ def test_the_policy_itself_is_for_administrators(kt5: Path) -> None:
     assert "mint: anyone" in web("policy+mint+anyone", user="root").text
     assert web("policy+mint+anyone+bob", user="root").status == 400
     assert web("policy+dance+bob", user="root").status == 400
+
+
+@pytest.mark.parametrize("line", [
+    "custodian", "custodian show", "custodian x0", "custodian history x0", "custodian set Bob", "custodian remove x0",
+])
+def test_what_is_of_the_class_read_is_what_writes_nothing(line):
+    from noidtools.commands.table import COMMANDS, writes
+
+    words = line.encode().split()
+    assert (classes_of(COMMANDS["custodian"].kind, words) == ("read",)) is not writes(words)

@@ -13,15 +13,11 @@ from pathlib import Path
 
 import pytest
 from names_support import DOORS, LONG, ApacheRewrite
-from server_support import MissingError, Site, alive, command_line, program, raw
+from server_support import MissingError, alive, command_line, program, raw
 
 
 @pytest.fixture(scope="module")
-def doors():
-    try:
-        site = Site()
-    except MissingError as missing:
-        pytest.fail(str(missing))
+def doors(site):
     made = {}
 
     def door(name: str):
@@ -36,8 +32,7 @@ def doors():
                 made[name].create("kt5", *LONG)
         return made[name]
 
-    yield door
-    site.close()
+    return door
 
 
 @pytest.fixture(params=["rewrite", "rewrite-map", "apache-names", "nginx-names", "nginx-map"])
