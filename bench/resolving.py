@@ -28,11 +28,11 @@ from names_support import DOORS, STATIC_PATH  # noqa: E402 - found through the l
 from resolver_support import Live  # noqa: E402
 from server_support import Site, program  # noqa: E402
 
-from noidtools.fields import pair  # noqa: E402
+from noidtools.codec import pair  # noqa: E402
 from noidtools.minter import Minter  # noqa: E402
-from noidtools.resolve import Lookup, follow  # noqa: E402
-from noidtools.store.glance import Glance  # noqa: E402
-from noidtools.tables import ELEMENTS  # noqa: E402
+from noidtools.minter.tables import ELEMENTS  # noqa: E402
+from noidtools.resolution import Lookup, follow_aliases  # noqa: E402
+from noidtools.store.lmdb import Glance  # noqa: E402
 
 COPY = "import os\nread, write = os.read, os.write\nwhile piece := read(0, 65536): write(1, piece)"
 ROUNDS, LINES = 60, 1000
@@ -121,7 +121,7 @@ def microseconds(minter: Minter, names: list[bytes]) -> float:
 
     started = time.perf_counter()
     for name in names:
-        assert follow(lambda given: glance.look(find, given), name).targets
+        assert follow_aliases(lambda given: glance.look(find, given), name).targets
     return (time.perf_counter() - started) / len(names) * 1e6
 
 

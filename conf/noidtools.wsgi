@@ -4,7 +4,7 @@
 MINTERS = "/srv/noid"
 # ---- nothing below needs to change ----
 
-from noidtools.doors.minters import Minters
-from noidtools.doors.site import Site
+from noidtools.resolution.catalogue import MinterFolder
+from noidtools.web.site import Site
 
-application = Site(Minters(MINTERS))
+application = Site(MinterFolder(MINTERS))

@@ -1,26 +1,28 @@
 """A minter, binder and resolver of persistent identifiers.
 
-    from noidtools import Actor, Call, Minter, NoidError, Session, run
+from noidtools import Actor, Call, Minter, NoidError, Session, run
 
-    session = Session("kt5", Actor(b"me", b"script"))
-    for record in run(Call(session, [b"mint", b"1"])).records:
-        print(record.data())
+session = Session("kt5", Actor(b"me", b"script"))
+for record in run(Call(session, [b"mint", b"1"])).records:
+    print(record.data())
 """
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
-__all__ = ["Actor", "Call", "Minter", "NoidError", "Session", "__version__", "run"]
+from .version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .commands import Call, Session, run
-    from .events import Actor
-    from .exceptions import NoidError
+    from .errors import NoidError
     from .minter import Minter
+    from .minter.events import Actor
 
-_HOMES = {"Actor": "events", "Call": "commands", "Minter": "minter", "NoidError": "exceptions", "Session": "commands",
-          "run": "commands"}
+__all__ = ["Actor", "Call", "Minter", "NoidError", "Session", "__version__", "run"]
+_HOMES = {
+    "Actor": "minter.events", "Call": "commands", "Minter": "minter", "NoidError": "errors", "Session": "commands",
+    "run": "commands",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -6,13 +6,13 @@ import calendar
 import time
 from pathlib import Path
 
-from noidtools.answers import anvl, json_ready
 from noidtools.clock import SECOND, Clock
 from noidtools.commands import Call, Session, run
-from noidtools.commands.creating import dbcreate
-from noidtools.events import Actor, Event, event
-from noidtools.exceptions import NoidError
-from noidtools.tables import EVENTS
+from noidtools.commands.admin import dbcreate
+from noidtools.commands.answers import anvl, json_ready
+from noidtools.errors import NoidError
+from noidtools.minter.events import Actor, Event, read_event
+from noidtools.minter.tables import EVENTS
 
 START = "20261116000000"
 LONG = ("f5.reedeedk", "long", "13030", "cdlib.org", "oac")
@@ -73,15 +73,15 @@ class Room:
         return [record["id"] for record in self("mint", str(count))]
 
     def state(self, identifier: str) -> str | None:
-        from noidtools.circulation import find
-        from noidtools.lifecycle import state_of
+        from noidtools.minter.lifecycle import state_of
+        from noidtools.minter.records import find
 
         key = identifier.encode()
         return self.minter.read(lambda reader: state_of(reader, key, find(reader, key)))
 
     def leads(self, name: str) -> str:
         """Where a name leads, or the word for why it does not."""
-        from noidtools.resolve import resolve
+        from noidtools.resolution import resolve
 
         outcome = resolve(self.minter, name.encode())
         return outcome.targets[0].url.decode() if outcome.targets else outcome.kind
@@ -91,7 +91,7 @@ class Room:
         return int.from_bytes(newest[0], "big") if newest else 0
 
     def newest(self) -> Event:
-        found = self.minter.read(lambda reader: event(reader, self.count()))
+        found = self.minter.read(lambda reader: read_event(reader, self.count()))
         assert found is not None
         return found
 

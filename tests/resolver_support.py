@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from noidtools import circulation
-from noidtools.answers import anvl
 from noidtools.commands import Call, Session, run
-from noidtools.commands.creating import dbcreate
-from noidtools.events import Actor
-from noidtools.tables import ALIASES
+from noidtools.commands.admin import dbcreate
+from noidtools.commands.answers import anvl
+from noidtools.minter import records
+from noidtools.minter.events import Actor
+from noidtools.minter.tables import ALIASES
 
 LONG = ("kt.reeded", "long", "13030", "cdlib.org", "dpg")
 CHECKED = ("f5.reedeedk", "long", "13030", "cdlib.org", "oac")
@@ -53,9 +53,9 @@ class Live:
 
     def withdraw(self, name: str) -> None:
         def work(writer) -> None:
-            record = circulation.find(writer, name.encode()) or circulation.Circulation()
-            record.flags |= circulation.WITHDRAWN
-            circulation.save(writer, name.encode(), record)
+            record = records.find(writer, name.encode()) or records.Circulation()
+            record.flags |= records.WITHDRAWN
+            records.save(writer, name.encode(), record)
 
         self.minter.write(work)
 

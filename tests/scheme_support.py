@@ -7,11 +7,11 @@ from pathlib import Path
 
 from conftest import Noid
 
-from noidtools.answers import anvl
 from noidtools.clock import SECOND, Clock
 from noidtools.commands import Call, Session, run
-from noidtools.commands.creating import dbcreate
-from noidtools.events import Actor
+from noidtools.commands.admin import dbcreate
+from noidtools.commands.answers import anvl
+from noidtools.minter.events import Actor
 from noidtools.schemes.timegrid import Date, parse_date
 
 IBI = ["dbcreate", "--scheme", "ibi", "--computer", "mtc-m18.sid.inpe.br", "--port", "80"]

@@ -190,7 +190,7 @@ def test_each_change_of_the_context_is_one_event(noid):
     noid("context", "alias", "a", "b", "--authority", "c")
     minter = Minter(str(noid.folder))
     try:
-        from noidtools.tables import EVENTS
+        from noidtools.minter.tables import EVENTS
 
         last = minter.read(lambda reader: reader.last(EVENTS))
         assert b"context-alias/a b c" in last[1]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noidtools.citing import hear, html_link, markdown_link, qr, representations, same, speak, steps
-from noidtools.exceptions import InvalidError, UsageError
+from noidtools.errors import InvalidError, UsageError
 from noidtools.names import Name, parse
+from noidtools.names.citation import hear, html_link, markdown_link, qr, representations, same, speak, steps
 
 ARK = (b"ark:/",)
 RESOLVERS = [b"https://example.org", b"https://n2t.net/"]

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from server_support import CONF, edited, marked_lines, program
 
-from noidtools.doors.requests import LARGEST_BODY
+from noidtools.web.request import LARGEST_BODY
 
 FILES = sorted(path for path in CONF.rglob("*") if path.is_file())
 UNITS = sorted((CONF / "systemd").iterdir())

@@ -6,8 +6,8 @@ import pytest
 from living_support import LONG, START, Room
 from url_support import USER, Web, command, create
 
-from noidtools import commitments, custody
-from noidtools.exceptions import ConflictError, InvalidError, NotFoundError, UsageError
+from noidtools.errors import ConflictError, InvalidError, NotFoundError, UsageError
+from noidtools.minter import custody, policies
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_free_minters_identifier_may_be_called_like_a_word_of_the_command(tmp_
 
 
 def test_whoever_asks_in_the_program_gets_a_custodian(room):
-    found = room.minter.read(lambda reader: custody.current(room.minter, reader, ID.encode()))
+    found = room.minter.read(lambda reader: custody.current_custodian(room.minter, reader, ID.encode()))
     assert (found.name, found.contact, found.of) == (b"cdlib.org", b"", custody.MINTER)
 
 
@@ -109,12 +109,12 @@ def test_all_policies_of_a_minter_are_shown_together(room):
 def test_a_persistence_commitment_is_a_text_and_a_time_and_can_be_changed(room):
     assert room("policy", "persistence", "For now.", "--until", "2030-06") == [{
         "persistence": "For now.", "persistence-from": START, "persistence-until": "20300630235959"}]
-    promise = room.minter.read(commitments.persistence)
+    promise = room.minter.read(policies.persistence)
     assert (promise.text, promise.start, promise.until) == (b"For now.", START.encode(), b"20300630235959")
     room("policy", "persistence", "For ever.")
     assert room("policy", "persistence")[0]["persistence-until"] == ""
     assert room("policy", "persistence", "default") == [{"persistence": ""}]
-    assert room.minter.read(commitments.persistence) is None
+    assert room.minter.read(policies.persistence) is None
     changed = [(c["what"], c["before"], c["after"]) for e in room("log") if e["what"] == "config" for c in e["changes"]]
     assert ("commitment/persistence", "For now.", "For ever.") in changed
     assert ("commitment/persistence", "For ever.", None) in changed

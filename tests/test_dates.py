@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noidtools.dates import earliest, latest
-from noidtools.exceptions import UsageError
+from noidtools.clock import first_second, last_second
+from noidtools.errors import UsageError
 
 
 @pytest.mark.parametrize(("text", "first", "last"), [
@@ -23,14 +23,14 @@ from noidtools.exceptions import UsageError
     ("9999", b"99990101000000", b"99991231235959"),
 ])
 def test_a_date_names_a_span(text, first, last):
-    assert (earliest(text), latest(text)) == (first, last)
+    assert (first_second(text), last_second(text)) == (first, last)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "0000", "26", "2026-13", "2026-02-30", "2026-1-1", "20261116", "１２３４",
                                   "2026-11-16T25:00", "2026/11/16", "-2026", "12345678901234567",
                                   "2026-11-16T07:08:09+01"])
 def test_what_is_no_date_is_refused_with_how_to_write_one(text):
-    for read in (earliest, latest):
+    for read in (first_second, last_second):
         with pytest.raises(UsageError, match="2026-11-16"):
             read(text)
 
@@ -39,10 +39,10 @@ def test_what_is_no_date_is_refused_with_how_to_write_one(text):
 def test_a_moment_is_kept_to_the_second(moment):
     moment = moment.replace(microsecond=0)
     digits = f"{moment.year:04}{moment:%m%d%H%M%S}"
-    assert earliest(moment.isoformat()[:19]) == latest(digits) == digits.encode()
+    assert first_second(moment.isoformat()[:19]) == last_second(digits) == digits.encode()
 
 
 @given(st.text(max_size=20))
 def test_any_text_is_a_date_or_refused(text):
     with contextlib.suppress(UsageError):
-        assert earliest(text) <= latest(text)
+        assert first_second(text) <= last_second(text)

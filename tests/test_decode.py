@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scheme_support import IBI, PILIN
 
-from noidtools.exceptions import InvalidError
-from noidtools.schemes import form_of, ibi_labels, ibip_labels, pilin_labels
+from noidtools.errors import InvalidError
+from noidtools.schemes import form_of, ibi, ibip, pilin
 from noidtools.schemes.timegrid import Date, utc
 
 
@@ -32,7 +32,7 @@ def test_labels_are_decoded_by_their_form_alone(noid):
 def test_fractions_keep_the_zeros_they_begin_with(noid):
     assert "time: 2010-10-20T15:21:55.05Z\n" in noid("decode", "sid.inpe.br/mtc-m18/2010/10.20.15.21.55.05")
     half, twentieth = (
-        ibip_labels.encode(b"1.2.3.4", 800, Date(units, 2)).decode() for units in (82000000050, 82000000005)
+        ibip.encode(b"1.2.3.4", 800, Date(units, 2)).decode() for units in (82000000050, 82000000005)
     )
     assert half != twentieth
     assert ".5Z\n" in noid("decode", half) and ".05Z\n" in noid("decode", twentieth)
@@ -79,12 +79,12 @@ dates = st.builds(Date, st.integers(10**9 * 10**9, 4 * 10**18), st.just(9))
 @given(dates, st.integers(1, 65535), st.ip_addresses().map(str))
 @settings(max_examples=150, deadline=None)
 def test_every_scheme_recognises_what_it_makes(date, port, ip):
-    address = ibip_labels.ip_address(ip.encode())
-    said = dict(form_of(label := ibip_labels.encode(address, port, date)).decode(label))
+    address = ibip.ip_address(ip.encode())
+    said = dict(form_of(label := ibip.encode(address, port, date)).decode(label))
     assert (said["scheme"], said["ip"], said["port"], said["time"]) == (b"ibip", address, b"%d" % port, utc(date))
-    said = dict(form_of(label := ibi_labels.encode(b"a.b.org", port, date)).decode(label))
+    said = dict(form_of(label := ibi.encode(b"a.b.org", port, date)).decode(label))
     assert (said["scheme"], said["computer"], said["time"]) == (b"ibi", b"a.b.org", utc(date))
-    suffix = pilin_labels.encode(pilin_labels.from_unix_ms(date.floor(3)))
+    suffix = pilin.encode(pilin.from_unix_ms(date.floor(3)))
     for prefix in (b"102.100.272", b"10", b"4263537"):
         said = dict(form_of(label := prefix + b"/" + suffix).decode(label))
         assert (said["scheme"], said["prefix"]) == (b"pilin", prefix)

@@ -13,15 +13,15 @@ from rdflib import RDF, RDFS, Graph, Literal, Namespace, URIRef
 from rdflib.compare import isomorphic
 from url_support import Web, command
 
-from noidtools import describing, ontology
+from noidtools.description import documents, vocabulary
 from noidtools.minter import Minter
 
 # rdflib's own JSON-LD parser uses a class that rdflib has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
 
-PIL = Namespace(ontology.PIL)
-OURS = Namespace(ontology.NOID)
-SHAPES = Graph().parse(data=ontology.read(ontology.SHAPES), format="turtle")
+PIL = Namespace(vocabulary.PIL)
+OURS = Namespace(vocabulary.NOID)
+SHAPES = Graph().parse(data=vocabulary.read(vocabulary.SHAPES), format="turtle")
 PARSERS = {"turtle": "turtle", "json-ld": "json-ld", "xml": "xml"}
 
 
@@ -192,7 +192,7 @@ def anything(tmp_path_factory):
 def graphs_of(folder, name: bytes) -> list[Graph]:
     minter = Minter(str(folder))
     try:
-        texts = {form: describing.describe_identifier(minter, name, form) for form in describing.FORMATS}
+        texts = {form: documents.describe_identifier(minter, name, form) for form in documents.FORMATS}
     finally:
         minter.close()
     return [Graph().parse(data=text, format=PARSERS[form]) for form, text in texts.items()]

@@ -14,12 +14,11 @@ from scheme_support import IBI, IBIP, PILIN, SetClock, TimedNoid, answer, minted
 
 from noidtools.clock import SECOND
 from noidtools.commands.session import Session
-from noidtools.exceptions import BusyError
+from noidtools.errors import BusyError
 from noidtools.schemes import scheme_for
-from noidtools.schemes.ibi_labels import parse
-from noidtools.schemes.timed import duration
-from noidtools.settings import Settings
-from noidtools.waiting import LOOK_AHEAD, NotYet
+from noidtools.schemes.ibi import parse
+from noidtools.schemes.settings import Settings
+from noidtools.schemes.timed import LOOK_AHEAD, NeedsOwnTransaction, duration
 
 GRID = [Fraction(60), *(Fraction(1, 10**places) for places in range(10))]
 SCHEME = scheme_for(Settings({"scheme": "ibi", "computer": "a.b.org", "port": "80", "granularity": "1"}))
@@ -102,7 +101,7 @@ def test_no_label_is_reserved_beyond_patience_and_little_beyond_now(moves, patie
 def test_who_shares_a_transaction_is_asked_to_come_alone_when_there_is_a_wait():
     generator = SCHEME.generator(None)
     assert len(generator.draw(1, Asking(START, sharing=True))) == 1
-    with pytest.raises(NotYet):
+    with pytest.raises(NeedsOwnTransaction):
         generator.draw(1, Asking(START, sharing=True))
 
 

@@ -10,8 +10,8 @@ import pytest
 from resolver_support import LONG, Live
 from server_support import program
 
-from noidtools.exceptions import NoidError
-from noidtools.exporting import export
+from noidtools.errors import NoidError
+from noidtools.resolution.export import export
 
 
 @pytest.fixture
@@ -135,10 +135,10 @@ def test_a_failed_export_leaves_the_old_map(free, tmp_path, monkeypatch):
     free.target("13030/a", "https://a.example/")
     path = tmp_path / "map.dbm"
     path.write_text("old")
-    monkeypatch.setattr("noidtools.exporting.shutil.which", lambda *_, **__: None)
+    monkeypatch.setattr("noidtools.resolution.export.shutil.which", lambda *_, **__: None)
     with pytest.raises(NoidError, match="httxt2dbm is missing"):
         export(free.minter, "dbm", str(path))
-    monkeypatch.setattr("noidtools.exporting.shutil.which", lambda *_, **__: "/bin/false")
+    monkeypatch.setattr("noidtools.resolution.export.shutil.which", lambda *_, **__: "/bin/false")
     with pytest.raises(NoidError, match="httxt2dbm failed"):
         export(free.minter, "dbm", str(path))
     assert path.read_text() == "old" and sorted(os.listdir(tmp_path)) == ["m", "map.dbm"]

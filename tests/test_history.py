@@ -13,11 +13,11 @@ from conftest import NOID
 from living_support import LONG, Room
 from url_support import USER, Web, command, create
 
-from noidtools import history
-from noidtools.answers import anvl
-from noidtools.events import WHOLE
-from noidtools.exceptions import NotFoundError, UsageError
-from noidtools.tables import EVENTS, HISTORY
+from noidtools.commands.answers import anvl
+from noidtools.errors import NotFoundError, UsageError
+from noidtools.minter import history
+from noidtools.minter.events import LONGEST_VALUE
+from noidtools.minter.tables import EVENTS, HISTORY
 
 
 @pytest.fixture
@@ -105,15 +105,15 @@ def test_commands_that_change_nothing_leave_no_event(room):
 
 def test_a_long_value_is_known_by_its_size_and_digest(room):
     room.mint()
-    value = "é" * WHOLE
+    value = "é" * LONGEST_VALUE
     room("bind", "set", "x00", "e", "short")
     room("bind", "set", "x00", "e", value)
-    digest = {"size": 2 * WHOLE, "sha256": hashlib.sha256(value.encode()).hexdigest()}
+    digest = {"size": 2 * LONGEST_VALUE, "sha256": hashlib.sha256(value.encode()).hexdigest()}
     assert room("history", "x00")[-1]["changes"] == [{"id": "x00", "element": "e", "before": "short", "after": digest}]
-    assert f"after: {2 * WHOLE} bytes, sha256 {digest['sha256']}" in room.text("history", "x00")
-    room("bind", "set", "x00", "e", "x" * WHOLE)
+    assert f"after: {2 * LONGEST_VALUE} bytes, sha256 {digest['sha256']}" in room.text("history", "x00")
+    room("bind", "set", "x00", "e", "x" * LONGEST_VALUE)
     (change,) = room("history", "x00")[-1]["changes"]
-    assert (change["before"], change["after"]) == (digest, "x" * WHOLE)
+    assert (change["before"], change["after"]) == (digest, "x" * LONGEST_VALUE)
 
 
 def test_values_are_exact_and_cannot_pass_for_another_event(room):
@@ -302,10 +302,10 @@ def test_a_clock_that_was_set_back_hides_nothing(room):
 
 def test_a_log_of_many_pages_is_whole_and_in_order(room):
     def work(writer):
-        from noidtools.events import record
+        from noidtools.minter.events import record_event
 
         for number in range(2300):
-            record(writer, room.session.actor, b"test", b"%d" % number)
+            record_event(writer, room.session.actor, b"test", b"%d" % number)
 
     room.minter.write(work)
     assert [e["event"] for e in room("log")] == list(range(1, 2302))

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noidtools.exceptions import InvalidError
-from noidtools.schemes.ibip_labels import (
+from noidtools.errors import InvalidError
+from noidtools.schemes.ibip import (
     EPOCH,
     IBIP_DIGITS,
     IPV4_DIGITS,

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 from url_support import USER, Web, command, create
 
-from noidtools import idempotency
-from noidtools.commands import Call, Session, run
-from noidtools.events import Actor
-from noidtools.idempotency import Once
+from noidtools.commands import Call, Session, idempotency, run
+from noidtools.commands.idempotency import IdempotentRun
 from noidtools.minter import Minter
-from noidtools.tables import REPLIES
+from noidtools.minter.events import Actor
+from noidtools.minter.tables import REPLIES
 
 DAY = 24 * 60 * 60
 
@@ -100,16 +99,16 @@ def test_much_minting_is_kept_in_parts_and_resumed(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(idempotency, "CHUNK", 10)
     create(tmp_path / "kt5", "a.zd")
     web = Web(tmp_path)
-    parts = Once._part
+    parts = IdempotentRun._part
     calls = []
 
-    def breaking(self: Once, *args: object) -> object:
+    def breaking(self: IdempotentRun, *args: object) -> object:
         calls.append(args)
         if len(calls) == 3:
             raise KeyboardInterrupt
         return parts(self, *args)
 
-    monkeypatch.setattr(Once, "_part", breaking)
+    monkeypatch.setattr(IdempotentRun, "_part", breaking)
     with pytest.raises(KeyboardInterrupt):
         web("mint+35", **keyed("k"))
     assert web("mint+35", **keyed("k")).ids == [f"a{number}" for number in range(35)]
@@ -182,7 +181,7 @@ class At:
 
 def minted(minter: Minter, key: bytes, seconds: int) -> list:
     session = Session(minter.dbdir, Actor(b"a", b"test", At(seconds)), minter=minter)
-    answer = Once(session, b"a", key).run(Call(session, [b"mint", b"1"]))
+    answer = IdempotentRun(session, b"a", key).run(Call(session, [b"mint", b"1"]))
     return [line for record in answer.records for line in record.lines()]
 
 
@@ -217,7 +216,7 @@ def test_what_was_answered_is_found_in_the_same_transaction(tmp_path: Path) -> N
         pass
 
     def work(_: object) -> None:
-        list(Once(session, b"a", b"k").run(call).records)
+        list(IdempotentRun(session, b"a", b"k").run(call).records)
         raise UndoneError
 
     with pytest.raises(UndoneError):

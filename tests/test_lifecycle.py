@@ -6,15 +6,8 @@ import pytest
 from living_support import LONG, START, Room
 from url_support import USER, Web, command, create
 
-from noidtools import lifecycle
-from noidtools.exceptions import (
-    ConflictError,
-    ExhaustedError,
-    ForbiddenError,
-    InvalidError,
-    NotFoundError,
-    UsageError,
-)
+from noidtools.errors import ConflictError, ExhaustedError, ForbiddenError, InvalidError, NotFoundError, UsageError
+from noidtools.minter import lifecycle
 
 URL = "https://example.org/a"
 
@@ -164,8 +157,8 @@ def test_a_withdrawn_identifier_leaves_a_tombstone(room):
     assert (stone.date, stone.minted) == (b"20261201120000", START.encode())
     assert (stone.reason, stone.successor) == (b"a duplicate", other.encode())
     assert room.leads(identifier) == room.leads(identifier + "/page") == "gone"
-    assert room.minter.read(lambda reader: lifecycle.since(reader, identifier.encode())) == b"20261201120000"
-    assert room.minter.read(lambda reader: lifecycle.since(reader, other.encode())) == START.encode()
+    assert room.minter.read(lambda reader: lifecycle.state_since(reader, identifier.encode())) == b"20261201120000"
+    assert room.minter.read(lambda reader: lifecycle.state_since(reader, other.encode())) == START.encode()
 
 
 def test_what_was_bound_to_a_withdrawn_identifier_is_still_shown(room):

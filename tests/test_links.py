@@ -11,10 +11,10 @@ import tracemalloc
 import pytest
 from odd_server import OddServer
 
-from noidtools import hosts, links
-from noidtools.hosts import is_public
-from noidtools.links import FAILS, HOLDS, UNKNOWN, Limits, Link, check
-from noidtools.webrequest import Place
+from noidtools.verification import http as hosts
+from noidtools.verification import links
+from noidtools.verification.http import WebAddress, is_public
+from noidtools.verification.links import FAILS, HOLDS, UNKNOWN, Link, LinkLimits, check_links
 
 
 @pytest.fixture
@@ -23,12 +23,12 @@ def server():
         yield odd
 
 
-def limits(**changes) -> Limits:
-    return Limits(**{"seconds": 1.0, "pause": 0, "allow_private": True, **changes})
+def limits(**changes) -> LinkLimits:
+    return LinkLimits(**{"seconds": 1.0, "pause": 0, "allow_private": True, **changes})
 
 
 def found(url: bytes, **changes) -> Link:
-    ((key, link),) = check([("key", url)], limits(**changes))
+    ((key, link),) = check_links([("key", url)], limits(**changes))
     assert key == "key"
     return link
 
@@ -258,7 +258,7 @@ def test_http_at_a_secure_server_fails_without_harm(secure_server):
 
 def test_one_host_is_asked_one_request_after_the_other_with_a_pause(server):
     urls = [(number, server.url(f"/slow/0.0{number}")) for number in range(1, 6)]
-    assert {link.verdict for _, link in check(urls, limits(pause=0.1, hands=8))} == {HOLDS}
+    assert {link.verdict for _, link in check_links(urls, limits(pause=0.1, hands=8))} == {HOLDS}
     wait_for(lambda: len(server.times) == 5)
     times = sorted(server.times)
     assert all(after[0] - before[1] > 0.08 for before, after in zip(times, times[1:], strict=False))
@@ -274,7 +274,7 @@ def wait_for(condition) -> None:
 
 def test_redirects_and_second_questions_take_their_turn_too(server):
     urls = [(1, server.url("/get-only")), (2, server.url("/hop/1")), (3, server.url("/404"))]
-    list(check(urls, limits(pause=0.1, hands=8)))
+    list(check_links(urls, limits(pause=0.1, hands=8)))
     wait_for(lambda: len(server.times) == 7)
     times = sorted(server.times)
     assert all(after[0] - before[1] > 0.08 for before, after in zip(times, times[1:], strict=False))
@@ -284,7 +284,7 @@ def test_different_hosts_are_asked_at_the_same_time():
     names = [f"127.0.0.{number}" for number in range(2, 10)]
     with OddServer(*names) as server:
         began = time.monotonic()
-        done = list(check([(host, server.url("/slow/0.4", host)) for host in names], limits(pause=1)))
+        done = list(check_links([(host, server.url("/slow/0.4", host)) for host in names], limits(pause=1)))
         assert time.monotonic() - began < 1.5
         assert sorted(key for key, _ in done) == names
 
@@ -292,21 +292,21 @@ def test_different_hosts_are_asked_at_the_same_time():
 def test_a_slow_host_does_not_keep_others_waiting(server):
     urls = [(n, server.url(f"/slow/0.3{n}")) for n in range(3)]
     urls += [(n, server.url(f"/200/{n}", "127.0.0.2")) for n in range(3, 30)]
-    order = [key for key, _ in check(urls, limits(hands=2))]
+    order = [key for key, _ in check_links(urls, limits(hands=2))]
     assert order[-1] in (0, 1, 2) and sorted(order) == list(range(30))
 
 
 def test_a_host_that_never_answers_is_given_up(server):
     urls = [(n, server.url(f"/never/{n}")) for n in range(20)]
     began = time.monotonic()
-    done = list(check(urls, limits(seconds=0.4, silences=2)))
+    done = list(check_links(urls, limits(seconds=0.4, silences=2)))
     assert time.monotonic() - began < 2.5
     assert {link.verdict for _, link in done} == {FAILS}
     assert sum("was not asked again" in link.detail for _, link in done) == 18
 
 
 def test_equal_addresses_are_asked_once(server):
-    done = list(check([(n, server.url("/200")) for n in range(50)], limits()))
+    done = list(check_links([(n, server.url("/200")) for n in range(50)], limits()))
     assert sorted(key for key, _ in done) == list(range(50))
     assert len(server.requests) == 1
 
@@ -319,7 +319,7 @@ def test_links_are_taken_as_they_are_needed(server):
             taken.append(number)
             yield number, server.url(f"/200/{number}")
 
-    checking = check(source(), limits(waiting=10))
+    checking = check_links(source(), limits(waiting=10))
     next(checking)
     assert len(taken) <= 12
     checking.close()
@@ -331,7 +331,7 @@ def test_a_thousand_links_are_checked_quickly_and_all():
     with OddServer(*names) as server:
         urls = [(n, server.url(f"/200/{n}", names[n % 20])) for n in range(1000)]
         began = time.monotonic()
-        done = list(check(urls, limits(seconds=10, waiting=300)))
+        done = list(check_links(urls, limits(seconds=10, waiting=300)))
         assert time.monotonic() - began < 20
     assert sorted(key for key, _ in done) == list(range(1000))
     assert {link.verdict for _, link in done} == {HOLDS}
@@ -341,13 +341,13 @@ def test_a_fault_of_ours_is_not_hidden(server, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(links, "request", broken)
+    monkeypatch.setattr(links, "request_head", broken)
     with pytest.raises(ZeroDivisionError):
         found(server.url("/200"))
 
 
 def test_a_place_knows_its_parts():
-    place = Place(b"HTTP://EXAMPLE.org:80/a b?c#d")
+    place = WebAddress(b"HTTP://EXAMPLE.org:80/a b?c#d")
     assert (place.scheme, place.host, place.port, place.path) == ("http", "example.org", 80, "/a%20b?c")
     assert place.authority == "example.org"
     assert place.joined(b"../x").url == "http://example.org/x" or place.joined(b"../x").path == "/x"

@@ -22,28 +22,27 @@ from rdflib import OWL, RDF, RDFS, XSD, BNode, Graph, Literal, Namespace, URIRef
 from rdflib.collection import Collection
 from rdflib.term import Node
 
-from noidtools import ontology
-from noidtools.exceptions import InvalidError, UsageError
-from noidtools.ontology import vocabulary
-from noidtools.ontology.describe import FORMATS, describe_identifier, describe_minter, serialize
-from noidtools.ontology.facts import moment
-from noidtools.ontology.iris import address, name_iri, part_iri
+from noidtools.description import vocabulary
+from noidtools.description.rdf import FORMATS, describe_identifier, describe_minter, serialize
+from noidtools.description.reading import moment
+from noidtools.description.vocabulary import address, name_iri, part_iri
+from noidtools.errors import InvalidError, UsageError
 
 # rdflib's own JSON-LD parser uses a class that rdflib has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
 
-PIL = Namespace(ontology.PIL)
-OURS = Namespace(ontology.NOID)
+PIL = Namespace(vocabulary.PIL)
+OURS = Namespace(vocabulary.NOID)
 SH = Namespace("http://www.w3.org/ns/shacl#")
 VECTORS = json.loads((Path(__file__).parent / "vectors" / "pilin-terms.json").read_text("utf-8"))
 TERMS: list[dict[str, Any]] = VECTORS["terms"]
 
-MODEL = Graph().parse(data=ontology.read(ontology.ONTOLOGY), format="turtle")
-SHAPES = Graph().parse(data=ontology.read(ontology.SHAPES), format="turtle")
+MODEL = Graph().parse(data=vocabulary.read(vocabulary.ONTOLOGY), format="turtle")
+SHAPES = Graph().parse(data=vocabulary.read(vocabulary.SHAPES), format="turtle")
 OWN = sorted({s for s in MODEL.subjects() if isinstance(s, URIRef) and str(s).startswith((PIL, OURS))})
 
 PREFIXES = f"""
-@prefix pil: <{ontology.PIL}> . @prefix noid: <{ontology.NOID}> . @prefix owl: <{OWL}> .
+@prefix pil: <{vocabulary.PIL}> . @prefix noid: <{vocabulary.NOID}> . @prefix owl: <{OWL}> .
 @prefix rdfs: <{RDFS}> . @prefix xsd: <{XSD}> .
 @prefix : <https://example.org/case#> .
 """
@@ -136,7 +135,7 @@ def test_every_term_used_is_defined() -> None:
 
 
 def test_every_term_of_the_document_has_a_row_that_says_what_the_software_does_for_it() -> None:
-    rows = [line.split("|") for line in ontology.read("terms.md").decode("utf-8").splitlines() if line[:1] == "|"]
+    rows = [line.split("|") for line in vocabulary.read("terms.md").decode("utf-8").splitlines() if line[:1] == "|"]
     told = {(row[1].strip().strip("`").removeprefix("pil:"), row[2].strip()): row[4].strip() for row in rows[2:]}
     assert all(told.values())
     for term in TERMS:
@@ -908,7 +907,7 @@ def in_a_new_process(code: str, **environment: str) -> str:
 
 
 def test_rdflib_is_imported_only_when_a_description_is_made() -> None:
-    code = "import sys, noidtools.ontology.describe; print([m for m in sys.modules if m.startswith('rdflib')])"
+    code = "import sys, noidtools.description.rdf; print([m for m in sys.modules if m.startswith('rdflib')])"
     assert in_a_new_process(code).strip() == "[]"
 
 
@@ -926,7 +925,7 @@ def test_without_rdflib_the_refusal_names_what_to_install(monkeypatch: pytest.Mo
 
 def test_the_same_facts_give_the_same_octets_in_every_process() -> None:
     code = (
-        "import sys, hashlib\nfrom noidtools.ontology.describe import *\n"
+        "import sys, hashlib\nfrom noidtools.description.rdf import *\n"
         f"graph = describe_identifier({IDENTIFIER!r})\n"
         "for format in FORMATS: print(hashlib.sha256(serialize(graph, format)).hexdigest())"
     )

@@ -41,7 +41,7 @@ def wheel(tmp_path_factory):
 
 def test_the_wheel_holds_what_is_needed_and_no_tests(wheel):
     names = zipfile.ZipFile(wheel).namelist()
-    assert "noidtools/py.typed" in names and "noidtools/store/environment.py" in names
+    assert "noidtools/py.typed" in names and "noidtools/store/lmdb.py" in names
     assert not any(name.startswith("tests") for name in names)
     scripts = {name.rsplit("/", 1)[1] for name in names if ".data/scripts/" in name}
     assert scripts == {path.name for path in (ROOT / "cgi-bin").iterdir() if path.is_file()}

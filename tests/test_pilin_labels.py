@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noidtools.exceptions import ExhaustedError, InvalidError
-from noidtools.schemes import pilin_labels
-from noidtools.schemes.pilin_labels import ALPHABET, LENGTH, TOTAL, canonical, check, decode, encode
+from noidtools.errors import ExhaustedError, InvalidError
+from noidtools.schemes import pilin
+from noidtools.schemes.pilin import ALPHABET, LENGTH, TOTAL, canonical, check, decode, encode
 
 VECTORS = json.loads((Path(__file__).parent / "vectors" / "pilin.json").read_text())
 UUID_EPOCH = datetime.datetime(1582, 10, 15)
@@ -30,7 +30,7 @@ def test_known_suffixes_are_written_and_read(row: dict[str, str]) -> None:
     suffix, milliseconds = row["suffix"].encode(), int(row["milliseconds"])
     assert encode(milliseconds) == suffix
     assert decode(suffix) == milliseconds
-    assert pilin_labels.utc(milliseconds) == row["utc"].encode()
+    assert pilin.utc(milliseconds) == row["utc"].encode()
     assert VECTORS["handle_example"].endswith("/RPLZ54PQH")
 
 
@@ -51,10 +51,10 @@ def test_different_times_have_different_suffixes(one: int, other: int) -> None:
 @given(counts)
 def test_times_are_those_of_the_standard_library(milliseconds: int) -> None:
     moment = UUID_EPOCH + datetime.timedelta(milliseconds=milliseconds)
-    assert pilin_labels.utc(milliseconds).decode() == moment.isoformat(timespec="milliseconds") + "Z"
-    unix = pilin_labels.to_unix_ms(milliseconds)
+    assert pilin.utc(milliseconds).decode() == moment.isoformat(timespec="milliseconds") + "Z"
+    unix = pilin.to_unix_ms(milliseconds)
     assert datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=unix) == moment
-    assert pilin_labels.from_unix_ms(unix) == milliseconds
+    assert pilin.from_unix_ms(unix) == milliseconds
 
 
 @settings(deadline=None)
@@ -72,7 +72,7 @@ def test_there_are_suffixes_for_at_least_a_thousand_million_things() -> None:
 
 
 def test_the_nine_characters_end_in_the_year_2420() -> None:
-    assert pilin_labels.utc(TOTAL - 1) == b"2420-08-16T03:29:20.670Z"
+    assert pilin.utc(TOTAL - 1) == b"2420-08-16T03:29:20.670Z"
     assert encode(TOTAL - 1) == b"ZZZZZZZZZ"
     for late in (TOTAL, TOTAL + 1, 10**30):
         with pytest.raises(ExhaustedError, match="2420-08-16"):

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from url_support import Web, command, create
 
-from noidtools import policy
 from noidtools.commands.table import ADMIN, BIND, COMMANDS, LOCAL, MINT, READ
-from noidtools.exceptions import ForbiddenError, InvalidError
-from noidtools.policy import LoginNeededError, Policy, Rule, classes_of
+from noidtools.errors import ForbiddenError, InvalidError, LoginNeededError
+from noidtools.minter import policies
+from noidtools.minter.policies import AccessPolicy, AccessRule, classes_of
 
 
 @pytest.fixture
@@ -18,9 +18,9 @@ def kt5(tmp_path: Path) -> Path:
 
 
 def test_the_classes_are_the_kinds_of_the_command_table() -> None:
-    assert policy.CLASSES == (READ, MINT, BIND, ADMIN)
-    assert policy.LOCAL == LOCAL
-    assert {command.kind for command in COMMANDS.values()} == {*policy.CLASSES, LOCAL}
+    assert policies.CLASSES == (READ, MINT, BIND, ADMIN)
+    assert policies.LOCAL == LOCAL
+    assert {command.kind for command in COMMANDS.values()} == {*policies.CLASSES, LOCAL}
 
 
 def classes(line: str) -> tuple[str, ...]:
@@ -62,8 +62,8 @@ ALICE, NOBODY_KNOWN = b"alice", b""
     (["user:alice"], [ALICE], [b"user:alice"]),
 ])
 def test_a_rule_admits_whom_it_names(given: list[str], admitted: list[bytes], refused: list[bytes]) -> None:
-    rule = Rule.given([word.encode() for word in given])
-    kept = Rule.unpacked(rule.packed())
+    rule = AccessRule.given([word.encode() for word in given])
+    kept = AccessRule.unpacked(rule.packed())
     assert (kept.word, kept.users) == (rule.word, rule.users)
     assert all(rule.admits(user) for user in admitted)
     assert not any(rule.admits(user) for user in refused)
@@ -74,11 +74,11 @@ def test_a_rule_admits_whom_it_names(given: list[str], admitted: list[bytes], re
 ])
 def test_a_rule_that_makes_no_sense_is_refused(given: list[str]) -> None:
     with pytest.raises(InvalidError):
-        Rule.given([word.encode() for word in given])
+        AccessRule.given([word.encode() for word in given])
 
 
 def test_a_login_is_asked_for_only_where_it_would_help() -> None:
-    rules = Policy({MINT: Rule(policy.NOBODY), BIND: Rule(users=(b"bob",))})
+    rules = AccessPolicy({MINT: AccessRule(policies.NOBODY), BIND: AccessRule(users=(b"bob",))})
     rules.ensure(READ, [b"get"], NOBODY_KNOWN)
     with pytest.raises(LoginNeededError, match="log in"):
         rules.ensure(ADMIN, [b"note"], NOBODY_KNOWN)
@@ -93,7 +93,7 @@ def test_a_login_is_asked_for_only_where_it_would_help() -> None:
 
 def test_a_refusal_does_not_tell_who_else_may() -> None:
     with pytest.raises(ForbiddenError) as caught:
-        Policy({BIND: Rule(users=(b"bob",))}).ensure(BIND, [b"hold"], ALICE)
+        AccessPolicy({BIND: AccessRule(users=(b"bob",))}).ensure(BIND, [b"hold"], ALICE)
     assert "bob" not in caught.value.message
 
 

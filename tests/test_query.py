@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noidtools.doors.query import decoded, encoded, words_of
-from noidtools.exceptions import UsageError
+from noidtools.errors import UsageError
+from noidtools.web.request import decode_word, encode_word, query_words
 
 
 @pytest.mark.parametrize(("query", "words"), [
@@ -34,7 +34,7 @@ from noidtools.exceptions import UsageError
     (b"-", [b"-"]),
 ])
 def test_words_are_split_at_plus_signs_and_decoded_afterwards(query: bytes, words: list[bytes]) -> None:
-    assert words_of(query) == words
+    assert query_words(query) == words
 
 
 @pytest.mark.parametrize("query", [
@@ -42,34 +42,34 @@ def test_words_are_split_at_plus_signs_and_decoded_afterwards(query: bytes, word
 ])
 def test_malformed_percent_encoding_is_refused(query: bytes) -> None:
     with pytest.raises(UsageError):
-        words_of(query)
+        query_words(query)
 
 
 @pytest.mark.parametrize("query", [b"a b", b"a\tb", b"a\nb", b"a\rb", b"a\0b", b"a\x7fb"])
 def test_blanks_and_control_characters_that_are_not_encoded_are_refused(query: bytes) -> None:
     with pytest.raises(UsageError):
-        words_of(query)
+        query_words(query)
 
 
 @pytest.mark.parametrize("query", [b"'open", b'"open', b"end\\"])
 def test_quotes_that_are_not_closed_are_refused(query: bytes) -> None:
     with pytest.raises(UsageError):
-        words_of(query)
+        query_words(query)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.binary(max_size=12), max_size=5))
 def test_what_is_encoded_is_read_back_whatever_it_holds(words: list[bytes]) -> None:
-    assert words_of(b"+".join(encoded(word) for word in words)) == words
+    assert query_words(b"+".join(encode_word(word) for word in words)) == words
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=20))
 def test_any_bytes_give_words_or_a_refusal(query: bytes) -> None:
     with contextlib.suppress(UsageError):
-        assert all(isinstance(word, bytes) for word in words_of(query))
+        assert all(isinstance(word, bytes) for word in query_words(query))
 
 
 @given(st.binary(max_size=8).filter(lambda word: b"%" not in word))
 def test_what_holds_no_percent_sign_is_left_alone(word: bytes) -> None:
-    assert decoded(word) == word
+    assert decode_word(word) == word

@@ -12,7 +12,7 @@ import pytest
 from conftest import NOID, ROOT
 
 from noidtools.minter import Minter
-from noidtools.tables import META
+from noidtools.minter.tables import META
 
 # Root may do everything; without these capabilities it is bound by permissions like anybody else.
 UNPRIVILEGED = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []

@@ -9,8 +9,8 @@ from conftest import NOID
 from living_support import LONG, START, Room
 from url_support import USER, Web, command, create
 
-from noidtools.aliases import LONGEST_CHAIN
-from noidtools.exceptions import ConflictError, InvalidError, NotFoundError, UsageError
+from noidtools.errors import ConflictError, InvalidError, NotFoundError, UsageError
+from noidtools.minter.aliases import LONGEST_CHAIN
 
 A, B = "https://a.example/", "https://b.example/"
 KERRY = ["--authority", "Kerry's Library"]

@@ -6,12 +6,13 @@ import pytest
 from conftest import Noid
 from resolver_support import CHECKED, LONG, Live
 
-from noidtools import mistyped, names, targets
-from noidtools.domains import Domain, chosen
-from noidtools.domains import resolve as resolve_among
-from noidtools.exceptions import InvalidError, NoidError
-from noidtools.resolve import FOUND, GONE, INVALID, NOT_FOUND, resolve
-from noidtools.targets import Target
+from noidtools import names
+from noidtools.errors import InvalidError, NoidError
+from noidtools.minter import identifiers
+from noidtools.names import targets
+from noidtools.names.targets import Target
+from noidtools.resolution import FOUND, GONE, INVALID, NOT_FOUND, resolve
+from noidtools.resolution.catalogue import Domain, resolve_among, select_domains
 
 A, B = "https://a.example/", "https://b.example/"
 
@@ -520,7 +521,8 @@ def checked(tmp_path):
 
 
 def meant(live: Live, name: str) -> bytes | None:
-    return live.minter.read(lambda reader: mistyped.meant(live.minter, reader, names.parse(name.encode())))
+    asked = names.parse(name.encode())
+    return live.minter.read(lambda reader: identifiers.suggest_correction(live.minter, reader, asked))
 
 
 @pytest.mark.parametrize("name", [
@@ -603,7 +605,7 @@ def domains(several: dict[str, Live]) -> list[Domain]:
     ("anything", ["free", "free2", "digits"]),
 ])
 def test_a_name_goes_to_the_minter_whose_naan_and_prefix_it_carries(several, name, expected):
-    assert [domain.name for domain in chosen(domains(several), names.parse(name.encode()))] == expected
+    assert [domain.name for domain in select_domains(domains(several), names.parse(name.encode()))] == expected
 
 
 def among(several: dict[str, Live], name: str) -> bytes | str:

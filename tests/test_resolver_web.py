@@ -19,10 +19,10 @@ from conftest import NOID, Noid
 from resolver_support import CHECKED, LONG, Live
 from server_support import curl, free_port, raw
 
-from noidtools.doors.minters import Minters, OneMinter
-from noidtools.doors.negotiation import preferred
-from noidtools.doors.resolver import Resolver
-from noidtools.doors.site import Site
+from noidtools.resolution.catalogue import MinterFolder, SingleMinter
+from noidtools.web.negotiation import preferred
+from noidtools.web.resolver import Resolver
+from noidtools.web.site import Site
 
 NAME = "13030/kt4x551"
 HTML = {"HTTP_ACCEPT": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
@@ -80,7 +80,7 @@ def live(tmp_path):
 
 def of(live: Live) -> Web:
     """A resolver of one minter, which this process has open already."""
-    minters = OneMinter(str(live.folder))
+    minters = SingleMinter(str(live.folder))
     status = os.stat(live.folder / "NOID" / "data.mdb")
     minters._known[str(live.folder)] = ((status.st_dev, status.st_ino), live.minter)
     return Web(Resolver(minters))
@@ -243,7 +243,7 @@ def test_hostile_paths_get_a_plain_answer(web, uri):
 
 
 def test_a_fault_is_a_500_without_details_and_in_the_log(live, web, monkeypatch):
-    monkeypatch.setattr("noidtools.doors.resolver.resolve", lambda *_: 1 / 0)
+    monkeypatch.setattr("noidtools.web.resolver.resolve_among", lambda *_: 1 / 0)
     answer = web(f"/ark:/{NAME}")
     assert answer.status == 500 and "Zero" not in answer.text
     assert "ZeroDivisionError" in web.errors
@@ -426,12 +426,12 @@ def test_the_front_page_has_a_form_that_leads_to_the_name(web):
 def test_healthz_tells_whether_all_minters_can_be_read(tmp_path):
     live = Live(tmp_path / "a", *LONG)
     live.close()
-    web = Web(Resolver(Minters(str(tmp_path))))
+    web = Web(Resolver(MinterFolder(str(tmp_path))))
     assert (web("/healthz").status, web("/healthz").text) == (200, "ok\n")
     assert web("/healthz", "HEAD").status == 200
     (tmp_path / "b" / "NOID").mkdir(parents=True)
     (tmp_path / "b" / "NOID" / "data.mdb").write_bytes(b"garbage" * 1000)
-    web = Web(Resolver(Minters(str(tmp_path))))
+    web = Web(Resolver(MinterFolder(str(tmp_path))))
     answer = web("/healthz")
     assert answer.status == 503 and str(tmp_path) not in answer.text
 
@@ -441,7 +441,7 @@ def test_many_minters_are_one_resolver_and_new_ones_are_noticed(tmp_path):
         live = Live(tmp_path / name, template, "long", "13030", "x", "y")
         live.minted(f"https://{name}.example/")
         live.close()
-    resolver = Resolver(Minters(str(tmp_path)))
+    resolver = Resolver(MinterFolder(str(tmp_path)))
     web = Web(resolver)
     assert web("/ark:/13030/kt4x551").headers["location"] == "https://kt5.example/"
     assert web("/ark:/13030/f0/page").headers["location"] == "https://f7.example/page"
@@ -461,7 +461,7 @@ def test_the_first_requests_of_many_threads_all_find_their_minter(tmp_path):
     live.minted("https://a.example/")
     live.close()
     for _ in range(20):
-        resolver = Resolver(Minters(str(tmp_path)))
+        resolver = Resolver(MinterFolder(str(tmp_path)))
         web = Web(resolver)
         with ThreadPoolExecutor(8) as pool:
             answers = list(pool.map(web, [f"/ark:/{NAME}"] * 16))
@@ -473,14 +473,14 @@ def test_a_minter_that_vanishes_is_no_fault_of_the_reader(tmp_path):
     live = Live(tmp_path / "g", "g.sd", "long", "13030", "x", "y")
     live.minted("https://g.example/")
     live.close()
-    web = Web(Resolver(Minters(str(tmp_path))))
+    web = Web(Resolver(MinterFolder(str(tmp_path))))
     assert web("/ark:/13030/g0").status == 302
     shutil.rmtree(tmp_path / "g")
     assert web("/ark:/13030/g0").status == 404
 
 
 def test_commands_and_names_share_a_site(live):
-    minters = OneMinter(str(live.folder))
+    minters = SingleMinter(str(live.folder))
     status = os.stat(live.folder / "NOID" / "data.mdb")
     minters._known[str(live.folder)] = ((status.st_dev, status.st_ino), live.minter)
     site = Site(minters)
@@ -544,7 +544,7 @@ def test_canaries_can_be_checked_through_the_web(served, tmp_path, noid):
 
 
 def test_nothing_of_the_web_is_loaded_for_resolving_in_the_shell():
-    script = ("import sys; import noidtools.commands.resolving, noidtools.resolve, noidtools.domains\n"
+    script = ("import sys; import noidtools.commands.resolve, noidtools.resolution, noidtools.domains\n"
               "print(sorted({'re', 'json', 'html', 'http', 'urllib', 'subprocess', 'typing'} & set(sys.modules)))")
     done = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True, check=False,
                           env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
@@ -568,7 +568,7 @@ def test_relations_in_force_are_told_with_who_says_so(tmp_path):
     noid("synonym", name, "doi:10.5/a", "--authority", "The Library")
     noid("synonym", name, "hdl:9/9", "--authority", "Old", "--from", "2019", "--until", "2020")
     noid("prefer", name, "--authority", "The Library")
-    web = Web(Resolver(OneMinter(str(tmp_path))))
+    web = Web(Resolver(SingleMinter(str(tmp_path))))
     text = web(f"/{name}?info", HTTP_ACCEPT="text/plain").text
     assert "synonym: doi:10.5/a according to The Library\n" in text and "hdl:9/9" not in text
     assert "preferred: according to The Library\n" in text

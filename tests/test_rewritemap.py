@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from resolver_support import LONG, Live
 
-from noidtools.doors.rewritemap import LONGEST_LINE, Answering, Replies, Resolver, dbdir_beside
-from noidtools.exceptions import StoreError
-from noidtools.store.glance import Glance
+from noidtools.cli.noidr import LONGEST_LINE, Answering, MinterResolver, ReplyProtocol, dbdir_beside
+from noidtools.errors import StoreError
+from noidtools.store.lmdb import Glance
 
 NOIDR = [sys.executable, str(ROOT / "cgi-bin" / "noidr")]
 
@@ -63,10 +63,10 @@ LINES = st.lists(st.one_of(
 @settings(deadline=None, max_examples=300)
 def test_any_input_in_any_pieces_gets_one_line_for_each_line(lines, cuts):
     data = b"".join(line + b"\n" for line in lines)
-    whole = Replies(Echo())
+    whole = ReplyProtocol(Echo())
     expected = [whole.reply(line) for line in lines]
     assert all(reply.endswith(b"\n") and reply.count(b"\n") == 1 for reply in expected)
-    replies, out = Replies(Echo()), b""
+    replies, out = ReplyProtocol(Echo()), b""
     for cut in cuts:
         out += replies.feed(data[:cut]) if data[:cut] else b""
         data = data[cut:]
@@ -88,16 +88,16 @@ def test_any_input_in_any_pieces_gets_one_line_for_each_line(lines, cuts):
     (b"", (b"", None)),
 ])
 def test_requests_with_an_element_and_without(line, expected):
-    assert Replies(Echo()).request(line) == expected
+    assert ReplyProtocol(Echo()).request(line) == expected
 
 
 def test_with_the_element_as_an_option_every_line_is_a_name():
-    replies = Replies(Echo(), b"_t")
+    replies = ReplyProtocol(Echo(), b"_t")
     assert replies.request(b"get secret element") == (b"get secret element", b"_t")
 
 
 def test_a_last_line_without_line_break_is_answered_when_the_input_ends():
-    replies = Replies(Echo())
+    replies = ReplyProtocol(Echo())
     assert replies.feed(b"a\nb") == b"a/-\n"
     assert replies.end() == b"b/-\n"
     assert replies.end() == b""
@@ -109,13 +109,13 @@ def test_a_value_can_never_become_two_lines(value):
         def answer(self, name, element):
             return value
 
-    reply = Replies(Wild()).feed(b"x\n")
+    reply = ReplyProtocol(Wild()).feed(b"x\n")
     assert reply.count(b"\n") == 1 and reply.endswith(b"\n")
     assert not any(octet < 0x20 or octet == 0x7F for octet in reply[:-1])
 
 
 def test_a_line_longer_than_any_name_is_null_and_takes_no_room():
-    replies = Replies(Echo())
+    replies = ReplyProtocol(Echo())
     for _ in range(40):
         assert replies.feed(b"x" * 100_000) == b""
     assert len(replies._rest) <= LONGEST_LINE
@@ -126,7 +126,7 @@ def test_a_line_longer_than_any_name_is_null_and_takes_no_room():
 
 def test_replies_are_kept_until_something_changes():
     echo = Echo()
-    replies = Replies(echo)
+    replies = ReplyProtocol(echo)
     for _ in range(3):
         assert replies.feed(b"a\n") == b"a/-\n"
         assert replies.feed(b"a\na\n") == b"a/-\na/-\n"
@@ -139,7 +139,7 @@ def test_replies_are_kept_until_something_changes():
 
 
 def test_a_kept_reply_is_not_taken_for_the_end_of_a_longer_line():
-    replies = Replies(Echo())
+    replies = ReplyProtocol(Echo())
     assert replies.feed(b"a\n") == b"a/-\n"
     assert replies.feed(b"b") == b""
     assert replies.feed(b"a\n") == b"ba/-\n"
@@ -149,7 +149,7 @@ def test_a_kept_reply_is_not_taken_for_the_end_of_a_longer_line():
 
 
 def test_kept_replies_are_bounded():
-    replies = Replies(Echo())
+    replies = ReplyProtocol(Echo())
     for number in range(50_000):
         replies.reply(b"%d" % number)
     replies.reply(b"x" * 5000)
@@ -288,7 +288,7 @@ def test_whatever_the_line_says_nothing_is_written(live, loop):
 
 
 def test_the_command_language_is_not_even_loaded():
-    script = ("import sys; import noidtools.doors.rewritemap\n"
+    script = ("import sys; import noidtools.cli.noidr\n"
               "print([name for name in sys.modules if 'noidtools.commands' in name])")
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
@@ -554,8 +554,8 @@ def test_lock_step_while_another_process_writes(live):
 
 
 def test_a_lookup_that_fails_costs_its_own_reply_and_is_not_kept(live, monkeypatch):
-    resolver = Resolver(str(live.folder))
-    replies = Replies(resolver)
+    resolver = MinterResolver(str(live.folder))
+    replies = ReplyProtocol(resolver)
     # The environment of this process is the test's own: it is shared, not opened twice.
     resolver._minter, resolver._file = live.minter, _identity(live.folder)
     resolver._glance = Glance(live.minter.store, 10)

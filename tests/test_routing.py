@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noidtools.exceptions import InvalidError, NotFoundError
-from noidtools.routing import Routes
+from noidtools.commands.routes import Routes
+from noidtools.errors import InvalidError, NotFoundError
 
 ROUTES = b"""
 # theses and scans have minters of their own

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from noidtools import rules
-from noidtools.exceptions import InvalidError
+from noidtools.errors import InvalidError
 from noidtools.rules import Rule, RuleSet
 
 quickly = settings(max_examples=150, deadline=None)

@@ -12,8 +12,8 @@ import pytest
 from conftest import NOID, vectors
 from scheme_support import IBI, IBIP, PILIN, SetClock, TimedNoid, answer, minted, session
 
-from noidtools.exceptions import BusyError
-from noidtools.schemes import pilin_labels
+from noidtools.errors import BusyError
+from noidtools.schemes import pilin
 from noidtools.schemes.timegrid import Date
 
 IBI_VECTORS, PILIN_VECTORS = vectors("ibi.json"), vectors("pilin.json")
@@ -93,7 +93,7 @@ def test_case_and_the_old_mark_of_ports_make_no_other_identifier(timed, one, oth
 @pytest.mark.parametrize("row", PILIN_VECTORS["suffixes"], ids=lambda row: row["suffix"])
 def test_pilin_suffixes_are_those_of_the_policy(timed, row):
     timed(*PILIN)
-    unix = Date(pilin_labels.to_unix_ms(int(row["milliseconds"])), 3)
+    unix = Date(pilin.to_unix_ms(int(row["milliseconds"])), 3)
     handle = f"102.100.272/{row['suffix']}"
     assert timed.mint_at(bytes(unix).decode()) == [handle]
     assert f"time: {row['utc']}\nmilliseconds: {row['milliseconds']}\n" in timed("decode", handle)
@@ -409,7 +409,7 @@ def test_pilin_handles_are_succinct_and_opaque(tmp_path):
 
 
 def test_pilin_has_room_for_far_more_than_a_thousand_million_things():
-    assert pilin_labels.TOTAL - pilin_labels.from_unix_ms(int(time.time() * 1000)) > 10**9
+    assert pilin.TOTAL - pilin.from_unix_ms(int(time.time() * 1000)) > 10**9
 
 
 def test_pilin_makes_one_a_millisecond(tmp_path):
@@ -424,7 +424,7 @@ def test_pilin_makes_one_a_millisecond(tmp_path):
 
 
 def test_pilin_ends_where_nine_characters_end(tmp_path):
-    end = Date(pilin_labels.to_unix_ms(pilin_labels.TOTAL), 3)
+    end = Date(pilin.to_unix_ms(pilin.TOTAL), 3)
     clock = SetClock(bytes(Date(end.floor(3) - 3, 3)).decode())
     opened = session(tmp_path, clock, PILIN)
     assert minted(opened, 3)[-1] == "102.100.272/ZZZZZZZZZ"
@@ -438,7 +438,7 @@ def test_pilin_ends_where_nine_characters_end(tmp_path):
 def test_what_is_left_of_pilin_is_given_before_the_refusal(tmp_path):
     noid = TimedNoid(tmp_path)
     noid(*PILIN)
-    noid.set(bytes(Date(pilin_labels.to_unix_ms(pilin_labels.TOTAL - 2), 3)).decode())
+    noid.set(bytes(Date(pilin.to_unix_ms(pilin.TOTAL - 2), 3)).decode())
     done = noid.run("mint", "5")
     assert done.returncode == 1 and done.stdout.count(b"id: ") == 2 and b"no identifier is left" in done.stderr
 

@@ -20,9 +20,9 @@ import pytest
 from conftest import NOID, ROOT
 from url_support import command, create
 
-from noidtools.doors.addresses import Address
-from noidtools.doors.serving import Options
-from noidtools.exceptions import UsageError
+from noidtools.errors import UsageError
+from noidtools.server.process import Address
+from noidtools.server.serve import Options
 
 
 class Served:

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from living_support import Room
 
-from noidtools import bindings, history, lifecycle, relations, synonyms
-from noidtools.bulk import Source, run_lines
-from noidtools.circulation import Circulation, find, held_count
-from noidtools.events import WHOLE, Digest
-from noidtools.exceptions import NoidError
-from noidtools.tables import ALIASES, EVENTS, IDS, QUEUE
+from noidtools.commands.bulk import LineSource, run_lines
+from noidtools.errors import NoidError
+from noidtools.minter import history, identifiers, lifecycle, records, relations
+from noidtools.minter.events import LONGEST_VALUE, Digest
+from noidtools.minter.records import Circulation, find, held_count
+from noidtools.minter.tables import ALIASES, EVENTS, IDS, QUEUE
 
 OWN = [f"x{digit}" for digit in "0123456789"]
 FOREIGN = ["old", "older", "ark:/99999/old"]
@@ -96,10 +96,10 @@ def value(kept: bytes | Digest | None) -> bytes | None:
     """A value, or what is kept of a long one, to be compared."""
     if isinstance(kept, Digest):
         return kept.sha256
-    return kept if kept is None or len(kept) <= WHOLE else hashlib.sha256(kept).digest()
+    return kept if kept is None or len(kept) <= LONGEST_VALUE else hashlib.sha256(kept).digest()
 
 
-class Lines(Source):
+class Lines(LineSource):
     def __init__(self, lines: list[bytes]) -> None:
         self._lines = lines
 
@@ -205,14 +205,14 @@ class Living(RuleBasedStateMachine):
 
         def work(reader) -> None:
             for name in [*self.names, "x00", "x01", "x07", "x10"]:
-                key = relations.named(self.room.minter, reader, name.encode()).key
+                key = identifiers.named(self.room.minter, reader, name.encode()).key
                 record = find(reader, key) or Circulation()
                 played = Played()
                 for event in history.events_of(reader, key):
                     played.play(key, event, self.long_term)
                 assert (played.letters, played.held, played.reserved, played.withdrawn) == (
                     record.history, record.held, record.reserved, record.withdrawn), name
-                stored = {element: value(bound) for element, bound in bindings.elements_of(reader, key)}
+                stored = {element: value(bound) for element, bound in records.elements_of(reader, key)}
                 assert stored == played.elements, name
                 assert reader.get(ALIASES, key) == played.alias, name
                 if record.withdrawn:
@@ -235,7 +235,7 @@ class Living(RuleBasedStateMachine):
     def no_aliases_loop(self) -> None:
         if not self.ready():
             return
-        from noidtools.resolve import resolve
+        from noidtools.resolution import resolve
 
         if self.room.minter.read(lambda reader: next(reader.scan(ALIASES), None)) is None:
             return
@@ -252,18 +252,18 @@ class Living(RuleBasedStateMachine):
 
         def work(reader) -> None:
             for name in self.names:
-                key = relations.named(self.room.minter, reader, name.encode()).key
-                for relation in relations.of(reader, key):
+                key = identifiers.named(self.room.minter, reader, name.encode()).key
+                for relation in relations.relations_of(reader, key):
                     if relation.kind == relations.PREFERRED:
-                        group = synonyms.group(reader, key, relation.authority)
+                        group = relations.synonym_group(reader, key, relation.authority)
                         assert len(group) > 1
                         preferring = [other for other in group if any(
                             found.authority == relation.authority
-                            for found in relations.of(reader, other, relations.PREFERRED))]
+                            for found in relations.relations_of(reader, other, relations.PREFERRED))]
                         assert preferring == [key]
                         continue
                     assert any(found.other == key and found.authority == relation.authority
-                               for found in relations.of(reader, relation.other, back[relation.kind]))
+                               for found in relations.relations_of(reader, relation.other, back[relation.kind]))
 
         self.room.minter.read(work)
 

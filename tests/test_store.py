@@ -11,7 +11,7 @@ from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noidtools.exceptions import BusyError, NoidError, StoreError
+from noidtools.errors import BusyError, NoidError, StoreError
 from noidtools.store import Store
 
 T, U = b"t", b"u"
@@ -130,7 +130,7 @@ def test_a_second_writer_waits_no_longer_than_its_patience(store, tmp_path):
 
 
 def test_another_process_waits_its_turn_too(store, tmp_path):
-    code = ("import sys; from noidtools.store import Store; from noidtools.exceptions import BusyError\n"
+    code = ("import sys; from noidtools.store import Store; from noidtools.errors import BusyError\n"
             "s = Store(sys.argv[1])\n"
             "try: s.write(lambda w: None, patience=0.1)\n"
             "except BusyError as error: print(error)")

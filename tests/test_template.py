@@ -4,12 +4,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from noidtools.exceptions import ExhaustedError, InvalidError
-from noidtools.order import MOST_COUNTERS, QuasiRandom, Sequential, per_counter
-from noidtools.repertoires import REPERTOIRES, check_character, checking_repertoire
+from noidtools.errors import ExhaustedError, InvalidError
 from noidtools.schemes.noid import NoidScheme, ensure_form
-from noidtools.settings import Settings
-from noidtools.template import Template
+from noidtools.schemes.sequence import MOST_COUNTERS, QuasiRandom, Sequential, per_counter
+from noidtools.schemes.settings import Settings
+from noidtools.schemes.template import REPERTOIRES, Template, check_character, checking_repertoire
 
 letters = st.text("deixvElwc", min_size=1, max_size=8)
 prefixes = st.text("bcdfghjkmnpqrstvwxz0123456789", max_size=4)

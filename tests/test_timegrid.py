@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noidtools.exceptions import InvalidError
+from noidtools.errors import InvalidError
 from noidtools.schemes.timegrid import (
     MAX_PLACES,
     MAX_SECONDS,
@@ -23,7 +23,7 @@ from noidtools.schemes.timegrid import (
     parse_date,
     parse_granularity,
     posix,
-    shown,
+    quoted,
     utc,
     wait_ns,
 )
@@ -255,5 +255,5 @@ def test_the_wait_is_rounded_up_to_the_next_nanosecond() -> None:
 
 
 def test_quoted_bytes_are_printable_and_short() -> None:
-    assert shown(b"a\nb\xff") == r"'a\nb\xff'"
-    assert shown(b"x" * 81) == "'" + "x" * 80 + "'..."
+    assert quoted(b"a\nb\xff") == r"'a\nb\xff'"
+    assert quoted(b"x" * 81) == "'" + "x" * 80 + "'..."

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from url_support import USER, Web, command, create, environment
 
 from noidtools.commands.table import COMMANDS, LOCAL
-from noidtools.doors.negotiation import prefers_json
-from noidtools.doors.query import encoded
-from noidtools.doors.requests import Trust
-from noidtools.exceptions import BusyError, StoreError
+from noidtools.errors import BusyError, StoreError
 from noidtools.minter import Minter
+from noidtools.web.negotiation import prefers_json
+from noidtools.web.request import Trust, encode_word
 
 
 @pytest.fixture
@@ -29,7 +28,7 @@ def web(tmp_path: Path) -> Web:
 
 
 def word(value: bytes | str) -> str:
-    return encoded(value.encode() if isinstance(value, str) else value).decode()
+    return encode_word(value.encode() if isinstance(value, str) else value).decode()
 
 
 # -- the manual's examples ---------------------------------------------------------------------------------------
@@ -468,9 +467,9 @@ def test_nothing_heavy_is_imported_for_a_mint_by_cgi(web: Web, noidu) -> None:
     done = noidu("mint+1", "-X", "importtime")
     heavy = {"re", "typing", "json", "collections", "threading", "datetime", "argparse", "logging", "tempfile",
              "wsgiref", "dataclasses", "enum", "contextlib", "functools", "hashlib", "pathlib", "socket", "selectors",
-             "http", "urllib", "email", "noidtools.bulk", "noidtools.idempotency"}
+             "http", "urllib", "email", "noidtools.commands.bulk", "noidtools.commands.idempotency"}
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
-    assert b"\nid: kt" in done.stdout and "noidtools.doors.url" in imported
+    assert b"\nid: kt" in done.stdout and "noidtools.web.commands" in imported
     assert not heavy & imported
 
 

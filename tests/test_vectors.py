@@ -70,14 +70,14 @@ def test_an_invalid_identifier_does_not_validate(noid, template, identifier):
 
 
 def test_check_characters_are_those_of_the_original():
-    from noidtools.repertoires import check_character
+    from noidtools.schemes.template import check_character
 
     for vector in vectors("noid-checkchars.json"):
         assert check_character(vector["base"]) == vector["check"], vector
 
 
 def test_the_further_repertoires_are_as_listed():
-    from noidtools.repertoires import REPERTOIRES as OURS
+    from noidtools.schemes.template import REPERTOIRES as OURS
 
     assert REPERTOIRES["repertoires"] == OURS
 

@@ -12,14 +12,13 @@ from conftest import NOID
 from odd_server import OddServer
 from url_support import USER, Web
 
-from noidtools.bindings import value_of
-from noidtools.circulation import Circulation
-from noidtools.events import Actor
-from noidtools.fields import pack
+from noidtools.codec import pack
 from noidtools.minter import Minter
-from noidtools.qualities import FAILS, HOLDS, QUALITIES, UNKNOWN, Finding, kept, last_findings
-from noidtools.tables import EVENTS, IDS, VERIFIED
-from noidtools.verifying import Verification, last_results
+from noidtools.minter.events import Actor
+from noidtools.minter.findings import FAILS, HOLDS, QUALITIES, UNKNOWN, Finding, last_findings, pack_findings
+from noidtools.minter.records import Circulation, value_of
+from noidtools.minter.tables import EVENTS, IDS, VERIFIED
+from noidtools.verification import Verification, last_results
 
 CONTACT = ("custodian", "set", "A Library", "--contact", "mailto:names@library.example")
 PROMISE = ("policy", "persistence", "we keep them", "--until", "2999")
@@ -249,7 +248,7 @@ def test_all_identifiers_are_found_minted_bound_or_alias(noid):
 
 
 def test_many_elements_of_one_identifier_across_pages_count_once(noid, opened, monkeypatch):
-    monkeypatch.setattr("noidtools.verifying._PAGE", 3)
+    monkeypatch.setattr("noidtools.verification._PAGE", 3)
     noid("dbcreate")
     for name in ("a", "b", "c"):
         for number in range(7):
@@ -281,9 +280,10 @@ def test_findings_survive_being_kept(f5, opened):
         ["", "a reason, with \udcff", "", "", "another", "", "", "x"], strict=False)]
     codes = b"".join(finding.code for finding in findings)
     link = Finding(QUALITIES[6], FAILS, "answers 404")
-    minter.write(lambda writer: writer.put(VERIFIED, b"x", kept(b"20260101000000", codes, findings, link, None)))
+    packed = pack_findings(b"20260101000000", codes, findings, link, None)
+    minter.write(lambda writer: writer.put(VERIFIED, b"x", packed))
     minter.write(lambda writer: writer.put(
-        VERIFIED, b"x", kept(b"20270101000000", codes, findings, None, writer.get(VERIFIED, b"x"))))
+        VERIFIED, b"x", pack_findings(b"20270101000000", codes, findings, None, writer.get(VERIFIED, b"x"))))
     found = {finding.quality.name: finding for finding in minter.read(lambda reader: last_findings(reader, b"x"))}
     for finding in findings:
         same = found[finding.quality.name]
@@ -520,7 +520,7 @@ def test_many_identifiers_are_verified_in_little_time_and_memory(noid):
     noid("mint", "12000", "_t", "https://example.org/")
     code = (
         "import resource, sys, time, tracemalloc; sys.argv = ['noid', 'verify']\n"
-        "from noidtools.doors.cli import main\n"
+        "from noidtools.cli.noid import main\n"
         "tracemalloc.start(1); status = main()\n"
         "print(status, tracemalloc.get_traced_memory()[1])"
     )

@@ -7,22 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noidtools.exceptions import UsageError
-from noidtools.fields import pack, pack_numbers, pair, pair_prefix, split_pair, unpack, unpack_numbers
-from noidtools.headers import read_block, read_whole
-from noidtools.pairtree import path
-from noidtools.words import split
+from noidtools.codec import pack, pack_numbers, pair, pair_prefix, split_pair, unpack, unpack_numbers
+from noidtools.commands.lines import read_elements, read_one_element, split_words
+from noidtools.errors import UsageError
+from noidtools.names.pairtree import path
 
 
 @given(st.lists(st.text(st.characters(blacklist_categories=("Cs",)))))
 def test_quoted_words_come_back_as_they_were(texts):
-    assert split(shlex.join(texts).encode()) == [text.encode() for text in texts]
+    assert split_words(shlex.join(texts).encode()) == [text.encode() for text in texts]
 
 
 @given(st.binary())
 def test_any_line_splits_or_is_refused(line):
     with contextlib.suppress(UsageError):
-        split(line)
+        split_words(line)
 
 
 @given(st.text("ab \\\"'\t"))
@@ -31,9 +30,9 @@ def test_words_split_as_a_shell_splits_them(line):
         expected = [word.encode() for word in shlex.split(line)]
     except ValueError:
         with pytest.raises(UsageError):
-            split(line.encode())
+            split_words(line.encode())
     else:
-        assert split(line.encode()) == expected
+        assert split_words(line.encode()) == expected
 
 
 @given(st.lists(st.binary()))
@@ -61,20 +60,20 @@ def reader(text: bytes):
     (b"a:\n", [(b"a", b"")]),
 ])
 def test_elements_are_read_up_to_a_blank_line(text, pairs):
-    assert read_block(reader(text)) == pairs
+    assert read_elements(reader(text)) == pairs
 
 
 @pytest.mark.parametrize("text", [b"", b"\n", b"no colon\n", b"  indented: 1\n", b": no name\n"])
 def test_lines_that_are_no_elements_are_refused(text):
     with pytest.raises(UsageError):
-        read_block(reader(text))
+        read_elements(reader(text))
 
 
 def test_one_element_takes_all_the_rest():
-    assert read_whole(reader(b"#c\n\nabstract:  one\n\n#two\n")) == [(b"abstract", b"one\n\n#two\n")]
+    assert read_one_element(reader(b"#c\n\nabstract:  one\n\n#two\n")) == [(b"abstract", b"one\n\n#two\n")]
     for text in (b"", b"# only\n", b"nothing\n"):
         with pytest.raises(UsageError):
-            read_whole(reader(text))
+            read_one_element(reader(text))
 
 
 def test_an_identifier_becomes_a_path_two_by_two():

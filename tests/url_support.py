@@ -10,9 +10,9 @@ from pathlib import Path
 from wsgiref.validate import WSGIWarning, validator
 
 from noidtools.commands import Call, Session, run
-from noidtools.doors.minters import Minters
-from noidtools.doors.url import Application
-from noidtools.events import Actor
+from noidtools.minter.events import Actor
+from noidtools.resolution.catalogue import MinterFolder
+from noidtools.web.commands import CommandApplication
 
 USER = "alice"
 
@@ -74,10 +74,10 @@ class Reply:
 class Web:
     """Minters in a folder, behind the URL door.  A user is the one the web server has authenticated."""
 
-    def __init__(self, folder: Path, minters: Minters | None = None, **settings) -> None:
+    def __init__(self, folder: Path, minters: MinterFolder | None = None, **settings) -> None:
         self.folder = folder
-        self.minters = minters or Minters(str(folder))
-        self.application = Application(self.minters, **settings)
+        self.minters = minters or MinterFolder(str(folder))
+        self.application = CommandApplication(self.minters, **settings)
 
     def with_settings(self, **settings) -> Web:
         """The same minters, which one process must not open twice, behind another door."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..exceptions import UsageError, said
+from ..errors import UsageError, printable
 from ..minter import Minter
 
 TYPE_CHECKING = False
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    from ..events import Actor
+    from ..minter.events import Actor
     from ..store import Writer
-
     T = TypeVar("T")
     # Done, of how many, and a word about it; done and how many are equal at the end.
     Progress = Callable[[int, int, str], None]
+
 
 
 class Session:
@@ -127,5 +127,5 @@ def as_text(word: bytes, what: str) -> str:
 def as_count(word: bytes) -> int:
     """A number of identifiers."""
     if not word.isdigit() or len(word) > 18:
-        raise UsageError(f"how many? {said(word)!r} is not a number from 0 on")
+        raise UsageError(f"how many? {printable(word)!r} is not a number from 0 on")
     return int(word)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..exceptions import UsageError, said
+from ..errors import UsageError, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..answers import Answer
+    from .answers import Answer
     from .session import Call
 
 READ, MINT, BIND, ADMIN, LOCAL = "read", "mint", "bind", "admin", "local"
@@ -33,86 +33,84 @@ class Command:
         module = __import__(f"{__package__}.{self._module}", fromlist=["*"])
         answer: Answer = getattr(module, self.name.replace("-", "_"))(call)
         return answer
-
-
 _LIST = (
     Command("dbcreate [Template [Term [NAAN NAA SubNAA]]] [--seed N] [--label L]… [--at-last stop|wrap|addN] "
             "[--scheme S …]", "create a minter in Dbdir/NOID; noid schemes tells the options of other schemes",
-            LOCAL, "creating"),
+            LOCAL, "admin"),
     Command("mint [--patience S] N [Element Value]", "make N identifiers, each with Element bound to Value if given; "
-            "where labels are made from the time, wait up to S seconds for each", MINT, "making"),
+            "where labels are made from the time, wait up to S seconds for each", MINT, "mint"),
     Command("peppermint [--patience S] N [Element Value]",
-            "as mint, each with a secret (ID!PEPPER) that later changes need", MINT, "making"),
+            "as mint, each with a secret (ID!PEPPER) that later changes need", MINT, "mint"),
     Command("bind How Id Element Value", "bind Value to Element under Id; How is new, replace, set, append, add, "
-            "prepend, insert, delete, purge, mint or peppermint; Element : or :- reads the input", BIND, "changing"),
-    Command("fetch Id [Element…]", "show what is bound under Id, with labels", READ, "asking"),
-    Command("get Id [Element…]", "show what is bound under Id, values only", READ, "asking"),
-    Command("hold set|release Id…", "keep identifiers from being minted or queued, or let them go", BIND, "changing"),
+            "prepend, insert, delete, purge, mint or peppermint; Element : or :- reads the input", BIND, "bind"),
+    Command("fetch Id [Element…]", "show what is bound under Id, with labels", READ, "fetch"),
+    Command("get Id [Element…]", "show what is bound under Id, values only", READ, "fetch"),
+    Command("hold set|release Id…", "keep identifiers from being minted or queued, or let them go", BIND, "bind"),
     Command("queue now|first|lvf|delete|Time Id…", "put identifiers in line for minting; Time is 30d or 3600s",
-            BIND, "changing"),
+            BIND, "bind"),
     Command("validate Template|Scheme|- Id…", "check identifiers against a template, a scheme such as ibi, or - for "
-            "the minter's own", READ, "asking"),
-    Command("schemes", "list the ways in which labels can be made", READ, "scheming"),
-    Command("decode Label", "what an IBI, IBIp or PILIN label says: its scheme, place and time", READ, "scheming"),
+            "the minter's own", READ, "fetch"),
+    Command("schemes", "list the ways in which labels can be made", READ, "schemes"),
+    Command("decode Label", "what an IBI, IBIp or PILIN label says: its scheme, place and time", READ, "schemes"),
     Command("granularity Seconds", "how far apart labels made from the time are: 60, 1, 0.1, 0.01, …",
-            ADMIN, "scheming"),
-    Command("patience Seconds", "how long one identifier made from the time may be waited for", ADMIN, "scheming"),
+            ADMIN, "schemes"),
+    Command("patience Seconds", "how long one identifier made from the time may be waited for", ADMIN, "schemes"),
     Command("route Item [--routes File]", "which of several minters names an item, by rules in a file",
-            LOCAL, "scheming"),
+            LOCAL, "schemes"),
     Command("path Id", "the folder made of an identifier: its characters two by two, or a repository's four folders",
-            READ, "asking"),
+            READ, "fetch"),
     Command("policy [Class [anyone|authenticated|nobody|default|User…]|minting [publish|reserve]|label-format|"
             "association [Text]|persistence [Text [--from Date] [--until Date]]]",
             "who may use a class of commands through the web (read, mint, bind or admin), and what the minter promises",
-            ADMIN, "policing"),
-    Command("publish Id…", "let the public resolve identifiers that were reserved", BIND, "living"),
+            ADMIN, "policy"),
+    Command("publish Id…", "let the public resolve identifiers that were reserved", BIND, "lifecycle"),
     Command("reserve Id…", "keep identifiers from the public; a name that was not minted is held as well",
-            BIND, "living"),
+            BIND, "lifecycle"),
     Command("withdraw Id [--reason Text] [--successor Name]",
             "take an identifier out of use for good; resolvers then show when, why and what to use instead",
-            ADMIN, "living"),
+            ADMIN, "lifecycle"),
     Command("alias Alias Target [--authority Who] | --remove Alias", "let a name stand for another, or no longer",
-            BIND, "relating"),
+            BIND, "relations"),
     Command("synonym Name Name --authority Who [--from Date] [--until Date] | --remove Name Name",
-            "record that an authority holds two names to be of one thing, or no longer", BIND, "relating"),
+            "record that an authority holds two names to be of one thing, or no longer", BIND, "relations"),
     Command("prefer Name [--authority Who] | --remove Name", "mark the name an authority prefers among synonyms",
-            BIND, "relating"),
-    Command("relations Name", "the aliases, synonyms, successors and preferences of a name", READ, "relating"),
+            BIND, "relations"),
+    Command("relations Name", "the aliases, synonyms, successors and preferences of a name", READ, "relations"),
     Command("history Id [--json]", "everything that was done to an identifier, with what it was before and after",
-            READ, "recording"),
+            READ, "history"),
     Command("log [--since Date|Number] [--follow] [--json]",
             "everything that was done here, from a date on or after an event; --follow waits for more",
-            READ, "recording"),
+            READ, "history"),
     Command("custodian [show|history] [Id] | set Name [--contact Contact] [Id] | remove Id",
-            "who answers for the minter or an identifier; hand it over", ADMIN, "recording"),
+            "who answers for the minter or an identifier; hand it over", ADMIN, "history"),
     Command("serve [--http ADDRESS|--fcgi ADDRESS|--scgi ADDRESS] [--minters DIR] …",
-            "serve minters on the web; noid serve --help says more", LOCAL, "serving"),
+            "serve minters on the web; noid serve --help says more", LOCAL, "admin"),
     Command("resolve [--explain] [--element Element] Name", "where a name leads; --explain tells the steps",
-            READ, "resolving"),
+            READ, "resolve"),
     Command("resolver [element Element|fallback Url|passthrough on|off [Id]|canary Name [Target]]",
             "how names are resolved, and which are checked; - in place of a value goes back to the default",
-            ADMIN, "resolving"),
+            ADMIN, "resolve"),
     Command("check [--through Url]", "whether every canary leads where it should, here or through a web resolver",
-            READ, "resolving"),
+            READ, "resolve"),
     Command("export --map txt|dbm|nginx File", "write all stored targets as a map for Apache or nginx",
-            LOCAL, "resolving"),
+            LOCAL, "resolve"),
     Command("resolve-loop [--element Element] [--codes] [--echo]",
             "answer names on standard input with their targets, line by line, as noidr does for a web server",
-            LOCAL, "resolving"),
-    Command("cite Id [--qr File]", "the forms in which a name is written, printed, linked and spoken", READ, "citing"),
-    Command("same Name Name", "whether two spellings are the same name, and why", READ, "citing"),
+            LOCAL, "resolve"),
+    Command("cite Id [--qr File]", "the forms in which a name is written, printed, linked and spoken", READ, "cite"),
+    Command("same Name Name", "whether two spellings are the same name, and why", READ, "cite"),
     Command("context [alias [--remove] From To --authority Who|resolver Url…]",
             "what else the context of the names is called and where they are followed; resolver - names none",
-            ADMIN, "citing"),
+            ADMIN, "cite"),
     Command("verify [Id…] [--links [--timeout S] [--delay S] [--parallel N] [--allow-private]]",
             "check what is stated of identifiers, all if none is named; --links also asks their targets, each host one "
-            "request at a time", ADMIN, "verifying"),
+            "request at a time", ADMIN, "verify"),
     Command("describe [Id] [--format turtle|json-ld|xml]",
-            "the identifier system this minter is, or all about one identifier, as RDF", READ, "describing"),
-    Command("note Name Text", "keep a note with the minter, shown by dbinfo", ADMIN, "changing"),
-    Command("dbinfo [brief|full|dump]", "what the minter is and where it stands", READ, "asking"),
-    Command("help [Command]", "explain commands", READ, "asking"),
-    Command("hello", "answer, to show that the door works", READ, "asking"),
+            "the identifier system this minter is, or all about one identifier, as RDF", READ, "describe"),
+    Command("note Name Text", "keep a note with the minter, shown by dbinfo", ADMIN, "bind"),
+    Command("dbinfo [brief|full|dump]", "what the minter is and where it stands", READ, "fetch"),
+    Command("help [Command]", "explain commands", READ, "fetch"),
+    Command("hello", "answer, to show that the door works", READ, "fetch"),
 )
 COMMANDS: dict[str, Command] = {command.name: command for command in _LIST}
 
@@ -120,7 +118,7 @@ COMMANDS: dict[str, Command] = {command.name: command for command in _LIST}
 def command_for(words: list[bytes]) -> Command:
     if not words:
         raise UsageError("no command was given: say help for a list")
-    name = said(words[0])
+    name = printable(words[0])
     command = COMMANDS.get(name)
     if command is None:
         raise UsageError(f"there is no command {name[:60]!r}: say help for a list")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..exceptions import ConflictError, InvalidError, UsageError
+from ..errors import ConflictError, InvalidError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..settings import Settings
-    from ..waiting import Request
-
+    from ..clock import Clock
+    from .settings import Settings
     Pairs = list[tuple[str, bytes]]
+
 
 # Name -> class; the module is called like the scheme.
 _CLASSES = {"noid": "NoidScheme", "ibi": "IbiScheme", "ibip": "IbipScheme", "pilin": "PilinScheme"}
@@ -43,7 +43,7 @@ class Generator:
         """How many there can be; None if there is no end."""
         return None
 
-    def draw(self, count: int, request: Request | None = None) -> list[tuple[bytes, int]]:
+    def draw(self, count: int, request: MintRequest | None = None) -> list[tuple[bytes, int]]:
         """Up to `count` identifiers with their numbers; none when there are no more."""
         raise AssertionError("each kind has its own")
 
@@ -130,7 +130,7 @@ class Scheme:
 
     def path(self, identifier: bytes) -> bytes:
         """A folder for the identifier."""
-        from ..pairtree import path
+        from ..names.pairtree import path
 
         return path(identifier)
 
@@ -169,3 +169,46 @@ def form_of(label: bytes) -> type[Scheme]:
         "that is neither a repository name (sid.inpe.br/mtc-m18/2009/02.16.17.46), nor an IBIp label "
         "(8JMKD3MGP8W/34PGRBS), nor a PILIN Handle (102.100.272/RPLZ54PQH)"
     )
+
+
+# -- requests for identifiers, some of which may lie ahead in time ---------------------------------------------------
+#
+# An identifier made from a time in the future is reserved in a short transaction and waited for after the
+# commit, so that other writers are not kept from the store meanwhile.
+
+# Identifiers this far ahead are reserved together, so that one commit, which takes a disk some
+# milliseconds, serves many; and nobody else waits longer for it than people notice.
+LOOK_AHEAD = 100_000_000
+
+
+class NeedsOwnTransaction(Exception):  # noqa: N818 - no error, and never seen outside: the command is run again
+    """The command needs a wait that those with whom it shares a transaction should not have: run it alone."""
+
+
+class MintRequest:
+    """One asking for identifiers.
+
+    patience   nanoseconds that each may be waited for; None is the minter's own limit
+    sharing    whether other commands share the transaction, and NeedsOwnTransaction is understood
+    whole      whether all must be reserved in this transaction, because it does more than mint
+    made       how many of `wanted` are there already
+    """
+
+    __slots__ = ("asked", "clock", "made", "patience", "sharing", "wanted", "whole")
+
+    def __init__(
+        self, clock: Clock, patience: int | None = None, *,
+        sharing: bool = False, whole: bool = False, made: int = 0, wanted: int = 1,
+    ) -> None:
+        self.clock = clock
+        self.asked = clock()
+        self.patience = patience
+        self.sharing = sharing
+        self.whole = whole and not sharing
+        self.made = made
+        self.wanted = wanted
+
+    def wait(self, due: int, notice: str = "") -> None:
+        if notice:
+            self.clock.notify(notice)
+        self.clock.wait(due, due - self.asked, self.made, self.wanted)

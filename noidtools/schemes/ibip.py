@@ -1,18 +1,210 @@
-"""The IBI scheme by address: opaque labels."""
+"""IBIp labels: an IP address, its port and a date, opaque.
+
+    8JMKD3MGP8W/34PGRBS        150.163.34.243, port 800, 2009-02-16T17:46:00Z
+
+The address as text is read as one number, "." (or ":") being the digit after 9 (or f), and
+written in base 27.  W ends an IPv4 address and X an IPv6 one; the port follows, unless it is
+800.  After the "/" come the seconds since August 1995 and, after another W, the fraction.
+
+Three things the standard leaves open are settled here, so that no two (place, moment)
+pairs share a label and no label has a second spelling but for its case:
+
+* An IPv6 address is written in its shortest form (RFC 5952), in lower case, always in
+  hexadecimal: a dotted tail would make it look like IPv4.
+* Read as a number, an address loses the "0" it may start with.  No address starts with "."
+  or with a single ":", so there the "0" is put back.
+* Read as a whole number, a fraction would lose its leading zeros, and 0.5 and 0.05 would be
+  one label.  Each leading zero is written as a leading "2", the zero of this alphabet.
+"""
 
 from __future__ import annotations
 
-from ..exceptions import UsageError
-from . import ibip_labels
-from .ibi_labels import parse_port
+from ..errors import InvalidError, UsageError
+from .ibi import check_port, parse_port
 from .timed import TimedScheme
-from .timegrid import allot, utc
+from .timegrid import Date, allot, quoted, utc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..settings import Settings
     from . import Pairs
-    from .timegrid import Date, Granularity
+    from .settings import Settings
+    from .timegrid import Granularity
+
+DEFAULT_PORT = 800
+EPOCH = 807235200  # 1995-08-01T00:00:00Z, the month of the first label
+IPV4_DIGITS = b"0123456789."
+IPV6_DIGITS = b"0123456789abcdef:"
+IBIP_DIGITS = b"23456789ABCDEFGHJKLMNPQRSTU"
+_EXAMPLE = "8JMKD3MGP8W/34PGRBS"
+
+# Longer than any label can be: 34 digits of address, 4 of port, 12 of seconds, 30 of fraction.
+_LONGEST = 96
+
+
+def encode(ip: bytes, port: int, date: Date) -> bytes:
+    """The label of the item that this server dated so (Algorithm 7)."""
+    return prefix(ip, port) + b"/" + suffix(date)
+
+
+def decode(label: bytes) -> tuple[bytes, int, Date]:
+    """Address, port and date of a label in either case; the inverse of `encode`."""
+    head, slash, tail = label.upper().partition(b"/")
+    if not slash or len(label) > _LONGEST:
+        raise InvalidError(f"{quoted(label)} is not two words joined by '/', such as {_EXAMPLE}")
+    for code in head + tail:
+        if code not in IBIP_DIGITS + b"WX":
+            raise InvalidError(f"no IBIp label contains {quoted(bytes([code]))}, nor any of 0 1 I O V Y Z")
+    ip, port = _decode_prefix(head)
+    return ip, port, _decode_suffix(tail)
+
+
+def canonical(label: bytes) -> bytes:
+    """The one spelling of a valid label: upper case."""
+    decode(label)
+    return label.upper()
+
+
+def prefix(ip: bytes, port: int) -> bytes:
+    """The server's half (Algorithm 5)."""
+    address = ip_address(ip)
+    coded_port = b"" if check_port(port) == DEFAULT_PORT else from_decimal(port, IBIP_DIGITS)
+    if b"." in address:
+        return from_decimal(to_decimal(address, IPV4_DIGITS), IBIP_DIGITS) + b"W" + coded_port
+    return from_decimal(to_decimal(address, IPV6_DIGITS), IBIP_DIGITS) + b"X" + coded_port
+
+
+def suffix(date: Date) -> bytes:
+    """The moment's half (Algorithm 6)."""
+    if date.seconds < EPOCH:
+        raise InvalidError("an IBIp label cannot name a time before August 1995: set the clock")
+    text = from_decimal(date.seconds - EPOCH, IBIP_DIGITS)
+    if not date.places:
+        return text
+    digits = date.fraction.lstrip(b"0")
+    zeros = IBIP_DIGITS[:1] * (len(date.fraction) - len(digits))
+    return text + b"W" + zeros + from_decimal(int(digits), IBIP_DIGITS)
+
+
+def to_decimal(text: bytes, digits: bytes) -> int:
+    """The number that the text is in the numeral system with these digits."""
+    number = 0
+    for code in text:
+        number = number * len(digits) + digits.index(code)
+    return number
+
+
+def from_decimal(number: int, digits: bytes) -> bytes:
+    """The inverse of `to_decimal`, without leading zeros."""
+    text = bytearray()
+    while number or not text:
+        number, digit = divmod(number, len(digits))
+        text.append(digits[digit])
+    text.reverse()
+    return bytes(text)
+
+
+def ip_address(text: bytes) -> bytes:
+    """An address in its one spelling: dotted decimal, or the short form of RFC 5952."""
+    groups = _ipv6_groups(text) if b":" in text else _ipv4_octets(text)
+    if groups is None:
+        raise InvalidError(f"{quoted(text)} is not an IP address such as 150.163.34.243 or 2001:db8::1")
+    return _ipv6_text(groups) if b":" in text else b".".join(b"%d" % octet for octet in groups)
+
+
+def _ipv4_octets(text: bytes) -> list[int] | None:
+    octets = text.split(b".")
+    if len(octets) != 4:
+        return None
+    for octet in octets:
+        # 010 is refused: some read it as eight.
+        if not octet.isdigit() or len(octet) > 3 or (octet[:1] == b"0" and octet != b"0") or int(octet) > 255:
+            return None
+    return [int(octet) for octet in octets]
+
+
+def _ipv6_groups(text: bytes) -> list[int] | None:
+    if b"." in text:
+        start, _, dotted = text.rpartition(b":")
+        octets = _ipv4_octets(dotted)
+        if octets is None:
+            return None
+        text = b"%b:%x:%x" % (start, octets[0] << 8 | octets[1], octets[2] << 8 | octets[3])
+    before, gap, after = text.lower().partition(b"::")
+    head = before.split(b":") if before or not gap else []
+    tail = after.split(b":") if after else []
+    missing = 8 - len(head) - len(tail)
+    if (gap and missing < 1) or (not gap and missing):
+        return None
+    groups = head + [b"0"] * missing + tail
+    if any(not 1 <= len(group) <= 4 or group.translate(None, IPV6_DIGITS[:16]) for group in groups):
+        return None
+    return [int(group, 16) for group in groups]
+
+
+def _ipv6_text(groups: list[int]) -> bytes:
+    """RFC 5952: the first of the longest runs of two or more zero groups becomes "::"."""
+    start = length = 0
+    for first in range(8):
+        last = first
+        while last < 8 and not groups[last]:
+            last += 1
+        if last - first > length:
+            start, length = first, last - first
+    texts = [b"%x" % group for group in groups]
+    if length < 2:
+        return b":".join(texts)
+    return b":".join(texts[:start]) + b"::" + b":".join(texts[start + length :])
+
+
+def _decode_prefix(head: bytes) -> tuple[bytes, int]:
+    kind = b"X" if b"X" in head else b"W"
+    coded_ip, found, coded_port = head.partition(kind)
+    if not found:
+        raise InvalidError(f"{quoted(head)} lacks the W that ends an IPv4 address or the X that ends an IPv6 one")
+    digits = IPV6_DIGITS if kind == b"X" else IPV4_DIGITS
+    text = from_decimal(_number(coded_ip, "address"), digits)
+    if text.startswith(digits[-1:]) and not text.startswith(b"::"):
+        text = b"0" + text
+    if not _is_short_form(text):
+        raise InvalidError(f"{quoted(head)} stands for {quoted(text)}, which is no IP address in its short form")
+    port = check_port(_number(coded_port, "port")) if coded_port else DEFAULT_PORT
+    if coded_port and port == DEFAULT_PORT:
+        raise InvalidError(f"{quoted(head)} spells out port {DEFAULT_PORT}, which IBIp leaves out")
+    return text, port
+
+
+def _is_short_form(text: bytes) -> bool:
+    """Whether this is an address in its one spelling."""
+    try:
+        return ip_address(text) == text
+    except InvalidError:
+        return False
+
+
+def _decode_suffix(tail: bytes) -> Date:
+    coded_seconds, separator, coded_fraction = tail.partition(b"W")
+    seconds = EPOCH + _number(coded_seconds, "time")
+    if not separator:
+        return Date(seconds)
+    significant = coded_fraction.lstrip(IBIP_DIGITS[:1])
+    fraction = _number(significant, "fraction of a second")
+    if not fraction % 10:
+        raise InvalidError(f"the fraction in {quoted(tail)} ends in a zero, which IBIp leaves out")
+    places = len(coded_fraction) - len(significant) + len(b"%d" % fraction)
+    return Date(seconds * 10**places + fraction, places)
+
+
+def _number(coded: bytes, what: str) -> int:
+    """A number in base 27 that is there, and starts with zero only if it is zero."""
+    if not coded or b"W" in coded or b"X" in coded:
+        raise InvalidError(f"the {what} in this IBIp label is {quoted(coded)}, which is not a number")
+    if coded[:1] == IBIP_DIGITS[:1] and len(coded) > 1:
+        raise InvalidError(f"the {what} in this IBIp label is {quoted(coded)}, with a zero (2) in front")
+    return to_decimal(coded, IBIP_DIGITS)
+
+
+# -- The IBI scheme by address: opaque labels ------------------------------------------------------------------------
+
 
 
 class IbipScheme(TimedScheme):
@@ -28,22 +220,22 @@ class IbipScheme(TimedScheme):
         super().__init__(settings)
         self._ip = settings["ip"].encode()
         self._port = int(settings["port"])
-        self.prefix = ibip_labels.prefix(self._ip, self._port)
+        self.prefix = prefix(self._ip, self._port)
 
     @classmethod
     def completed(cls, settings: Settings) -> Settings:
         settings = super().completed(settings)
         if not settings["ip"]:
             raise UsageError("scheme ibip needs the server's address: --ip 150.163.34.243")
-        ip = ibip_labels.ip_address(settings["ip"].encode())
-        port = parse_port(settings["port"].encode()) if settings["port"] else ibip_labels.DEFAULT_PORT
+        ip = ip_address(settings["ip"].encode())
+        port = parse_port(settings["port"].encode()) if settings["port"] else DEFAULT_PORT
         return settings.with_(ip=ip.decode(), port=str(port))
 
     @classmethod
     def decode(cls, label: bytes) -> Pairs:
-        ip, port, date = ibip_labels.decode(label)
+        ip, port, date = decode(label)
         return [
-            ("id", ibip_labels.canonical(label)), ("scheme", b"ibip"), ("ip", ip),
+            ("id", canonical(label)), ("scheme", b"ibip"), ("ip", ip),
             ("port", b"%d" % port), ("time", utc(date)), ("seconds", bytes(date)),
         ]
 
@@ -51,10 +243,10 @@ class IbipScheme(TimedScheme):
         return allot(last, asked, granularity)
 
     def label(self, date: Date) -> bytes:
-        return self.prefix + b"/" + ibip_labels.suffix(date)
+        return self.prefix + b"/" + suffix(date)
 
     def spelling(self, label: bytes) -> bytes:
-        return ibip_labels.canonical(label)
+        return canonical(label)
 
     def form(self) -> Pairs:
         form = self.prefix + b"/seconds since 1995-08-01[Wfraction], in base 27"

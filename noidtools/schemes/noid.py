@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from ..exceptions import ExhaustedError, InvalidError, UsageError
-from ..fields import pack, pack_numbers, unpack, unpack_numbers
-from ..order import QuasiRandom, Sequential
-from ..repertoires import REPERTOIRES, ordinals
-from ..template import RANDOM, UNLIMITED, Template
+from ..codec import pack, pack_numbers, unpack, unpack_numbers
+from ..errors import ExhaustedError, InvalidError, UsageError
 from . import Generator, Scheme
+from .sequence import QuasiRandom, Sequential
+from .template import RANDOM, REPERTOIRES, UNLIMITED, Template, ordinals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..settings import Settings
-    from ..waiting import Request
-    from . import Pairs
+    from . import MintRequest, Pairs
+    from .settings import Settings
+
 
 # What is minted where no template was given and so anything may be bound.
 DEFAULT_TEMPLATE = ".zd"
@@ -90,7 +89,7 @@ class NoidScheme(Scheme):
         return [("At-Last", at_last.encode()), *seed]
 
     def durable(self, settings: Settings) -> str:
-        from ..durability import of_template
+        from .durability import of_template
 
         return of_template(self.template, settings, minted_only=not self.free)
 
@@ -236,7 +235,7 @@ class NoidGenerator(Generator):
             pairs.append(("Counters", b" ".join(b"%d" % value for value in self.order.values)))
         return pairs
 
-    def draw(self, count: int, request: Request | None = None) -> list[tuple[bytes, int]]:
+    def draw(self, count: int, request: MintRequest | None = None) -> list[tuple[bytes, int]]:
         """Up to `count` identifiers, each with its place in the order; none when the namespace is used up.
 
         One call stays within one pass, so that the caller can record what it got before any comes again.

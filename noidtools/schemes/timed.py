@@ -3,23 +3,21 @@
 A label names a cell of a grid of time.  No cell is given twice, and none before
 an earlier one, whatever the clock does: the last date given is kept in the store
 and decides.  Where the clock is behind it, its cell is waited for, but only as
-long as the patience lasts, and what keeps us waiting is said.
+long as the patience lasts, and the user is told the reason.
 """
 
 from __future__ import annotations
 
 from ..clock import SECOND
-from ..exceptions import BusyError, ConflictError, InvalidError, UsageError
-from ..fields import pack, unpack
-from ..waiting import LOOK_AHEAD, NotYet
-from . import Generator, Scheme
-from .timegrid import Date, Granularity, from_ns, parse_date, parse_granularity, shown, utc, wait_ns
+from ..codec import pack, unpack
+from ..errors import BusyError, ConflictError, InvalidError, UsageError
+from . import LOOK_AHEAD, Generator, MintRequest, NeedsOwnTransaction, Scheme
+from .timegrid import Date, Granularity, from_ns, parse_date, parse_granularity, quoted, utc, wait_ns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..settings import Settings
-    from ..waiting import Request
     from . import Pairs
+    from .settings import Settings
 
 _PATIENCE = 30 * SECOND
 _MOST_PATIENCE = 10**9
@@ -31,7 +29,7 @@ def parse_patience(text: bytes) -> int:
     try:
         patience = parse_date(text)
     except InvalidError:
-        raise UsageError(f"the patience is a number of seconds such as 30 or 0.5, not {shown(text)}") from None
+        raise UsageError(f"the patience is a number of seconds such as 30 or 0.5, not {quoted(text)}") from None
     if patience.seconds >= _MOST_PATIENCE:
         raise UsageError(f"the patience is less than {_MOST_PATIENCE} seconds")
     return wait_ns(patience, Date(0))
@@ -80,7 +78,7 @@ class TimedScheme(Scheme):
 
     def ensure_valid(self, identifier: bytes, state: bytes | None = None) -> None:
         if not self.spelling(identifier).startswith(self.prefix + b"/"):
-            raise InvalidError(f"{shown(identifier)} is another server's: here all begin with {shown(self.prefix)}")
+            raise InvalidError(f"{quoted(identifier)} is another server's: here all begin with {quoted(self.prefix)}")
 
     def generator(self, state: bytes | None) -> TimedGenerator:
         return TimedGenerator(self, state)
@@ -138,7 +136,7 @@ class TimedGenerator(Generator):
     def internals(self) -> Pairs:
         return [("Clock-Seen", utc(from_ns(self._seen)))] if self._seen else []
 
-    def draw(self, count: int, request: Request | None = None) -> list[tuple[bytes, int]]:
+    def draw(self, count: int, request: MintRequest | None = None) -> list[tuple[bytes, int]]:
         assert request is not None, "what is made from the time is made for a request"
         now = request.clock()
         # Who stood in line for the store asked earlier, and may have what nobody took since.
@@ -155,7 +153,7 @@ class TimedGenerator(Generator):
             wait = wait_ns(date, moment)
             if wait > reach and not request.whole:
                 if request.sharing:
-                    raise NotYet
+                    raise NeedsOwnTransaction
                 if drawn:
                     self.later = True
                     break

@@ -11,11 +11,12 @@ given: a whole minute if that is possible, else a whole second, else a tenth …
 
 from __future__ import annotations
 
-from noidtools.exceptions import InvalidError
+from ..errors import InvalidError
 
 # 10^-30 s is the smallest unit of time that has a name.  The standard sets no limit; one is
 # needed so that a label of a million digits is refused and not computed.
 MAX_PLACES = 30
+
 # Some 316 million years, for the same reason.
 MAX_SECONDS = 10**16
 _DAY = 86400
@@ -111,7 +112,7 @@ class Granularity:
         return f"Granularity({self.units}, {self.places})"
 
 
-def shown(value: bytes) -> str:
+def quoted(value: bytes) -> str:
     """A stranger's bytes as they may stand in a message: quoted, printable, not endless."""
     return repr(bytes(value[:80]))[1:] + ("..." if len(value) > 80 else "")
 
@@ -129,7 +130,7 @@ def parse_granularity(text: bytes) -> Granularity:
     try:
         return Granularity(units, places)
     except InvalidError:
-        raise InvalidError(f"{rule} (at most {MAX_PLACES} decimal places), not {shown(text)}") from None
+        raise InvalidError(f"{rule} (at most {MAX_PLACES} decimal places), not {quoted(text)}") from None
 
 
 def from_ns(nanoseconds: int) -> Date:
@@ -213,5 +214,5 @@ def _decimal(text: bytes, rule: str) -> tuple[int, int]:
     fraction_ok = fraction.isdigit() if point else True
     # Bounded before int(), which is slow, and then refuses, when there are thousands of digits.
     if not whole.isdigit() or not fraction_ok or len(text) > 100:
-        raise InvalidError(f"{rule}, not {shown(text)}")
+        raise InvalidError(f"{rule}, not {quoted(text)}")
     return int(whole + fraction), len(fraction)

@@ -17,7 +17,7 @@ size, one environment for a file in a process, none across a fork.
 
 from __future__ import annotations
 
-from .environment import RESERVED, Store
+from .lmdb import RESERVED, Store
 from .transactions import Reader, Writer
 
 __all__ = ["RESERVED", "Reader", "Store", "Writer"]

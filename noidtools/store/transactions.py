@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+
 class Reader:
     """Looks things up in one moment of the store."""
 

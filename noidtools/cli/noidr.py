@@ -1,0 +1,278 @@
+"""The door of a web server's rewriting engine: `noidr`, one reply line for each request line.
+
+    noidr [-f Dbdir] [--element NAME] [--codes] [--echo]
+
+A request is `get NAME ELEMENT`, where the last word is the element and all
+between is the name, or any other line, which is a name as a whole.  With
+--element every line is a name as a whole, whatever it looks like.  The reply
+is the target, or NULL.  A target that is a URL is written as it may stand in a
+Location header; a path, or any other value, as it was bound, up to its first
+line break and with control characters escaped.  With --codes a target bound
+with its own redirect code has that in front, and the reply for a withdrawn name
+is 410.  With --echo the name that was asked for and a blank stand in front of
+every reply, NULL too, so that a server can tell its own reply from another's.
+
+Nothing but reading can be reached from here.  The replies cannot slip: `feed`
+has one for each line before it looks at the next, and whatever goes wrong
+inside one is a NULL.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from time import monotonic
+
+from ..errors import NoidError, UsageError
+from ..minter import FOLDER, Minter
+from ..names import targets
+from ..resolution import GONE, Lookup, follow_aliases
+from ..store.lmdb import Glance
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..resolution import Outcome
+    from ..store import Reader
+
+NULL = b"NULL\n"
+LONGEST_LINE = 1 << 20
+
+# At most some twenty megabytes of known replies.
+_MOST_KNOWN, _LONGEST_KNOWN = 20_000, 1_000
+
+# Most requests fit in as much as Python has at hand in its own small memory; for the rest of a longer one, more.
+_LINE, _PIECE = 479, 1 << 16
+
+# How long a database that was put in the place of another may go unnoticed, and how long to wait before trying
+# again to open one that could not be opened.
+_NOTICED_AFTER, _TRIED_AGAIN_AFTER = 0.01, 0.25
+
+
+class ReplyProtocol:
+    """The protocol: bytes in, bytes out, no input or output of its own."""
+
+    __slots__ = ("_resolver", "_element", "_echo", "_rest", "_skipping", "_known", "_whole")
+
+    def __init__(self, resolver: Answering, element: bytes | None = None, *, echo: bool = False) -> None:
+        self._resolver = resolver
+        self._element = element
+        self._echo = echo
+        self._rest = b""
+        self._skipping = False
+        # Lines with their line breaks, and what was replied to them, for as long as nothing changes.
+        self._known: dict[bytes, bytes] = {}
+        # The same while no part of a line is waiting for its end, else nothing.
+        self._whole = self._known
+
+    def feed(self, piece: bytes) -> bytes:
+        """The replies to all lines that this piece of the input completes."""
+        # A server sends one line, waits for its reply, and asks for many names again and again: this is for it.
+        known = self._whole.get(piece)
+        if known is not None and self._resolver.unchanged():
+            return known
+        if self._has_changed():
+            self._known.clear()
+        *lines, rest = (self._rest + piece).split(b"\n")
+        replies = []
+        for line in lines:
+            replies.append(NULL if self._skipping else self._known.get(line + b"\n") or self.reply(line))
+            self._skipping = False
+        self._rest = rest
+        if self._skipping or len(rest) > LONGEST_LINE:
+            # No name is that long: of the rest of this line only the end matters.
+            self._rest, self._skipping = b"", True
+        self._whole = {} if self._rest or self._skipping else self._known
+        return b"".join(replies)
+
+    def _has_changed(self) -> bool:
+        try:
+            return not (self._resolver.unchanged() or self._resolver.refreshed())
+        except Exception as error:  # noqa: BLE001 - as in `reply`
+            _log_line(f"the database could not be looked at: {type(error).__name__}: {error}")
+            return True
+
+    def end(self) -> bytes:
+        """The reply to a last line without line break."""
+        return self.feed(b"\n") if self._rest or self._skipping else b""
+
+    def reply(self, line: bytes) -> bytes:
+        """Exactly one line, whatever the request is and whatever becomes of it."""
+        name, element = self.request(line)
+        try:
+            value = self._resolver.answer(name, element)
+        except UnansweredError:
+            return self._line(name, None)
+        except Exception as error:  # noqa: BLE001 - what nobody foresaw may cost this reply, but not shift the others
+            _log_line(f"a request could not be answered: {type(error).__name__}: {error}")
+            return self._line(name, None)
+        reply = self._line(name, value)
+        if len(line) + len(reply) < _LONGEST_KNOWN:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[line + b"\n"] = reply
+        return reply
+
+    def _line(self, name: bytes, value: bytes | None) -> bytes:
+        text = b"NULL" if value is None else value
+        return targets.one_line(name + b" " + text if self._echo else text) + b"\n"
+
+    def request(self, line: bytes) -> tuple[bytes, bytes | None]:
+        """Name and element of a request line."""
+        if self._element is None and line[:4] == b"get ":
+            name, space, element = line[4:].rstrip().rpartition(b" ")
+            if space:
+                return name, element
+        return line, self._element
+
+
+class UnansweredError(Exception):
+    """What holds the answers could not be asked; the reply is not to be kept."""
+
+
+class Answering:
+    """What replies are made of."""
+
+    # Whether it is sure that all answers given since `refreshed` still stand.
+    unchanged: Callable[[], bool]
+
+    def answer(self, name: bytes, element: bytes | None) -> bytes | None:
+        """The value, if there is one; the element is None for the minter's usual one."""
+        raise AssertionError("each kind has its own")
+
+    def refreshed(self) -> bool:
+        """Whether answers given before still stand, after a look at what may have been replaced."""
+        raise AssertionError("each kind has its own")
+
+
+class MinterResolver(Answering):
+    """Answers from one minter, however often its database is replaced."""
+
+    def __init__(self, dbdir: str, *, codes: bool = False) -> None:
+        self._dbdir = dbdir
+        self._codes = codes
+        self._minter: Minter | None = None
+        self._glance: Glance | None = None
+        self._file = (0, 0)
+        self._trouble = ""
+        self._idle_until = 0.0
+        self.unchanged = self._cannot_tell
+
+    def _cannot_tell(self) -> bool:
+        return False
+
+    def refreshed(self) -> bool:
+        if monotonic() >= self._idle_until:
+            try:
+                self._look_around()
+            except (NoidError, OSError) as error:
+                # What is open goes on answering: a restore moves one file away before it moves the other in.
+                self._mention(str(error))
+                self._idle_until = monotonic() + _TRIED_AGAIN_AFTER
+        return self._glance is not None and self._glance.renew()
+
+    def _look_around(self) -> None:
+        """See whether the database is there, and still the same."""
+        status = os.stat(os.path.join(self._dbdir, FOLDER, "data.mdb"))
+        file = (status.st_dev, status.st_ino)
+        if file != self._file:
+            self._minter = Minter(self._dbdir, store=self._minter.store if self._minter else None)
+            self._glance = Glance(self._minter.store, _NOTICED_AFTER)
+            self.unchanged = self._glance.unchanged
+            self._file = file
+            self._trouble = ""
+
+    def answer(self, name: bytes, element: bytes | None) -> bytes | None:
+        minter, glance = self._minter, self._glance
+        if minter is None or glance is None:
+            return None
+
+        def find(reader: Reader, given: bytes) -> Outcome:
+            return Lookup(minter, reader, element).find(given)
+
+        try:
+            return self._written(follow_aliases(lambda given: glance.look(find, given), name))
+        except NoidError as error:
+            self._mention(error.message)
+            raise UnansweredError from None
+
+    def _written(self, outcome: Outcome) -> bytes | None:
+        if outcome.kind == GONE:
+            return b"410" if self._codes else None
+        for target in outcome.targets:
+            # A path is for the server itself, which wants it as it is.
+            text = target.url if target.url[:1] == b"/" else targets.location(target.url) or target.url
+            # A path is no redirect, so a code has nothing to say about it.
+            return b"%d %b" % (target.code, text) if self._codes and target.code and text[:1] != b"/" else text
+        return None
+
+    def _mention(self, trouble: str) -> None:
+        if trouble != self._trouble:
+            _log_line(trouble)
+            self._trouble = trouble
+
+
+def serve_pipe(replies: ReplyProtocol, source: int = 0, sink: int = 1) -> None:
+    """Answer until the input ends or nobody reads the output any more."""
+    read, write, feed = os.read, os.write, replies.feed
+    size = _LINE
+    while piece := read(source, size):
+        out = feed(piece)
+        size = _LINE if out else _PIECE
+        done = write(sink, out) if out else 0
+        while done < len(out):
+            done += write(sink, out[done:])
+    write(sink, replies.end())
+
+
+def _log_line(sentence: str) -> None:
+    """To the server's error log, through standard error."""
+    with suppress(OSError):  # nobody may be listening
+        os.write(2, b"noidr: " + targets.one_line(sentence.encode("utf-8", "surrogateescape"))[:1000] + b"\n")
+
+
+def main(argv: list[str] | None = None) -> int:
+    program, *words = sys.argv if argv is None else argv
+    dbdir = os.environ.get("NOID", "") or dbdir_beside(program)
+    try:
+        return run_loop(dbdir, [os.fsencode(word) for word in words])
+    except UsageError as error:
+        _log_line(error.message)
+        return 2
+
+
+def run_loop(dbdir: str, words: list[bytes]) -> int:
+    """Answer requests on standard input from the minter in a folder."""
+    element, switches = None, set()
+    while words:
+        option, equals, value = words[0].partition(b"=")
+        if words[0] in (b"--codes", b"--echo"):
+            switches.add(words[0])
+            words = words[1:]
+            continue
+        if option not in (b"-f", b"--element") or (not equals and len(words) == 1):
+            raise UsageError("noidr takes these options: -f Dbdir, --element NAME, --codes, --echo")
+        value, words = (value, words[1:]) if equals else (words[1], words[2:])
+        if option == b"-f":
+            dbdir = os.fsdecode(value)
+        else:
+            element = value
+    with suppress(BrokenPipeError, KeyboardInterrupt):  # the server may end first
+        resolver = MinterResolver(dbdir, codes=b"--codes" in switches)
+        serve_pipe(ReplyProtocol(resolver, element, echo=b"--echo" in switches))
+    return 0
+
+
+def dbdir_beside(program: str) -> str:
+    """The minter that the program's name tells: noidr_kt5 means kt5, in the folder of the link, else in this one.
+
+    A web server starts the program in a folder of its own choice, and maybe before the minter is there.
+    """
+    name = os.path.basename(program).partition("_")[2]
+    beside = os.path.join(os.path.dirname(program), name)
+    if not name:
+        return "."
+    there = [folder for folder in (beside, name) if os.path.isdir(os.path.join(folder, FOLDER))]
+    return there[0] if there else beside

@@ -1,0 +1,245 @@
+"""Answers: what a command did, as data, and how it is written out.
+
+A command gives an `Answer`: records, one after the other.  A record knows its
+facts (`data`, for JSON) and its labelled lines (`lines`, for ANVL text, with
+the labels and the layout of the original, because scripts parse them).
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ..minter.bindings import Bound
+    # Label, value, and the width to which label and colon are padded; an empty label is a bare value.
+    Line = tuple[bytes, bytes, int]
+
+_BIND_WIDTH, _FETCH_WIDTH = 9, 7
+
+# In place of a width: the label is an element's name, which may be anything.
+_ELEMENT_LABEL = -1
+
+# The labels that are ours; an element of such a name is written differently where lines are told apart by them.
+_OWN_LABELS = frozenset((
+    b"id", b"Id", b"iderr", b"Circ", b"State", b"note", b"error", b"bulk", b"ok", b"Element", b"Bind", b"Status",
+))
+
+
+class Record:
+    """Base of all records."""
+
+    __slots__ = ()
+
+    def lines(self) -> Iterable[Line]:
+        return ()
+
+    def data(self) -> list[dict[str, object]]:
+        """One dictionary for each thing this record tells of."""
+        return [{label.decode("utf-8", "surrogateescape"): value} for label, value, _ in self.lines()]
+
+
+class Fields(Record):
+    """Labelled values, in order; the plainest record.  One dictionary in JSON."""
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, *fields: tuple[str, bytes]) -> None:
+        self._fields = fields
+
+    def lines(self) -> Iterable[Line]:
+        return [(label.encode(), value, 0) for label, value in self._fields]
+
+    def data(self) -> list[dict[str, object]]:
+        return [{label.lower(): value for label, value in self._fields}]
+
+
+class Ids(Record):
+    """Identifiers, one a line."""
+
+    __slots__ = ("ids",)
+
+    def __init__(self, ids: list[bytes]) -> None:
+        self.ids = ids
+
+    def lines(self) -> Iterable[Line]:
+        return [(b"id", identifier, 0) for identifier in self.ids]
+
+    def data(self) -> list[dict[str, object]]:
+        return [{"id": identifier} for identifier in self.ids]
+
+
+class BoundRecord(Record):
+    __slots__ = ("_bound",)
+
+    def __init__(self, bound: Bound) -> None:
+        self._bound = bound
+
+    def lines(self) -> Iterable[Line]:
+        bound = self._bound
+        return [
+            (b"Id", bound.identifier, _BIND_WIDTH),
+            (b"Element", bound.element, _BIND_WIDTH),
+            (b"Bind", bound.how, _BIND_WIDTH),
+            (b"Status", bound.status, _BIND_WIDTH),
+        ]
+
+    def data(self) -> list[dict[str, object]]:
+        bound = self._bound
+        return [{"id": bound.identifier, "element": bound.element, "bind": bound.how, "status": bound.status,
+                 "written": bound.written, "before": bound.before}]
+
+
+class Blank(Record):
+    """An empty line between records; nothing in JSON."""
+
+    __slots__ = ()
+
+    def lines(self) -> Iterable[Line]:
+        return [(b"", b"", 0)]
+
+    def data(self) -> list[dict[str, object]]:
+        return []
+
+
+class FetchedRecord(Record):
+    """An identifier with its circulation and its elements; `computed` names those that came from a rule.
+
+    The state is told in text only where it is not the usual one, as is what an `alias` stands for.
+    """
+
+    __slots__ = ("_identifier", "_held", "_circulation", "_elements", "_computed", "_state", "_alias")
+
+    def __init__(self, identifier: bytes, held: bool, circulation: bytes,
+                 elements: list[tuple[bytes, bytes]], computed: dict[bytes, bytes],
+                 *, state: str | None = None, alias: bytes | None = None) -> None:
+        self._identifier = identifier
+        self._held = held
+        self._circulation = circulation
+        self._elements = elements
+        self._computed = computed
+        self._state = state
+        self._alias = alias
+
+    def lines(self) -> Iterable[Line]:
+        yield b"id", self._identifier + (b" hold" if self._held else b""), _FETCH_WIDTH
+        yield b"Circ", self._circulation, _FETCH_WIDTH
+        if self._state not in (None, "published"):
+            yield b"State", self._state.encode(), _FETCH_WIDTH
+        if self._alias is not None:
+            yield b"Alias", self._alias, _FETCH_WIDTH
+        for element, value in self._elements:
+            yield element, value, _ELEMENT_LABEL
+            if element in self._computed:
+                yield b"note", element + b" was computed by the rule :idmap/" + self._computed[element], 0
+
+    def data(self) -> list[dict[str, object]]:
+        return [{
+            "id": self._identifier, "hold": self._held, "circ": self._circulation, "state": self._state,
+            **({"alias": self._alias} if self._alias is not None else {}),
+            "elements": [
+                {"name": name, "value": value, **({"rule": self._computed[name]} if name in self._computed else {})}
+                for name, value in self._elements
+            ],
+        }]
+
+
+class Values(Record):
+    """Bare values, as `get` gives them."""
+
+    __slots__ = ("_elements",)
+
+    def __init__(self, elements: list[tuple[bytes, bytes]]) -> None:
+        self._elements = elements
+
+    def lines(self) -> Iterable[Line]:
+        return [(b"", value, 0) for _, value in self._elements]
+
+    def data(self) -> list[dict[str, object]]:
+        return [{"name": name, "value": value} for name, value in self._elements]
+
+
+class Text(Record):
+    """Prose, such as help."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def lines(self) -> Iterable[Line]:
+        return [(b"", line.encode(), 0) for line in self._text.splitlines()]
+
+    def data(self) -> list[dict[str, object]]:
+        return [{"text": self._text.encode()}]
+
+
+class Verdicts(Record):
+    """What `validate` found: each identifier, and what is wrong with it if anything is."""
+
+    __slots__ = ("verdicts",)
+
+    def __init__(self, verdicts: list[tuple[bytes, str | None]]) -> None:
+        self.verdicts = verdicts
+
+    def lines(self) -> Iterable[Line]:
+        for identifier, fault in self.verdicts:
+            yield (b"id", identifier, 0) if fault is None else (b"iderr", fault.encode(), 0)
+
+    def data(self) -> list[dict[str, object]]:
+        return [{"id": identifier, "valid": fault is None, **({"fault": fault.encode()} if fault else {})}
+                for identifier, fault in self.verdicts]
+
+
+class Answer:
+    """Records, in order.  Taking the next one may do the next part of the work, and may raise a refusal.
+
+    `spaced` says whether the original ends this command's output with an empty line.  `failed` is set when
+    the command was carried out and the answer is no, as when an identifier does not validate.
+    """
+
+    __slots__ = ("records", "spaced", "failed")
+
+    def __init__(self, *records: Record, stream: Iterator[Record] | None = None, spaced: bool = False,
+                 failed: bool = False) -> None:
+        self.records: Iterable[Record] = stream if stream is not None else records
+        self.spaced = spaced
+        self.failed = failed
+
+
+def anvl(record: Record, *, indent: bool = False) -> bytes:
+    """The record as text.  With `indent` every line break inside a value is followed by a space, so that a line
+    that begins with a label is always ours."""
+    out = []
+    for label, value, width in record.lines():
+        if width == _ELEMENT_LABEL:
+            label, width = _escape_label(label) if indent else label, 0
+        head = (label + b":").ljust(width) + (b"" if width else b" ") if label else b""
+        out.append((head + value).replace(b"\n", b"\n ") if indent else head + value)
+        out.append(b"\n")
+    return b"".join(out)
+
+
+def _escape_label(element: bytes) -> bytes:
+    """An element's name that passes for no label of ours: what could mislead is percent-encoded."""
+    if element in _OWN_LABELS:
+        return b"%%%02X" % element[0] + element[1:]
+    if element.isalnum():
+        return element
+    return b"".join(b"%%%02X" % octet if octet < 0x20 or octet in b"%:\x7f" else b"%c" % octet for octet in element)
+
+
+def json_ready(value: object) -> object:
+    """The value with bytes turned into what JSON can hold: text, or for bytes that are not UTF-8 their base64."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            import base64
+
+            return {"base64": base64.b64encode(value).decode()}
+    if isinstance(value, dict):
+        return {name: json_ready(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [json_ready(item) for item in value]
+    return value

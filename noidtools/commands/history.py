@@ -1,0 +1,218 @@
+"""Commands that tell what happened, and who answers for it."""
+
+from __future__ import annotations
+
+from .. import clock
+from ..errors import NotFoundError, UsageError, printable
+from ..minter import custody
+from ..minter.events import Digest
+from ..minter.history import events_of, follow, newest_number, stream
+from ..minter.identifiers import display_name, named
+from ..minter.records import RULE_MARK
+from .answers import Answer, Fields, Record, json_ready
+from .session import take_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ..minter import Minter
+    from ..minter.events import Change, Event
+    from ..store import Reader
+    from .answers import Line
+    from .session import Call
+
+_CUSTODIAN = "custodian [show|history] [Id], custodian set Name [--contact Contact] [Id] or custodian remove Id"
+
+# Numbers of events have fewer digits than dates.
+_DATE_DIGITS = 14
+
+# A number that long may have been meant for a year, a month or a day.
+_DIGITS_OF_DATES = (4, 6, 8)
+
+
+class EventRecord(Record):
+    """One event, as labelled lines with an empty one at the end, or as one line of JSON."""
+
+    __slots__ = ("_minter", "_event", "_json")
+
+    def __init__(self, minter: Minter, event: Event, json: bool) -> None:
+        self._minter = minter
+        self._event = event
+        self._json = json
+
+    def lines(self) -> Iterable[Line]:
+        if self._json:
+            import json
+
+            return [(b"", json.dumps(json_ready(self.data()[0])).encode(), 0)]
+        return [(label, _indent(value), 0) for label, value in self._labelled()] + [(b"", b"", 0)]
+
+    def _labelled(self) -> Iterator[tuple[bytes, bytes]]:
+        event = self._event
+        yield b"event", b"%d" % event.number
+        yield b"date", event.date
+        yield b"who", event.who
+        yield b"door", event.door
+        yield b"what", event.verb
+        for identifier in event.ids:
+            yield b"id", display_name(self._minter, identifier)
+        if event.tally:
+            asked = b"" if event.tally.made == event.tally.asked else b" of %d" % event.tally.asked
+            yield b"made", b"%d%b" % (event.tally.made, asked)
+            yield b"first", event.tally.first
+            yield b"last", event.tally.last
+        of = b""
+        for change in event.changes:
+            if change.of != of and len(event.ids) > 1:
+                of = change.of
+                yield b"of", display_name(self._minter, of)
+            yield b"element" if change.element else b"change", change.what
+            for label, value in ((b"before", change.before), (b"after", change.after)):
+                if value is not None:
+                    yield label, _value_text(value)
+        for detail in event.details:
+            yield b"detail", detail
+
+    def data(self) -> list[dict[str, object]]:
+        event = self._event
+        facts: dict[str, object] = {
+            "event": event.number, "date": event.date, "who": event.who, "door": event.door, "what": event.verb,
+            "ids": [display_name(self._minter, identifier) for identifier in event.ids],
+        }
+        if event.tally:
+            facts |= {"made": event.tally.made, "asked": event.tally.asked, "first": event.tally.first,
+                      "last": event.tally.last}
+        facts["changes"] = [self._change(change) for change in event.changes]
+        if event.details:
+            facts["details"] = list(event.details)
+        return [facts]
+
+    def _change(self, change: Change) -> dict[str, object]:
+        of = change.of or (self._event.ids[0] if len(self._event.ids) == 1 else b"")
+        facts: dict[str, object] = {"id": display_name(self._minter, of)} if of else {}
+        facts["element" if change.element else "what"] = change.what
+        return {**facts, "before": _value_data(change.before), "after": _value_data(change.after)}
+
+
+def _value_text(value: bytes | Digest) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    return f"{value.size} bytes, sha256 {value.sha256.hex()}".encode()
+
+
+def _value_data(value: bytes | Digest | None) -> object:
+    return {"size": value.size, "sha256": value.sha256.hex()} if isinstance(value, Digest) else value
+
+
+def _indent(value: bytes) -> bytes:
+    """A value's line break must not begin what looks like another event."""
+    return value.replace(b"\n", b"\n ")
+
+
+def history(call: Call) -> Answer:
+    options, words = take_options(call.args, (), ("json",))
+    if len(words) != 1:
+        raise UsageError("history takes one identifier: say history Id [--json]")
+    minter, given = call.minter, words[0]
+
+    def work(reader: Reader) -> list[Event]:
+        key = given if given.startswith(RULE_MARK) else named(minter, reader, given).key
+        return list(events_of(reader, key))
+
+    found = minter.read(work)
+    if not found:
+        raise NotFoundError(f"nothing is recorded about {printable(given)}")
+    return Answer(*(EventRecord(minter, event, "json" in options) for event in found))
+
+
+def log(call: Call) -> Answer:
+    options, words = take_options(call.args, ("since",), ("follow", "json"))
+    if words:
+        raise UsageError("log takes no such word: say log [--since Date|Number] [--follow] [--json]")
+    after, since = _since(options["since"][-1]) if "since" in options else (0, b"")
+    minter = call.minter
+    newest = minter.read(newest_number)
+    if after > newest and len(str(after)) in _DIGITS_OF_DATES:
+        raise UsageError(f"there are {newest} events, none after number {after}: a date is written 2026-11-16")
+    follows = "follow" in options
+    if follows and call.actor.door != b"shell":
+        raise UsageError("--follow is for the shell: ask again with --since and the number of the last event you have")
+
+    def records() -> Iterator[Record]:
+        events = (follow(minter, call.actor.clock, after=after, since=since) if follows
+                  else stream(minter, after=after, since=since))
+        for event in events:
+            yield EventRecord(minter, event, "json" in options)
+
+    return Answer(stream=records())
+
+
+def _since(text: str) -> tuple[int, bytes]:
+    """The number after which, or the date from which on."""
+    if text.isdigit() and text.isascii() and len(text) < _DATE_DIGITS:
+        return min(int(text), (1 << 40) - 1), b""
+    return 0, clock.first_second(text)
+
+
+# -- custodians ------------------------------------------------------------------------------------------------------
+
+
+def custodian(call: Call) -> Answer:
+    options, words = take_options(call.args, ("contact",))
+    how, rest = (words[0], words[1:]) if words and words[0] in _HOWS else (b"show", words)
+    if "contact" in options and how != b"set":
+        raise UsageError(f"--contact goes with set: say {_CUSTODIAN}")
+    least, most = _HOWS[how]
+    if not least <= len(rest) <= most:
+        raise UsageError(f"too {'few' if len(rest) < least else 'many'} words for custodian: say {_CUSTODIAN}")
+    if how == b"set":
+        return _set_custodian(call, rest, options.get("contact", [""])[-1].encode())
+    if how == b"remove":
+        return _remove_custodian(call, rest[0])
+    return _list_custodians(call, rest) if how == b"history" else _show_custodian(call, rest)
+_HOWS = {b"show": (0, 1), b"history": (0, 1), b"set": (1, 2), b"remove": (1, 1)}
+
+
+def _set_custodian(call: Call, words: list[bytes], contact: bytes) -> Answer:
+    minter, given = call.minter, words[1:]
+
+    made = minter.write(lambda writer: custody.appoint(
+        minter, writer, call.actor, words[0], contact, _subject(minter, writer, given, changing=True)
+    ))
+    return Answer(_custodian(call, made), spaced=True)
+
+
+def _remove_custodian(call: Call, given: bytes) -> Answer:
+    minter = call.minter
+    gone = minter.write(lambda writer: custody.dismiss(
+        minter, writer, call.actor, custody.custody_subject(minter, writer, given, changing=True)
+    ))
+    return Answer(Fields(("ok", gone.name + b" no longer answers for " + minter.shown(gone.of))), spaced=True)
+
+
+def _show_custodian(call: Call, given: list[bytes]) -> Answer:
+    minter = call.minter
+    return Answer(_custodian(call, minter.read(
+        lambda reader: custody.current_custodian(minter, reader, _subject(minter, reader, given))
+    )), spaced=True)
+
+
+def _list_custodians(call: Call, given: list[bytes]) -> Answer:
+    minter = call.minter
+    found = minter.read(lambda reader: custody.custodians_of(reader, _subject(minter, reader, given)))
+    if not found:
+        raise NotFoundError("no custodian was ever named for " + (
+            minter.shown(given[0]).decode("utf-8", "backslashreplace") if given else "this minter"))
+    return Answer(*(_custodian(call, custodian) for custodian in found), spaced=True)
+
+
+def _subject(minter: Minter, reader: Reader, given: list[bytes], *, changing: bool = False) -> bytes:
+    return custody.custody_subject(minter, reader, given[0], changing=changing) if given else custody.MINTER
+
+
+def _custodian(call: Call, custodian: custody.Custodian) -> Fields:
+    of = call.minter.shown(custodian.of) if custodian.of else b"this minter"
+    fields = [("of", of), ("Custodian", custodian.name), ("Contact", custodian.contact), ("From", custodian.start),
+              ("Until", custodian.until)]
+    return Fields(*((name, value) for name, value in fields if value))

@@ -1,0 +1,132 @@
+"""A line of words, split as a shell splits it, in bytes."""
+
+from __future__ import annotations
+
+from ..errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    ReadLine = Callable[[], bytes]  # a line with its newline, or nothing at the end
+
+_SPACES = b" \t\r\n\v\f"
+
+# Inside double quotes a backslash keeps its meaning only before these.
+_ESCAPABLE = b'"\\$`\n'
+
+# 1 for each byte that means something, so that long stretches of others can be jumped over.
+_MARKED = bytes(byte in _SPACES + b"'\"\\" for byte in range(256))
+
+
+def split_words(line: bytes) -> list[bytes]:
+    """Quotes and backslashes as in a POSIX shell, and nothing else of it: no variables, no patterns, no comments."""
+    words: list[bytes] = []
+    word: bytearray | None = None
+    special = line.translate(_MARKED)
+    place = 0
+    while place < len(line):
+        byte = line[place]
+        if byte in _SPACES:
+            if word is not None:
+                words.append(bytes(word))
+                word = None
+            place += 1
+            continue
+        if word is None:
+            word = bytearray()
+        if byte == 0x27:
+            place = _single_quoted(line, place + 1, word)
+        elif byte == 0x22:
+            place = _double_quoted(line, place + 1, word)
+        elif byte == 0x5C:
+            if place + 1 == len(line):
+                raise UsageError("the line ends in a backslash that escapes nothing: write two, or quote it")
+            word.append(line[place + 1])
+            place += 2
+        else:
+            end = special.find(1, place)
+            end = len(line) if end < 0 else end
+            word += line[place:end]
+            place = end
+    if word is not None:
+        words.append(bytes(word))
+    return words
+
+
+def _single_quoted(line: bytes, start: int, word: bytearray) -> int:
+    end = line.find(b"'", start)
+    if end < 0:
+        raise UsageError("a single quote is opened but not closed")
+    word += line[start:end]
+    return end + 1
+
+
+def _double_quoted(line: bytes, place: int, word: bytearray) -> int:
+    while True:
+        quote = line.find(b'"', place)
+        if quote < 0:
+            raise UsageError("a double quote is opened but not closed")
+        escape = line.find(b"\\", place, quote)
+        if escape < 0:
+            word += line[place:quote]
+            return quote + 1
+        word += line[place:escape]
+        # A backslash before anything else stands for itself.
+        place = escape + 1 if line[escape + 1] in _ESCAPABLE else escape
+        word.append(line[place])
+        place += 1
+
+
+# -- Elements given as lines of text, for the element names `:` and `:-` of the bind command -------------------------
+
+
+
+def read_elements(read_line: ReadLine) -> list[tuple[bytes, bytes]]:
+    """For `:`, lines up to a blank one: `Element: value`, continued on indented lines, `#` for comments."""
+    lines = []
+    # All of them first: a refusal must not leave the rest of the block to be taken for commands.
+    while (line := read_line()).strip():
+        lines.append(line)
+    return _pairs(lines)
+
+
+def _pairs(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
+    pairs: list[tuple[bytes, bytes]] = []
+    for line in lines:
+        text = line.rstrip(b"\r\n")
+        if text.startswith(b"#"):
+            continue
+        if text[:1] in b" \t":
+            if not pairs:
+                raise UsageError("the first line is indented, but there is no element above for it to continue")
+            element, value = pairs[-1]
+            pairs[-1] = (element, value + b" " + text.strip())
+        else:
+            pairs.append(_split_element(text))
+    if not pairs:
+        raise UsageError("no element was given: write lines of the form Element: value, then an empty line")
+    return pairs
+
+
+def read_one_element(read_line: ReadLine) -> list[tuple[bytes, bytes]]:
+    """For `:-`, one element: its name and a colon first, all the rest of the input is its value."""
+    while True:
+        line = read_line()
+        if not line:
+            raise UsageError("no element was given: the first line must be of the form Element: value")
+        if line.strip() and not line.startswith(b"#"):
+            break
+    # The rest of the first line belongs to the value with its line break, if anything follows.
+    element, value = _split_element(line)
+    rest = [value]
+    while line := read_line():
+        rest.append(line)
+    return [(element, b"".join(rest))]
+
+
+def _split_element(line: bytes) -> tuple[bytes, bytes]:
+    element, colon, value = line.partition(b":")
+    if not colon or not element.strip():
+        shown = line.strip()[:60].decode("utf-8", "backslashreplace")
+        raise UsageError(f"{shown!r} is not of the form Element: value")
+    return element.strip(), value.lstrip(b" \t")

@@ -1,0 +1,94 @@
+"""Which of several minters names an item: the spatial distributor, from a file of rules.
+
+A line of the file is one rule; the first that takes an item decides.
+
+    match PATTERN MINTER     items whose own name matches the pattern
+    share MINTER MINTER …    all other items, evenly and for good
+
+Words are parted and quoted as in a shell.  A minter is whatever the caller can
+do something with: a folder, a URL.  Lines that begin with # are remarks.
+
+Sharing is by rendezvous: every minter draws a lot for the item, made of both
+their names alone, and the highest wins.  So the same item always comes to the
+same minter, on every computer; a minter that joins takes its part from all the
+others and moves nothing between them; and one that leaves moves only its own.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from ..errors import InvalidError, NotFoundError, StoreError, UsageError
+from ..rules import Rule
+from . import lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    Taking = Callable[[bytes], bytes | None]
+
+_LONGEST_FILE = 10 << 20
+_LONGEST_ITEM = 10_000
+
+
+def read_routes(path: str) -> Routes:
+    try:
+        with open(path, "rb") as file:
+            text = file.read(_LONGEST_FILE + 1)
+    except OSError as error:
+        raise StoreError(f"the file of routes {path} cannot be read: {error.strerror}") from None
+    if len(text) > _LONGEST_FILE:
+        raise InvalidError(f"the file of routes {path} has more than {_LONGEST_FILE} bytes")
+    return Routes(text, path)
+
+
+class Routes:
+    """The rules of one file, all of them checked."""
+
+    __slots__ = ("_name", "_rules")
+
+    def __init__(self, text: bytes, name: str = "the routes") -> None:
+        self._name = name
+        self._rules: list[Taking] = []
+        for number, line in enumerate(text.splitlines(), 1):
+            if not line.strip() or line.lstrip().startswith(b"#"):
+                continue
+            try:
+                self._rules.append(_parse_route(lines.split_words(line)))
+            except (InvalidError, UsageError) as error:
+                raise InvalidError(f"line {number} of {name}: {error.message}") from None
+
+    def minter_for(self, item: bytes) -> bytes:
+        if not item or len(item) > _LONGEST_ITEM:
+            raise InvalidError(f"the name of an item has 1 to {_LONGEST_ITEM} bytes, not {len(item)}")
+        for rule in self._rules:
+            minter = rule(item)
+            if minter is not None:
+                return minter
+        shown = item[:200].decode("utf-8", "backslashreplace")
+        raise NotFoundError(f"no line of {self._name} takes {shown}: end the file with a share line, which takes all")
+
+
+def _parse_route(line: list[bytes]) -> Taking:
+    kind, *rest = line
+    if kind == b"match" and len(rest) == 2:
+        return _match(*rest)
+    if kind == b"share" and rest:
+        return _share(rest)
+    raise InvalidError("a route is 'match PATTERN MINTER' or 'share MINTER MINTER …'")
+
+
+def _match(pattern: bytes, minter: bytes) -> Taking:
+    rule = Rule(pattern, b"")
+    return lambda item: None if rule.apply(item) is None else minter
+
+
+def _share(minters: list[bytes]) -> Taking:
+    if len(set(minters)) < len(minters):
+        raise InvalidError("a minter is named twice among those that share")
+
+    def lot(minter: bytes, item: bytes) -> bytes:
+        # The length keeps the two names apart.
+        return sha256(b"%d:%b%b" % (len(minter), minter, item)).digest()
+
+    return lambda item: max(minters, key=lambda minter: lot(minter, item))

@@ -1,0 +1,144 @@
+"""The command that verifies what is stated of identifiers."""
+
+from __future__ import annotations
+
+from ..errors import ConflictError, ForbiddenError, UsageError
+from ..minter.findings import FAILS, HOLDS, QUALITIES, UNKNOWN
+from ..schemes import NeedsOwnTransaction
+from ..verification import Verification
+from .answers import Answer, Record
+from .session import take_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ..verification import VerificationCount
+    from ..verification.inspection import Inspection
+    from ..verification.links import LinkLimits
+    from .answers import Line
+    from .session import Call
+
+_NUMBERS = {
+    # Option, what it sets, least and most.
+    "timeout": ("seconds", 0.1, 600.0),
+    "delay": ("pause", 0.0, 600.0),
+    "parallel": ("hands", 1.0, 64.0),
+}
+
+
+class VerifiedRecord(Record):
+    """What was found about one identifier: all of it, or with `own` only what fails there and not everywhere."""
+
+    __slots__ = ("_findings", "_result")
+
+    def __init__(self, result: Inspection, *, own: bool) -> None:
+        self._result = result
+        self._findings = [
+            finding for finding in result.all if not own or (finding.verdict == FAILS and not finding.common)
+        ]
+
+    def __bool__(self) -> bool:
+        return bool(self._findings)
+
+    def lines(self) -> Iterable[Line]:
+        yield b"id", self._result.shown, 0
+        for finding in self._findings:
+            yield finding.quality.name.encode(), finding.line(), 0
+        yield b"", b"", 0
+
+    def data(self) -> list[dict[str, object]]:
+        findings = [finding.data() for finding in self._findings]
+        return [{"id": self._result.shown, "holds": not self._result.failed, "findings": findings}]
+
+
+class SummaryRecord(Record):
+    __slots__ = ("_count",)
+
+    def __init__(self, count: VerificationCount) -> None:
+        self._count = count
+
+    def lines(self) -> Iterable[Line]:
+        count, verdicts = self._count, self._count.verdicts
+        yield b"verified", b"%d, %d failing" % (count.identifiers, count.failing), 0
+        for quality in QUALITIES:
+            counted = verdicts.get(quality.name)
+            if counted is not None:
+                told = ", ".join(f"{counted[verdict]} {_WORDS[verdict]}" for verdict in _WORDS if counted[verdict])
+                why = count.common.get(quality.name, "")
+                yield quality.name.encode(), f"{told}{why and ': ' + why}".encode("utf-8", "surrogateescape"), 0
+
+    def data(self) -> list[dict[str, object]]:
+        verdicts = self._count.verdicts
+        qualities = {
+            quality.name: {"section": quality.section, **verdicts[quality.name], **_detail(self._count, quality.name)}
+            for quality in QUALITIES if quality.name in verdicts
+        }
+        return [{"verified": self._count.identifiers, "failing": self._count.failing, "qualities": qualities}]
+
+
+def _detail(count: VerificationCount, name: str) -> dict[str, object]:
+    return {"detail": count.common[name].encode("utf-8", "surrogateescape")} if name in count.common else {}
+_WORDS = {HOLDS: "hold", FAILS: "fail", UNKNOWN: "unknown"}
+
+
+def verify(call: Call) -> Answer:
+    options, given = take_options(call.args, tuple(_NUMBERS), ("links", "allow-private"))
+    limits = _limits(call, options)
+    if limits is not None or not given:
+        _ensure_nobody_waits(call)
+    run = Verification(
+        call.minter, call.actor, named=given or None, limits=limits, progress=call.session.progress
+    )
+    answer = Answer(spaced=True)
+
+    def records() -> Iterator[Record]:
+        for results in run.run():
+            for result in results:
+                if given or result.failed:
+                    record = VerifiedRecord(result, own=not given)
+                    if record:
+                        yield record
+        answer.failed = run.count.failing > 0
+        yield SummaryRecord(run.count)
+
+    answer.records = records()
+    return answer
+
+
+def _ensure_nobody_waits(call: Call) -> None:
+    """What takes long is not done while a transaction is open: nobody else could write meanwhile."""
+    if call.session.sharing:
+        raise NeedsOwnTransaction
+    if call.minter.writing:
+        raise ConflictError(
+            "this would keep all others from writing, because it was sent with an Idempotency-Key: send it without, "
+            "since it can be repeated without harm"
+        )
+
+
+def _limits(call: Call, options: dict[str, list[str]]) -> LinkLimits | None:
+    if "links" not in options:
+        if options:
+            raise UsageError(f"--{next(iter(options))} is about links: say verify --links, too")
+        return None
+    if "allow-private" in options and not call.session.local:
+        raise ForbiddenError("--allow-private reaches into the server's own network: it is for the shell only")
+    from ..verification.links import LinkLimits
+
+    limits = LinkLimits(allow_private="allow-private" in options)
+    for name, (attribute, least, most) in _NUMBERS.items():
+        if name in options:
+            value = _number(name, options[name][-1], least, most)
+            setattr(limits, attribute, int(value) if attribute == "hands" else value)
+    return limits
+
+
+def _number(name: str, text: str, least: float, most: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not least <= value <= most:
+        raise UsageError(f"--{name} is a number from {least:g} to {most:g}, not {text!r}")
+    return value

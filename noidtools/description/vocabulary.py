@@ -1,0 +1,148 @@
+"""The Identifier Systems ontology, its shapes, and descriptions written in its terms.
+
+`identifier-systems.ttl` is the model, `shapes.ttl` says what a description must
+contain, `terms.md` says what the software does for each term.  Only `describe`
+needs rdflib, and it imports it when called.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from ..errors import InvalidError
+
+ONTOLOGY = "identifier-systems.ttl"
+SHAPES = "shapes.ttl"
+PIL = "https://w3id.org/noidtools/identifier-systems#"
+"""The namespace of the document's terms; prefix `pil`."""
+NOID = "https://w3id.org/noidtools/describe#"
+"""The namespace of our own terms; prefix `noid`."""
+
+
+def read(name: str) -> bytes:
+    """The content of one of the files that ship with this package, such as `ONTOLOGY` or `SHAPES`."""
+    from importlib import resources
+
+    return resources.files(__package__).joinpath(name).read_bytes()
+
+# -- IRIs for identifiers and addresses that may contain any octet ---------------------------------------------------
+# A name in a scheme that has its own IRIs (`ark:/13030/x`, `hdl:100/x`) keeps it,
+# with whatever an IRI cannot hold percent-encoded, because the URL-encoding of a
+# name is a representation of the same name.  Any other name is put behind a base,
+# with every percent sign encoded too, so that different names get different IRIs.
+
+NAME_SCHEMES = frozenset((b"ark", b"doi", b"hdl", b"http", b"https", b"info", b"urn"))
+"""Schemes of names that stand as IRIs by themselves."""
+ADDRESS_SCHEMES = NAME_SCHEMES | {b"ftp", b"ftps", b"mailto"}
+"""Schemes in which a stored target is an address; `javascript:` and the like are not."""
+
+# RFC 3986: unreserved, sub-delims and what pchar adds; then what may also stand in a whole IRI.
+_PATH = "-._~!$&'()*+,;=:@/"
+_ENCODABLE = re.compile(rb"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9%?/:@!$&'()*+,;=~._-]")
+_IP_LITERAL = re.compile(rb"//(?:[A-Za-z0-9._~-]*@)?\[[0-9A-Fa-f:.]+\](?::[0-9]+)?(?=[/?#]|$)")
+
+
+def name_iri(name: bytes, base: str) -> str:
+    """The IRI of a name: its own where its scheme has IRIs, else `base` with the name behind it."""
+    scheme, colon, rest = name.partition(b":")
+    if colon and rest and scheme.lower() in NAME_SCHEMES:
+        return scheme.decode("ascii").lower() + ":" + _encode(rest)
+    return base + quote(name, safe=_PATH)
+
+
+def address(value: bytes) -> str | None:
+    """The IRI that a stored target is, or None where it is no address."""
+    scheme, colon, rest = value.partition(b":")
+    if not (colon and rest and scheme.lower() in ADDRESS_SCHEMES):
+        return None
+    body, hash_, fragment = rest.partition(b"#")
+    return scheme.decode("ascii").lower() + ":" + _encode(body) + (hash_.decode() + _encode(fragment))
+
+
+def part_iri(whole: str, part: str, detail: bytes = b"") -> str:
+    """The IRI of something that belongs to what `whole` names, such as its label."""
+    joint = "-" if "#" in whole else "#"
+    return whole + joint + part + ("-" + quote(detail, safe="") if detail else "")
+
+
+def _encode(octets: bytes) -> str:
+    host = _IP_LITERAL.match(octets)
+    kept = host.group() if host else b""
+    return (kept + _ENCODABLE.sub(lambda found: b"%%%02X" % found.group()[0], octets[len(kept) :])).decode("ascii")
+
+# -- The words of facts and the ontology's terms for them ------------------------------------------------------------
+
+STATES = {"reserved": "pil:Reserved", "published": "pil:Published", "withdrawn": "noid:Withdrawn"}
+POLICIES = {
+    "label-format": "pil:LabelFormatPolicy",
+    "access": "pil:AccessPolicy",
+    "association": "pil:AssociationPolicy",
+    "persistence": "noid:PersistenceCommitment",
+}
+ACTIONS = {
+    "act": "pil:Act",
+    "allocate": "pil:Allocate",
+    "assign": "pil:Assign",
+    "cite": "pil:Cite",
+    "create": "pil:Create",
+    "delegate": "pil:Delegate",
+    "deregister": "pil:Deregister",
+    "identify": "pil:Identify",
+    "print-cite": "pil:PrintCite",
+    "publish": "pil:Publish",
+    "query": "pil:Query",
+    "register": "pil:Register",
+    "represent": "pil:Represent",
+    "reserve": "pil:Reserve",
+    "resolve": "pil:Resolve",
+    "retrieve": "pil:Retrieve",
+    "speech-cite": "pil:SpeechCite",
+    "verify": "pil:Verify",
+    "web-cite": "pil:WebCite",
+}
+
+# Those of the actions that are an Act, so that offering them makes an identifier actionable (9.8).
+ACTS = frozenset(("act", "query", "resolve", "retrieve", "verify"))
+QUALITIES = {
+    "accountable": "pil:Accountable",
+    "actionable": "pil:Actionable",
+    "bound": "noid:Bound",
+    "check-sound": "noid:CheckSound",
+    "citable": "pil:Citable",
+    "encoded": "pil:Encoded",
+    "extensibly-actionable": "pil:ExtensiblyActionable",
+    "internet-resolvable": "pil:InternetResolvable",
+    "multiply-resolvable": "pil:MultiplyResolvable",
+    "nameable": "pil:Nameable",
+    "persistent": "pil:Persistent",
+    "print-citable": "pil:PrintCitable",
+    "published": "pil:Published",
+    "registered": "pil:Registered",
+    "reliable": "pil:Reliable",
+    "reserved": "pil:Reserved",
+    "resolvable": "pil:Resolvable",
+    "retrievable": "pil:Retrievable",
+    "speech-citable": "pil:SpeechCitable",
+    "trusted": "pil:Trusted",
+    "unique": "pil:Unique",
+    "universal": "pil:Universal",
+    "verifiable": "pil:Verifiable",
+    "verified": "pil:Verified",
+    "web-actionable": "pil:WebActionable",
+    "web-citable": "pil:WebCitable",
+    "web-resolvable": "pil:WebResolvable",
+    "well-formed": "noid:WellFormed",
+    "withdrawn": "noid:Withdrawn",
+}
+
+# The state decides about these; a statement of them alone makes nobody a member of the class.
+BY_STATE = frozenset(("published", "registered", "reserved", "withdrawn"))
+
+
+def word(table: dict[str, str], word: str, what: str) -> str:
+    """The term for a word; one that is not in the table is refused with those that are."""
+    try:
+        return table[word]
+    except KeyError:
+        raise InvalidError(f"{word!r} is no {what}: it is one of {', '.join(table)}.") from None

@@ -1,0 +1,248 @@
+"""Bindings: values under element names under identifiers."""
+
+from __future__ import annotations
+
+import os
+
+from ..codec import pair, pair_prefix, split_pair
+from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, printable
+from . import identifiers
+from .events import Change, record_event
+from .records import RULE_MARK, elements_of, ensure_not_withdrawn
+from .tables import ELEMENTS, META, RULES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..rules import RuleSet
+    from ..store import Reader, Writer
+    from . import Minter
+    from .events import Actor
+
+
+# Under this name stands a mark that differs after every change of a rule, so that rules once read can be kept.
+RULES_MARK = b"rules"
+CHANGING = (b"new", b"replace", b"set", b"append", b"add", b"prepend", b"insert")
+REMOVING = (b"delete", b"purge")
+MINTING = (b"mint", b"peppermint")
+HOWS = CHANGING + REMOVING + MINTING
+_MUST_EXIST = (b"replace", b"append", b"prepend", b"delete")
+_AT_THE_END = (b"append", b"add")
+_AT_THE_BEGINNING = (b"prepend", b"insert")
+_LONGEST_ELEMENT = 65536
+
+
+class Bound:
+    """What one binding did: `written` new bytes, next to or instead of `before` old ones."""
+
+    __slots__ = ("identifier", "element", "how", "written", "before")
+
+    def __init__(self, identifier: bytes, element: bytes, how: bytes, written: int, before: int) -> None:
+        self.identifier = identifier
+        self.element = element
+        self.how = how
+        self.written = written
+        self.before = before
+
+    @property
+    def status(self) -> bytes:
+        if self.how in REMOVING:
+            return b"ok, %d bytes removed" % self.before
+        if self.how in _AT_THE_END:
+            return b"ok, %d bytes written to the end of %d bytes" % (self.written, self.before)
+        if self.how in _AT_THE_BEGINNING:
+            return b"ok, %d bytes written to the beginning of %d bytes" % (self.written, self.before)
+        return b"ok, %d bytes written, replacing %d bytes" % (self.written, self.before)
+
+
+def ensure_how(how: bytes) -> None:
+    if how not in HOWS:
+        raise UsageError(
+            f"bind {how.decode('utf-8', 'backslashreplace')!r}? say one of {b', '.join(HOWS).decode()}"
+        )
+
+
+def ensure_element(element: bytes) -> None:
+    if not element:
+        raise UsageError("the element name is empty")
+    if len(element) > _LONGEST_ELEMENT:
+        raise InvalidError(f"an element name may have {_LONGEST_ELEMENT} bytes, this one has {len(element)}")
+
+
+def bind(
+    minter: Minter, writer: Writer, actor: Actor, how: bytes, given: bytes, pairs: list[tuple[bytes, bytes | None]]
+) -> list[Bound]:
+    """Bind each element to its value; one refusal undoes all.  The value is None when the binding is removed."""
+    rule = given.startswith(RULE_MARK)
+    subject = _RuleSubject(given) if rule else _IdentifierSubject(minter, writer, given)
+    changes: list[Change] = []
+    done = [_bind_one(writer, subject, how, element, value, changes) for element, value in pairs]
+    if rule:
+        writer.put(META, RULES_MARK, os.urandom(8))
+    if changes:
+        record_event(writer, actor, b"bind " + how, ids=[subject.stored], changes=changes)
+    return done
+
+
+def _bind_one(
+    writer: Writer, subject: _RuleSubject | _IdentifierSubject, how: bytes, element: bytes, value: bytes | None,
+    changes: list[Change],
+) -> Bound:
+    ensure_element(element)
+    table, key = subject.place(element)
+    old = writer.get(table, key)
+    where = f"{printable(element)} under {printable(subject.shown)}"
+    if old is None and how in _MUST_EXIST:
+        raise NotFoundError(f"bind {how.decode()}: nothing is bound to {where}")
+    if old is not None and how == b"new":
+        raise ConflictError(f"bind new: something is bound to {where} already; to change it use set or replace")
+    if how in REMOVING:
+        if old is not None:
+            writer.delete(table, key)
+            changes.append(Change(element, old, None, element=True))
+        return Bound(subject.shown, element, how, 0, len(old or b""))
+    assert value is not None
+    if how in _AT_THE_END:
+        new = (old or b"") + value
+    elif how in _AT_THE_BEGINNING:
+        new = value + (old or b"")
+    else:
+        new = value
+    subject.ensure_value(new)
+    writer.put(table, key, new)
+    changes.append(Change(element, old, new, element=True))
+    return Bound(subject.shown, element, how, len(value), len(old or b""))
+
+
+class _IdentifierSubject:
+    """One identifier, under which elements are stored."""
+
+    __slots__ = ("stored", "shown")
+
+    def __init__(self, minter: Minter, writer: Writer, given: bytes) -> None:
+        self.stored, record = identifiers.to_change(minter, writer, given)
+        self.shown = minter.shown(self.stored)
+        ensure_not_withdrawn(self.shown, record, "bound")
+        if minter.settings.long_term and not (record and (record.held or record.issued)):
+            raise ConflictError(
+                f"{printable(self.shown)} is a long-term identifier that was neither issued nor held: "
+                "mint it, or reserve it with 'noid hold set', before binding"
+            )
+
+    def place(self, element: bytes) -> tuple[bytes, bytes]:
+        return ELEMENTS, pair(self.stored, element)
+
+    def ensure_value(self, value: bytes) -> None:
+        """Any value will do."""
+
+
+class _RuleSubject:
+    """A class of identifiers, given by a pattern; its elements are computed when asked for."""
+
+    __slots__ = ("_pattern", "stored", "shown")
+
+    def __init__(self, given: bytes) -> None:
+        self._pattern = given[len(RULE_MARK) :]
+        self.stored = self.shown = given
+
+    def place(self, element: bytes) -> tuple[bytes, bytes]:
+        return RULES, pair(element, self._pattern)
+
+    def ensure_value(self, value: bytes) -> None:
+        from ..rules import Rule
+
+        Rule(self._pattern, value)
+
+
+def bind_minted(writer: Writer, identifier: bytes, element: bytes, value: bytes) -> None:
+    """Bind without further questions, for an identifier that was minted in this transaction."""
+    ensure_element(element)
+    writer.put(ELEMENTS, pair(identifier, element), value)
+
+
+def clear_bindings(writer: Writer, identifier: bytes) -> list[Change]:
+    """Remove all bindings of an identifier; returns what they were, for the event."""
+    changes = [
+        Change(element, value, None, identifier, element=True) for element, value in elements_of(writer, identifier)
+    ]
+    for change in changes:
+        writer.delete(ELEMENTS, pair(identifier, change.what))
+    return changes
+
+
+def rules_mark(reader: Reader) -> bytes | None:
+    """Equal marks mean equal rules; None when no rule was ever bound by `bind`."""
+    return reader.get(META, RULES_MARK)
+
+
+def rules_for(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Patterns and replacements that compute this element, in the order in which they are tried: that of the
+    patterns' bytes."""
+    for key, value in reader.scan(RULES, pair_prefix(element)):
+        yield split_pair(key)[1], value
+
+
+def elements_of_pattern(reader: Reader, pattern: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The elements that one pattern computes, with their replacements.  There are few rules, so all are looked at."""
+    for key, value in reader.scan(RULES):
+        element, other = split_pair(key)
+        if other == pattern:
+            yield element, value
+
+
+# -- A minter's rules, compiled once and kept until one of them changes ----------------------------------------------
+
+
+
+class RuleCache:
+    """Knows the rules of one minter by element.
+
+    Rules of an element are tried in the order of their patterns' bytes, as the
+    original does; the first that matches is the one.
+    """
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        # One value, so that threads that see different moments cannot mix them up.
+        self._known: tuple[bytes, dict[bytes, RuleSet | None]] = (b"", {})
+
+    def first(self, reader: Reader, element: bytes, identifiers: list[bytes]) -> tuple[bytes, bytes, bytes] | None:
+        """The identifier that a rule matches, the rule's pattern, and the value it computes.
+
+        Identifiers are spellings of one name; the first that any rule matches is the one.
+        """
+        rules = self.rules(reader, element)
+        if rules is None:
+            return None
+        for identifier in identifiers:
+            hit = rules.first(identifier)
+            if hit is not None:
+                return identifier, hit[0].pattern, hit[1]
+        return None
+
+    def rules(self, reader: Reader, element: bytes) -> RuleSet | None:
+        """The rules that compute this element, None if there are none."""
+        mark = rules_mark(reader)
+        if mark is None:
+            return _read_rules(reader, element)
+        known = self._known
+        if mark != known[0]:
+            known = self._known = (mark, {})
+        sets = known[1]
+        if element not in sets:
+            # A reader may ask for elements that were never bound, as many as it can think of.
+            if len(sets) > 1000:
+                sets.clear()
+            sets[element] = _read_rules(reader, element)
+        return sets[element]
+
+
+def _read_rules(reader: Reader, element: bytes) -> RuleSet | None:
+    pairs = list(rules_for(reader, element))
+    if not pairs:
+        return None
+    from ..rules import RuleSet
+
+    return RuleSet(pairs)

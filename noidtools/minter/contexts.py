@@ -1,0 +1,90 @@
+"""The context of a minter's names: what else it is called, according to whom, and where its names are followed.
+
+After the PILIN ontology, appendix 1: an authority that claims one label of a
+context to be an alias for another claims with it that a name under the one is
+the same name as under the other.
+"""
+
+from __future__ import annotations
+
+from ..clock import timestamp
+from ..errors import ConflictError, InvalidError, NotFoundError
+from ..names import targets
+from . import config
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..store import Reader, Writer
+    from .events import Actor
+
+
+# Names under which these are kept (see config.py): a claim under both labels and the authority with the date as its
+# value, the resolvers one a line.
+CLAIM, RESOLVERS = "context-alias", "resolver/base"
+_LONGEST = 200
+
+
+class ContextAlias:
+    """Since `since`, `authority` claims `alias` to be another label of the context `target`."""
+
+    __slots__ = ("alias", "authority", "since", "target")
+
+    def __init__(self, alias: str, target: str, authority: str, since: bytes) -> None:
+        self.alias = alias
+        self.target = target
+        self.authority = authority
+        self.since = since
+
+    @property
+    def triple(self) -> tuple[bytes, bytes, bytes]:
+        return self.authority.encode(), self.alias.encode(), self.target.encode()
+
+
+def context_aliases(reader: Reader) -> list[ContextAlias]:
+    found = []
+    for name, since in config.values(reader, CLAIM).items():
+        # Labels have no blanks; the authority may have some.
+        alias, target, authority = name.split(" ", 2)
+        found.append(ContextAlias(alias, target, authority, since))
+    return found
+
+
+def add_context_alias(writer: Writer, actor: Actor, alias: str, target: str, authority: str) -> None:
+    for label in (alias, target):
+        _ensure_label(label)
+    if alias == target:
+        raise InvalidError("a context is no alias for itself: give two labels of it")
+    if not authority.strip() or not authority.isprintable() or len(authority) > _LONGEST:
+        raise InvalidError(f"an authority is named in one line of 1 to {_LONGEST} characters")
+    name = f"{CLAIM}/{alias} {target} {authority.strip()}"
+    if config.value(writer, name) is not None:
+        raise ConflictError(f"{authority.strip()} claims that already")
+    config.change(writer, actor, name, timestamp(actor.now()))
+
+
+def remove_context_alias(writer: Writer, actor: Actor, alias: str, target: str, authority: str) -> None:
+    name = f"{CLAIM}/{alias} {target} {authority.strip()}"
+    if config.value(writer, name) is None:
+        raise NotFoundError(
+            f"{authority.strip()} does not claim that {alias} is an alias for {target}: say context for a list"
+        )
+    config.change(writer, actor, name, None)
+
+
+def _ensure_label(label: str) -> None:
+    if not label or len(label) > _LONGEST or not label.isprintable() or any(c.isspace() for c in label):
+        raise InvalidError(f"a context has a label such as 102.100.archer: 1 to {_LONGEST} characters, no blanks")
+
+
+def resolvers(reader: Reader) -> list[bytes]:
+    """The web addresses behind which names can be followed, the preferred one first."""
+    return (config.value(reader, RESOLVERS) or b"").split()
+
+
+def set_resolvers(writer: Writer, actor: Actor, addresses: list[bytes]) -> None:
+    for address in addresses:
+        web = address.lower().startswith((b"http://", b"https://")) and targets.location(address) == address
+        if not web or b"?" in address or b"#" in address:
+            shown = address.decode("utf-8", "backslashreplace")
+            raise InvalidError(f"a resolver is a web address such as https://n2t.net/, not {shown[:80]}")
+    config.change(writer, actor, RESOLVERS, b"\n".join(dict.fromkeys(addresses)) or None)

@@ -1,0 +1,114 @@
+"""Creating a minter: all of it, or nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from ..clock import timestamp
+from ..errors import ConflictError, InvalidError, StoreError, UsageError
+from ..schemes import scheme_class
+from ..schemes.settings import Settings
+from ..store import Store
+from . import FOLDER, Minter
+from .events import record_event
+from .tables import FORMAT, META
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..store import Writer
+    from .events import Actor
+
+TERMS = ("long", "medium", "short")
+_NEW = ".NOID-new-"
+_LONGEST_TEXT = 1000
+
+
+def checked(settings: Settings) -> Settings:
+    """The settings made complete, or one sentence about what is wrong with them."""
+    term = settings["term"]
+    if term not in TERMS:
+        raise UsageError(f"the term is long, medium or short, not {term!r}")
+    for name in ("naan", "naa", "subnaa", "labels"):
+        _ensure_text(name, settings[name])
+    if any(not (character.isascii() and (character.isalnum() or character in ".-_")) for character in settings["naan"]):
+        raise InvalidError(f"a NAAN is made of letters, digits and dots, not {settings['naan']!r}")
+    return scheme_class(settings["scheme"]).completed(settings)
+
+
+def _ensure_text(name: str, text: str) -> None:
+    if len(text) > _LONGEST_TEXT or any(ord(character) < 0x20 and character != "\n" for character in text):
+        raise InvalidError(f"the {name} must be at most {_LONGEST_TEXT} characters of plain text on one line")
+
+
+def create(dbdir: str, settings: Settings, actor: Actor) -> Minter:
+    """Make `NOID/` in an existing folder.  It appears complete, in one step, or does not appear."""
+    target = os.path.join(dbdir, FOLDER)
+    if os.path.lexists(target):
+        raise ConflictError(f"{target} exists already: to make another minter here, move it away or remove it first")
+    settings = settings.with_(created=timestamp(actor.now()).decode(), creator=actor.who.decode("utf-8", "replace"))
+    try:
+        new = _new_folder(dbdir)
+        try:
+            _fill(new, dbdir, settings, actor)
+            os.rename(new, target)
+        except BaseException:
+            shutil.rmtree(new, ignore_errors=True)
+            raise
+        _sync_folder(dbdir)
+    except OSError as error:
+        if os.path.lexists(target):
+            raise ConflictError(f"{target} exists already: another process created it just now") from None
+        raise StoreError(f"cannot create a minter in {dbdir}: {error.strerror}") from None
+    return Minter(dbdir)
+
+
+def _new_folder(dbdir: str) -> str:
+    """A folder beside the target.  Those that killed processes left behind are swept away first."""
+    for name in os.listdir(dbdir):
+        if name.startswith(_NEW) and not _alive(name.removeprefix(_NEW)):
+            shutil.rmtree(os.path.join(dbdir, name), ignore_errors=True)
+    new = os.path.join(dbdir, f"{_NEW}{os.getpid()}")
+    shutil.rmtree(new, ignore_errors=True)
+    os.mkdir(new)
+    return new
+
+
+def _alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except PermissionError:
+        pass  # somebody else's, but alive
+    return True
+
+
+def _fill(folder: str, dbdir: str, settings: Settings, actor: Actor) -> None:
+    from .report import creation_report
+
+    store = Store.create(folder)
+    try:
+
+        def work(writer: Writer) -> None:
+            writer.put(META, b"format", b"%d" % FORMAT)
+            writer.put(META, b"settings", settings.packed())
+            record_event(writer, actor, b"dbcreate", settings["template"].encode() or settings["scheme"].encode())
+
+        store.write(work)
+        report = creation_report(Minter(dbdir, store=store))
+    finally:
+        store.close()
+    with open(os.path.join(folder, "README"), "wb") as readme:
+        readme.write(report)
+        readme.flush()
+        os.fsync(readme.fileno())
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

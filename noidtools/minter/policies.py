@@ -1,0 +1,230 @@
+"""Who may do what through the web.
+
+Commands fall into classes: read, mint, bind, admin.  For each class a minter
+keeps who may use it: anyone, every user the web server has authenticated,
+nobody, or the users named.  At the shell the permissions of the files decide,
+and nothing here is asked.
+"""
+
+from __future__ import annotations
+
+from ..clock import timestamp
+from ..errors import ForbiddenError, InvalidError, LoginNeededError, UsageError
+from . import config
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..store import Reader, Writer
+    from . import Minter
+    from .events import Actor
+
+
+# The kinds of the command table; a test proves that these are they.
+CLASSES = READ, MINT, BIND, ADMIN = "read", "mint", "bind", "admin"
+LOCAL = "local"
+ANYONE, AUTHENTICATED, NOBODY = b"anyone", b"authenticated", b"nobody"
+AUDIENCES = (ANYONE, AUTHENTICATED, NOBODY)
+
+# How a rule that names users is kept, and how a user is named who is called like one of the words.
+_USER = b"user:"
+_LONGEST_USER = 255
+
+
+class AccessRule:
+    """Who may use one class of commands: one of the words, or users by name."""
+
+    __slots__ = ("word", "users")
+
+    def __init__(self, word: bytes = b"", users: tuple[bytes, ...] = ()) -> None:
+        self.word = word
+        self.users = users
+
+    @classmethod
+    def given(cls, words: list[bytes]) -> AccessRule:
+        """From the words of a person: one of the three, or names; `user:NAME` always means a name."""
+        if len(words) == 1 and words[0] in AUDIENCES:
+            return cls(words[0])
+        for word in words:
+            if word in AUDIENCES:
+                said = word.decode()
+                raise InvalidError(f"{said} stands alone, not among names: a user of that name is written user:{said}")
+        return cls(users=tuple(sorted({_user_name(word) for word in words})))
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> AccessRule:
+        if packed in AUDIENCES:
+            return cls(packed)
+        return cls(users=tuple(line[len(_USER) :] for line in packed.split(b"\n")))
+
+    def packed(self) -> bytes:
+        return self.word or b"\n".join(_USER + user for user in self.users)
+
+    def shown(self) -> bytes:
+        return self.word or b" ".join(_USER + user if user in AUDIENCES else user for user in self.users)
+
+    def admits(self, user: bytes) -> bool:
+        """Whether this user may; an empty name is somebody who did not log in."""
+        if self.word:
+            return self.word == ANYONE or (self.word == AUTHENTICATED and bool(user))
+        return user in self.users
+
+    def login_helps(self) -> bool:
+        return self.word not in (ANYONE, NOBODY)
+
+
+def _user_name(word: bytes) -> bytes:
+    name = word[len(_USER) :] if word.startswith(_USER) else word
+    if not 0 < len(name) <= _LONGEST_USER or any(byte < 0x21 or byte == 0x7F for byte in name):
+        raise InvalidError(f"a user's name has 1 to {_LONGEST_USER} bytes, and no blanks or control characters")
+    return name
+DEFAULTS = {
+    READ: AccessRule(ANYONE), MINT: AccessRule(AUTHENTICATED), BIND: AccessRule(AUTHENTICATED),
+    ADMIN: AccessRule(AUTHENTICATED),
+}
+
+
+class AccessPolicy:
+    """The rules of one minter, as they are at one moment."""
+
+    __slots__ = ("rules",)
+
+    def __init__(self, rules: dict[str, AccessRule]) -> None:
+        self.rules = {**DEFAULTS, **rules}
+
+    @classmethod
+    def of(cls, reader: Reader) -> AccessPolicy:
+        kept = config.values(reader, "policy")
+        return cls({name: AccessRule.unpacked(packed) for name, packed in kept.items() if name in CLASSES})
+
+    def ensure(self, kind: str, words: list[bytes], user: bytes) -> None:
+        """Refuse a command of this kind that this user may not give, and say who may."""
+        for name in classes_of(kind, words):
+            rule = self.rules[name]
+            if rule.admits(user):
+                continue
+            needed = f"{words[0].decode()} is of the class {name}, which here is for {_audience(rule)}"
+            if user or not rule.login_helps():
+                who = user.decode("utf-8", "backslashreplace") or "somebody who did not log in"
+                raise ForbiddenError(f"{needed}, and not for {who}")
+            raise LoginNeededError(f"{needed}: log in first")
+
+
+def set_access(writer: Writer, actor: Actor, name: str, rule: AccessRule | None) -> None:
+    """Set the rule of a class, or with None go back to its default."""
+    config.change(writer, actor, f"policy/{name}", rule.packed() if rule else None)
+
+
+def classes_of(kind: str, words: list[bytes]) -> tuple[str, ...]:
+    """The classes a command of this kind falls into; who gives it must be admitted to all of them."""
+    name, args = words[0], words[1:]
+    if kind == LOCAL:
+        raise ForbiddenError(f"{name.decode()} works on the server's files: it is for the shell, not for the web")
+    if name == b"log" or (name == b"dbinfo" and args[:1] not in ([], [b"brief"])):
+        return (ADMIN,)
+    if name == b"custodian" and not any(word in (b"set", b"remove") for word in args):
+        # Whom to ask is for everybody to know.
+        return (READ,)
+    if name == b"bind" and args[:1] in ([b"mint"], [b"peppermint"]):
+        return (MINT, BIND)
+    if kind == MINT and len(_without_options(args)) > 1:
+        return (MINT, BIND)
+    return (kind,)
+
+
+def _without_options(args: list[bytes]) -> list[bytes]:
+    while args and args[0].startswith(b"--"):
+        args = args[1 if b"=" in args[0] else 2 :]
+    return args
+
+
+def _audience(rule: AccessRule) -> str:
+    if rule.word == AUTHENTICATED:
+        return "users who have logged in"
+    # The names of those who may are nobody else's business.
+    return "nobody" if rule.word == NOBODY else "certain users only"
+
+# -- What a minter promises and requires: label format, association policy, persistence, the state of what it mints --
+# The label format follows from the scheme.  The others are texts and choices that
+# an administrator sets (see config.py); who may do what is policy.py.
+
+LABEL_FORMAT, ASSOCIATION, PERSISTENCE, MINTING = "label-format", "association", "persistence", "minting"
+STATED_POLICIES = (LABEL_FORMAT, MINTING, ASSOCIATION, PERSISTENCE)
+PUBLISH = b"publish"
+_LONGEST_POLICY = 4096
+_TEXT, _FROM, _UNTIL = (f"commitment/persistence{part}" for part in ("", "-from", "-until"))
+_ASSOCIATION = "commitment/association"
+
+
+class Persistence:
+    """The promise that names last: in words, and for which time.  `until` is empty where no end is set."""
+
+    __slots__ = ("text", "start", "until")
+
+    def __init__(self, text: bytes, start: bytes, until: bytes) -> None:
+        self.text = text
+        self.start = start
+        self.until = until
+
+
+def persistence(reader: Reader) -> Persistence | None:
+    text = config.value(reader, _TEXT)
+    if text is None:
+        return None
+    return Persistence(text, config.value(reader, _FROM) or b"", config.value(reader, _UNTIL) or b"")
+
+
+def set_persistence(writer: Writer, actor: Actor, text: bytes, start: bytes = b"", until: bytes = b"") -> None:
+    """Commit to persistence; what was promised before is kept in the record."""
+    _ensure_text(text)
+    start = start or timestamp(actor.now())
+    if until and until < start:
+        raise UsageError(f"the time would end ({until.decode()}) before it begins ({start.decode()})")
+    for name, value in ((_TEXT, text), (_FROM, start), (_UNTIL, until or None)):
+        _change(writer, actor, name, value)
+
+
+def clear_persistence(writer: Writer, actor: Actor) -> None:
+    for name in (_TEXT, _FROM, _UNTIL):
+        _change(writer, actor, name, None)
+
+
+def association(reader: Reader) -> bytes | None:
+    """On what things the minter's identifiers may stand for."""
+    return config.value(reader, _ASSOCIATION)
+
+
+def set_association(writer: Writer, actor: Actor, text: bytes | None) -> None:
+    if text is not None:
+        _ensure_text(text)
+    _change(writer, actor, _ASSOCIATION, text)
+
+
+def minting_policy(reader: Reader) -> bytes:
+    """Whether minting publishes at once or reserves."""
+    return RESERVE if config.value(reader, INITIAL_STATE) == RESERVE else PUBLISH
+
+
+def set_minting_policy(writer: Writer, actor: Actor, choice: bytes) -> None:
+    if choice not in (PUBLISH, RESERVE):
+        shown = choice.decode("utf-8", "backslashreplace")
+        raise UsageError(f"minting can publish at once or reserve: say policy minting publish|reserve, not {shown!r}")
+    _change(writer, actor, INITIAL_STATE, None if choice == PUBLISH else choice)
+
+
+def label_format(minter: Minter) -> bytes:
+    """Which labels there can be, from the scheme."""
+    form = [f"{name.lower()} {value.decode('utf-8', 'replace')}" for name, value in minter.scheme.form()]
+    return f"scheme {minter.scheme.name}; {'; '.join(form)}".encode()
+
+
+def _change(writer: Writer, actor: Actor, name: str, new: bytes | None) -> None:
+    if config.value(writer, name) != new:
+        config.change(writer, actor, name, new)
+
+
+def _ensure_text(text: bytes) -> None:
+    if not text.strip() or len(text) > _LONGEST_POLICY:
+        raise InvalidError(f"a policy is a text of 1 to {_LONGEST_POLICY} bytes")
+
+# Whether minting publishes at once or reserves: the name of the choice in config.py, and the other than usual one.
+INITIAL_STATE, RESERVE = "lifecycle/minting", b"reserve"

@@ -1,0 +1,106 @@
+"""What can be said about a minter: at its creation, and whenever `dbinfo` asks."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from ..schemes import durability
+from .events import read_event
+from .records import held_count
+from .tables import EVENTS, META, NOTES, QUEUE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..store import Reader
+    from . import Minter
+
+_PAGE = 500
+
+
+def properties(minter: Minter) -> list[tuple[str, bytes]]:
+    """What does not change while a minter lives."""
+    settings, scheme = minter.settings, minter.scheme
+    first = scheme.first()
+    durable = durability.letters(scheme.durable(settings))
+    about = [("Scheme", scheme.name.encode()), *scheme.form(), ("Term", settings["term"].encode()),
+             ("Properties", durable.encode()), *scheme.conduct()]
+    pairs = [
+        ("NAAN", settings["naan"]),
+        ("NAA", settings["naa"]),
+        ("SubNAA", settings["subnaa"]),
+        ("Labels", " ".join(settings["labels"].splitlines())),
+        ("First", minter.shown(first).decode() if first is not None else ""),
+        ("Created", settings["created"]),
+        ("Creator", settings["creator"]),
+    ]
+    return about + [(name, value.encode()) for name, value in pairs if value]
+
+
+def creation_report(minter: Minter) -> bytes:
+    """The text of NOID/README."""
+    lines = [b"This folder is a minter of identifiers, made by noidtools.  Do not edit its files.", b""]
+    lines += [f"{name}:".ljust(12).encode() + value for name, value in properties(minter)]
+    lines += [b"", b"The properties, where their letter is shown:"]
+    lines += [f"  {letter}  {meaning}".encode() for letter, meaning in durability.MEANINGS.items()]
+    return b"\n".join(lines) + b"\n"
+
+
+def standing(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
+    """Where the minter stands now."""
+    generator = minter.scheme.generator(reader.get(META, b"state"))
+    queued = sum(1 for _ in reader.scan(QUEUE))
+    newest = reader.last(EVENTS)
+    changed = read_event(reader, int.from_bytes(newest[0], "big")) if newest else None
+    pairs = [
+        *generator.standing(),
+        ("Held", b"%d" % held_count(reader)),
+        ("Queued", b"%d" % queued),
+    ]
+    if changed:
+        pairs.append(("Changed", changed.date + b" by " + changed.who))
+    return pairs
+
+
+def notes(reader: Reader) -> list[tuple[str, bytes]]:
+    return [(name.decode("utf-8", "backslashreplace"), text) for name, text in reader.scan(NOTES)]
+
+
+def internals(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
+    """What an administrator may want to see when something looks wrong."""
+    generator = minter.scheme.generator(reader.get(META, b"state"))
+    newest = reader.last(EVENTS)
+    return [
+        ("Folder", minter.store.folder.encode("utf-8", "surrogateescape")),
+        ("Format", reader.get(META, b"format") or b""),
+        ("Bytes", b"%d" % minter.store.size()),
+        ("Events", b"%d" % int.from_bytes(newest[0], "big") if newest else b"0"),
+        *generator.internals(),
+    ]
+
+
+def dump(minter: Minter) -> Iterator[tuple[str, bytes]]:
+    """Every record of the database, a page at a time so that no reader lingers.  Odd bytes are percent-encoded."""
+    from . import tables
+
+    names = {tag: name for name, tag in vars(tables).items() if isinstance(tag, bytes)}
+    for table, name in sorted(names.items(), key=lambda item: item[1]):
+        for key, value in paged(minter, table):
+            yield f"{name}/{_plain(key)}", _plain(value).encode()
+
+
+def paged(minter: Minter, table: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """All items of a table, read a page at a time: not one moment, but nothing is held open for long."""
+
+    def page_after(after: bytes | None) -> list[tuple[bytes, bytes]]:
+        return minter.read(lambda reader: list(islice(reader.scan(table, after=after), _PAGE)))
+
+    page = page_after(None)
+    while page:
+        yield from page
+        page = page_after(page[-1][0])
+
+
+def _plain(raw: bytes) -> str:
+    return "".join(chr(byte) if 0x20 <= byte < 0x7F and byte != 0x25 else f"%{byte:02X}" for byte in raw)

@@ -1,0 +1,304 @@
+"""From a requested name to its target.  One algorithm for every door.
+
+    1. given         the name as it came, read as an ARK, a handle, a DOI, a URN or a plain name
+    2. normal form   the spellings under which it may be stored, the minter's own labels taken off
+    3. alias         a name that stands for another: go on with that one
+    4. stored        the target bound to it
+    5. rule          the target that the first matching rule computes
+    6. passthrough   the longest bound name that it extends at a boundary; the rest goes to that one's target
+    7. fallback      another resolver, if the minter names one
+
+Rules are matched with the normal form first, then with the name as it was
+written, so that all spellings of a name get the same answer.  A query belongs
+to the rest in step 6; a rule whose match leaves it out gets it behind its
+result.  Each step says what it found if a trace is kept.
+"""
+
+from __future__ import annotations
+
+from .. import names
+from ..minter import LONGEST_IDENTIFIER, config, records
+from ..minter.identifiers import labels_of
+from ..minter.records import RESERVED as RESERVED_FLAG
+from ..minter.records import WITHDRAWN
+from ..minter.tables import ALIASES, IDS
+from ..names import targets
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..minter import Minter
+    from ..names import Name
+    from ..names.targets import Target
+    from ..store import Reader
+    Trace = list[tuple[str, bytes]]
+
+FOUND, GONE, RESERVED, NOT_FOUND, INVALID, ALIAS = "found", "gone", "reserved", "not found", "invalid", "alias"
+
+# Names under which an administrator's choices are kept (see config.py), and what holds without them.
+ELEMENT, FALLBACK, PASSTHROUGH, CANARY = (
+    f"resolver/{choice}" for choice in ("element", "fallback", "passthrough", "canary")
+)
+USUAL_ELEMENT = b"_t"
+
+# Bound to a name with the value `off`, it keeps extensions of that name from being passed through.
+PASSTHROUGH_ELEMENT = b"_passthrough"
+NAME = b"${name}"
+_NOT_PUBLIC = WITHDRAWN | RESERVED_FLAG
+_IS_RESERVED = "the name is reserved, and not yet published"
+_MOST_ALIASES = 16
+
+# A name longer than this is never a beginning for passthrough: a URL of a thousand slashes must stay cheap.
+_LONGEST_EXTENDED = 1024
+
+
+class Outcome:
+    """What became of a name.
+
+    kind        found, gone (it was withdrawn), reserved (not yet for the public), not found, invalid (its check
+                character is wrong)
+    by          the step that decided: stored, rule, passthrough or fallback; empty when none did
+    identifier  the stored identifier that answered, or in its absence the name in normal form
+    value       the target as bound or computed; for an alias the name that comes next
+    suffix      what the name has beyond the identifier
+    reason      for a name without target, a sentence about that
+    """
+
+    __slots__ = ("kind", "by", "minter", "identifier", "value", "suffix", "pattern", "reason")
+
+    def __init__(
+        self, kind: str, minter: Minter | None, identifier: bytes, *, by: str = "", value: bytes = b"",
+        suffix: bytes = b"", pattern: bytes = b"", reason: str = "",
+    ) -> None:
+        self.kind = kind
+        self.minter = minter
+        self.identifier = identifier
+        self.by = by
+        self.value = value
+        self.suffix = suffix
+        self.pattern = pattern
+        self.reason = reason
+
+    @property
+    def targets(self) -> list[Target]:
+        """Where the name leads, the first choice first; empty unless it was found."""
+        if self.kind != FOUND:
+            return []
+        found = targets.parse(self.value)
+        if self.suffix or targets.SUFFIX in self.value:
+            for target in found:
+                target.url = targets.extended(target.url, self.suffix) or b""
+        return [target for target in found if target.url]
+
+
+class Lookup:
+    """Names, asked of one minter at one moment."""
+
+    __slots__ = ("_minter", "_reader", "_element", "_labels", "_trace")
+
+    def __init__(
+        self, minter: Minter, reader: Reader, element: bytes | None = None, trace: Trace | None = None
+    ) -> None:
+        self._minter = minter
+        self._reader = reader
+        self._element = element or target_element(reader)
+        self._labels = labels_of(minter)
+        self._trace = trace
+
+    def find(self, given: bytes) -> Outcome:
+        """All steps but the following of an alias, since another minter may hold what it stands for."""
+        if len(given) > LONGEST_IDENTIFIER:
+            return Outcome(NOT_FOUND, self._minter, given[:60], reason="the name is too long to be one")
+        if self._trace is None:
+            # Most requests spell the name as it is stored, and then there is nothing to read in it.
+            hit = self.at(given)
+            if hit is not None:
+                return hit
+        name = names.parse(given, self._labels)
+        if self._trace is not None:
+            self._say("normal form", names.stored(name, self._labels) + (b" and " + name.query if name.query else b""))
+        return self._stored(name) or self._computed(name) or self._extended(name) or self._missing(name)
+
+    def at(self, key: bytes, suffix: bytes = b"") -> Outcome | None:
+        """What is kept under exactly this identifier: steps 3 and 4."""
+        key = self._minter.scheme.canonical(key)
+        reader = self._reader
+        other = reader.get(ALIASES, key)
+        if other is not None:
+            return Outcome(ALIAS, self._minter, key, value=other + suffix)
+        record = reader.get(IDS, key)
+        if record is not None and record[0] & _NOT_PUBLIC:
+            if record[0] & WITHDRAWN:
+                return Outcome(GONE, self._minter, key, suffix=suffix, reason="the name was withdrawn")
+            return Outcome(RESERVED, self._minter, key, suffix=suffix, reason=_IS_RESERVED)
+        value = records.value_of(reader, key, self._element)
+        if not value or value.isspace():
+            return None
+        return Outcome(FOUND, self._minter, key, by="stored", value=value, suffix=suffix)
+
+    def _stored(self, name: Name) -> Outcome | None:
+        # Without its query it is another, shorter name, and a matter of passthrough.
+        keys = [key for key in names.candidates(name, self._labels) if key.endswith(name.query)]
+        for key in (*keys, *_hyphenated_uuids(keys)):
+            hit = None if key is name.given and self._trace is None else self.at(key)
+            if hit is not None:
+                self._tell(hit)
+                return hit
+        self._say("alias", b"it is none")
+        self._say("stored", b"nothing is bound to " + self._element)
+        return None
+
+    def _tell(self, hit: Outcome) -> None:
+        if hit.kind == ALIAS:
+            self._say("alias", hit.identifier + b" stands for " + hit.value)
+            return
+        self._say("alias", b"it is none")
+        if hit.kind == GONE:
+            self._say("stored", hit.identifier + b" was withdrawn")
+        elif hit.kind == RESERVED:
+            self._say("stored", hit.identifier + b" is reserved")
+        else:
+            self._say("stored", hit.value + b" is bound to " + self._element + b" under " + hit.identifier)
+
+    def _computed(self, name: Name) -> Outcome | None:
+        rules = self._minter.rulebook.rules(self._reader, self._element)
+        if rules is None:
+            self._say("rule", b"there is none for " + self._element)
+            return None
+        based = self._based(name)
+        if based is not None:
+            return based
+        normal = names.stored(name, self._labels)
+        for key in dict.fromkeys((normal + name.query, normal, *names.candidates(name, self._labels))):
+            # In what a reader sends, a bar parts no targets.
+            hit = rules.first(key.replace(b"|", b"%7C"))
+            if hit and not targets.stays(hit[1], hit[0].fixed_start, hit[0].replacement):
+                self._say("rule", b":idmap/" + hit[0].pattern + b" would let the reader choose the host: passed over")
+                continue
+            # The query came off with the spelling that matched: it is a rest like any other.
+            suffix = name.query if hit and name.query and not key.endswith(name.query) else b""
+            if hit and (not suffix or self._passes(b"")):
+                self._say("rule", b":idmap/" + hit[0].pattern + b" makes " + hit[1] + b" of " + key)
+                return Outcome(FOUND, self._minter, key, by="rule", value=hit[1], suffix=suffix, pattern=hit[0].pattern)
+        self._say("rule", b"none of %d matches" % len(rules))
+        return None
+
+    def _based(self, name: Name) -> Outcome | None:
+        """What a rule must not speak over: a base that was withdrawn or reserved, and a stored name with a query."""
+        has_naan = bool(self._minter.settings["naan"])
+        for key, rest in names.cuts(name, self._labels, naan=has_naan, longest=_LONGEST_EXTENDED):
+            hit = self.at(key, rest)
+            if hit is None:
+                continue
+            if hit.kind in (GONE, RESERVED):
+                self._tell(hit)
+                return hit
+            if hit.kind == FOUND and rest == name.query and self._passes(b"") and self._passes(hit.identifier):
+                self._say("passthrough", hit.identifier + b" is bound; the rest is " + rest)
+                hit.by = "passthrough"
+                return hit
+            return None
+        return None
+
+    def _extended(self, name: Name) -> Outcome | None:
+        if not self._passes(b""):
+            self._say("passthrough", b"is turned off for this minter")
+            return None
+        has_naan = bool(self._minter.settings["naan"])
+        for key, rest in names.cuts(name, self._labels, naan=has_naan, longest=_LONGEST_EXTENDED):
+            hit = self.at(key, rest)
+            if hit is None:
+                continue
+            if hit.kind == FOUND and not self._passes(hit.identifier):
+                self._say("passthrough", b"is turned off for " + hit.identifier)
+                return None
+            self._say("passthrough", hit.identifier + b" is the longest bound name; the rest is " + rest)
+            hit.by = "passthrough" if hit.kind == FOUND else ""
+            return hit
+        self._say("passthrough", b"no bound name begins it")
+        return None
+
+    def _passes(self, key: bytes) -> bool:
+        """Whether extensions are passed through: at all, or for this name."""
+        if key:
+            return records.value_of(self._reader, key, PASSTHROUGH_ELEMENT) != b"off"
+        return config.value(self._reader, PASSTHROUGH) != b"off"
+
+    def _missing(self, name: Name) -> Outcome:
+        from ..minter.identifiers import typing_fault
+
+        normal = names.stored(name, self._labels)
+        fault = typing_fault(self._minter, self._reader, name)
+        if fault is not None:
+            self._say("check", fault.encode("utf-8", "surrogateescape"))
+            return Outcome(INVALID, self._minter, normal, reason=fault)
+        base = config.value(self._reader, FALLBACK)
+        if base is not None and name.found:
+            value = fallback_target(base, name, self._labels)
+            self._say("fallback", value)
+            return Outcome(FOUND, self._minter, normal, by="fallback", value=value)
+        self._say("fallback", b"there is none")
+        known = any(self._reader.get(IDS, key) is not None for key in names.candidates(name, self._labels))
+        reason = "the name is known, but nothing says where it leads" if known else "nothing is known of this name"
+        return Outcome(NOT_FOUND, self._minter, normal, reason=reason)
+
+    def _say(self, step: str, text: bytes) -> None:
+        if self._trace is not None:
+            self._trace.append((step, text))
+
+
+def _hyphenated_uuids(keys: list[bytes]) -> list[bytes]:
+    """Names that end in the 32 digits of a UUID, with the hyphens that the normal form of an ARK ignores."""
+    found = []
+    for key in keys:
+        digits = key[-32:]
+        if len(digits) == 32 and key[-33:-32] in (b"", b"/") and not digits.translate(None, b"0123456789abcdefABCDEF"):
+            parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
+            found.append(key[:-32] + b"-".join(parts))
+    return found
+
+
+def target_element(reader: Reader) -> bytes:
+    return config.value(reader, ELEMENT) or USUAL_ELEMENT
+
+
+def fallback_target(base: bytes, name: Name, labels: tuple[bytes, ...] = ()) -> bytes:
+    """The name at another resolver: where that one's address says ${name}, else at its end."""
+    text = name.found
+    if not name.scheme and labels and not text.startswith(labels) and b"/" in text:
+        text = labels[0] + text  # the minter's own label was left out, as in 13030/kt639k9
+    # `|` would part two targets, and a line break would end the first.
+    text = targets.one_line(text).replace(b"|", b"%7C")
+    return targets.extended(base.replace(NAME, targets.SUFFIX), text) or b""
+
+
+def follow_aliases(ask: Callable[[bytes], Outcome], given: bytes, trace: Trace | None = None) -> Outcome:
+    """Ask for a name, and for what it stands for, until an answer is no alias."""
+    seen = [given]
+    while True:
+        if trace is not None:
+            trace.append(("given", seen[-1]))
+        outcome = ask(seen[-1])
+        if outcome.kind is not ALIAS:
+            return outcome
+        if outcome.value in seen or len(seen) > _MOST_ALIASES:
+            return Outcome(NOT_FOUND, outcome.minter, outcome.identifier, reason="its aliases lead nowhere")
+        seen.append(outcome.value)
+
+
+def lookup_in(minter: Minter, given: bytes, element: bytes | None, trace: Trace | None) -> Outcome:
+    """What one minter says to a name, an alias included."""
+    def work(reader: Reader) -> tuple[Outcome, Trace]:
+        steps: Trace = []  # its own, since the work may be run again
+        return Lookup(minter, reader, element, None if trace is None else steps).find(given), steps
+
+    outcome, steps = minter.read(work)
+    if trace is not None:
+        trace.extend(steps)
+    return outcome
+
+
+def resolve(minter: Minter, given: bytes, *, element: bytes | None = None, trace: Trace | None = None) -> Outcome:
+    """What becomes of a name in one minter."""
+    return follow_aliases(lambda text: lookup_in(minter, text, element, trace), given, trace)

@@ -1,0 +1,229 @@
+"""Which of several minters a name goes to.
+
+The one whose NAAN and prefix it carries, the longest if several do; else those
+that bind anything; else the fallback.
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import allocate_lock
+from time import monotonic
+
+from .. import names
+from ..errors import NoidError, NotFoundError
+from ..minter import FOLDER, Minter, config
+from ..minter.identifiers import labels_of
+from . import FALLBACK, FOUND, INVALID, NOT_FOUND, Outcome, fallback_target, follow_aliases, lookup_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..names import Name
+    from ..schemes import Scheme
+    from . import Trace
+
+
+
+class Domain:
+    """What one minter answers for; it is opened only when it is asked."""
+
+    __slots__ = ("name", "open", "_scheme", "_labels", "anything")
+
+    def __init__(self, name: str, minter: Minter, open_again: Callable[[], Minter] | None = None) -> None:
+        self.name = name
+        self.open = open_again or (lambda: minter)
+        self._scheme: Scheme = minter.scheme
+        self._labels = labels_of(minter)
+        # Where all identifiers begin differently, the beginning of a name says nothing.
+        self.anything = minter.scheme.free or getattr(minter.scheme, "first_part", None) == ""
+
+    def carried(self, name: Name) -> int:
+        """How much of the name is this minter's NAAN and prefix; 0 if it does not carry them."""
+        if self.anything:
+            return 0
+        scheme = self._scheme
+        keys = [scheme.canonical(key) for key in names.candidates(name, self._labels)]
+        return max((len(key) - len(scheme.own_part(key)) for key in keys), default=0)
+
+
+def select_domains(domains: Sequence[Domain], name: Name) -> list[Domain]:
+    """Whom to ask, in order.  A minter that is alone is asked for every name."""
+    if len(domains) == 1:
+        return list(domains)
+    lengths = [domain.carried(name) for domain in domains]
+    longest = max(lengths, default=0)
+    if longest:
+        return [domain for domain, length in zip(domains, lengths, strict=True) if length == longest]
+    return [domain for domain in domains if domain.anything]
+
+
+def resolve_among(
+    domains: Sequence[Domain], given: bytes, *, element: bytes | None = None, trace: Trace | None = None
+) -> Outcome:
+    """What becomes of a name among several minters."""
+    def ask(text: bytes) -> Outcome:
+        name = names.parse(text)
+        asked = select_domains(domains, name)
+        outcomes = []
+        for domain in asked:
+            if trace is not None:
+                trace.append(("minter", domain.name.encode("utf-8", "surrogateescape")))
+            outcome = lookup_in(domain.open(), text, element, trace)
+            if outcome.by != "fallback" and outcome.kind not in (INVALID, NOT_FOUND):
+                return outcome
+            outcomes.append(outcome)
+        unknown = Outcome(NOT_FOUND, None, names.stored(name), reason="nothing is known of this name")
+        return _best_failure(outcomes) or _fallback(domains, asked, name) or [*outcomes, unknown][0]
+
+    return follow_aliases(ask, given, trace)
+
+
+def _best_failure(outcomes: list[Outcome]) -> Outcome | None:
+    """Of answers that did not find the name: where it was mistyped, then who sends it elsewhere."""
+    for kind in (INVALID, FOUND):
+        for outcome in outcomes:
+            if outcome.kind == kind:
+                return outcome
+    return None
+
+
+def _fallback(domains: Sequence[Domain], asked: list[Domain], name: Name) -> Outcome | None:
+    """The fallback of any of the others; those that were asked have none."""
+    for domain in domains:
+        if domain in asked:
+            continue
+        minter = domain.open()
+        base = minter.read(lambda reader: config.value(reader, FALLBACK))
+        if base is not None:
+            value = fallback_target(base, name, labels_of(minter))
+            return Outcome(FOUND, minter, names.stored(name), by="fallback", value=value)
+    return None
+
+# -- Which minter a request is for, from the last part of its path: `…/noidu_kt5` means kt5 --------------------------
+
+
+# Each open database takes two files and much address space, and a folder may hold thousands of minters.
+_MOST_OPEN = 64
+_COMMAND_PATH = "noidu"
+
+
+class MinterFolder:
+    """Minters that stay open from one request to the next; those of this class are all in one folder."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self._lock = allocate_lock()
+        self._known: dict[str, tuple[tuple[int, int], Minter]] = {}
+        self._recent: dict[str, None] = {}
+
+    def find(self, path: str) -> Minter:
+        door, underscore, name = path.rpartition("/")[2].partition("_")
+        if door != _COMMAND_PATH or not underscore or not _is_folder_name(name):
+            raise NotFoundError(f"no minter is here: a minter's address ends in {_COMMAND_PATH}_NAME")
+        return self.open(os.path.join(self.folder, name), name)
+
+    def open(self, dbdir: str, name: str) -> Minter:
+        """The minter in a folder, opened if it was not, and opened anew if another was put in its place."""
+        try:
+            status = os.stat(os.path.join(dbdir, FOLDER, "data.mdb"))
+        except (OSError, ValueError):
+            self._forget(dbdir)
+            raise NotFoundError(f"there is no minter {name[:60]!a} here") from None
+        file = (status.st_dev, status.st_ino)
+        with self._lock:
+            known = self._known.get(dbdir)
+            if known is None or known[0] != file:
+                known = (file, Minter(dbdir, store=known[1].store if known else None))
+                self._known[dbdir] = known
+            self._mark_used(dbdir)
+            return known[1]
+
+    def _mark_used(self, dbdir: str) -> None:
+        self._recent.pop(dbdir, None)
+        self._recent[dbdir] = None
+        if len(self._recent) > _MOST_OPEN:
+            oldest = next(iter(self._recent))
+            del self._recent[oldest]
+            # Shut, not forgotten: a database must not be opened twice in one process, and this one opens itself.
+            self._known[oldest][1].store.shut_before_fork()
+
+    def _forget(self, dbdir: str) -> None:
+        with self._lock:
+            if dbdir in self._known:
+                # So that the disk gets back the room of what was deleted.
+                self._known[dbdir][1].store.shut_before_fork()
+
+
+class SingleMinter(MinterFolder):
+    """A single minter: at `…/noidu`, at `…/noidu_NAME` if NAME is its folder's, or wherever the server says."""
+
+    def __init__(self, dbdir: str, *, anywhere: bool = False) -> None:
+        super().__init__(dbdir)
+        self.name = os.path.basename(os.path.abspath(dbdir))
+        self._anywhere = anywhere
+
+    def find(self, path: str) -> Minter:
+        last = path.rpartition("/")[2]
+        if not self._anywhere and last not in ("", _COMMAND_PATH, f"{_COMMAND_PATH}_{self.name}"):
+            raise NotFoundError(f"nothing is here: the minter's address is /{_COMMAND_PATH}")
+        return self.open(self.folder, self.name)
+
+
+def _is_folder_name(name: str) -> bool:
+    return bool(name) and name[0] != "." and "/" not in name and "\0" not in name
+
+# -- The minters that a resolver serves, and what each of them answers for -------------------------------------------
+
+
+# How long a minter that was added to the folder may go unnoticed.
+_LOOKED_AT_EVERY = 1.0
+
+
+class Catalogue:
+    def __init__(self, minters: MinterFolder) -> None:
+        self._minters = minters
+        self._lock = allocate_lock()
+        self._looked = -_LOOKED_AT_EVERY
+        self._domains: dict[str, tuple[Minter, Domain]] = {}
+        # Minters that are there but cannot be read, and why.
+        self.faults: dict[str, NoidError] = {}
+
+    def domains(self) -> list[Domain]:
+        if self._is_old():
+            with self._lock:
+                if self._is_old():  # and no other thread has looked while this one waited
+                    self._look()
+                    self._looked = monotonic()
+        return [domain for _, domain in self._domains.values()]
+
+    def _is_old(self) -> bool:
+        return monotonic() - self._looked >= _LOOKED_AT_EVERY
+
+    def _look(self) -> None:
+        """See what is in the folder; what was found before serves other threads until all of it is known."""
+        found: dict[str, tuple[Minter, Domain]] = {}
+        faults = {}
+        for name, dbdir in self._dbdirs():
+            try:
+                minter = self._minters.open(dbdir, name)
+            except NoidError as error:
+                faults[name] = error
+                continue
+            known = self._domains.get(name)
+            found[name] = known if known and known[0] is minter else (minter, self._domain(name, dbdir, minter))
+        self._domains, self.faults = found, faults
+
+    def _domain(self, name: str, dbdir: str, minter: Minter) -> Domain:
+        return Domain(name, minter, lambda: self._minters.open(dbdir, name))
+
+    def _dbdirs(self) -> list[tuple[str, str]]:
+        if isinstance(self._minters, SingleMinter):
+            return [(self._minters.name, self._minters.folder)]
+        folder = self._minters.folder
+        if not os.path.isdir(folder):
+            return []
+        names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
+        return [(name, os.path.join(folder, name)) for name in names
+                if os.path.exists(os.path.join(folder, name, FOLDER, "data.mdb"))]

@@ -1,0 +1,344 @@
+"""Rules: computing a value from an identifier, as Perl's s/pattern/replacement/ does.
+
+A pattern is a Perl-compatible regular expression (PCRE2).  Only its first
+match is replaced; what stands before and behind it stays.  Options are given
+inside the pattern: `(?i)` ignores case, `(?a)` keeps \\w and \\d to ASCII.
+
+A replacement is text in which
+
+    $1 … $99   ${1}     are what a group matched (nothing, if it took no part)
+    $+{name}            is what the leftmost group of that name that took part matched
+    $&                  is the whole match
+    \\n  \\t              are a newline and a tab
+    \\ before any other byte but an ASCII letter or digit stands for that byte: \\$ \\\\ \\@
+
+and every other byte, @ too, stands for itself.  Any other use of `$`, and `\\` before
+another letter or digit, is refused: in Perl it would be a variable or an
+escape that does not exist here.  Nothing in a rule is ever executed.
+
+Pattern and identifier are read as UTF-8, so that `.` matches a whole é and
+\\w matches letters of all scripts; if either is not valid UTF-8, byte by byte.
+
+Matching is bounded.  A short identifier meets a simple pattern under a count
+of steps.  All else runs under a clock that PCRE2 asks before every item of the
+pattern; the clock is the thread's processor time, so that a busy machine does
+not change answers.  A match that does not come in time counts as no match.
+"""
+
+from __future__ import annotations
+
+from time import thread_time
+
+from ..errors import InvalidError
+from .replacement import DIGITS, LETTERS, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+MAX_PATTERN = 10_000
+MAX_REPLACEMENT = 10_000
+MAX_GROUPS = 99
+MAX_RESULT = 1_000_000  # a replacement full of $& multiplies a long identifier
+RULE_SECONDS = 0.012  # for one rule
+LOOKUP_SECONDS = 0.1  # for all rules of a RuleSet together
+_GRANTED_STEPS = 100  # whatever the clock says
+
+# One item of a pattern, such as a class of many properties, can take time in
+# proportion to pattern * identifier before the clock is asked again: 0.2 ns a
+# byte and byte, so these two keep that below some 6 ms.
+_MAX_IDENTIFIER = 128_000
+_MAX_AREA = 32_000_000
+
+# The count starts anew at each of n positions, and a step can take n * pattern.
+_QUICK_STEPS = 100
+_QUICK_IDENTIFIER = 100
+_QUICK_VOLUME = 500_000
+
+# A setting such as (*LIMIT_MATCH=…) only counts at the very start, and (?J)
+# ends the start: a pattern that brings its own does not compile.  (?J) allows
+# two groups of one name, (*LF) makes \n alone end a line, both as in Perl.
+_SETTINGS = b"(*LIMIT_HEAP=16384)(*LIMIT_MATCH=%d)(*LF)(?J)"
+_CLOCKED = _SETTINGS % 100_000
+_QUICK = _SETTINGS % _QUICK_STEPS
+_AUTO_CALLOUT = 0x4  # PCRE2_AUTO_CALLOUT, which the package passes on but does not name
+_HEX = b"0123456789abcdefABCDEF"
+_LITERALS = DIGITS + LETTERS + b"/_-:=%~,;@!&<>'\""
+
+# What reaches back to the character before it; the last three only may.
+_REACHES_BACK = (b"*", b"+", b"?", b"{", b"(?#", b"\\E", b"\\Q")
+
+# What may stand between a group and its {n}: comments, quotation marks and, under (?x), blanks.
+_MAY_REPEAT = (b"{", b"(?#", b"\\E", b"\\Q", b"#", b" ", b"\t", b"\n", b"\v", b"\f", b"\r")
+
+
+class Rule:
+    """A checked pattern and replacement; InvalidError says what is wrong with them."""
+
+    __slots__ = ("_engine", "_parts", "_quick", "_simple", "_source", "_utf", "pattern", "replacement")
+
+    pattern: bytes
+    replacement: bytes
+
+    def __init__(self, pattern: bytes, replacement: bytes) -> None:
+        if not pattern:
+            raise InvalidError("the rule's pattern is empty: ^ matches every identifier")
+        if len(pattern) > MAX_PATTERN:
+            raise InvalidError(f"the rule's pattern is longer than {MAX_PATTERN} bytes")
+        if len(replacement) > MAX_REPLACEMENT:
+            raise InvalidError(f"the rule's replacement is longer than {MAX_REPLACEMENT} bytes")
+        # Most commands need no rule, and this import takes as long as all others.
+        import pcre2  # type: ignore[import-untyped, unused-ignore]
+
+        self._engine: Any = pcre2
+        self.pattern = pattern
+        self.replacement = replacement
+        self._source = _with_perl_escapes(pattern)
+        self._utf = _is_utf8(pattern)
+        self._simple = not _may_copy_groups(pattern)
+        self._quick: Any = None
+        self._parts = parse(replacement)
+        self._check_references(self._checked())
+
+    @property
+    def fixed_start(self) -> bytes:
+        """What every result of a match at the beginning starts with, whatever the groups hold."""
+        first = self._parts[0] if self._parts else b""
+        return first if isinstance(first, bytes) else b""
+
+    def apply(self, identifier: bytes, *, deadline: float | None = None) -> bytes | None:
+        """The identifier with the first match replaced; None if nothing matches in time.
+
+        `deadline`, a value of time.thread_time(), can only shorten the time a rule has.
+        """
+        size = len(identifier)
+        if size > _MAX_IDENTIFIER or size * len(self.pattern) > _MAX_AREA:
+            return None
+        if deadline is not None and thread_time() >= deadline:
+            return None
+        try:
+            match = self._search(identifier, deadline)
+            return None if match is None else self._expand(match, identifier)
+        except self._failures():
+            return None
+
+    def _failures(self) -> tuple[type[Exception], ...]:
+        # The package raises the latter three for results it has no text for.
+        return (self._engine.LibraryError, ValueError, RuntimeError, MemoryError)
+
+    def _checked(self) -> Any:
+        """The compiled pattern, in the form that takes most room."""
+        try:
+            compiled = self._clocked(self._utf, 0.0)
+        except self._failures() as error:
+            raise InvalidError(f"the rule's pattern does not compile: {self._reason(error)}") from None
+        if compiled.groups > MAX_GROUPS:
+            raise InvalidError(f"the rule's pattern has more than {MAX_GROUPS} groups: use (?:…) for some")
+        return compiled
+
+    def _reason(self, error: Exception) -> str:
+        reason = str(error).partition("; ")[2] or str(error)
+        at = getattr(error, "pos", 0) - len(_CLOCKED)
+        known = at >= 0 and self._source == self.pattern
+        return f"{reason} at offset {at}" if known else reason
+
+    def _check_references(self, compiled: Any) -> None:
+        for part in self._parts:
+            if isinstance(part, str) and part not in compiled.groupindex:
+                raise InvalidError(f"the rule's replacement names a group {part[:40]!r} that the pattern does not have")
+            if isinstance(part, int) and part > compiled.groups:
+                first, rest = divmod(part, 10)
+                remedy = f": write ${{{first}}}{rest} for a digit behind group {first}" if first else ""
+                raise InvalidError(
+                    f"the rule's replacement refers to group {part}, "
+                    f"but the pattern's groups number {compiled.groups}{remedy}"
+                )
+
+    def _search(self, identifier: bytes, deadline: float | None) -> Any:
+        utf = self._utf and _is_utf8(identifier)
+        if utf is self._utf and self._is_quick(len(identifier)):
+            try:
+                return self._counted().search(identifier)
+            except self._engine.LibraryError:
+                pass  # more steps than a quick match takes: see what the clock says
+        now = thread_time() + RULE_SECONDS
+        return self._clocked(utf, now if deadline is None else min(now, deadline)).search(identifier)
+
+    def _is_quick(self, size: int) -> bool:
+        return self._simple and size <= _QUICK_IDENTIFIER and size * size * len(self.pattern) <= _QUICK_VOLUME
+
+    def _counted(self) -> Any:
+        """The pattern under a count of steps, compiled once.
+
+        The interpreter, not the just-in-time compiler, which lets single
+        characters go back uncounted and has a stack of 32 kB.
+        """
+        if self._quick is None:
+            flags = self._engine.UNICODE if self._utf else 0
+            self._quick = self._engine.compile(_QUICK + self._source, flags, jit=False)
+        return self._quick
+
+    def _clocked(self, utf: bool, deadline: float) -> Any:
+        """The pattern under a clock; compiled for each match, since threads share a rule but no deadline."""
+        go_on, abort = self._engine.CalloutReturn.PASS, self._engine.CalloutReturn.ABORT
+
+        steps = 0
+
+        def look_at_clock(_: object) -> Any:
+            # A few steps are always granted: the collection of garbage, say, may fall into this thread's time.
+            nonlocal steps
+            steps += 1
+            return go_on if steps < _GRANTED_STEPS or thread_time() < deadline else abort
+
+        flags = _AUTO_CALLOUT | (self._engine.UNICODE if utf else 0)
+        return self._engine.compile(_CLOCKED + self._source, flags, jit=False, callout=look_at_clock)
+
+    def _expand(self, match: Any, identifier: bytes) -> bytes | None:
+        start, end = match.span()
+        pieces = [identifier[:start]]
+        size = start + len(identifier) - end
+        for part in self._parts:
+            if isinstance(part, int):
+                first, last = match.span(part)
+                piece = identifier[first:last]  # [-1:-1] for a group that took no part
+            elif isinstance(part, str):
+                piece = match.expand(b"${%s}" % part.encode())
+            else:
+                piece = part
+            size += len(piece)
+            if size > MAX_RESULT:
+                return None
+            pieces.append(piece)
+        pieces.append(identifier[end:])
+        return b"".join(pieces)
+
+
+class RuleSet:
+    """Rules in order of precedence.
+
+    A rule is compiled when an identifier first gets past its literal start;
+    one that does not compile (it may come from another version of the
+    library) counts as one that never matches.
+    """
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
+        self._entries = [_Entry(pattern, replacement) for pattern, replacement in pairs]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def first(self, identifier: bytes) -> tuple[Rule, bytes] | None:
+        """The first rule that matches and its result; None if none does within LOOKUP_SECONDS."""
+        deadline = thread_time() + LOOKUP_SECONDS
+        for entry in self._entries:
+            if not identifier.startswith(entry.start):
+                continue
+            rule = entry.compiled()
+            if rule is None:
+                continue
+            result = rule.apply(identifier, deadline=deadline)
+            if result is not None:
+                return rule, result
+            if thread_time() > deadline:
+                return None
+        return None
+
+
+class _Entry:
+    __slots__ = ("_pair", "_rule", "start")
+
+    def __init__(self, pattern: bytes, replacement: bytes) -> None:
+        self.start = _literal_start(pattern)
+        self._pair: tuple[bytes, bytes] | None = (pattern, replacement)
+        self._rule: Rule | None = None
+
+    def compiled(self) -> Rule | None:
+        pair = self._pair
+        if pair is not None:
+            try:
+                self._rule = Rule(*pair)
+            except InvalidError:
+                self._rule = None
+            self._pair = None
+        return self._rule
+
+
+def _literal_start(pattern: bytes) -> bytes:
+    """Text with which every matching identifier begins; empty when that is not plain to see."""
+    if not pattern.startswith(b"^") or b"|" in pattern:
+        return b""
+    start = bytearray()
+    at = 1
+    while at < len(pattern):
+        if pattern[at] in _LITERALS:
+            start.append(pattern[at])
+            at += 1
+        elif pattern[at] == 0x5C and pattern[at + 1 : at + 2] in (b".", b"/", b"-", b"+", b"$"):
+            start.append(pattern[at + 1])
+            at += 2
+        else:
+            break
+    return bytes(start[:-1] if pattern.startswith(_REACHES_BACK, at) else start)
+
+
+def _may_copy_groups(pattern: bytes) -> bool:
+    """Whether PCRE2 may write out copies of a group: one step is then longer than the pattern tells."""
+    if b"{" not in pattern:
+        return False
+    return not pattern.isascii() or any(b")" + next_text in pattern for next_text in _MAY_REPEAT)
+
+
+def _with_perl_escapes(pattern: bytes) -> bytes:
+    """The pattern with Perl's \\xh, \\xhh and \\x{h…} in octal.
+
+    The package has PCRE2 read \\x, \\u and \\U as JavaScript does, where \\x{2f}
+    means an x and a quantifier; \\o{57} means the same to everyone.
+    """
+    if not any(escape in pattern for escape in (b"\\x", b"\\u", b"\\U")):
+        return pattern
+    done = bytearray()
+    at = 0
+    while at < len(pattern):
+        if pattern[at] != 0x5C:
+            end = at + 1
+        elif pattern.startswith(b"\\Q", at):
+            quoted = pattern.find(b"\\E", at)
+            end = quoted + 2 if quoted >= 0 else len(pattern)
+        elif pattern.startswith(b"\\x", at):
+            code, at = _parse_hex(pattern, at + 2)
+            done += b"\\o{%o}" % code
+            end = at
+        elif pattern.startswith((b"\\u", b"\\U"), at):
+            raise InvalidError(f"the rule's pattern contains \\{chr(pattern[at + 1])}: write characters as \\x{{…}}")
+        else:
+            end = at + (3 if pattern.startswith(b"\\c", at) else 2)
+        done += pattern[at:end]
+        at = end
+    return bytes(done)
+
+
+def _parse_hex(pattern: bytes, at: int) -> tuple[int, int]:
+    """The number behind \\x, and the place behind that."""
+    if not pattern.startswith(b"{", at):
+        end = at
+        while end < at + 2 and pattern[end : end + 1] and pattern[end] in _HEX:
+            end += 1
+        return int(pattern[at:end] or b"0", 16), end
+    end = pattern.find(b"}", at)
+    digits = pattern[at + 1 : end].strip() or b"0"
+    if end < 0 or len(digits) > 8 or digits.strip(_HEX):
+        raise InvalidError("the rule's pattern contains a malformed \\x{: write hexadecimal digits and }")
+    return int(digits, 16), end + 1
+
+
+def _is_utf8(text: bytes) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

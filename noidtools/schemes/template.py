@@ -1,0 +1,182 @@
+"""The alphabets a mask may name, and the check character computed over them.
+
+Each repertoire is an ordered set of characters; a character's ordinal is its
+place in that order.  The sizes of those that may carry a check character are
+prime, which is what makes the check detect every single-character error and
+every transposition, as long as the checked string is shorter than the size.
+"""
+
+from __future__ import annotations
+
+from ..errors import ExhaustedError, InvalidError
+
+REPERTOIRES = {
+    "d": "0123456789",
+    "e": "0123456789bcdfghjkmnpqrstvwxz",
+    "i": "0123456789x",
+    "x": "0123456789abcdef_",
+    "v": "0123456789abcdefghijklmnopqrstuvwxyz_",
+    "E": "123456789bcdfghjkmnpqrstvwxzBCDFGHJKMNPQRSTVWXZ",
+    "l": "0123456789abcdefghijkmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "w": "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ#*+@_",
+    "c": "!\"#$&'()*+,0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnopqrstuvwxyz{|}~",
+}
+
+# Smallest first: the check character comes from the first one that will do.
+_CHECKING_ORDER = "exvElwc"
+
+# The letters the original knew.  With these alone its stricter rule stays in
+# force: the check character is an extended digit, and so is the whole prefix.
+ORIGINAL_LETTERS = frozenset("de")
+
+
+def checking_repertoire(prefix: str, letters: str) -> str:
+    """The letter of the repertoire from which identifiers of this form take their check character.
+
+    `letters` are the mask's, without the generator type and without the final `k`.
+    """
+    if set(letters) <= ORIGINAL_LETTERS:
+        stray = sorted(set(prefix) - set(REPERTOIRES["e"]) - {"/"})
+        if stray:
+            raise InvalidError(
+                f"with a check character the prefix may only use {REPERTOIRES['e']} and /, not {stray[0]!r}"
+            )
+        return "e"
+    # Pure digits and `i` are never worth a check repertoire of their own: they count as extended digits.
+    needed = set("".join(REPERTOIRES["e" if letter in "di" else letter] for letter in letters))
+    # A character in no repertoire at all, such as a slash, has no value and so constrains nothing.
+    needed |= set(prefix) & set("".join(REPERTOIRES.values()))
+    for letter in _CHECKING_ORDER:
+        if needed <= set(REPERTOIRES[letter]):
+            return letter
+    raise InvalidError("no repertoire holds every character of this prefix and mask: leave out the check character k")
+
+
+def ordinals(repertoire: str) -> dict[str, int]:
+    """Character to value; a character that is absent counts as zero."""
+    return {character: value for value, character in enumerate(REPERTOIRES[repertoire])}
+
+
+def check_character(base: str, repertoire: str = "e") -> str:
+    """The Noid Check Digit Algorithm: the sum of value times position (from 1), modulo the size."""
+    values = ordinals(repertoire)
+    total = 0
+    for position, character in enumerate(base, 1):
+        total += position * values.get(character, 0)
+    return REPERTOIRES[repertoire][total % len(REPERTOIRES[repertoire])]
+
+# -- Templates: `Prefix.Mask`, the size of the namespace, number to label and back -----------------------------------
+# A label here is what follows the prefix: the characters that match the mask,
+# without the check character.  Prefix, NAAN and check character are put around
+# it by the scheme, because the check character counts all of them.
+
+RANDOM, SEQUENTIAL, UNLIMITED = "r", "s", "z"
+_VISIBLE = frozenset(map(chr, range(0x21, 0x7F)))
+
+# A label of a thousand characters would not fit on a line, nor its namespace in any universe.
+_LONGEST_MASK = 400
+
+
+class Template:
+    """A checked template.  `total` is None when the namespace has no end."""
+
+    __slots__ = ("text", "prefix", "generator", "letters", "checked", "alphabets", "total")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.prefix, mask = _split(text)
+        self.generator, self.letters, self.checked = _parse_mask(mask)
+        self.alphabets = [REPERTOIRES[letter] for letter in self.letters]
+        total = 1
+        for alphabet in self.alphabets:
+            total *= len(alphabet)
+        self.total = None if self.generator == UNLIMITED else total
+
+    @property
+    def mask(self) -> str:
+        return self.generator + self.letters + ("k" if self.checked else "")
+
+    @property
+    def check_letter(self) -> str:
+        """The repertoire of the check character; only for a template that ends in `k`."""
+        return checking_repertoire(self.prefix, self.letters)
+
+    def grown(self, count: int) -> Template:
+        """The template that follows this one when its namespace is used up: its first letters repeated."""
+        if not 1 <= count <= len(self.letters):
+            raise InvalidError(f"a mask can grow by 1 to {len(self.letters)} characters, not by {count}")
+        letters = self.letters[:count] + self.letters
+        return Template(f"{self.prefix}.{self.generator}{letters}{'k' if self.checked else ''}")
+
+    def label(self, number: int) -> str:
+        """The label of a number.  A bounded namespace is a ring: the number after the last is the first."""
+        characters = []
+        for alphabet in reversed(self.alphabets):
+            number, digit = divmod(number, len(alphabet))
+            characters.append(alphabet[digit])
+        if number and self.total is None:
+            first = self.alphabets[0]
+            while number:
+                number, digit = divmod(number, len(first))
+                characters.append(first[digit])
+        return "".join(reversed(characters))
+
+    def number(self, label: str) -> int:
+        """The number of a label; the inverse of `label`.  Refuses what `label` can never give."""
+        width = len(self.alphabets)
+        surplus = len(label) - width
+        if surplus < 0:
+            raise InvalidError(f"{len(label)} characters after the prefix, the mask wants {self._wanted()}")
+        if surplus and self.total is not None:
+            raise InvalidError(f"{len(label)} characters after the prefix, the mask wants {self._wanted()}")
+        alphabets = [self.alphabets[0]] * surplus + self.alphabets
+        number = 0
+        for place, (character, alphabet) in enumerate(zip(label, alphabets, strict=True), 1):
+            digit = alphabet.find(character)
+            if digit < 0:
+                raise InvalidError(f"character {place} after the prefix is {character!r}, not one of {alphabet}")
+            number = number * len(alphabet) + digit
+        if surplus and label[0] == self.alphabets[0][0]:
+            raise InvalidError("a label longer than the mask never starts with its first character")
+        return number
+
+    def _wanted(self) -> str:
+        return f"{len(self.alphabets)}{' or more' if self.total is None else ''}"
+
+    def ensure_checkable(self, length: int) -> None:
+        """Refuse a checked identifier as long as the repertoire's size: the check's guarantee ends there."""
+        if self.checked and length >= len(REPERTOIRES[self.check_letter]):
+            limit = len(REPERTOIRES[self.check_letter]) - 1
+            raise ExhaustedError(
+                f"an identifier of {length} characters is too long for its check character, "
+                f"which guards at most {limit}; use a shorter mask or prefix, or a mask with a larger repertoire"
+            )
+
+
+def _split(text: str) -> tuple[str, str]:
+    prefix, dot, mask = text.partition(".")
+    if not dot:
+        raise InvalidError(f"template {text!r} has no mask: write Prefix.Mask, for instance f5.reedeedk or .zd")
+    bad = [character for character in prefix if character not in _VISIBLE]
+    if bad:
+        raise InvalidError(f"template prefix may only hold visible ASCII characters, not {bad[0]!r}")
+    return prefix, mask
+
+
+def _parse_mask(mask: str) -> tuple[str, str, bool]:
+    generator, letters = mask[:1], mask[1:]
+    if generator not in (RANDOM, SEQUENTIAL, UNLIMITED):
+        raise InvalidError(f"mask {mask!r} must begin with r (random), s (sequential) or z (without limit)")
+    checked = letters.endswith("k")
+    if checked:
+        letters = letters[:-1]
+    if not letters:
+        raise InvalidError(f"mask {mask!r} needs at least one character after {generator!r} besides a check character")
+    if len(letters) > _LONGEST_MASK:
+        raise InvalidError(f"mask of {len(letters)} characters is too long, the most is {_LONGEST_MASK}")
+    for letter in letters:
+        if letter == "k":
+            raise InvalidError(f"mask {mask!r}: k, the check character, may only stand at the end")
+        if letter not in REPERTOIRES:
+            raise InvalidError(f"mask {mask!r}: {letter!r} is not one of {' '.join(REPERTOIRES)} or a final k")
+    return generator, letters, checked

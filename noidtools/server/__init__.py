@@ -1,0 +1,3 @@
+"""Sockets and processes that carry the WSGI application: FastCGI, SCGI, HTTP and CGI."""
+
+from __future__ import annotations

@@ -1,0 +1,84 @@
+"""CGI: one process for each request, so nothing is imported that a plain mint does not need."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..resolution.catalogue import SingleMinter
+from ..web.commands import CommandApplication
+from ..web.request import LARGEST_BODY, Trust
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+_COMMAND_PATH = "noidu"
+
+
+def main() -> int:
+    """Serve the request in the environment; the name under which we were started says from which minter."""
+    if "REQUEST_METHOD" not in os.environ:
+        log_line("noidu is for web servers: linked as noidu_NAME, it serves the minter in NAME beside it")
+        return 2
+    environ: dict[str, Any] = {name: os.fsencode(value).decode("latin-1") for name, value in os.environ.items()}
+    minter = SingleMinter(dbdir_from(sys.argv[0], os.environ), anywhere=True)
+    application = CommandApplication(
+        minter, trust=trust_from(os.environ), largest_body=largest_body_from(os.environ))
+    return run(application, environ)
+
+
+def trust_from(environment: Mapping[str, str]) -> Trust:
+    """What a web server's configuration says with NOID_PROXY: addresses of proxies, separated by blanks."""
+    return Trust(proxies=tuple(environment.get("NOID_PROXY", "").split()))
+
+
+def largest_body_from(environment: Mapping[str, str]) -> int:
+    given = environment.get("NOID_MAX_BODY", "")
+    if given and not (given.isascii() and given.isdigit()):
+        log_line(f"NOID_MAX_BODY is a number of bytes, not {given!a}: the default is used")
+        given = ""
+    return int(given) if given else LARGEST_BODY
+
+
+def dbdir_from(program: str, environment: Mapping[str, str]) -> str:
+    """$NOID, else the folder named by the script's own name after the first underscore, beside the script."""
+    if environment.get("NOID"):
+        return environment["NOID"]
+    script = environment.get("SCRIPT_FILENAME", "")
+    if not os.path.basename(script).startswith(_COMMAND_PATH):
+        script = program
+    folder, name = os.path.split(script)
+    return os.path.join(folder, name.partition("_")[2] or ".")
+
+
+def run(application: Callable[..., Any], environ: dict[str, Any]) -> int:
+    environ.update({
+        "wsgi.version": (1, 0), "wsgi.url_scheme": "https" if environ.get("HTTPS") in ("on", "1") else "http",
+        "wsgi.input": sys.stdin.buffer, "wsgi.input_terminated": True, "wsgi.errors": sys.stderr,
+        "wsgi.multithread": False, "wsgi.multiprocess": True, "wsgi.run_once": True,
+    })
+    head: list[str] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> None:
+        head.extend([f"Status: {status}", *(f"{name}: {value}" for name, value in headers), "", ""])
+
+    body = application(environ, start_response)
+    out = sys.stdout.buffer
+    try:
+        out.write("\r\n".join(head).encode("latin-1"))
+        for part in body:
+            out.write(part)
+        out.flush()
+    except OSError:
+        return 1  # the client has gone
+    finally:
+        if hasattr(body, "close"):
+            body.close()
+    return 0
+
+
+def log_line(sentence: str) -> None:
+    """To the web server's log."""
+    sys.stderr.write(f"noid: {sentence}\n")

@@ -1,0 +1,146 @@
+"""`noid serve`: minters on the web, until the process is told to stop."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+
+from ..commands.session import take_options
+from ..errors import UsageError
+from ..minter import FOLDER
+from ..resolution.catalogue import MinterFolder, SingleMinter
+from ..web.commands import BASIC
+from ..web.request import LARGEST_BODY, Trust
+from ..web.site import Site
+from .process import Address, Prefork, inherited_socket, socket_address
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .process import Work
+
+_WAYS = ("http", "fcgi", "scgi")
+_DEFAULT_ADDRESS = "127.0.0.1:8080"
+_DEFAULT_THREADS = 4
+_HELP = """\
+noid [-f Dbdir] serve [Options]
+
+Serves the minter in Dbdir, until it is told to stop: commands at …/noidu, and every other path as a name to resolve.
+SIGTERM stops it when the requests at hand are answered; SIGHUP starts it anew, with the code as it then is, without
+refusing a request.
+
+  --http ADDRESS        speak HTTP; this is the default, at 127.0.0.1:8080
+  --fcgi ADDRESS        speak FastCGI
+  --scgi ADDRESS        speak SCGI
+                        ADDRESS is HOST:PORT, [IPv6]:PORT, the path of a Unix socket, or systemd for a socket that
+                        systemd listens at
+  --minters DIR         serve every minter in a folder of DIR: that in DIR/NAME at …/noidu_NAME
+  --workers N           so many processes (default: one for HTTP, else one for each processor and at least two)
+  --threads N           so many requests at once in each process, for HTTP (default: 4)
+  --socket-mode MODE    permissions of a Unix socket (default: 660)
+  --max-body BYTES      the largest body that is accepted (default: 268435456)
+  --proxy ADDRESS       believe X-Forwarded-For from this address; unix means through a Unix socket; repeatable
+  --user-header NAME    believe from those proxies that the user is the one in this header.  The proxy must set the
+                        header in every request, or anybody can be anybody
+  --user NAME           for trying things out: everybody is this user.  HTTP at a loopback address only
+"""
+
+
+class Options:
+    """What was asked for, checked."""
+
+    def __init__(self, args: list[bytes]) -> None:
+        known = (*_WAYS, "minters", "workers", "threads", "socket-mode", "max-body", "proxy", "user-header", "user")
+        given, rest = take_options(args, known)
+        if rest:
+            raise UsageError("serve takes options only: say noid serve --help")
+        ways = [way for way in _WAYS if way in given]
+        if len(ways) > 1:
+            raise UsageError("one process speaks one of HTTP, FastCGI and SCGI: start another for the other")
+        self.way = ways[0] if ways else "http"
+        last = {name: values[-1] for name, values in given.items()}
+        self.address = Address(last.get(self.way, _DEFAULT_ADDRESS))
+        self.minters = last.get("minters", "")
+        usual = 1 if self.way == "http" else max(2, os.cpu_count() or 1)
+        self.workers = _number(last, "workers", usual, 1, 1000)
+        self.threads = _number(last, "threads", _DEFAULT_THREADS, 1, 1000)
+        self.largest_body = _number(last, "max-body", LARGEST_BODY, 0, 1 << 40)
+        self.socket_mode = _mode(last.get("socket-mode", "660"))
+        self.trust = self._trust(given.get("proxy", []), last.get("user-header", ""), last.get("user", ""))
+
+    def _trust(self, proxies: list[str], user_header: str, user: str) -> Trust:
+        if user_header and not proxies:
+            raise UsageError("--user-header needs --proxy: anybody could send that header")
+        if user and not (self.way == "http" and self.address.is_loopback):
+            raise UsageError("--user makes everybody that user, so it is only for HTTP at a loopback address")
+        return Trust(proxies=tuple(proxies), user_header=user_header, user=user)
+
+    @property
+    def challenge(self) -> str:
+        """HTTP by itself has nobody to check a password, so asking for one would lead nowhere."""
+        return BASIC if self.way != "http" or self.trust.user_header else ""
+
+
+def serve(dbdir: str, args: list[bytes]) -> int:
+    if args and args[0] in (b"--help", b"-h", b"help"):
+        sys.stdout.buffer.write(_HELP.encode())
+        return 0
+    options = Options(args)
+    application = Site(_minters(dbdir, options), trust=options.trust, challenge=options.challenge,
+                       largest_body=options.largest_body)
+    work = _work(options, application)
+    listener = inherited_socket() or options.address.listen(options.socket_mode)
+    file = options.address.file()
+    _announce(options, dbdir, listener)
+    Prefork(listener, options.workers, work).run()
+    options.address.leave(listener, file)
+    return 0
+
+
+def _minters(dbdir: str, options: Options) -> MinterFolder:
+    if options.minters:
+        if not os.path.isdir(options.minters):
+            raise UsageError(f"there is no folder {options.minters} to look for minters in")
+        return MinterFolder(options.minters)
+    if not os.path.isdir(os.path.join(dbdir, FOLDER)):
+        raise UsageError(f"there is no minter in {dbdir}: name its folder with -f, or that of several with --minters")
+    return SingleMinter(dbdir)
+
+
+def _work(options: Options, application: Site) -> Work:
+    """What each worker process will do.  Imported here, so that what is missing is known before anything starts."""
+    try:
+        if options.way == "http":
+            from . import http
+
+            return lambda listener, farewells: http.serve_http(
+                listener, farewells, application, threads=options.threads, largest_body=options.largest_body)
+        from . import flup
+
+        work = flup.serve_fastcgi if options.way == "fcgi" else flup.serve_scgi
+    except ModuleNotFoundError as error:
+        raise UsageError(f"serving by {options.way} needs the package {error.name}: install noidtools[http]") from None
+    return lambda listener, farewells: work(listener, farewells, application)
+
+
+def _announce(options: Options, dbdir: str, listener: socket.socket) -> None:
+    where = socket_address(listener)
+    name = "noidu_NAME" if options.minters else "noidu"
+    if options.way == "http" and listener.family != socket.AF_UNIX:
+        where = f"http://{where}/{name}"
+    what = f"the minters in {options.minters}" if options.minters else f"the minter in {dbdir}"
+    sys.stderr.write(f"noid: serving {what} by {options.way} at {where}\n")
+    sys.stderr.flush()
+
+
+def _number(given: dict[str, str], name: str, default: int, least: int, most: int) -> int:
+    text = given.get(name, str(default))
+    if not (text.isascii() and text.isdigit()) or not least <= int(text[:15]) <= most:
+        raise UsageError(f"--{name} is a number from {least} to {most}, not {text!r}")
+    return int(text)
+
+
+def _mode(text: str) -> int:
+    if not text or text.strip("01234567") or int(text, 8) > 0o777:
+        raise UsageError(f"--socket-mode is written in octal, like 660, not {text!r}")
+    return int(text, 8)

@@ -1,0 +1,244 @@
+"""What is stated of all of a minter's identifiers, as far as it can be put to the test."""
+
+from __future__ import annotations
+
+from .. import names, resolution
+from ..codec import pair
+from ..errors import InvalidError
+from ..minter import LONGEST_IDENTIFIER, custody, identifiers, lifecycle, policies, records
+from ..minter.events import NUMBER_SIZE
+from ..minter.findings import (
+    ACCOUNTABLE,
+    BOUND,
+    CHECK_SOUND,
+    FAILS,
+    HOLDS,
+    PERSISTENT,
+    QUALITIES,
+    REGISTERED,
+    RESOLVABLE,
+    UNIQUE,
+    UNKNOWN,
+    WELL_FORMED,
+    Finding,
+    has_failure,
+)
+from ..minter.forms import Form
+from ..minter.records import Circulation
+from ..minter.tables import ALIASES, CUSTODY, IDS
+from ..names import targets
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..minter import Minter
+    from ..minter.custody import Custodian
+    from ..minter.findings import Quality
+    from ..resolution import Outcome
+    from ..store import Reader
+
+
+
+class Statement:
+    """Whether something holds, None if that is not known; if not, why; and whether it is so for all identifiers."""
+
+    __slots__ = ("common", "holds", "why")
+
+    def __init__(self, holds: bool | None, why: str = "", *, common: bool = True) -> None:
+        self.holds = holds
+        self.why = why
+        self.common = common
+
+
+class Statements:
+    """As they are at one moment."""
+
+    __slots__ = ("_accountable", "_reader", "_some_have_own")
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._accountable = _accountable(_present(custody.custodians_of(reader, custody.MINTER)), common=True)
+        # Mostly none has a custodian of its own, and then there is no need to look for each.
+        self._some_have_own = next(reader.scan(CUSTODY, after=pair(custody.MINTER, b"\xff" * (NUMBER_SIZE + 1))), None)
+
+    def accountable(self, identifier: bytes) -> Statement:
+        """Whether somebody who can be reached answers for an identifier."""
+        if self._some_have_own is None:
+            return self._accountable
+        own = _present(custody.custodians_of(self._reader, identifier))
+        return self._accountable if own is None else _accountable(own, common=False)
+
+    def persistent(self, today: bytes) -> Statement:
+        """Whether the time lasts for which identifiers were promised to be kept."""
+        promise = policies.persistence(self._reader)
+        if promise is None:
+            return Statement(None, "nothing was promised: say policy persistence")
+        if today < promise.start:
+            return Statement(None, f"it is promised from {_date(promise.start)} on")
+        if promise.until and today > promise.until:
+            return Statement(False, f"it was promised until {_date(promise.until)} only")
+        return Statement(True)
+
+
+def _present(custodians: list[Custodian]) -> Custodian | None:
+    return next((custodian for custodian in custodians if not custodian.until), None)
+
+
+def _accountable(custodian: Custodian | None, *, common: bool) -> Statement:
+    if custodian is None:
+        return Statement(None, "nobody was named to answer for it: say custodian set", common=common)
+    if not custodian.contact:
+        name = custodian.name.decode("utf-8", "backslashreplace")
+        return Statement(False, f"{name} answers for it, but with no contact", common=common)
+    return Statement(True, common=common)
+
+
+def _date(stamp: bytes) -> str:
+    return b"-".join((stamp[:4], stamp[4:6], stamp[6:8])).decode()
+
+# -- Looking at identifiers: what can be found out about their qualities from the minter itself ----------------------
+
+
+# Characters that have one spelling only, in every kind of name.
+_PLAIN = b"0123456789abcdefghijklmnopqrstuvwxyz"
+_RESERVED = "it is reserved, and not yet for the public"
+_WITHDRAWN = "it was withdrawn"
+
+
+class Inspection:
+    """What was found about one identifier.
+
+    known     whether anything is kept about it here
+    findings  what the minter tells
+    urls      where it leads
+    link      what the web tells, if that was asked
+    """
+
+    __slots__ = ("_codes", "findings", "identifier", "known", "link", "shown", "urls")
+
+    def __init__(self, identifier: bytes, shown: bytes, known: bool = True) -> None:
+        self.identifier = identifier
+        self.shown = shown
+        self.known = known
+        self.findings: list[Finding] = []
+        self.urls: list[bytes] = []
+        self.link: Finding | None = None
+        self._codes = b""
+
+    @property
+    def codes(self) -> bytes:
+        """Those of the findings, without the link's."""
+        if not self._codes:
+            self._codes = b"".join([finding.code for finding in self.findings])
+        return self._codes
+
+    @property
+    def failed(self) -> bool:
+        return has_failure(self.codes) or (self.link is not None and self.link.verdict == FAILS)
+
+    @property
+    def all(self) -> list[Finding]:
+        return self.findings if self.link is None else [*self.findings, self.link]
+_HOLDING = {quality: Finding(quality, HOLDS) for quality in QUALITIES}
+
+
+class Inspector:
+    """Looks at a minter in one moment; `today` is its date."""
+
+    def __init__(self, minter: Minter, reader: Reader, today: bytes) -> None:
+        self._minter = minter
+        self._reader = reader
+        self._form = Form(minter, reader)
+        self._find = resolution.Lookup(minter, reader).find
+        self._element = resolution.target_element(reader).decode("utf-8", "backslashreplace")
+        self._labels = identifiers.labels_of(minter)
+        self._never_twice = "N" in minter.scheme.durable(minter.settings)
+        self._stated = Statements(reader)
+        self._persistent = _finding_of(PERSISTENT, self._stated.persistent(today))
+
+    def named(self, given: bytes) -> Inspection:
+        """What is found about a name in whatever spelling it comes."""
+        try:
+            identifier = identifiers.own_identifier(self._minter, self._reader, given)
+        except InvalidError as error:
+            result = Inspection(given, given, known=False)
+            result.findings = [Finding(REGISTERED, FAILS, error.message)]
+            if len(given) <= LONGEST_IDENTIFIER:
+                result.findings += self._formed(names.normal(given, self._labels))
+            return result
+        if identifier is None:
+            result = Inspection(given, given, known=False)
+            result.findings = [Finding(REGISTERED, FAILS, "it is no name of this minter")]
+            return result
+        return self.result(identifier, self._reader.get(IDS, identifier))
+
+    def result(self, identifier: bytes, packed: bytes | None) -> Inspection:
+        """What is found about an identifier with this circulation record."""
+        record = None if packed is None else Circulation.unpacked(packed)
+        alias = self._reader.get(ALIASES, identifier)
+        outcome = resolution.follow_aliases(self._find, identifier)
+        bound = alias is not None or outcome.by in ("stored", "rule") or self._is_bound(identifier)
+        result = Inspection(identifier, self._minter.shown(identifier), bound or packed is not None)
+        if not result.known:
+            result.findings = [Finding(REGISTERED, FAILS, "nothing is known of it here"), *self._formed(identifier)]
+            return result
+        result.findings = [
+            _HOLDING[REGISTERED], *self._formed(identifier, alias is not None), self._unique(identifier, record),
+            *self._leading(result, self._state(identifier, record, alias, bound), bound, outcome),
+            _finding_of(ACCOUNTABLE, self._stated.accountable(identifier)), self._persistent,
+        ]
+        return result
+
+    def _is_bound(self, identifier: bytes) -> bool:
+        return next(records.elements_of(self._reader, identifier), None) is not None
+
+    def _formed(self, identifier: bytes, is_alias: bool = False) -> tuple[Finding, ...]:
+        fault, sound = self._form.faults(identifier)
+        if is_alias and (fault or sound is False):
+            return (Finding(WELL_FORMED, UNKNOWN, "it is an alias, which may have any form"),)
+        formed = Finding(WELL_FORMED, FAILS, fault) if fault else _HOLDING[WELL_FORMED]
+        if sound is None:
+            return (formed,)
+        wrong = "the check character is wrong: something in the name was mistyped"
+        return formed, _HOLDING[CHECK_SOUND] if sound else Finding(CHECK_SOUND, FAILS, wrong)
+
+    def _unique(self, identifier: bytes, record: Circulation | None) -> Finding:
+        if self._never_twice and record is not None and record.history.count(b"i") > 1:
+            return Finding(UNIQUE, FAILS, f"it was given {record.history.count(b'i')} times")
+        if self._labels and identifier.replace(b"/", b"", 1).translate(None, _PLAIN):
+            labels = self._labels
+            normal = self._minter.scheme.canonical(names.normal(labels[0] + identifier, labels))
+            if normal != identifier and self._is_another(identifier, normal):
+                other = self._minter.shown(normal).decode("utf-8", "backslashreplace")
+                return Finding(UNIQUE, FAILS, f"{other}, another spelling of the same name, is kept apart from it")
+        return _HOLDING[UNIQUE]
+
+    def _is_another(self, identifier: bytes, normal: bytes) -> bool:
+        """Whether something of its own is kept under the other spelling."""
+        aliases = (self._reader.get(ALIASES, identifier), self._reader.get(ALIASES, normal))
+        return aliases == (None, None) and records.is_known(self._reader, normal)
+
+    def _leading(self, result: Inspection, state: str, bound: bool, outcome: Outcome) -> tuple[Finding, ...]:
+        """Whether the name is bound and resolves; nothing of the kind is stated while it is not published."""
+        if state != lifecycle.PUBLISHED_STATE:
+            why = _RESERVED if state == lifecycle.RESERVED_STATE else _WITHDRAWN
+            return (_HOLDING[BOUND] if bound else Finding(BOUND, UNKNOWN, why)), Finding(RESOLVABLE, UNKNOWN, why)
+        is_bound = _HOLDING[BOUND] if bound else Finding(BOUND, FAILS, "nothing is bound to it")
+        if outcome.kind != resolution.FOUND or outcome.by == "fallback":
+            reason = outcome.reason if outcome.kind == resolution.GONE else f"nothing is bound to {self._element}"
+            return is_bound, Finding(RESOLVABLE, FAILS, reason)
+        result.urls = [target.url for target in outcome.targets if targets.may_be_followed(target.url)]
+        if not result.urls:
+            return is_bound, Finding(RESOLVABLE, FAILS, f"what is bound to {self._element} is no address")
+        return is_bound, _HOLDING[RESOLVABLE]
+
+    def _state(self, identifier: bytes, record: Circulation | None, alias: bytes | None, bound: bool) -> str:
+        if record is not None and record.was_issued and not record.reserved and not record.withdrawn and alias is None:
+            return lifecycle.PUBLISHED_STATE  # as nearly all are, without further questions
+        return lifecycle.state_of(self._reader, identifier, record) or lifecycle.PUBLISHED_STATE
+
+
+def _finding_of(quality: Quality, statement: Statement) -> Finding:
+    if statement.holds:
+        return _HOLDING[quality]
+    verdict = UNKNOWN if statement.holds is None else FAILS
+    return Finding(quality, verdict, statement.why, common=statement.common)

@@ -1,0 +1,287 @@
+"""The words of a command in the query string of a URL."""
+
+from __future__ import annotations
+
+from ..commands.bulk import LineSource
+from ..errors import UsageError
+from .response import HttpError, too_large
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    Environ = dict[str, Any]
+    from typing import IO
+
+_QUOTING = b"\"'\\"
+_HEX = b"0123456789abcdefABCDEF"
+
+# RFC 3986 leaves blanks and control characters out of a URL: where one arrives, somebody is trying something.
+_NEVER_IN_A_URL = bytes(range(0x21)) + b"\x7f"
+
+
+def query_words(query: bytes) -> list[bytes]:
+    """`+` separates words, quotes and backslashes hold them together as in a shell, and only then is each
+    word percent-decoded: what was encoded is data and separates, quotes and escapes nothing."""
+    if len(query) != len(query.translate(None, _NEVER_IN_A_URL)):
+        raise UsageError("a blank or a control character stands in the query: write it percent-encoded, a blank as %20")
+    if query.translate(None, _QUOTING) == query:
+        return [decode_word(word) for word in query.split(b"+") if word]
+    from ..commands.lines import split_words
+
+    return [decode_word(word) for word in split_words(query.replace(b"+", b" "))]
+
+
+def decode_word(word: bytes) -> bytes:
+    if b"%" not in word:
+        return word
+    first, *coded = word.split(b"%")
+    out = [first]
+    for piece in coded:
+        digits = piece[:2]
+        if len(digits) < 2 or digits.strip(_HEX):
+            raise UsageError("a % in the query is not followed by two hexadecimal digits: write a percent sign as %25")
+        out.append(bytes((int(digits, 16),)) + piece[2:])
+    return b"".join(out)
+
+
+def encode_word(word: bytes) -> bytes:
+    """The inverse for one word: a spelling that `words_of` reads as this word and nothing else."""
+    if not word:
+        return b"''"
+    return b"".join(bytes((byte,)) if byte in _PLAIN else b"%%%02X" % byte for byte in word)
+_PLAIN = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/:"
+
+# -- A request as the web server hands it over, and how far what it says is believed ---------------------------------
+
+
+# The most that is accepted of a body unless somebody says otherwise: a million commands and more.
+LARGEST_BODY = 256 << 20
+
+# Where a request and its response rest in its environment, when it was served together with others.
+REQUEST, RESPONSE = "noid.request", "noid.response"
+
+# A request that came through a Unix socket has no address; this is the word for it in the list of proxies.
+UNIX = "unix"
+_NO_ADDRESS = ("", "localhost", "unix:")
+_LONGEST_ADDRESS = 45
+_ADDRESS_CHARACTERS = frozenset("0123456789abcdefABCDEF:.")
+_LONGEST_KEY = 255
+_PREFETCHING = (
+    ("HTTP_SEC_PURPOSE", "prefetch"), ("HTTP_PURPOSE", "prefetch"), ("HTTP_X_PURPOSE", "preview"),
+    ("HTTP_X_MOZ", "prefetch"),
+)
+_OUR_OWN_SITE = ("same-origin", "none")
+
+
+class Trust:
+    """Whose word is taken for what.
+
+    Users are those that the web server names in REMOTE_USER, which no client can set.  `proxies` are the
+    addresses from which X-Forwarded-For is believed and, if `user_header` is named, a user in that header.
+    `user` makes everybody that user, for trying things out on one's own machine.
+    """
+
+    __slots__ = ("proxies", "user_header", "user")
+
+    def __init__(self, *, proxies: tuple[str, ...] = (), user_header: str = "", user: str = "") -> None:
+        self.proxies = frozenset(proxies)
+        self.user_header = "HTTP_" + user_header.upper().replace("-", "_") if user_header else ""
+        self.user = user
+
+
+class Request:
+    __slots__ = ("environ", "method", "sharing", "_trust", "_words")
+
+    def __init__(self, environ: Environ, trust: Trust) -> None:
+        self.environ = environ
+        self.method: str = environ.get("REQUEST_METHOD", "GET")
+        # Whether it is served in a transaction with others.
+        self.sharing = False
+        self._trust = trust
+        self._words: list[bytes] | None = None
+
+    def header(self, name: str) -> str:
+        """By its name in the environment; empty if it was not sent."""
+        value: str = self.environ.get(name, "")
+        return value
+
+    @property
+    def path(self) -> str:
+        whole = self.header("SCRIPT_NAME") + self.header("PATH_INFO")
+        return whole.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
+
+    @property
+    def words(self) -> list[bytes]:
+        if self._words is None:
+            self._words = query_words(self.header("QUERY_STRING").encode("latin-1", "replace"))
+        return self._words
+
+    # -- who -------------------------------------------------------------------------------------------
+
+    def _through_proxy(self) -> bool:
+        peer = self.header("REMOTE_ADDR")
+        return (UNIX if peer in _NO_ADDRESS else peer) in self._trust.proxies
+
+    @property
+    def user(self) -> bytes:
+        """Who has logged in, or nothing."""
+        trust = self._trust
+        name = trust.user or self.header("REMOTE_USER")
+        if not name and trust.user_header and self._through_proxy():
+            name = self.header(trust.user_header)
+        return name.encode("latin-1", "replace")
+
+    @property
+    def address(self) -> str:
+        if self._through_proxy():
+            # The proxy adds the address it saw at the end; what stands before it is hearsay.
+            for hop in reversed(self.header("HTTP_X_FORWARDED_FOR").split(",")):
+                hop = hop.strip()
+                if not _is_address(hop):
+                    break
+                if hop not in self._trust.proxies:
+                    return hop
+        return self.header("REMOTE_ADDR")
+
+    @property
+    def contact(self) -> bytes:
+        return self.user + b"@" + self.address.encode("latin-1", "replace")
+
+    # -- browsers --------------------------------------------------------------------------------------
+
+    def why_not_write(self) -> str:
+        """Why a request that would change something is refused although its user might make it, or nothing.
+
+        A browser does what any page tells it, and sends the user's credentials along.
+        """
+        for name, word in _PREFETCHING:
+            if word in self.header(name).lower():
+                return "this is a browser's prefetch, and nothing is changed by looking ahead"
+        site = self.header("HTTP_SEC_FETCH_SITE").lower()
+        if site and site not in _OUR_OWN_SITE:
+            return "a browser was led here from another site: enter the address yourself, or use a form of this site"
+        for name in ("HTTP_ORIGIN", "HTTP_REFERER"):
+            given = self.header(name)
+            if given and not _is_of_host(given, self.header("HTTP_HOST")):
+                return f"a browser was led here from another site, says its {name[5:].capitalize()} header"
+        if self._trust.user and not _is_this_machine(self.header("HTTP_HOST")):
+            # Somebody's domain name that points to this machine would make their pages our own site.
+            return "with --user, changes are made only at the address localhost"
+        return ""
+
+    # -- repeating -------------------------------------------------------------------------------------
+
+    @property
+    def idempotency_key(self) -> bytes:
+        given = self.header("HTTP_IDEMPOTENCY_KEY").strip()
+        if len(given) > 1 and given[0] == given[-1] == '"':
+            given = given[1:-1]
+        if len(given) > _LONGEST_KEY or any(not "!" <= character <= "~" for character in given):
+            raise UsageError(f"an Idempotency-Key has 1 to {_LONGEST_KEY} visible ASCII characters")
+        return given.encode()
+
+
+def _is_address(text: str) -> bool:
+    return 0 < len(text) <= _LONGEST_ADDRESS and _ADDRESS_CHARACTERS.issuperset(text)
+
+
+def _is_of_host(url: str, host: str) -> bool:
+    scheme, _, rest = url.lower().partition("://")
+    named = rest.partition("/")[0].partition("?")[0].rpartition("@")[2]
+    usual = ":443" if scheme == "https" else ":80"
+    return bool(named) and named.removesuffix(usual) == host.lower().removesuffix(usual)
+
+
+def _is_this_machine(host: str) -> bool:
+    name = host.lower().rpartition("]")[0] + "]" if host.startswith("[") else host.lower().partition(":")[0]
+    return name in ("localhost", "127.0.0.1", "[::1]")
+
+# -- The body of a request: taken in whole before anything is done with it, without filling the memory ---------------
+
+_PIECE = 1 << 16
+_IN_MEMORY = 1 << 20
+
+
+class Body(LineSource):
+    """The lines of a body that has arrived whole.
+
+    Taking it in first means that a body that is cut off does nothing, and that no server can wait for us to read
+    while we wait for it to read: Apache's mod_cgi passes on all of a body before it looks at the answer.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.rewind()
+
+    def rewind(self) -> None:
+        self._file.seek(0)
+
+    def read_line(self) -> bytes:
+        return self._file.readline()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def read_body(environ: Environ, largest: int) -> Body:
+    """The body of this request, or a refusal if it is too large, cut off, or of unknown length."""
+    length = _announced_length(environ)
+    if length is not None and length > largest:
+        raise too_large(largest)
+    file = _file_for(length)
+    try:
+        arrived = _copy(environ["wsgi.input"], file, length, largest)
+        if arrived > largest:
+            raise too_large(largest)
+        if length is not None and arrived < length:
+            raise _bad(f"the body was cut off: not all of its {length} bytes arrived, and nothing was done")
+        return Body(file)
+    except BaseException:
+        file.close()
+        raise
+
+
+def _announced_length(environ: Environ) -> int | None:
+    """None if the body goes on to its end, whatever its length."""
+    given: str = environ.get("CONTENT_LENGTH") or ""
+    if given:
+        if not (given.isascii() and given.isdigit()) or len(given) > 18:
+            raise _bad("the Content-Length is not a number")
+        return int(given)
+    if environ.get("HTTP_TRANSFER_ENCODING"):
+        if not environ.get("wsgi.input_terminated"):
+            raise HttpError(411, "length", "say how long the body is, with Content-Length")
+        return None
+    return 0
+
+
+def _file_for(length: int | None) -> IO[bytes]:
+    if length is not None and length <= _IN_MEMORY:
+        from io import BytesIO
+
+        return BytesIO()
+    from tempfile import TemporaryFile
+
+    return TemporaryFile()
+
+
+def _copy(source: IO[bytes], target: IO[bytes], length: int | None, largest: int) -> int:
+    arrived = 0
+    while length is None or arrived < length:
+        wanted = _PIECE if length is None else min(_PIECE, length - arrived)
+        try:
+            piece = source.read(wanted)
+        except (OSError, EOFError):
+            # What carries us says in its own way that the client has gone.
+            break
+        if not piece:
+            break
+        target.write(piece)
+        arrived += len(piece)
+        if arrived > largest:
+            break
+    return arrived
+
+
+def _bad(message: str) -> HttpError:
+    return HttpError(400, "usage", message)

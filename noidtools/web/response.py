@@ -1,0 +1,131 @@
+"""A response is a value; it is sent in one place."""
+
+from __future__ import annotations
+
+from ..errors import BusyError, LoginNeededError, NoidError, NoMinterError, StoreError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from .request import Environ
+    from .writers import JsonWriter, TextWriter
+    AnswerWriter = TextWriter | JsonWriter
+
+_REASONS = {
+    200: "OK", 301: "Moved Permanently", 302: "Found", 303: "See Other", 307: "Temporary Redirect",
+    308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+    405: "Method Not Allowed", 409: "Conflict", 410: "Gone", 411: "Length Required", 413: "Content Too Large",
+    500: "Internal Server Error", 503: "Service Unavailable",
+}
+
+# Answers change with every command, and a browser must not guess that a bound value is a page or a script.
+_ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
+
+
+class Response:
+    """`body` is either whole, or an iterable whose parts are made as they are sent."""
+
+    __slots__ = ("status", "content_type", "body", "headers")
+
+    def __init__(self, status: int, content_type: str, body: bytes | Iterable[bytes],
+                 headers: Iterable[tuple[str, str]] = ()) -> None:
+        self.status = status
+        self.content_type = content_type
+        self.body = body
+        self.headers = list(headers)
+
+
+def send(response: Response, method: str, start_response: Any) -> Iterable[bytes]:
+    """The only caller of start_response."""
+    headers = [("Content-Type", response.content_type), *_ALWAYS, *response.headers]
+    body = response.body
+    if isinstance(body, bytes):
+        headers.append(("Content-Length", str(len(body))))
+        body = [body]
+    start_response(f"{response.status} {_REASONS[response.status]}", headers)
+    if method != "HEAD":
+        return body
+    if hasattr(body, "close"):
+        body.close()
+    return []
+
+# -- Refusals of HTTP's own, and the HTTP status of every refusal ----------------------------------------------------
+
+_STATUS_OF = {
+    "usage": 400, "invalid": 400, "not found": 404, "no minter": 404, "conflict": 409, "forbidden": 403,
+    "exhausted": 410, "busy": 503, "store": 500,
+}
+_RETRY_AFTER_SECONDS = "2"
+
+
+class HttpError(NoidError):
+    """Something only a web server refuses."""
+
+    def __init__(self, status: int, kind: str, message: str, *headers: tuple[str, str]) -> None:
+        super().__init__(message)
+        self.status = status
+        self.kind = kind
+        self.headers = list(headers)
+
+
+def method_not_allowed(allowed: tuple[str, ...], message: str) -> HttpError:
+    return HttpError(405, "method", message, ("Allow", ", ".join(allowed)))
+
+
+def too_large(limit: int) -> HttpError:
+    return HttpError(413, "too large", f"the body may have at most {limit} bytes: send it in several requests")
+
+
+def error_response(environ: Environ, error: Exception, writing: AnswerWriter, challenge: str) -> Response:
+    """The response to a request that came to nothing."""
+    log_error(environ, error)
+    refusal = http_error(error, challenge) if isinstance(error, NoidError) else _internal_error()
+    text = writing.opening() + writing.refusal(refusal.kind, refusal.message)
+    text += writing.closing(spaced=False, failed=False)
+    return Response(refusal.status, writing.content_type, text, refusal.headers)
+
+
+def _internal_error() -> HttpError:
+    return HttpError(500, "fault", "something went wrong here: the server's log says what")
+
+
+def http_error(error: NoidError, challenge: str) -> HttpError:
+    """Any refusal with its HTTP status.  `challenge` says how one logs in, empty if one cannot."""
+    if isinstance(error, HttpError):
+        return error
+    if isinstance(error, LoginNeededError):
+        if challenge:
+            return HttpError(401, "login", error.message, ("WWW-Authenticate", challenge))
+        return HttpError(403, error.kind, f"{error.message}, which this server does not offer")
+    headers = [("Retry-After", _RETRY_AFTER_SECONDS)] if isinstance(error, BusyError) else []
+    return HttpError(_STATUS_OF.get(error.kind, 500), error.kind, public_message(error), *headers)
+
+
+def public_message(error: NoidError) -> str:
+    """What may be told over the web: where a minter lies on the server is not for everybody."""
+    if isinstance(error, NoMinterError):
+        return "there is no minter here"
+    if isinstance(error, BusyError):
+        return "others keep the minter busy: try again in a few seconds"
+    if isinstance(error, StoreError):
+        return "the minter's database cannot serve at the moment: the server's log says why"
+    return error.message
+
+
+def log_error(environ: Environ, error: Exception) -> None:
+    """One line for the operator, whatever a client may have put into it, if there is something for him to do."""
+    if isinstance(error, (BusyError, StoreError)):
+        what = error.message
+    elif isinstance(error, NoidError):
+        return
+    else:
+        place = error.__traceback__
+        while place is not None and place.tb_next is not None:
+            place = place.tb_next
+        where = f" in {place.tb_frame.f_code.co_filename}, line {place.tb_lineno}" if place else ""
+        what = f"fault{where}: {type(error).__name__}: {error}"
+    line = what.encode("ascii", "backslashreplace").translate(_PRINTABLE).decode()
+    environ["wsgi.errors"].write(f"noid: {line}\n")
+_PRINTABLE = bytes(byte if 0x20 <= byte < 0x7F else 0x3F for byte in range(256))

@@ -1,0 +1,150 @@
+"""Answers written for the web as ANVL text."""
+
+from __future__ import annotations
+
+from ..commands.answers import Fields, Values, anvl, json_ready
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..commands.answers import Record
+    from ..commands.bulk import BulkResult
+
+
+
+class BulkTally:
+    """How many commands of a bulk run were given, and how many of them refused."""
+
+    __slots__ = ("given", "refused")
+
+    def __init__(self) -> None:
+        self.given = self.refused = 0
+
+    def count(self, result: BulkResult) -> None:
+        if not result.more:
+            self.given += 1
+            self.refused += result.failed
+
+
+class TextWriter:
+    """Labelled lines.  A line break inside a value is followed by a space, so that a line that begins with a
+    label is always ours."""
+
+    content_type = "text/plain; charset=utf-8"
+
+    def opening(self) -> bytes:
+        return b""
+
+    def record(self, record: Record) -> bytes:
+        return _indent_returns(anvl(record, indent=True))
+
+    def refusal(self, kind: str, message: str) -> bytes:
+        return self.record(Fields(("error", message.encode("utf-8", "surrogateescape"))))
+
+    def closing(self, *, spaced: bool, failed: bool) -> bytes:
+        return b"\n" if spaced else b""
+
+    # -- bulk ------------------------------------------------------------------------------------------
+
+    def bulk_opening(self) -> bytes:
+        return b""
+
+    def result(self, result: BulkResult, message: str) -> bytes:
+        """One command's answer, or a part of it, and an empty line at its end."""
+        out = [_escape_bare_value(record, self.record(record)) for record in result.records]
+        if result.error is not None:
+            out.append(self.refusal(result.error.kind, message))
+        if not result.more:
+            out.append(b"\n")
+        return b"".join(out)
+
+    def bulk_closing(self, tally: BulkTally) -> bytes:
+        done = tally.given - tally.refused
+        return b"bulk: %d commands, %d done, %d refused\n" % (tally.given, done, tally.refused)
+
+
+def _indent_returns(text: bytes) -> bytes:
+    # Some who read lines also end them at a carriage return.
+    return text.replace(b"\r", b"\r ").replace(b"\r \n", b"\r\n") if b"\r" in text else text
+
+
+def _escape_bare_value(record: Record, text: bytes) -> bytes:
+    """A bare value among other answers must not pass for a labelled line, nor for the end of its answer."""
+    if not isinstance(record, Values):
+        return text
+    head, colon, tail = text.partition(b"\n")[0].partition(b":")
+    like_ours = bool(colon) and b" " not in head and (not tail or tail[:1] in b" \t")
+    return b" " + text if like_ours or text[:1] in b" \t\r\n" else text
+
+
+# -- Answers written for the web as JSON -----------------------------------------------------------------------------
+
+
+
+class JsonWriter:
+    """One object.  Values are exact: what is not UTF-8 is an object with its base64."""
+
+    content_type = "application/json"
+
+    def __init__(self) -> None:
+        self._between = b""
+        self._error = b""
+        self._open_line = 0
+        self._first = True
+
+    def _data(self, record: Record) -> bytes:
+        parts = [_dumps(json_ready(data)).encode() for data in record.data()]
+        if not parts:
+            return b""
+        text = self._between + b",\n  ".join(parts)
+        self._between = b",\n  "
+        return text
+
+    def opening(self) -> bytes:
+        self._between = b"\n  "
+        return b'{"records": ['
+
+    def record(self, record: Record) -> bytes:
+        return self._data(record)
+
+    def refusal(self, kind: str, message: str) -> bytes:
+        """Given after the records; `closing` must follow."""
+        self._error = _dumps({"kind": kind, "message": message}).encode()
+        return b""
+
+    def closing(self, *, spaced: bool, failed: bool) -> bytes:
+        error = b', "error": ' + self._error if self._error else b""
+        return b"]" + error + (b', "failed": true' if failed else b"") + b"}\n"
+
+    # -- bulk ------------------------------------------------------------------------------------------
+
+    def bulk_opening(self) -> bytes:
+        return b'{"results": ['
+
+    def result(self, result: BulkResult, message: str) -> bytes:
+        out = []
+        if self._open_line != result.line:
+            out.append(b"\n" if self._first else b",\n")
+            out.append(b' {"line": %d, "records": [' % result.line)
+            self._open_line, self._first, self._between = result.line, False, b"\n  "
+        out += [self._data(record) for record in result.records]
+        if not result.more:
+            out.append(b"]")
+            if result.error is not None:
+                error = {"kind": result.error.kind, "message": message}
+                out.append(b', "error": ' + _dumps(error).encode())
+            elif result.failed:
+                out.append(b', "failed": true')
+            out.append(b"}")
+            self._open_line = 0
+        return b"".join(out)
+
+    def bulk_closing(self, tally: BulkTally) -> bytes:
+        totals = {"commands": tally.given, "done": tally.given - tally.refused, "refused": tally.refused}
+        return b'\n], "bulk": ' + _dumps(totals).encode() + b"}\n"
+
+
+def _dumps(value: object) -> str:
+    # Text is the usual format, and CGI pays for every import.
+    import json
+
+    return json.dumps(value)
