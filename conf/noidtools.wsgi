@@ -4,7 +4,7 @@
 MINTERS = "/srv/noid"
 # ---- nothing below needs to change ----
 
-from noidtools.resolution.catalogue import MinterFolder
+from noidtools.minter.folder import MinterFolder
 from noidtools.web.site import Site
 
 application = Site(MinterFolder(MINTERS))

@@ -10,7 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
-
     # Called while somebody waits: nanoseconds left (0 at the end), how many identifiers there are, of how many.
     OnWait = Callable[[int, int, int], None]
 

@@ -19,7 +19,7 @@ from conftest import NOID, Noid
 from resolver_support import CHECKED, LONG, Live
 from server_support import curl, free_port, raw
 
-from noidtools.resolution.catalogue import MinterFolder, SingleMinter
+from noidtools.minter.folder import MinterFolder, SingleMinter
 from noidtools.web.negotiation import preferred
 from noidtools.web.resolver import Resolver
 from noidtools.web.site import Site
@@ -544,7 +544,7 @@ def test_canaries_can_be_checked_through_the_web(served, tmp_path, noid):
 
 
 def test_nothing_of_the_web_is_loaded_for_resolving_in_the_shell():
-    script = ("import sys; import noidtools.commands.resolve, noidtools.resolution, noidtools.domains\n"
+    script = ("import sys; import noidtools.commands.resolve, noidtools.resolution, noidtools.resolution.catalogue\n"
               "print(sorted({'re', 'json', 'html', 'http', 'urllib', 'subprocess', 'typing'} & set(sys.modules)))")
     done = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True, check=False,
                           env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from living_support import Room
 
-from noidtools.commands.bulk import LineSource, run_lines
+from noidtools.commands.bulk import run_lines
+from noidtools.commands.lines import LineSource
 from noidtools.errors import NoidError
 from noidtools.minter import history, identifiers, lifecycle, records, relations
 from noidtools.minter.events import LONGEST_VALUE, Digest

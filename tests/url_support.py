@@ -11,7 +11,7 @@ from wsgiref.validate import WSGIWarning, validator
 
 from noidtools.commands import Call, Session, run
 from noidtools.minter.events import Actor
-from noidtools.resolution.catalogue import MinterFolder
+from noidtools.minter.folder import MinterFolder
 from noidtools.web.commands import CommandApplication
 
 USER = "alice"

@@ -10,7 +10,8 @@ import sys
 from ..clock import Clock
 from ..commands import Call, Session, command_for, run
 from ..commands.answers import anvl
-from ..commands.bulk import LONGEST_LINE, LineSource
+from ..commands.bulk import LONGEST_LINE
+from ..commands.lines import LineSource
 from ..commands.table import reads_input
 from ..console import write_error
 from ..errors import NoidError, StoreError, UsageError

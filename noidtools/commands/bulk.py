@@ -8,6 +8,7 @@ from ..errors import NoidError, UsageError
 from ..minter.minting import CHUNK
 from ..schemes import NeedsOwnTransaction
 from . import Call, command_for, lines, run
+from .lines import LineSource
 from .table import reads_input, writes
 
 TYPE_CHECKING = False
@@ -25,16 +26,6 @@ _MOST_BYTES_TOGETHER = 8 << 20
 
 # A line this long is no command of ours; it would only fill memory.
 LONGEST_LINE = 256 << 20
-
-
-class LineSource:
-    """Where lines come from.  `ready` tells whether the next one can be had without waiting for a slow sender."""
-
-    def read_line(self) -> bytes:
-        raise AssertionError("a source reads lines")
-
-    def ready(self) -> bool:
-        return True
 
 
 class BulkResult:

@@ -130,3 +130,13 @@ def _split_element(line: bytes) -> tuple[bytes, bytes]:
         shown = line.strip()[:60].decode("utf-8", "backslashreplace")
         raise UsageError(f"{shown!r} is not of the form Element: value")
     return element.strip(), value.lstrip(b" \t")
+
+
+class LineSource:
+    """Where lines come from.  `ready` tells whether the next one can be had without waiting for a slow sender."""
+
+    def read_line(self) -> bytes:
+        raise AssertionError("a source reads lines")
+
+    def ready(self) -> bool:
+        return True

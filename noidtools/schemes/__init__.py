@@ -170,7 +170,6 @@ def form_of(label: bytes) -> type[Scheme]:
         "(8JMKD3MGP8W/34PGRBS), nor a PILIN Handle (102.100.272/RPLZ54PQH)"
     )
 
-
 # -- requests for identifiers, some of which may lie ahead in time ---------------------------------------------------
 #
 # An identifier made from a time in the future is reserved in a short transaction and waited for after the

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..resolution.catalogue import SingleMinter
+from ..minter.folder import SingleMinter
 from ..web.commands import CommandApplication
 from ..web.request import LARGEST_BODY, Trust
 

@@ -8,7 +8,7 @@ import socket
 import sys
 
 from ..errors import NoidError
-from ..resolution.catalogue import MinterFolder
+from ..minter.folder import MinterFolder
 from ..web.commands import CommandApplication
 from .cgi import largest_body_from, log_line, trust_from
 

@@ -9,7 +9,7 @@ import sys
 from ..commands.session import take_options
 from ..errors import UsageError
 from ..minter import FOLDER
-from ..resolution.catalogue import MinterFolder, SingleMinter
+from ..minter.folder import MinterFolder, SingleMinter
 from ..web.commands import BASIC
 from ..web.request import LARGEST_BODY, Trust
 from ..web.site import Site

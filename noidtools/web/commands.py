@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..commands.idempotency import IdempotentRun
-    from ..resolution.catalogue import MinterFolder
+    from ..minter.folder import MinterFolder
     from .request import Environ
     from .response import AnswerWriter
 

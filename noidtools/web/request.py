@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..commands.bulk import LineSource
+from ..commands.lines import LineSource
 from ..errors import UsageError
 from .response import HttpError, too_large
 

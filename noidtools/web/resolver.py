@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..minter import Minter
+    from ..minter.folder import MinterFolder
     from ..resolution import Outcome
-    from ..resolution.catalogue import MinterFolder
     from .request import Environ
 
 PLAIN, JSON, HTML = "text/plain", "application/json", "text/html"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from ..resolution.catalogue import MinterFolder
+    from ..minter.folder import MinterFolder
     from .request import Environ
 
 _DOOR = "noidu"
