@@ -1,33 +1,41 @@
-"""Time: what a minter's clock says, how it is waited for, and how dates are written (UTC, fourteen digits)."""
+"""Time in UTC: a minter's clock, how to wait for it, and every format in which dates are read and written.
+
+    20261116002825             timestamp: how moments are stored, and how most answers print them
+    2026-11-16T00:28:25.05Z    iso_datetime: the moment in a label made from the time; years may exceed 9999
+    2026-11-16T00:28:25+00:00  xsd_datetime: RDF
+    2026-11-16 00:28:25 UTC    display_datetime: pages
+    2026-11-16                 display_day: sentences
+    2026, 2026-11, ...         first_second, last_second: dates that a user types
+
+Modules that only some commands need (datetime, calendar) are imported in the functions that use them.
+"""
 
 from __future__ import annotations
 
 import time
 
-from .errors import UsageError
+from .errors import InvalidError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
-    # Called while somebody waits: nanoseconds left (0 at the end), how many identifiers there are, of how many.
+
+    # Called during a wait: nanoseconds left (0 at the end), identifiers made so far, identifiers wanted.
     OnWait = Callable[[int, int, int], None]
 
 SECOND = 1_000_000_000
 
-# The longest sleep in one piece: after each the clock is looked at again, for it may have been set forward.
-_NAP = SECOND
-_SHORT_NAP = SECOND // 5
+# The longest single sleep.  The clock is read again after each, because it may have been set forward.
+_SLEEP = SECOND
+_SLEEP_WITH_DISPLAY = SECOND // 5
 
-# How much longer than expected a wait may be while the clock is slowed down to the right time.
+# How much longer than expected a wait may take, for a clock that is being slewed to the right time.
 _SLACK = SECOND
-
-# The date after which fourteen digits no longer suffice.
-_END_OF_DIGITS = 253402300800
 
 
 class Clock:
-    """Tells nanoseconds since 1970, and lets time pass.  Doors and tests may put another in its place."""
+    """Nanoseconds since 1970, and waiting.  The shell and tests replace it by subclasses."""
 
     __slots__ = ("_on_wait", "_on_notice")
 
@@ -39,7 +47,7 @@ class Clock:
         return time.time_ns()
 
     def notify(self, sentence: str) -> None:
-        """Tell who waits, if anybody can be told."""
+        """Pass a message to the user who waits, where the interface has a way to show one."""
         if self._on_notice:
             self._on_notice(sentence)
 
@@ -47,10 +55,10 @@ class Clock:
         time.sleep(nanoseconds / SECOND)
 
     def wait(self, due: int, expected: int, made: int = 0, wanted: int = 1) -> None:
-        """Return when the clock shows `due`.
+        """Return when the clock reads `due` or later.
 
-        `expected` is how long that should take.  If the clock is set back meanwhile it is not waited for
-        again: what was promised for a moment may be given once the time until that moment has passed.
+        `expected` is how long that should take.  It bounds the wait: if the clock is set back meanwhile, the
+        wait still ends after the expected time, since what was reserved for `due` may then be handed out.
         """
         most = expected + _SLACK
         left = min(due - self(), most)
@@ -58,42 +66,119 @@ class Clock:
             while left > 0:
                 if self._on_wait:
                     self._on_wait(left, made, wanted)
-                nap = min(left, _SHORT_NAP if self._on_wait else _NAP)
-                self.sleep(nap)
-                most -= nap
+                pause = min(left, _SLEEP_WITH_DISPLAY if self._on_wait else _SLEEP)
+                self.sleep(pause)
+                most -= pause
                 left = min(due - self(), most)
         finally:
             if self._on_wait:
                 self._on_wait(0, made, wanted)
+
+
 system_clock = Clock()
 
 
+# -- fourteen digits: how moments are stored -------------------------------------------------------------------------
+
+_TIMESTAMP = "%Y%m%d%H%M%S"
+
+# 10000-01-01, the first moment that does not fit in fourteen digits.
+_TIMESTAMPS_END = 253402300800
+
+
 def timestamp(nanoseconds: int) -> bytes:
-    return time.strftime("%Y%m%d%H%M%S", time.gmtime(nanoseconds // SECOND)).encode()
+    return time.strftime(_TIMESTAMP, time.gmtime(nanoseconds // SECOND)).encode()
 
 
 def timestamp_after(nanoseconds: int, seconds: int) -> bytes:
-    """The stamp of a moment that many seconds on."""
-    if nanoseconds // SECOND + seconds >= _END_OF_DIGITS:
+    """The timestamp of the moment that many seconds later; raises UsageError after the year 9999."""
+    if nanoseconds // SECOND + seconds >= _TIMESTAMPS_END:
         raise UsageError("that delay ends after the year 9999: choose a shorter one")
     return timestamp(nanoseconds + seconds * SECOND)
 
-# -- Dates as people give them, in UTC: a year, a month, a day, or a moment; kept as fourteen digits -----------------
 
-_DIGITS = "%Y%m%d%H%M%S"
+def display_datetime(stamp: bytes) -> str:
+    """A timestamp as pages print it: 2026-11-16 00:28:25 UTC."""
+    text = stamp.decode("ascii")
+    return f"{display_day(stamp)} {text[8:10]}:{text[10:12]}:{text[12:14]} UTC"
 
-# How a date may be written, by its length.
-_FORMS = {4: "%Y", 7: "%Y-%m", 10: "%Y-%m-%d", 14: _DIGITS, 16: "%Y-%m-%dT%H:%M", 19: "%Y-%m-%dT%H:%M:%S"}
+
+def display_day(stamp: bytes) -> str:
+    """The day of a timestamp, as sentences print it: 2026-11-16."""
+    text = stamp.decode("ascii")
+    return f"{text[:4]}-{text[4:6]}-{text[6:8]}"
+
+
+def xsd_datetime(text: str) -> str:
+    """A day, an ISO 8601 moment or a timestamp, in UTC as xsd:dateTime; raises InvalidError for anything else."""
+    from datetime import datetime, timezone
+
+    try:
+        if len(text) == 14 and text.isascii() and text.isdigit():
+            moment = datetime.strptime(text, _TIMESTAMP)
+        else:
+            moment = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
+        utc = moment.replace(tzinfo=timezone.utc) if moment.tzinfo is None else moment.astimezone(timezone.utc)
+    except (ValueError, OverflowError):
+        raise InvalidError(
+            f"{text!r} is no date: write it as 2026-11-16, 2026-11-16T00:28:25Z or 20261116002825."
+        ) from None
+    return utc.isoformat()
+
+
+# -- POSIX seconds, for any year -------------------------------------------------------------------------------------
+#
+# The Gregorian calendar repeats after 400 years, so that any year can be computed by the standard library, whose
+# own range ends at the year 9999.
+
+_DAY = 86400
+_CYCLE_DAYS = 146097
+_ORDINAL_1970 = 719163
+
+
+def calendar(seconds: int) -> tuple[int, int, int, int, int, int]:
+    """Year, month, day, hour, minute and second of POSIX seconds."""
+    cycles, within = divmod(seconds, _CYCLE_DAYS * _DAY)
+    moment = time.gmtime(within)
+    return 400 * cycles + moment[0], moment[1], moment[2], moment[3], moment[4], moment[5]
+
+
+def posix(year: int, month: int, day: int, hour: int, minute: int, second: int) -> int:
+    """The inverse of `calendar`; raises InvalidError for a date that does not exist, leap seconds included."""
+    from datetime import date
+
+    if not 1 <= month <= 12:
+        raise InvalidError(f"there is no month {month:02}")
+    cycles, within = divmod(year, 400)
+    try:
+        days = date(400 + within, month, day).toordinal() + (cycles - 1) * _CYCLE_DAYS - _ORDINAL_1970
+    except ValueError:
+        raise InvalidError(f"month {month:02} of {year:04} has no day {day:02}") from None
+    if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60):
+        raise InvalidError(f"there is no time {hour:02}:{minute:02}:{second:02} in a day of POSIX time")
+    return days * _DAY + hour * 3600 + minute * 60 + second
+
+
+def iso_datetime(seconds: int, fraction: bytes = b"") -> bytes:
+    """POSIX seconds as ISO 8601 writes them; `fraction` holds the digits behind the decimal point, if any."""
+    whole = b"%04d-%02d-%02dT%02d:%02d:%02d" % calendar(seconds)
+    return b"%b.%bZ" % (whole, fraction) if fraction else whole + b"Z"
+
+
+# -- dates that a user types: a year, a month, a day, or a moment ----------------------------------------------------
+
+# The accepted formats, by the length of the text.
+_FORMATS = {4: "%Y", 7: "%Y-%m", 10: "%Y-%m-%d", 14: _TIMESTAMP, 16: "%Y-%m-%dT%H:%M", 19: "%Y-%m-%dT%H:%M:%S"}
 _EXAMPLES = "2026, 2026-11, 2026-11-16, 2026-11-16T00:28:25Z or 20261116002825"
 
 
 def first_second(text: str) -> bytes:
-    """The first second of what is named: a span that is given `from 2026` begins with that year."""
-    return _digits(_parse_date(text)[0])
+    """The timestamp of the first second of a year, month, day or moment: `--from 2026` begins with that year."""
+    return _timestamp_of(_parse_date(text)[0])
 
 
 def last_second(text: str) -> bytes:
-    """The last second of what is named: a span that is given `until 2126` ends with that year."""
+    """The timestamp of the last second of a year, month, day or moment: `--until 2126` ends with that year."""
     from calendar import monthrange
 
     moment, form = _parse_date(text)
@@ -105,15 +190,15 @@ def last_second(text: str) -> bytes:
         moment = moment.replace(hour=23, minute=59)
     if "%S" not in form:
         moment = moment.replace(second=59)
-    return _digits(moment)
+    return _timestamp_of(moment)
 
 
 def _parse_date(text: str) -> tuple[datetime, str]:
-    # Commands that take no dates start faster without this module.
+    """The first second of what is named, and the format in which it is written; raises UsageError."""
     from datetime import datetime
 
     bare = text.strip().removesuffix("Z").replace(" ", "T")
-    form = _FORMS.get(len(bare), "")
+    form = _FORMATS.get(len(bare), "")
     try:
         if form and bare.isascii():
             return datetime.strptime(bare, form), form
@@ -122,6 +207,6 @@ def _parse_date(text: str) -> tuple[datetime, str]:
     raise UsageError(f"{text[:60]!r} is no date: write it as {_EXAMPLES}")
 
 
-def _digits(moment: datetime) -> bytes:
-    # strftime leaves out the zeros of early years on some systems.
+def _timestamp_of(moment: datetime) -> bytes:
+    # The year is formatted separately: on some systems strftime omits leading zeros of years before 1000.
     return f"{moment.year:04}{moment:%m%d%H%M%S}".encode()

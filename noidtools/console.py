@@ -1,4 +1,4 @@
-"""What a person at a terminal sees besides answers: progress, waiting times and error messages."""
+"""What a person at a terminal, or the log of a web server, gets besides answers: progress, waiting times, messages."""
 
 from __future__ import annotations
 
@@ -9,64 +9,79 @@ import time
 from .clock import SECOND
 
 _CLEAR = b"\r\x1b[K"
-_WIDTH = 30
+_BAR_WIDTH = 30
 
-# Seconds before the first sign, since most commands are quick; and between one and the next.
-_FIRST, _NEXT = 0.5, 0.1
+# Seconds until the progress bar first appears, since most commands are quick; and between two updates of it.
+_FIRST_DISPLAY, _NEXT_DISPLAY = 0.5, 0.1
 
-
-class ProgressBar:
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._due = time.monotonic() + _FIRST
-        self._shown = False
-
-    def __call__(self, done: int, total: int, word: str) -> None:
-        if done >= total:
-            if self._shown:
-                self._write(_CLEAR)
-                self._shown = False
-        elif time.monotonic() >= self._due:
-            filled = _WIDTH * done // total
-            bar = "#" * filled + "." * (_WIDTH - filled)
-            self._write(_CLEAR + f"[{bar}] {done} of {total}{word and ', ' + word}".encode())
-            self._shown = True
-            self._due = time.monotonic() + _NEXT
-
-    def _write(self, text: bytes) -> None:
-        try:
-            os.write(self._descriptor, text)
-        except OSError:
-            return  # the terminal is gone; the work goes on
+# A single wait shorter than this is not displayed.
 _NOTICEABLE = SECOND // 3
 
+_LONGEST_LOG_LINE = 1000
+_CONTROLS = {code: f"%{code:02X}" for code in (*range(0x20), 0x7F)}
 
-class WaitIndicator:
-    """One line on a terminal, written over and over while somebody waits, and gone at the end."""
+
+class _StatusLine:
+    """One line of a terminal that is written over and over, and cleared at the end."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._shown = False
+        self._visible = False
 
-    def __call__(self, left: int, made: int, wanted: int) -> None:
-        if left <= 0 and self._shown:
+    def _display(self, text: str) -> None:
+        self._write(_CLEAR + text.encode())
+        self._visible = True
+
+    def _clear(self) -> None:
+        if self._visible:
             self._write(_CLEAR)
-            self._shown = False
-        elif left > 0 and (wanted > 1 or left > _NOTICEABLE or self._shown):
-            tenths = -(-left // (SECOND // 10))
-            self._write(b"%b%d of %d made, the next in %d.%d s" % (_CLEAR, made, wanted, tenths // 10, tenths % 10))
-            self._shown = True
+            self._visible = False
 
     def _write(self, text: bytes) -> None:
         try:
             os.write(self._descriptor, text)
         except OSError:
-            return  # the terminal is gone; the work goes on
+            return  # the terminal was closed; the command goes on without it
 
 
-def write_error(sentence: str) -> None:
+class ProgressBar(_StatusLine):
+    """Called with how much is done, of how much, and a remark; cleared when all is done."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__(descriptor)
+        self._due = time.monotonic() + _FIRST_DISPLAY
+
+    def __call__(self, done: int, total: int, remark: str) -> None:
+        if done >= total:
+            self._clear()
+        elif time.monotonic() >= self._due:
+            filled = _BAR_WIDTH * done // total
+            bar = "#" * filled + "." * (_BAR_WIDTH - filled)
+            self._display(f"[{bar}] {done} of {total}{remark and ', ' + remark}")
+            self._due = time.monotonic() + _NEXT_DISPLAY
+
+
+class WaitIndicator(_StatusLine):
+    """The `on_wait` of a Clock: how many identifiers are made, and when the next one will be."""
+
+    def __call__(self, left: int, made: int, wanted: int) -> None:
+        if left <= 0:
+            self._clear()
+        elif wanted > 1 or left > _NOTICEABLE or self._visible:
+            tenths = -(-left // (SECOND // 10))
+            self._display(f"{made} of {wanted} made, the next in {tenths // 10}.{tenths % 10} s")
+
+
+def write_error(message: str) -> None:
+    """Write one line to standard error; control characters in the message are written as %XX."""
+    line = message.translate(_CONTROLS).encode("utf-8", "surrogateescape") + b"\n"
     try:
-        sys.stderr.buffer.write(sentence.encode("utf-8", "surrogateescape") + b"\n")
+        sys.stderr.buffer.write(line)
         sys.stderr.buffer.flush()
     except (OSError, AttributeError):
-        pass  # nobody is listening: it is closed, or was from the start
+        pass  # standard error is closed, or was closed when the process started
+
+
+def log_line(program: str, message: str) -> None:
+    """Write a line to the web server's log, which is our standard error."""
+    write_error(f"{program}: {message}"[:_LONGEST_LOG_LINE])

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from noidtools.clock import posix
 from noidtools.errors import InvalidError
 from noidtools.schemes.ibi import canonical, computer_name, encode, parse, parse_port, path, prefix, suffix
-from noidtools.schemes.timegrid import MAX_PLACES, Date, parse_date, posix
+from noidtools.schemes.timegrid import MAX_PLACES, Date, parse_date
 
 VECTORS = json.loads((Path(__file__).parent / "vectors" / "ibi.json").read_text())
 

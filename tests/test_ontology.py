@@ -22,9 +22,9 @@ from rdflib import OWL, RDF, RDFS, XSD, BNode, Graph, Literal, Namespace, URIRef
 from rdflib.collection import Collection
 from rdflib.term import Node
 
+from noidtools.clock import xsd_datetime
 from noidtools.description import vocabulary
 from noidtools.description.rdf import FORMATS, describe_identifier, describe_minter, serialize
-from noidtools.description.reading import moment
 from noidtools.description.vocabulary import address, name_iri, part_iri
 from noidtools.errors import InvalidError, UsageError
 
@@ -883,13 +883,13 @@ def test_parts_of_parts_have_one_fragment() -> None:
     ],
 )
 def test_dates_are_read_in_several_writings_and_meant_in_utc(written: str, meant: str) -> None:
-    assert moment(written) == meant
+    assert xsd_datetime(written) == meant
 
 
 @pytest.mark.parametrize("written", ["", "20261316002825", "0001-01-01T00:00:00+10:00", "2026", "\u0661" * 14])
 def test_what_is_no_date_is_refused(written: str) -> None:
     with pytest.raises(InvalidError, match="is no date"):
-        moment(written)
+        xsd_datetime(written)
 
 
 # --- the package --------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from noidtools.clock import calendar, posix
 from noidtools.errors import InvalidError
 from noidtools.schemes.timegrid import (
     MAX_PLACES,
@@ -18,11 +19,9 @@ from noidtools.schemes.timegrid import (
     Date,
     Granularity,
     allot,
-    calendar,
     from_ns,
     parse_date,
     parse_granularity,
-    posix,
     quoted,
     utc,
     wait_ns,

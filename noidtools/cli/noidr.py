@@ -24,6 +24,7 @@ import sys
 from contextlib import suppress
 from time import monotonic
 
+from ..console import log_line
 from ..errors import NoidError, UsageError
 from ..minter import FOLDER, Minter
 from ..names import targets
@@ -91,7 +92,7 @@ class ReplyProtocol:
         try:
             return not (self._resolver.unchanged() or self._resolver.refreshed())
         except Exception as error:  # noqa: BLE001 - as in `reply`
-            _log_line(f"the database could not be looked at: {type(error).__name__}: {error}")
+            log_line("noidr", f"the database could not be looked at: {type(error).__name__}: {error}")
             return True
 
     def end(self) -> bytes:
@@ -106,7 +107,7 @@ class ReplyProtocol:
         except UnansweredError:
             return self._line(name, None)
         except Exception as error:  # noqa: BLE001 - what nobody foresaw may cost this reply, but not shift the others
-            _log_line(f"a request could not be answered: {type(error).__name__}: {error}")
+            log_line("noidr", f"a request could not be answered: {type(error).__name__}: {error}")
             return self._line(name, None)
         reply = self._line(name, value)
         if len(line) + len(reply) < _LONGEST_KNOWN:
@@ -210,7 +211,7 @@ class MinterResolver(Answering):
 
     def _mention(self, trouble: str) -> None:
         if trouble != self._trouble:
-            _log_line(trouble)
+            log_line("noidr", trouble)
             self._trouble = trouble
 
 
@@ -227,19 +228,13 @@ def serve_pipe(replies: ReplyProtocol, source: int = 0, sink: int = 1) -> None:
     write(sink, replies.end())
 
 
-def _log_line(sentence: str) -> None:
-    """To the server's error log, through standard error."""
-    with suppress(OSError):  # nobody may be listening
-        os.write(2, b"noidr: " + targets.one_line(sentence.encode("utf-8", "surrogateescape"))[:1000] + b"\n")
-
-
 def main(argv: list[str] | None = None) -> int:
     program, *words = sys.argv if argv is None else argv
     dbdir = os.environ.get("NOID", "") or dbdir_beside(program)
     try:
         return run_loop(dbdir, [os.fsencode(word) for word in words])
     except UsageError as error:
-        _log_line(error.message)
+        log_line("noidr", error.message)
         return 2
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timezone
 
+from ..clock import xsd_datetime
 from ..errors import InvalidError
 
 TYPE_CHECKING = False
@@ -60,7 +60,7 @@ class Facts:
         raise InvalidError(f"The description of {self._subject} has {key!r} that is neither true nor false.")
 
     def moment(self, key: str) -> str:
-        return moment(self.text(key))
+        return xsd_datetime(self.text(key))
 
     def maybe_moment(self, key: str) -> str | None:
         return self.moment(key) if self.has(key) else None
@@ -87,18 +87,3 @@ class Facts:
         if isinstance(value, dict):
             return Facts(value, subject)
         raise InvalidError(f"The description of {self._subject} needs {key!r}, as a mapping of facts about {subject}.")
-
-
-def moment(text: str) -> str:
-    """A date or date and time, as `2026-11-16`, `2026-11-16T00:28:25Z` or 14 digits, in UTC as xsd:dateTime."""
-    try:
-        if len(text) == 14 and text.isascii() and text.isdigit():
-            found = datetime.strptime(text, "%Y%m%d%H%M%S")
-        else:
-            found = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
-        found = found.replace(tzinfo=timezone.utc) if found.tzinfo is None else found.astimezone(timezone.utc)
-    except (ValueError, OverflowError):
-        raise InvalidError(
-            f"{text!r} is no date: write it as 2026-11-16, 2026-11-16T00:28:25Z or 20261116002825."
-        ) from None
-    return found.isoformat()

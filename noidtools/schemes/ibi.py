@@ -13,9 +13,10 @@ with its leading but without its trailing zeros.
 
 from __future__ import annotations
 
+from ..clock import calendar, posix
 from ..errors import InvalidError, UsageError
 from .timed import TimedScheme
-from .timegrid import MAX_PLACES, Date, allot, calendar, posix, quoted, utc
+from .timegrid import MAX_PLACES, Date, allot, quoted, utc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

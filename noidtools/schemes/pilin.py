@@ -13,9 +13,10 @@ gives the one spelling, upper case.
 
 from __future__ import annotations
 
+from ..clock import iso_datetime
 from ..errors import ExhaustedError, InvalidError, UsageError
 from .timed import TimedScheme
-from .timegrid import Date, calendar, quoted
+from .timegrid import Date, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _complaint(label: bytes, place: int, upper: str) -> str:
 def utc(milliseconds: int) -> bytes:
     """The time of a count from 1582 as ISO 8601 writes it, always with three decimals."""
     seconds, rest = divmod(to_unix_ms(milliseconds), 1000)
-    return b"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ" % (*calendar(seconds), rest)
+    return iso_datetime(seconds, b"%03d" % rest)
 
 # -- The PILIN scheme: Handles with a suffix of nine characters, one for each millisecond ----------------------------
 

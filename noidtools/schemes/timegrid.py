@@ -11,6 +11,7 @@ given: a whole minute if that is possible, else a whole second, else a tenth …
 
 from __future__ import annotations
 
+from ..clock import iso_datetime
 from ..errors import InvalidError
 
 # 10^-30 s is the smallest unit of time that has a name.  The standard sets no limit; one is
@@ -19,7 +20,6 @@ MAX_PLACES = 30
 
 # Some 316 million years, for the same reason.
 MAX_SECONDS = 10**16
-_DAY = 86400
 
 
 class Date:
@@ -170,42 +170,9 @@ def _widths(places: int) -> list[int]:
     return [60 * 10**places] + [10**power for power in range(places, 0, -1)]
 
 
-def calendar(seconds: int) -> tuple[int, int, int, int, int, int]:
-    """Year, month, day, hour, minute and second in UTC, by the Gregorian calendar.
-
-    Years are counted from March here, so that the leap day is the last of its year and
-    the months' lengths follow the line (153 m + 2) / 5.
-    """
-    days, rest = divmod(seconds, _DAY)
-    era, day = divmod(days + 719468, 146097)  # 400 years; 0000-03-01 is 719468 days before 1970
-    year = (day - day // 1460 + day // 36524 - day // 146096) // 365
-    day -= 365 * year + year // 4 - year // 100
-    march = (5 * day + 2) // 153
-    day -= (153 * march + 2) // 5
-    month = march + 3 if march < 10 else march - 9
-    return era * 400 + year + (month < 3), month, day + 1, rest // 3600, rest // 60 % 60, rest % 60
-
-
-def posix(year: int, month: int, day: int, hour: int, minute: int, second: int) -> int:
-    """The inverse of `calendar`; a date that no calendar or clock shows is refused."""
-    if not 1 <= month <= 12:
-        raise InvalidError(f"there is no month {month:02}")
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    length = 29 if month == 2 and leap else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
-    if not 1 <= day <= length:
-        raise InvalidError(f"month {month:02} of {year:04} has no day {day:02}")
-    if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60):
-        raise InvalidError(f"there is no time {hour:02}:{minute:02}:{second:02} in a day of POSIX time")
-    era, years = divmod(year - (month < 3), 400)
-    march = month - 3 if month > 2 else month + 9
-    days = 365 * years + years // 4 - years // 100 + (153 * march + 2) // 5 + day - 1
-    return (era * 146097 + days - 719468) * _DAY + hour * 3600 + minute * 60 + second
-
-
 def utc(date: Date) -> bytes:
     """The date as ISO 8601 writes it: 2010-10-20T15:21:55.05Z."""
-    whole = b"%04d-%02d-%02dT%02d:%02d:%02d" % calendar(date.seconds)
-    return b"%b.%bZ" % (whole, date.fraction) if date.places else whole + b"Z"
+    return iso_datetime(date.seconds, date.fraction)
 
 
 def _decimal(text: bytes, rule: str) -> tuple[int, int]:

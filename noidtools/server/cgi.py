@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from ..console import log_line
 from ..minter.folder import SingleMinter
 from ..web.commands import CommandApplication
 from ..web.request import LARGEST_BODY, Trust
@@ -20,7 +21,7 @@ _COMMAND_PATH = "noidu"
 def main() -> int:
     """Serve the request in the environment; the name under which we were started says from which minter."""
     if "REQUEST_METHOD" not in os.environ:
-        log_line("noidu is for web servers: linked as noidu_NAME, it serves the minter in NAME beside it")
+        log_line("noid", "noidu is for web servers: linked as noidu_NAME, it serves the minter in NAME beside it")
         return 2
     environ: dict[str, Any] = {name: os.fsencode(value).decode("latin-1") for name, value in os.environ.items()}
     minter = SingleMinter(dbdir_from(sys.argv[0], os.environ), anywhere=True)
@@ -37,7 +38,7 @@ def trust_from(environment: Mapping[str, str]) -> Trust:
 def largest_body_from(environment: Mapping[str, str]) -> int:
     given = environment.get("NOID_MAX_BODY", "")
     if given and not (given.isascii() and given.isdigit()):
-        log_line(f"NOID_MAX_BODY is a number of bytes, not {given!a}: the default is used")
+        log_line("noid", f"NOID_MAX_BODY is a number of bytes, not {given!a}: the default is used")
         given = ""
     return int(given) if given else LARGEST_BODY
 
@@ -77,8 +78,3 @@ def run(application: Callable[..., Any], environ: dict[str, Any]) -> int:
         if hasattr(body, "close"):
             body.close()
     return 0
-
-
-def log_line(sentence: str) -> None:
-    """To the web server's log."""
-    sys.stderr.write(f"noid: {sentence}\n")

@@ -7,10 +7,11 @@ import signal
 import socket
 import sys
 
+from ..console import log_line
 from ..errors import NoidError
 from ..minter.folder import MinterFolder
 from ..web.commands import CommandApplication
-from .cgi import largest_body_from, log_line, trust_from
+from .cgi import largest_body_from, trust_from
 
 # The number that the FastCGI specification gives to the listening socket.
 _LISTENING = 0
@@ -24,7 +25,7 @@ def main() -> int:
         listener = _listener()
         from .flup import serve_fastcgi
     except (NoidError, ModuleNotFoundError) as error:
-        log_line(str(error))
+        log_line("noid", str(error))
         return 2
     told, teller = os.pipe()
     os.set_blocking(teller, False)

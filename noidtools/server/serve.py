@@ -7,6 +7,7 @@ import socket
 import sys
 
 from ..commands.session import take_options
+from ..console import log_line
 from ..errors import UsageError
 from ..minter import FOLDER
 from ..minter.folder import MinterFolder, SingleMinter
@@ -129,8 +130,7 @@ def _announce(options: Options, dbdir: str, listener: socket.socket) -> None:
     if options.way == "http" and listener.family != socket.AF_UNIX:
         where = f"http://{where}/{name}"
     what = f"the minters in {options.minters}" if options.minters else f"the minter in {dbdir}"
-    sys.stderr.write(f"noid: serving {what} by {options.way} at {where}\n")
-    sys.stderr.flush()
+    log_line("noid", f"serving {what} by {options.way} at {where}")
 
 
 def _number(given: dict[str, str], name: str, default: int, least: int, most: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import names, resolution
+from ..clock import display_day
 from ..codec import pair
 from ..errors import InvalidError
 from ..minter import LONGEST_IDENTIFIER, custody, identifiers, lifecycle, policies, records
@@ -73,9 +74,9 @@ class Statements:
         if promise is None:
             return Statement(None, "nothing was promised: say policy persistence")
         if today < promise.start:
-            return Statement(None, f"it is promised from {_date(promise.start)} on")
+            return Statement(None, f"it is promised from {display_day(promise.start)} on")
         if promise.until and today > promise.until:
-            return Statement(False, f"it was promised until {_date(promise.until)} only")
+            return Statement(False, f"it was promised until {display_day(promise.until)} only")
         return Statement(True)
 
 
@@ -91,9 +92,6 @@ def _accountable(custodian: Custodian | None, *, common: bool) -> Statement:
         return Statement(False, f"{name} answers for it, but with no contact", common=common)
     return Statement(True, common=common)
 
-
-def _date(stamp: bytes) -> str:
-    return b"-".join((stamp[:4], stamp[4:6], stamp[6:8])).decode()
 
 # -- Looking at identifiers: what can be found out about their qualities from the minter itself ----------------------
 

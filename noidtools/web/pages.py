@@ -6,6 +6,7 @@ import base64
 import hashlib
 from html import escape
 
+from ..clock import display_datetime
 from ..description.page import support
 from ..names import targets
 
@@ -99,8 +100,8 @@ def description_page(told: Description, where: bytes, place: Callable[[bytes], b
     if known:
         body += ["<h2>Description</h2>\n", _list(known)]
     facts = [("Address", link(where))]
-    facts += [(_SUPPORT[key], _text(_date(value) if key in _DATES else value)) for key, value in support(told)
-              if key in _SUPPORT and value]
+    facts += [(_SUPPORT[key], escape(display_datetime(value)) if key in _DATES else _text(value))
+              for key, value in support(told) if key in _SUPPORT and value]
     body += ["<h2>About this name</h2>\n", _list(facts)]
     if told.relations:
         related = [(escape(word).capitalize(), _related(place, name, authority))
@@ -129,11 +130,6 @@ def _tombstone(told: Description, place: Callable[[bytes], bytes]) -> str:
     if told.successor:
         text += f" In its place there is {link(place(told.successor), told.successor)}."
     return text + "</p>\n"
-
-
-def _date(stamp: bytes) -> bytes:
-    day = b"-".join((stamp[:4], stamp[4:6], stamp[6:8]))
-    return day + b" " + b":".join((stamp[8:10], stamp[10:12], stamp[12:14])) + b" UTC"
 
 
 def missing_page(name: bytes, sentences: Iterable[str], meant: tuple[bytes, bytes] | None, home: bytes) -> bytes:
