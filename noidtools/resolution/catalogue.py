@@ -15,16 +15,18 @@ from ..errors import NoidError
 from ..minter import FOLDER, Minter, config
 from ..minter.folder import MinterFolder, SingleMinter
 from ..minter.identifiers import labels_of
-from . import FALLBACK, FOUND, INVALID, NOT_FOUND, Outcome, fallback_target, follow_aliases, lookup_in
+from . import ALIAS, FALLBACK, FOUND, INVALID, NOT_FOUND, Lookup, Outcome, fallback_target, follow_aliases, lookup_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypeVar
 
     from ..names import Name
     from ..schemes import Scheme
+    from ..store import Reader
     from . import Trace
-
+    T = TypeVar("T")
 
 
 class Domain:
@@ -64,21 +66,82 @@ def resolve_among(
     domains: Sequence[Domain], given: bytes, *, element: bytes | None = None, trace: Trace | None = None
 ) -> Outcome:
     """What becomes of a name among several minters."""
-    def ask(text: bytes) -> Outcome:
-        name = names.parse(text)
-        asked = select_domains(domains, name)
-        outcomes = []
-        for domain in asked:
-            if trace is not None:
-                trace.append(("minter", domain.name.encode("utf-8", "surrogateescape")))
-            outcome = lookup_in(domain.open(), text, element, trace)
-            if outcome.by != "fallback" and outcome.kind not in (INVALID, NOT_FOUND):
-                return outcome
-            outcomes.append(outcome)
-        unknown = Outcome(NOT_FOUND, None, names.stored(name), reason="nothing is known of this name")
-        return _best_failure(outcomes) or _fallback(domains, asked, name) or [*outcomes, unknown][0]
+    def look_up(domain: Domain, text: bytes) -> Outcome:
+        if trace is not None:
+            trace.append(("minter", domain.name.encode("utf-8", "surrogateescape")))
+        return lookup_in(domain.open(), text, element, trace)
 
-    return follow_aliases(ask, given, trace)
+    return follow_aliases(lambda text: _ask(domains, text, look_up), given, trace)
+
+
+def resolve_and_gather(
+    domains: Sequence[Domain], given: bytes, gather: Callable[[Reader, Outcome], T]
+) -> tuple[Outcome, T | None]:
+    """As `resolve_among`, with what `gather` reads about the outcome in the transaction that found it.
+
+    `gather` is called for each minter that is asked, with the outcome there, and may be called again; it must have
+    no effects.  Aliases of names of the same minter are followed in one transaction.  No transaction begins while
+    one of another minter is open, because two threads could then wait for each other.  The second value is None
+    if there is no minter to ask.
+    """
+    gathered: list[tuple[Outcome, T]] = []
+
+    def look_up(domain: Domain, text: bytes) -> Outcome:
+        minter = domain.open()
+
+        def work(reader: Reader) -> tuple[Outcome, T | None]:
+            outcome = _follow_within(domains, domain, Lookup(minter, reader), text)
+            return outcome, None if outcome.kind == ALIAS else gather(reader, outcome)
+
+        outcome, more = minter.read(work)
+        if more is not None:
+            gathered.append((outcome, more))
+        return outcome
+
+    outcome = follow_aliases(lambda text: _ask(domains, text, look_up), given)
+    for known, more in gathered:
+        if known is outcome:
+            return outcome, more
+    if outcome.minter is None:
+        return outcome, None
+    # The fallback of a minter that was not asked, or aliases that lead from minter to minter in a circle.
+    return outcome, outcome.minter.read(lambda reader: gather(reader, outcome))
+
+
+def _follow_within(domains: Sequence[Domain], domain: Domain, lookup: Lookup, text: bytes) -> Outcome:
+    """What a domain answers, after the aliases in it; the first alias if the answer is for others to give."""
+    first = lookup.find(text)
+    if first.kind != ALIAS:
+        return first
+
+    def find(name: bytes) -> Outcome:
+        if name == text:
+            return first
+        if select_domains(domains, names.parse(name))[:1] != [domain]:
+            return Outcome(NOT_FOUND, None, name)
+        return lookup.find(name)
+
+    outcome = follow_aliases(find, text)
+    return outcome if len(domains) == 1 or _is_final(outcome) else first
+
+
+def _is_final(outcome: Outcome) -> bool:
+    """Whether no other minter needs to be asked."""
+    return outcome.by != "fallback" and outcome.kind not in (INVALID, NOT_FOUND)
+
+
+def _ask(domains: Sequence[Domain], text: bytes, look_up: Callable[[Domain, bytes], Outcome]) -> Outcome:
+    """The first answer of those that may know the name; an alias is not followed."""
+    name = names.parse(text)
+    asked = select_domains(domains, name)
+    outcomes = []
+    for domain in asked:
+        outcome = look_up(domain, text)
+        if _is_final(outcome):
+            return outcome
+        outcomes.append(outcome)
+    unknown = Outcome(NOT_FOUND, None, names.stored(name), reason="nothing is known of this name")
+    return _best_failure(outcomes) or _fallback(domains, asked, name) or [*outcomes, unknown][0]
 
 
 def _best_failure(outcomes: list[Outcome]) -> Outcome | None:

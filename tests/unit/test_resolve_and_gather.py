@@ -1,0 +1,88 @@
+"""What is gathered about a name comes from the transaction that found it, and the outcome is that of resolving alone."""
+
+from __future__ import annotations
+
+import pytest
+from resolver_support import CHECKED, LONG, Live
+
+from noidtools.resolution import ALIAS
+from noidtools.resolution.catalogue import Domain, resolve_among, resolve_and_gather
+
+A = "https://a.example/"
+
+
+@pytest.fixture
+def several(tmp_path):
+    """Minters with aliases between them, a fallback that is not that of the minter asked, and a mistyped name."""
+    made = {name: Live(tmp_path / name, *words) for name, words in {
+        "kt": LONG, "kx": ("kx.zd", "long", "13030", "x", "y"), "f5": CHECKED, "free": (), "free2": (),
+    }.items()}
+    made["kt"].minted(A + "kt")
+    made["kt"]("alias", "13030/kt154d9", "13030/kt4x551")
+    made["kt"]("alias", "13030/ktalias", "13030/kt154d9")
+    made["kt"]("alias", "13030/ktnone", "13030/ktnowhere")
+    made["kx"].minted(A + "kx")
+    made["f5"].minted(A + "f5")
+    made["free"]("alias", "old", "ark:/13030/kx0")
+    made["free"]("alias", "older", "old")
+    made["free2"].target("second", A + "free2")
+    made["free2"]("alias", "back", "old")
+    yield made
+    for live in made.values():
+        live.close()
+
+
+NAMES = [
+    "ark:/13030/kt4x551", "ark:/13030/kt4x551/page?q", "13030/kt154d9", "13030/ktalias/page", "13030/ktnone",
+    "13030/kx0", "old", "older/page", "second", "back", "nothing", "ark:/13030/f54x54g11", "ark:/13030/f54x45g11",
+    "ark:/99999/x", "",
+]
+
+
+@pytest.mark.parametrize("fallback", [None, "kt", "f5"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_outcome_is_that_of_resolving_alone(several, name, fallback):
+    if fallback:
+        several[fallback]("resolver", "fallback", "https://n2t.example/")
+    domains = [Domain(name, live.minter) for name, live in several.items()]
+    for among in (domains, domains[:1], []):
+        alone = resolve_among(among, name.encode())
+        outcome, gathered = resolve_and_gather(among, name.encode(), lambda _, outcome: (outcome.kind, outcome.value))
+        facts = ("kind", "by", "minter", "identifier", "value", "suffix", "pattern", "reason")
+        assert [getattr(outcome, fact) for fact in facts] == [getattr(alone, fact) for fact in facts]
+        assert outcome.kind != ALIAS
+        assert gathered == (None if outcome.minter is None else (outcome.kind, outcome.value))
+
+
+def count_reads(live: Live, monkeypatch) -> list[int]:
+    """How many read transactions of the minter's store began, as a list that grows by one for each."""
+    begun: list[int] = []
+    open_reads = [0]
+    store = live.minter.store
+    read = type(store).read
+
+    def counted(self, work):
+        if self is not store:
+            return read(self, work)
+        if not open_reads[0]:
+            begun.append(1)
+        open_reads[0] += 1
+        try:
+            return read(self, work)
+        finally:
+            open_reads[0] -= 1
+
+    monkeypatch.setattr(type(store), "read", counted)
+    return begun
+
+
+@pytest.mark.parametrize(("name", "minter"), [
+    ("ark:/13030/kt4x551", "kt"), ("13030/ktalias/page", "kt"), ("13030/kx0", "kx"), ("second", "free2"),
+    ("ark:/13030/f54x45g11", "f5"),
+])
+def test_the_minter_that_answers_is_read_once(several, monkeypatch, name, minter):
+    domains = [Domain(name, live.minter) for name, live in several.items()]
+    begun = count_reads(several[minter], monkeypatch)
+    outcome, read = resolve_and_gather(domains, name.encode(), lambda reader, outcome: outcome.minter.read(lambda r: r))
+    assert outcome.minter is several[minter].minter and read is not None
+    assert len(begun) == 1
