@@ -1,4 +1,4 @@
-"""What is gathered about a name comes from the transaction that found it, and the outcome is that of resolving alone."""
+"""What is gathered about a name comes from the transaction that found it; the outcome is that of resolving alone."""
 
 from __future__ import annotations
 
