@@ -8,7 +8,7 @@ from pathlib import Path
 
 from noidtools.clock import SECOND, Clock
 from noidtools.commands import Call, Session, run
-from noidtools.commands.admin import dbcreate
+from noidtools.commands.dbcreate import dbcreate
 from noidtools.commands.answers import anvl, json_ready
 from noidtools.errors import NoidError
 from noidtools.minter.events import Actor, Event, read_event

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from noidtools.commands import Call, Session, run
-from noidtools.commands.admin import dbcreate
+from noidtools.commands.dbcreate import dbcreate
 from noidtools.commands.answers import anvl
 from noidtools.minter import records
 from noidtools.minter.events import Actor

@@ -9,7 +9,7 @@ from conftest import Noid
 
 from noidtools.clock import SECOND, Clock
 from noidtools.commands import Call, Session, run
-from noidtools.commands.admin import dbcreate
+from noidtools.commands.dbcreate import dbcreate
 from noidtools.commands.answers import anvl
 from noidtools.minter.events import Actor
 from noidtools.schemes.timegrid import Date, parse_date

@@ -1,21 +1,17 @@
-"""Commands that change what a minter holds."""
+"""The command that binds values to elements of identifiers."""
 
 from __future__ import annotations
 
-from ..errors import InvalidError, UsageError, printable
+from ..errors import UsageError
 from ..minter import bindings, minting
-from ..minter.queue import dequeue, enqueue, place_holds, release_holds
-from ..minter.tables import NOTES
 from ..schemes import MintRequest
-from .answers import Answer, Blank, BoundRecord, Fields, Ids
+from .answers import Answer, Blank, BoundRecord
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..store import Writer
     from .answers import Record
     from .session import Call
-
-_LONGEST_NOTE_NAME = 400
 
 
 def bind(call: Call) -> Answer:
@@ -62,51 +58,3 @@ def _bind_minted(call: Call, how: bytes, pairs: list[tuple[bytes, bytes | None]]
         return done
 
     return call.minter.write(work)
-
-
-def hold(call: Call) -> Answer:
-    args = call.need(2, None, "hold set|release Id…")
-    how, given = args[0], args[1:]
-    minter = call.minter
-    if how == b"set":
-        placed, unqueued = minter.write(lambda writer: place_holds(minter, writer, call.actor, given))
-        notes = [Fields(("note", minter.shown(identifier) + b" taken out of the queue")) for identifier in unqueued]
-        return Answer(Fields(("ok", _count(placed, b"hold") + b" placed")), *notes, spaced=True)
-    if how == b"release":
-        released = minter.write(lambda writer: release_holds(minter, writer, call.actor, given))
-        return Answer(Fields(("ok", _count(released, b"hold") + b" released")), spaced=True)
-    raise UsageError(f"hold {printable(how)!r}? say hold set or hold release")
-
-
-def queue(call: Call) -> Answer:
-    args = call.need(2, None, "queue now|first|lvf|delete|Time Id…")
-    how, given = args[0], args[1:]
-    minter = call.minter
-    if how == b"delete":
-        ids = minter.write(lambda writer: dequeue(minter, writer, call.actor, given))
-        done = b" taken out of the queue"
-    else:
-        ids = minter.write(lambda writer: enqueue(minter, writer, call.actor, how, given))
-        done = b" queued"
-    shown = [minter.shown(identifier) for identifier in ids]
-    return Answer(Ids(shown), Fields(("note", _count(len(ids), b"identifier") + done)))
-
-
-def _count(number: int, noun: bytes) -> bytes:
-    return b"%d %b%b" % (number, noun, b"" if number == 1 else b"s")
-
-
-def note(call: Call) -> Answer:
-    name, text = call.need(2, 2, "note Name Text")
-    if not name or len(name) > _LONGEST_NOTE_NAME or b"\n" in name:
-        raise InvalidError(f"the name of a note is one line of 1 to {_LONGEST_NOTE_NAME} bytes")
-
-    def work(writer: Writer) -> None:
-        from ..minter.events import Change, record_event
-
-        before = writer.get(NOTES, name)
-        writer.put(NOTES, name, text)
-        record_event(writer, call.actor, b"note", changes=[Change(name, before, text)])
-
-    call.minter.write(work)
-    return Answer(Fields(("ok", b"note " + name + b" kept")), spaced=True)

@@ -1,16 +1,15 @@
-"""Commands that only read."""
+"""Commands that show what is bound under an identifier."""
 
 from __future__ import annotations
 
-from ..errors import InvalidError, NoMinterError, NotFoundError, UsageError, printable
+from ..errors import NotFoundError, UsageError, printable
 from ..minter import bindings, identifiers, records
 from ..minter.tables import ALIASES
-from .answers import Answer, FetchedRecord, Fields, Text, Values, Verdicts
-from .session import as_text
+from .answers import Answer, FetchedRecord, Values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from ..minter import Minter
     from ..store import Reader
@@ -112,93 +111,3 @@ def _nothing_bound(minter: Minter, reader: Reader, identifier: bytes) -> str:
         return f"nothing is bound under {shown}, and it was not minted here"
     state = f"its circulation record is {printable(records.circulation_line(reader, record))}"
     return f"nothing is bound under {shown}; {state}{', and it is on hold' if record.held else ''}"
-
-
-def validate(call: Call) -> Answer:
-    args = call.need(2, None, "validate Template|Scheme|- Id…")
-    form, given = args[0], args[1:]
-    verdicts: list[tuple[bytes, str | None]] = []
-    check = _own_check(call.minter) if form == b"-" else _template_check(as_text(form, "the template"))
-    for name in given:
-        try:
-            check(name)
-            verdicts.append((name, None))
-        except InvalidError as error:
-            verdicts.append((name, error.message))
-    return Answer(Verdicts(verdicts), failed=any(fault for _, fault in verdicts))
-
-
-def _own_check(minter: Minter) -> Callable[[bytes], object]:
-    def check(name: bytes) -> None:
-        minter.read(lambda reader: minter.ensure_valid(reader, identifiers.to_read(minter, reader, name)))
-
-    return check
-
-
-def _template_check(text: str) -> Callable[[bytes], object]:
-    from ..schemes import NAMES, scheme_class
-
-    if text in NAMES:
-        return scheme_class(text).decode
-    from ..schemes.noid import ensure_form
-    from ..schemes.template import Template
-
-    template = Template(text)
-
-    def check(name: bytes) -> None:
-        if not name:
-            raise InvalidError("the identifier is empty")
-        ensure_form(template, template.prefix, name)
-
-    return check
-
-
-def path(call: Call) -> Answer:
-    (given,) = call.need(1, 1, "path Id")
-    try:
-        minter = call.minter
-        identifier = minter.read(lambda reader: identifiers.to_read(minter, reader, given))
-        made = minter.scheme.path(identifier)
-    except NoMinterError:
-        from ..names.pairtree import path as pairtree_path
-
-        # The path depends on the identifier alone; a minter only adds what it knows of labels and spellings.
-        made = pairtree_path(given)
-    return Answer(Values([(b"path", made)]))
-
-
-def dbinfo(call: Call) -> Answer:
-    from ..minter import report
-
-    args = call.need(0, 1, "dbinfo [brief|full|dump]")
-    level = args[0] if args else b"brief"
-    minter = call.minter
-    if level == b"dump":
-        return Answer(stream=(Fields(pair) for pair in report.dump(minter)), spaced=True)
-    if level not in (b"brief", b"full"):
-        raise UsageError(f"dbinfo {level.decode('utf-8', 'backslashreplace')!r}? say brief, full or dump")
-    fields = report.properties(minter) + minter.read(lambda reader: report.standing(minter, reader))
-    if level == b"full":
-        fields += minter.read(lambda reader: report.internals(minter, reader))
-    notes = minter.read(report.notes)
-    shown = (Fields(("Note", name.encode() + b": " + text)) for name, text in notes)
-    return Answer(Fields(*fields), *shown, spaced=True)
-
-
-def help(call: Call) -> Answer:
-    from .table import COMMANDS
-
-    args = call.need(0, 1, "help [Command]")
-    if not args:
-        lines = [f"  {command.usage}\n      {command.summary}" for command in COMMANDS.values()]
-        return Answer(Text("noid [-f Dbdir] [-vh] Command Arguments\n\n" + "\n".join(lines)), spaced=True)
-    name = printable(args[0])
-    if name not in COMMANDS:
-        raise NotFoundError(f"there is no command {name!r}: say help for a list")
-    command = COMMANDS[name]
-    return Answer(Text(f"{command.usage}\n    {command.summary}"), spaced=True)
-
-
-def hello(call: Call) -> Answer:
-    call.need(0, 0, "hello")
-    return Answer(Text("Hello."), spaced=True)

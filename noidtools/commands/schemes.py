@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from ..errors import NoMinterError, UsageError
+from ..errors import NoMinterError
 from ..minter import events
 from ..minter.tables import META
-from .answers import Answer, Blank, Fields, Values
-from .session import take_options
+from .answers import Answer, Blank, Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..store import Writer
     from .answers import Record
     from .session import Call
-
-_ROUTES = "routes"
 
 
 def schemes(call: Call) -> Answer:
@@ -66,15 +63,3 @@ def _adjust(call: Call, name: str, usage: str) -> Answer:
 
     before, after = minter.write(work)
     return Answer(Fields(("ok", b"%b is %b, was %b" % (name.encode(), after, before))), spaced=True)
-
-
-def route(call: Call) -> Answer:
-    import os
-
-    from . import routes
-
-    options, words = take_options(call.args, ("routes",))
-    if len(words) != 1:
-        raise UsageError("which item? say route Item [--routes File]")
-    path = options.get("routes", [os.path.join(call.session.dbdir, _ROUTES)])[-1]
-    return Answer(Values([(b"minter", routes.read_routes(path).minter_for(words[0]))]))

@@ -16,19 +16,33 @@ others and moves nothing between them; and one that leaves moves only its own.
 
 from __future__ import annotations
 
+import os
 from hashlib import sha256
 
 from ..errors import InvalidError, NotFoundError, StoreError, UsageError
 from ..rules import Rule
 from . import lines
+from .answers import Answer, Values
+from .session import take_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from .session import Call
     Taking = Callable[[bytes], bytes | None]
 
+_ROUTES = "routes"
 _LONGEST_FILE = 10 << 20
 _LONGEST_ITEM = 10_000
+
+
+def route(call: Call) -> Answer:
+    options, words = take_options(call.args, ("routes",))
+    if len(words) != 1:
+        raise UsageError("which item? say route Item [--routes File]")
+    path = options.get("routes", [os.path.join(call.session.dbdir, _ROUTES)])[-1]
+    return Answer(Values([(b"minter", read_routes(path).minter_for(words[0]))]))
 
 
 def read_routes(path: str) -> Routes:

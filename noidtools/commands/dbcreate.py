@@ -62,11 +62,3 @@ def _label(text: str) -> str:
     if not text or any(character.isspace() for character in text):
         raise UsageError("a label is a word such as ark:/ without spaces")
     return text
-
-
-# -- The command that opens the doors to the web.  It is run by the shell's door itself, since it is a door ----------
-
-
-
-def serve(call: Call) -> Answer:
-    raise UsageError("serve runs until it is stopped, so it is given on its own at the shell: noid serve")
