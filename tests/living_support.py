@@ -8,7 +8,6 @@ from pathlib import Path
 
 from noidtools.clock import SECOND, Clock
 from noidtools.commands import Call, Session, run
-from noidtools.commands.dbcreate import dbcreate
 from noidtools.commands.answers import anvl, json_ready
 from noidtools.errors import NoidError
 from noidtools.minter.events import Actor, Event, read_event
@@ -46,7 +45,7 @@ class Room:
         self.folder = folder
         self.clock = SetClock(START)
         self.session = Session(str(folder), Actor(b"me/us", door, self.clock))
-        dbcreate(Call(self.session, [b"dbcreate", *(word.encode() for word in template)]))
+        run(Call(self.session, [b"dbcreate", *(word.encode() for word in template)]))
 
     def _answer(self, words: tuple[str | bytes, ...]):
         encoded = [word.encode() if isinstance(word, str) else word for word in words]

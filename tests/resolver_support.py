@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from noidtools.commands import Call, Session, run
-from noidtools.commands.dbcreate import dbcreate
 from noidtools.commands.answers import anvl
 from noidtools.minter import records
 from noidtools.minter.events import Actor
@@ -26,7 +25,7 @@ class Live:
         folder.mkdir(exist_ok=True)
         self.folder = folder
         self.session = Session(str(folder), Actor(b"me", b"test"))
-        dbcreate(Call(self.session, [b"dbcreate", *(word.encode() for word in template)]))
+        run(Call(self.session, [b"dbcreate", *(word.encode() for word in template)]))
 
     def __call__(self, *words: str | bytes) -> str:
         answer = run(Call(self.session, [as_bytes(word) for word in words]))

@@ -9,7 +9,6 @@ from conftest import Noid
 
 from noidtools.clock import SECOND, Clock
 from noidtools.commands import Call, Session, run
-from noidtools.commands.dbcreate import dbcreate
 from noidtools.commands.answers import anvl
 from noidtools.minter.events import Actor
 from noidtools.schemes.timegrid import Date, parse_date
@@ -74,7 +73,7 @@ class SetClock(Clock):
 def session(folder: Path, clock: Clock, words: list[str]) -> Session:
     """A session with a new minter."""
     opened = Session(str(folder), Actor(b"tester", b"test", clock))
-    dbcreate(Call(opened, [word.encode() for word in words]))
+    run(Call(opened, [word.encode() for word in words]))
     return opened
 
 
