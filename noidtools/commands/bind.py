@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from ..errors import UsageError
 from ..minter import bindings, minting
-from ..schemes import MintRequest
 from .answers import Answer, Blank, BoundRecord
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..store import Writer
     from .answers import Record
     from .session import Call
 
@@ -23,7 +21,9 @@ def bind(call: Call) -> Answer:
     if how in bindings.MINTING:
         if given != b"new":
             raise UsageError(f"bind {how.decode()} makes its own identifier: write the word new in place of Id")
-        done = _bind_minted(call, how, pairs)
+        done = minting.mint_and_bind(
+            minter, call.actor, pairs, peppered=how == b"peppermint", sharing=call.session.sharing
+        )
     else:
         done = minter.write(lambda writer: bindings.bind(minter, writer, call.actor, how, given, pairs))
     records: list[Record] = []
@@ -42,19 +42,3 @@ def _pairs(call: Call) -> list[tuple[bytes, bytes | None]]:
     if how not in bindings.REMOVING and value is None:
         raise UsageError(f"a Value is missing: say bind {how.decode()} Id Element Value")
     return [(element, value)]
-
-
-def _bind_minted(call: Call, how: bytes, pairs: list[tuple[bytes, bytes | None]]) -> list[bindings.Bound]:
-    order = minting.MintOptions(peppered=how == b"peppermint", unbound=tuple(element for element, _ in pairs))
-    request = MintRequest(call.actor.clock, sharing=call.session.sharing, whole=call.minter.writing)
-
-    def work(writer: Writer) -> list[bindings.Bound]:
-        batch = minting.mint_some(call.minter, writer, call.actor, 1, order, request)
-        if not batch.ids:
-            raise minting.exhausted(call.minter)
-        done = bindings.bind(call.minter, writer, call.actor, b"new", batch.ids[0], pairs)
-        for bound in done:
-            bound.identifier, bound.how = batch.ids[0], how
-        return done
-
-    return call.minter.write(work)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from .. import names
-from ..errors import ForbiddenError, InvalidError, NoMinterError, UsageError, printable
-from ..minter import contexts, identifiers
+from ..errors import ForbiddenError, NoMinterError, UsageError
+from ..minter.spellings import citation_forms, compare_names
 from ..names import citation
 from .answers import Answer, Record
 from .session import take_options
@@ -13,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..minter import Minter
-    from ..store import Reader
     from .answers import Line
     from .session import Call
 
@@ -58,7 +55,8 @@ def cite(call: Call) -> Answer:
         raise UsageError("cite takes one identifier: say cite Id [--qr File]")
     if "qr" in options and not call.session.local:
         raise ForbiddenError("--qr writes a file on the server: it is for the shell, not for the web")
-    forms = forms_of(call.minter, words[0])
+    minter = call.minter
+    forms = minter.read(lambda reader: citation_forms(minter, reader, words[0]))
     for path in options.get("qr", []):
         chosen = dict(reversed(forms))
         citation.qr(path, chosen.get("web") or chosen["canonical"])
@@ -66,43 +64,12 @@ def cite(call: Call) -> Answer:
     return Answer(CitationRecord(forms), spaced=True)
 
 
-def forms_of(minter: Minter, given: bytes) -> list[tuple[str, bytes]]:
-    """The representations of a name: one of this minter's, in any spelling, or any other."""
-    labels = identifiers.labels_of(minter)
-
-    def work(reader: Reader) -> list[tuple[str, bytes]]:
-        own = identifiers.own_identifier(minter, reader, given)
-        name = names.parse(given, labels) if own is None else own
-        checked = own is not None and "T" in minter.scheme.durable(minter.settings)
-        return citation.representations(name, labels=labels, resolvers=contexts.resolvers(reader), has_check=checked)
-
-    return minter.read(work)
-
-
 def same(call: Call) -> Answer:
     first, second = call.need(2, 2, "same Name Name")
-    labels: tuple[bytes, ...] = ()
-    labels_known = False
-    aliases: list[tuple[bytes, bytes, bytes]] = []
     try:
-        labels = identifiers.labels_of(call.minter)
-        aliases = [claim.triple for claim in call.minter.read(contexts.context_aliases)]
-        labels_known = True
+        minter = call.minter
+        alike, why = minter.read(lambda reader: compare_names(minter, reader, first, second))
     except NoMinterError:
-        pass  # names can be compared without a minter; one only adds its own context and what is claimed of it
-    alike, why = citation.same(first, second, aliases, labels=labels)
-    if not alike and labels_known:
-        own = call.minter.read(lambda reader: {_own(call.minter, reader, name) for name in (first, second)})
-        if len(own) == 1 and None not in own:
-            (identifier,) = own
-            alike = True
-            why = [f"Both spell {printable(call.minter.shown(identifier or b''))}, as this minter's scheme reads them."]
+        # Names can be compared without a minter; one only adds its own context and what is claimed of it.
+        alike, why = citation.same(first, second)
     return Answer(SamenessRecord(alike, why), spaced=True, failed=not alike)
-
-
-def _own(minter: Minter, reader: Reader, given: bytes) -> bytes | None:
-    """The identifier of this minter that a text spells, if it is well-formed."""
-    try:
-        return None if minter.scheme.free else identifiers.own_identifier(minter, reader, given)
-    except InvalidError:
-        return None

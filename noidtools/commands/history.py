@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from .. import clock
-from ..errors import NotFoundError, UsageError, printable
+from ..errors import UsageError
 from ..minter.events import Digest
-from ..minter.history import events_of, follow, newest_number, stream
-from ..minter.identifiers import display_name, named
-from ..minter.records import RULE_MARK
+from ..minter.history import follow, history_of, newest_number, stream
+from ..minter.identifiers import display_name
 from .answers import Answer, Record, json_ready
 from .session import take_options
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
     from ..minter import Minter
     from ..minter.events import Change, Event
-    from ..store import Reader
     from .answers import Line
     from .session import Call
 
@@ -111,15 +109,8 @@ def history(call: Call) -> Answer:
     options, words = take_options(call.args, (), ("json",))
     if len(words) != 1:
         raise UsageError("history takes one identifier: say history Id [--json]")
-    minter, given = call.minter, words[0]
-
-    def work(reader: Reader) -> list[Event]:
-        key = given if given.startswith(RULE_MARK) else named(minter, reader, given).key
-        return list(events_of(reader, key))
-
-    found = minter.read(work)
-    if not found:
-        raise NotFoundError(f"nothing is recorded about {printable(given)}")
+    minter = call.minter
+    found = minter.read(lambda reader: history_of(minter, reader, words[0]))
     return Answer(*(EventRecord(minter, event, "json" in options) for event in found))
 
 

@@ -7,7 +7,7 @@ import shutil
 
 from ..clock import timestamp
 from ..errors import ConflictError, InvalidError, StoreError, UsageError
-from ..schemes import scheme_class
+from ..schemes import NAMES, scheme_class
 from ..schemes.settings import Settings
 from ..store import Store
 from . import FOLDER, Minter
@@ -16,12 +16,50 @@ from .tables import FORMAT, META
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from ..store import Writer
     from .events import Actor
 
+# Settings that only some schemes know.
+SCHEME_OPTIONS = ("seed", "at-last", "computer", "ip", "port", "prefix", "granularity", "patience")
 TERMS = ("long", "medium", "short")
 _NEW = ".NOID-new-"
 _LONGEST_TEXT = 1000
+_LARGEST_SEED = 1 << 32
+
+
+def new_settings(values: Mapping[str, str], labels: Iterable[str] = ()) -> Settings:
+    """The settings of a new minter, checked and with defaults filled in.
+
+    `values` may hold the scheme, the template, the term, NAAN, NAA and SubNAA, and those of SCHEME_OPTIONS that the
+    scheme knows; an empty value is one that was not given.  Raises UsageError or InvalidError.
+    """
+    name = values.get("scheme", NAMES[0])
+    known = scheme_class(name).options
+    for option in SCHEME_OPTIONS:
+        if option in values and option not in known:
+            own = ", ".join(f"--{own}" for own in known)
+            raise UsageError(f"--{option} is not for scheme {name}, which knows {own}: say noid schemes for all")
+    chosen = {key: value for key, value in values.items() if value}
+    chosen |= {option: values.get(option, "") for option in known}
+    chosen["scheme"] = name
+    if "seed" in known:
+        chosen["seed"] = str(_seed(chosen["seed"] or "0"))
+    chosen["labels"] = "\n".join(_label(text) for text in labels)
+    return checked(Settings(chosen))
+
+
+def _seed(text: str) -> int:
+    if not (text.isdigit() and text.isascii()) or len(text) > 10 or int(text) >= _LARGEST_SEED:
+        raise UsageError(f"the seed is a number from 0 to {_LARGEST_SEED - 1}, not {text!r}")
+    return int(text)
+
+
+def _label(text: str) -> str:
+    if not text or any(character.isspace() for character in text):
+        raise UsageError("a label is a word such as ark:/ without spaces")
+    return text
 
 
 def checked(settings: Settings) -> Settings:

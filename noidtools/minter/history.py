@@ -9,8 +9,10 @@ from __future__ import annotations
 from itertools import islice
 
 from ..codec import pair_prefix, split_pair
+from ..errors import NotFoundError, printable
 from .events import NUMBER_SIZE, Event, read_event
-from .records import find
+from .identifiers import named
+from .records import RULE_MARK, find
 from .tables import EVENTS, HISTORY
 
 TYPE_CHECKING = False
@@ -46,6 +48,15 @@ def events_of(reader: Reader, identifier: bytes) -> Iterator[Event]:
         happened = read_event(reader, number)
         if happened is not None:
             yield _narrowed(happened, identifier)
+
+
+def history_of(minter: Minter, reader: Reader, text: bytes) -> list[Event]:
+    """The events of a name in any spelling, or of a rule, oldest first.  Raises NotFoundError if there are none."""
+    key = text if text.startswith(RULE_MARK) else named(minter, reader, text).key
+    found = list(events_of(reader, key))
+    if not found:
+        raise NotFoundError(f"nothing is recorded about {printable(text)}")
+    return found
 
 
 def _narrowed(happened: Event, identifier: bytes) -> Event:

@@ -112,6 +112,30 @@ def mint_some(
     return Batch(run.minted, ended, run.event)
 
 
+def mint_and_bind(
+    minter: Minter, actor: Actor, pairs: list[tuple[bytes, bytes | None]], *, peppered: bool = False,
+    sharing: bool = False,
+) -> list[bindings.Bound]:
+    """Mint one identifier and bind each element to its value, in one transaction.
+
+    An identifier to which one of the elements is bound already is passed over.  The results bear the identifier as
+    it is to be handed out, with its pepper if it has one.
+    """
+    order = MintOptions(peppered=peppered, unbound=tuple(element for element, _ in pairs))
+    request = MintRequest(actor.clock, sharing=sharing, whole=minter.writing)
+
+    def work(writer: Writer) -> list[bindings.Bound]:
+        batch = mint_some(minter, writer, actor, 1, order, request)
+        if not batch.ids:
+            raise exhausted(minter)
+        done = bindings.bind(minter, writer, actor, b"new", batch.ids[0], pairs)
+        for bound in done:
+            bound.identifier, bound.how = batch.ids[0], b"peppermint" if peppered else b"mint"
+        return done
+
+    return minter.write(work)
+
+
 class _MintRun:
     """One transaction's worth of minting."""
 

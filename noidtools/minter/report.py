@@ -7,7 +7,7 @@ from itertools import islice
 from ..schemes import durability
 from .events import read_event
 from .records import held_count
-from .tables import EVENTS, META, NOTES, QUEUE
+from .tables import EVENTS, META, QUEUE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,10 +61,6 @@ def standing(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
     if changed:
         pairs.append(("Changed", changed.date + b" by " + changed.who))
     return pairs
-
-
-def notes(reader: Reader) -> list[tuple[str, bytes]]:
-    return [(name.decode("utf-8", "backslashreplace"), text) for name, text in reader.scan(NOTES)]
 
 
 def internals(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:

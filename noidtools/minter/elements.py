@@ -1,0 +1,110 @@
+"""What is bound under an identifier or a rule, with what a reader is told about its circulation."""
+
+from __future__ import annotations
+
+from ..errors import NotFoundError, UsageError, printable
+from . import bindings, identifiers, records
+from .tables import ALIASES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..store import Reader
+    from . import Minter
+
+
+class FetchedName:
+    """An identifier, or a rule, and its elements.
+
+    identifier   as stored; a rule with its mark
+    held         whether it is on hold
+    circulation  its circulation record in one line; empty if it was not requested
+    elements     names and values, in the order requested, else in the order of the names
+    computed     the pattern of the rule that computed a value, by element
+    state        its lifecycle state, None where it has none
+    alias        the name it stands for, if it is an alias
+    """
+
+    __slots__ = ("identifier", "held", "circulation", "elements", "computed", "state", "alias")
+
+    def __init__(self, identifier: bytes, *, held: bool = False, circulation: bytes = b"") -> None:
+        self.identifier = identifier
+        self.held = held
+        self.circulation = circulation
+        self.elements: list[tuple[bytes, bytes]] = []
+        self.computed: dict[bytes, bytes] = {}
+        self.state: str | None = None
+        self.alias: bytes | None = None
+
+
+def fetch_name(
+    minter: Minter, reader: Reader, text: bytes, wanted: list[bytes], *, with_circulation: bool = True
+) -> FetchedName:
+    """The elements of a name: those `wanted`, or all that are bound.
+
+    Without `with_circulation` only the elements are read.  Raises NotFoundError where one that is wanted is neither
+    bound nor computed by a rule, and where nothing at all is known that could be told.
+    """
+    if len(set(wanted)) < len(wanted):
+        raise UsageError("an element is named twice: name each once")
+    if text.startswith(records.RULE_MARK):
+        return _fetch_rule(reader, text, wanted)
+    found = FetchedName(identifiers.to_read(minter, reader, text))
+    record = records.find(reader, found.identifier) if with_circulation else None
+    if with_circulation:
+        found.held = record is not None and record.held
+        found.circulation = records.circulation_line(reader, record)
+        found.alias = reader.get(ALIASES, found.identifier)
+    found.elements = list(_elements(minter, reader, found, wanted))
+    if with_circulation:
+        found.state = _state(reader, found, record)
+    if not found.elements and found.alias is None and not (record and record.unusual):
+        raise NotFoundError(_nothing_bound(minter, reader, found.identifier))
+    return found
+
+
+def _state(reader: Reader, found: FetchedName, record: records.Circulation | None) -> str | None:
+    if record is not None and record.was_issued and not record.unusual and found.alias is None:
+        # True of nearly all names, and needs no more modules to be loaded.
+        return "published"
+    from .lifecycle import state_of
+
+    return state_of(reader, found.identifier, record)
+
+
+def _elements(
+    minter: Minter, reader: Reader, found: FetchedName, wanted: list[bytes]
+) -> Iterator[tuple[bytes, bytes]]:
+    if not wanted:
+        yield from records.elements_of(reader, found.identifier)
+    for element in wanted:
+        value = records.value_of(reader, found.identifier, element)
+        if value is None:
+            hit = minter.rulebook.first(reader, element, [found.identifier])
+            if hit is None:
+                raise NotFoundError(f"nothing is bound to {printable(element)} under {printable(found.identifier)}")
+            found.computed[element], value = hit[1:]
+        yield element, value
+
+
+def _fetch_rule(reader: Reader, text: bytes, wanted: list[bytes]) -> FetchedName:
+    """What the rules of one pattern compute: a pattern is read like an identifier."""
+    found = FetchedName(text, circulation=b"rule")
+    pattern = text[len(records.RULE_MARK) :]
+    found.elements = [
+        (element, value) for element, value in bindings.elements_of_pattern(reader, pattern)
+        if not wanted or element in wanted
+    ]
+    if not found.elements:
+        raise NotFoundError(f"no rule is bound to {printable(text)}")
+    return found
+
+
+def _nothing_bound(minter: Minter, reader: Reader, identifier: bytes) -> str:
+    record = records.find(reader, identifier)
+    shown = printable(minter.shown(identifier))
+    if record is None:
+        return f"nothing is bound under {shown}, and it was not minted here"
+    state = f"its circulation record is {printable(records.circulation_line(reader, record))}"
+    return f"nothing is bound under {shown}; {state}{', and it is on hold' if record.held else ''}"
