@@ -24,7 +24,7 @@ from pathlib import Path
 import lmdb
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from server_support import (  # noqa: E402 - found through the line above
     DOORS,

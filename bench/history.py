@@ -19,20 +19,13 @@ import lmdb
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from noidtools.commands import (
-    Call,  # noqa: E402
-    Session,  # noqa: E402
-    run,  # noqa: E402
-)
+from noidtools.commands import Call, Session, run  # noqa: E402
 from noidtools.minter import (
     bindings,  # noqa: E402 - this tree, whatever may be installed besides
     history,  # noqa: E402 - this tree, whatever may be installed besides
 )
 from noidtools.minter.events import Actor  # noqa: E402
-from noidtools.minter.tables import (
-    EVENTS,  # noqa: E402
-    HISTORY,  # noqa: E402
-)
+from noidtools.minter.tables import EVENTS, HISTORY  # noqa: E402
 
 TOGETHER = 500
 TIMES = 200

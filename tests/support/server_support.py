@@ -21,7 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 CONF = ROOT / "conf"
 PASSWORD = "s3cret:with colon"
 USER = "noid"

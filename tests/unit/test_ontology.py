@@ -34,7 +34,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:D
 PIL = Namespace(vocabulary.PIL)
 OURS = Namespace(vocabulary.NOID)
 SH = Namespace("http://www.w3.org/ns/shacl#")
-VECTORS = json.loads((Path(__file__).parent / "vectors" / "pilin-terms.json").read_text("utf-8"))
+VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "pilin-terms.json").read_text("utf-8"))
 TERMS: list[dict[str, Any]] = VECTORS["terms"]
 
 MODEL = Graph().parse(data=vocabulary.read(vocabulary.ONTOLOGY), format="turtle")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from noidtools.codec import normalize_escapes, percent_decode, percent_encode
 from noidtools.names import Name, boundaries, candidates, cuts, normal, parse, spelled, stored
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 ARK = (b"ark:/",)
 quick = settings(max_examples=300, deadline=None)
 

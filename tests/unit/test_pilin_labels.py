@@ -14,7 +14,7 @@ from noidtools.errors import ExhaustedError, InvalidError
 from noidtools.schemes import pilin
 from noidtools.schemes.pilin import ALPHABET, LENGTH, TOTAL, canonical, check, decode, encode
 
-VECTORS = json.loads((Path(__file__).parent / "vectors" / "pilin.json").read_text())
+VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "pilin.json").read_text())
 UUID_EPOCH = datetime.datetime(1582, 10, 15)
 
 counts = st.integers(0, TOTAL - 1)

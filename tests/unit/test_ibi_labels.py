@@ -14,7 +14,7 @@ from noidtools.errors import InvalidError
 from noidtools.schemes.ibi import canonical, computer_name, encode, parse, parse_port, path, prefix, suffix
 from noidtools.schemes.timegrid import MAX_PLACES, Date, parse_date
 
-VECTORS = json.loads((Path(__file__).parent / "vectors" / "ibi.json").read_text())
+VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "ibi.json").read_text())
 
 words = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?", fullmatch=True)
 last_words = st.from_regex(r"[a-z]([a-z0-9-]{0,5}[a-z0-9])?", fullmatch=True)

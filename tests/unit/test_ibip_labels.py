@@ -27,7 +27,7 @@ from noidtools.schemes.ibip import (
 )
 from noidtools.schemes.timegrid import MAX_PLACES, Date, parse_date, utc
 
-VECTORS = json.loads((Path(__file__).parent / "vectors" / "ibi.json").read_text())
+VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "ibi.json").read_text())
 
 
 def rfc5952(groups: list[int]) -> bytes:

@@ -28,7 +28,7 @@ def test_every_file_has_a_few_marked_lines_and_says_what_it_is_for(path):
 
 
 def test_every_server_configuration_is_one_that_the_tests_start():
-    sources = "".join(path.read_text(encoding="utf-8") for path in (CONF.parent / "tests").glob("*.py"))
+    sources = "".join(path.read_text(encoding="utf-8") for path in (CONF.parent / "tests").rglob("*.py"))
     for path in FILES:
         if path.suffix != ".socket":
             assert f'"{path.name}"' in sources, f"nothing starts {path.name}"

@@ -27,7 +27,7 @@ from noidtools.schemes.timegrid import (
     wait_ns,
 )
 
-DISTRIBUTOR = json.loads((Path(__file__).parent / "vectors" / "ibi.json").read_text())["distributor"]
+DISTRIBUTOR = json.loads((Path(__file__).parent.parent / "vectors" / "ibi.json").read_text())["distributor"]
 
 GRID = [Fraction(60), *(Fraction(1, 10**places) for places in range(13))]
 

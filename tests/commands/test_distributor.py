@@ -15,10 +15,10 @@ from scheme_support import IBI, IBIP, PILIN, SetClock, TimedNoid, answer, minted
 from noidtools.clock import SECOND
 from noidtools.commands.session import Session
 from noidtools.errors import BusyError
-from noidtools.schemes import scheme_for
+from noidtools.schemes import LOOK_AHEAD, NeedsOwnTransaction, scheme_for
 from noidtools.schemes.ibi import parse
 from noidtools.schemes.settings import Settings
-from noidtools.schemes.timed import LOOK_AHEAD, NeedsOwnTransaction, duration
+from noidtools.schemes.timed import duration
 
 GRID = [Fraction(60), *(Fraction(1, 10**places) for places in range(10))]
 SCHEME = scheme_for(Settings({"scheme": "ibi", "computer": "a.b.org", "port": "80", "granularity": "1"}))
