@@ -79,7 +79,7 @@ def _mint_chunk(
 
 
 def exhausted(minter: Minter) -> ExhaustedError:
-    return ExhaustedError(minter.scheme.exhausted())
+    return ExhaustedError(minter.scheme.exhausted_message())
 
 
 def mint_some(
@@ -102,7 +102,7 @@ def mint_some(
         skipped = 0 if len(run.minted) > before else skipped + len(drawn)
         # A whole pass that gave nothing: everything is held or queued, and starting over would never end.
         ended = not drawn or skipped > (run.generator.total or skipped)
-        if run.generator.later and run.minted:
+        if run.generator.more_ahead and run.minted:
             break
     run.finish()
     due = run.generator.due
@@ -200,7 +200,7 @@ class _MintRun:
         if record.held or record.queued or record.withdrawn or (record.reserved and not record.was_issued):
             return False
         # What went through the queue before its turn came is out already, unless we are starting over.
-        return self.generator.starting_over or not record.issued
+        return self.generator.reissues or not record.issued
 
     def reissue(self, identifier: bytes, record: Circulation, number: int) -> None:
         """Issue an identifier of which something may be known; what was bound to it is cleared."""

@@ -23,9 +23,9 @@ def properties(minter: Minter) -> list[tuple[str, bytes]]:
     """What does not change while a minter lives."""
     settings, scheme = minter.settings, minter.scheme
     first = scheme.first()
-    durable = durability.letters(scheme.durable(settings))
+    durable = durability.letters(scheme.durability(settings))
     about = [("Scheme", scheme.name.encode()), *scheme.form(), ("Term", settings["term"].encode()),
-             ("Properties", durable.encode()), *scheme.conduct()]
+             ("Properties", durable.encode()), *scheme.behaviour()]
     pairs = [
         ("NAAN", settings["naan"]),
         ("NAA", settings["naa"]),
@@ -54,7 +54,7 @@ def standing(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
     newest = reader.last(EVENTS)
     changed = read_event(reader, int.from_bytes(newest[0], "big")) if newest else None
     pairs = [
-        *generator.standing(),
+        *generator.status(),
         ("Held", b"%d" % held_count(reader)),
         ("Queued", b"%d" % queued),
     ]

@@ -150,8 +150,8 @@ class IbiScheme(TimedScheme):
         self.prefix = prefix(self._computer, self._port)
 
     @classmethod
-    def completed(cls, settings: Settings) -> Settings:
-        settings = super().completed(settings)
+    def check_settings(cls, settings: Settings) -> Settings:
+        settings = super().check_settings(settings)
         if not settings["computer"]:
             raise UsageError("scheme ibi needs the server's name: --computer mtc-m18.sid.inpe.br")
         computer = computer_name(settings["computer"].encode())
@@ -166,13 +166,13 @@ class IbiScheme(TimedScheme):
             ("port", b"%d" % port), ("time", utc(date)), ("seconds", bytes(date)),
         ]
 
-    def following(self, last: Date | None, asked: Date, granularity: Granularity) -> Date:
-        return allot(last, asked, granularity)
+    def next_date(self, last: Date | None, requested_at: Date, granularity: Granularity) -> Date:
+        return allot(last, requested_at, granularity)
 
     def label(self, date: Date) -> bytes:
         return self.prefix + b"/" + suffix(date)
 
-    def spelling(self, label: bytes) -> bytes:
+    def canonical_label(self, label: bytes) -> bytes:
         return canonical(label)
 
     def path(self, identifier: bytes) -> bytes:
@@ -182,6 +182,6 @@ class IbiScheme(TimedScheme):
         form = self.prefix + b"/year/month.day.hour.minute[.second[.fraction]]"
         return [("Form", form), ("Size", b"unlimited"), ("Computer", self._computer), ("Port", b"%d" % self._port)]
 
-    def durable(self, settings: Settings) -> str:
+    def durability(self, settings: Settings) -> str:
         in_use = self._computer.rpartition(b".")[2] not in _NOT_GLOBAL
         return "N" + "G" * in_use + "I" * (b"-" not in self._computer)

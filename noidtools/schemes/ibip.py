@@ -223,8 +223,8 @@ class IbipScheme(TimedScheme):
         self.prefix = prefix(self._ip, self._port)
 
     @classmethod
-    def completed(cls, settings: Settings) -> Settings:
-        settings = super().completed(settings)
+    def check_settings(cls, settings: Settings) -> Settings:
+        settings = super().check_settings(settings)
         if not settings["ip"]:
             raise UsageError("scheme ibip needs the server's address: --ip 150.163.34.243")
         ip = ip_address(settings["ip"].encode())
@@ -239,20 +239,20 @@ class IbipScheme(TimedScheme):
             ("port", b"%d" % port), ("time", utc(date)), ("seconds", bytes(date)),
         ]
 
-    def following(self, last: Date | None, asked: Date, granularity: Granularity) -> Date:
-        return allot(last, asked, granularity)
+    def next_date(self, last: Date | None, requested_at: Date, granularity: Granularity) -> Date:
+        return allot(last, requested_at, granularity)
 
     def label(self, date: Date) -> bytes:
         return self.prefix + b"/" + suffix(date)
 
-    def spelling(self, label: bytes) -> bytes:
+    def canonical_label(self, label: bytes) -> bytes:
         return canonical(label)
 
     def form(self) -> Pairs:
         form = self.prefix + b"/seconds since 1995-08-01[Wfraction], in base 27"
         return [("Form", form), ("Size", b"unlimited"), ("IP", self._ip), ("Port", b"%d" % self._port)]
 
-    def durable(self, settings: Settings) -> str:
+    def durability(self, settings: Settings) -> str:
         from ipaddress import ip_address
 
         return "NI" + "G" * ip_address(self._ip.decode()).is_global

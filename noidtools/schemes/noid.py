@@ -37,7 +37,7 @@ class NoidScheme(Scheme):
         self.at_last = settings["at-last"]
 
     @classmethod
-    def completed(cls, settings: Settings) -> Settings:
+    def check_settings(cls, settings: Settings) -> Settings:
         if settings.long_term and not (settings["naan"] and settings["naa"] and settings["subnaa"]):
             raise UsageError(
                 "a long-term minter needs a NAAN, a NAA and a SubNAA: dbcreate Template long NAAN NAA SubNAA"
@@ -83,12 +83,12 @@ class NoidScheme(Scheme):
             ("Order", _ORDERS.get(template.generator, "sequential").encode()),
         ]
 
-    def conduct(self) -> Pairs:
+    def behaviour(self) -> Pairs:
         at_last = "never" if self.template.total is None else self.at_last
         seed = [("Seed", b"%d" % self.seed)] if self.seed else []
         return [("At-Last", at_last.encode()), *seed]
 
-    def durable(self, settings: Settings) -> str:
+    def durability(self, settings: Settings) -> str:
         from .durability import of_template
 
         return of_template(self.template, settings, minted_only=not self.free)
@@ -96,10 +96,10 @@ class NoidScheme(Scheme):
     def first(self) -> bytes:
         return self.generator(None).draw(1)[0][0]
 
-    def own_part(self, identifier: bytes) -> bytes:
+    def without_prefix(self, identifier: bytes) -> bytes:
         return identifier.removeprefix(self.first_part.encode())
 
-    def exhausted(self) -> str:
+    def exhausted_message(self) -> str:
         template = self.template
         if template.total is None:
             return "no identifier is left: longer ones would not be guarded by their check character"
@@ -221,10 +221,10 @@ class NoidGenerator(Generator):
         return self.template.total
 
     @property
-    def starting_over(self) -> bool:
+    def reissues(self) -> bool:
         return self.passes > 0
 
-    def standing(self) -> Pairs:
+    def status(self) -> Pairs:
         total = self.template.total
         left = b"unlimited" if total is None else b"%d" % max(0, total - self.order.drawn)
         return [("Drawn", b"%d" % self.drawn), ("Left", left)]

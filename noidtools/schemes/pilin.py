@@ -114,8 +114,8 @@ class PilinScheme(TimedScheme):
         self.prefix = settings["prefix"].encode()
 
     @classmethod
-    def completed(cls, settings: Settings) -> Settings:
-        settings = super().completed(settings.with_(granularity="0.001"))
+    def check_settings(cls, settings: Settings) -> Settings:
+        settings = super().check_settings(settings.with_(granularity="0.001"))
         if not settings["prefix"]:
             raise UsageError("scheme pilin needs a Handle prefix: --prefix 102.100.272")
         _check_prefix(settings["prefix"].encode())
@@ -134,14 +134,16 @@ class PilinScheme(TimedScheme):
             ("time", utc(milliseconds)), ("milliseconds", b"%d" % milliseconds),
         ]
 
-    def following(self, last: Date | None, asked: Date, granularity: Granularity) -> Date | None:
-        milliseconds = asked.floor(_MILLI) if last is None else max(last.floor(_MILLI) + 1, asked.floor(_MILLI))
+    def next_date(self, last: Date | None, requested_at: Date, granularity: Granularity) -> Date | None:
+        milliseconds = requested_at.floor(_MILLI)
+        if last is not None:
+            milliseconds = max(milliseconds, last.floor(_MILLI) + 1)
         return None if from_unix_ms(milliseconds) >= TOTAL else Date(milliseconds, _MILLI)
 
     def label(self, date: Date) -> bytes:
         return self.prefix + b"/" + encode(from_unix_ms(date.floor(_MILLI)))
 
-    def spelling(self, label: bytes) -> bytes:
+    def canonical_label(self, label: bytes) -> bytes:
         prefix, slash, suffix = label.rpartition(b"/")
         if not slash or prefix.lower() != self.prefix.lower():
             raise InvalidError(f"{quoted(label)} does not begin with the prefix {quoted(self.prefix)}")
@@ -151,10 +153,10 @@ class PilinScheme(TimedScheme):
         last = utc(TOTAL - 1)
         return [("Form", self.prefix + b"/nine characters"), ("Size", b"%d" % TOTAL), ("Ends", last)]
 
-    def durable(self, settings: Settings) -> str:
+    def durability(self, settings: Settings) -> str:
         return "GN" + "I" * (b"-" not in self.prefix)
 
-    def exhausted(self) -> str:
+    def exhausted_message(self) -> str:
         last = utc(TOTAL - 1).decode()
         return f"no identifier is left: nine characters end at {last}"
 
