@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import ExhaustedError
+from ..errors import ExhaustedError, UsageError
 from ..schemes import MintRequest
 from . import bindings, config, events, queue, records
 from .policies import INITIAL_STATE, RESERVE
@@ -110,6 +110,22 @@ def mint_some(
         notice = run.generator.notice
         minter.after_commit(lambda: request.wait(due, notice))
     return Batch(run.minted, ended, run.event)
+
+
+def bind_elements(
+    minter: Minter, actor: Actor, how: bytes, text: bytes, pairs: list[tuple[bytes, bytes | None]], *,
+    sharing: bool = False,
+) -> list[bindings.Bound]:
+    """Bind each element to its value in one of the ways of `bindings.HOWS`, in one transaction.
+
+    To mint the identifier, `how` is mint or peppermint, and `text` is the word new.
+    """
+    bindings.ensure_how(how)
+    if how not in bindings.MINTING:
+        return minter.write(lambda writer: bindings.bind(minter, writer, actor, how, text, pairs))
+    if text != b"new":
+        raise UsageError(f"bind {how.decode()} makes its own identifier: write the word new in place of Id")
+    return mint_and_bind(minter, actor, pairs, peppered=how == b"peppermint", sharing=sharing)
 
 
 def mint_and_bind(
