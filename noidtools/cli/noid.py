@@ -15,7 +15,7 @@ from ..commands.lines import LineSource
 from ..commands.table import reads_input
 from ..console import write_error
 from ..errors import NoidError, StoreError, UsageError
-from ..minter.events import Actor
+from ..minter.events import Actor, process_owner
 from ..schemes.timegrid import Date, parse_date
 from ..version import __version__
 
@@ -164,7 +164,7 @@ def _main(program: str, words: list[bytes], out: _Output) -> int:
         from .noidr import run_loop
 
         return run_loop(dbdir, words[1:])
-    session = Session(dbdir, Actor(contact(), b"shell", _clock()), local=True, progress=_progress())
+    session = Session(dbdir, Actor(process_owner(), b"shell", _clock()), local=True, progress=_progress())
     try:
         if words == [b"-"]:
             return _bulk(session, out)
@@ -205,23 +205,6 @@ def dbdir_from(program: str, environment: str) -> str:
     if environment:
         return environment
     return os.path.basename(program).partition("_")[2] or "."
-
-
-def contact() -> bytes:
-    """Who is at the shell: user and group."""
-    import grp
-    import pwd
-
-    uid, gid = os.getuid(), os.getgid()
-    try:
-        user = pwd.getpwuid(uid).pw_name
-    except KeyError:
-        user = str(uid)
-    try:
-        group = grp.getgrgid(gid).gr_name
-    except KeyError:
-        group = str(gid)
-    return f"{user}/{group}".encode()
 
 
 def _clock() -> Clock:

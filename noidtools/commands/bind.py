@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError
 from ..minter import bindings, minting
 from .answers import Answer, Blank, BoundRecord
 
@@ -17,15 +16,7 @@ def bind(call: Call) -> Answer:
     how, given = args[0], args[1]
     bindings.ensure_how(how)
     pairs = _pairs(call)
-    minter = call.minter
-    if how in bindings.MINTING:
-        if given != b"new":
-            raise UsageError(f"bind {how.decode()} makes its own identifier: write the word new in place of Id")
-        done = minting.mint_and_bind(
-            minter, call.actor, pairs, peppered=how == b"peppermint", sharing=call.session.sharing
-        )
-    else:
-        done = minter.write(lambda writer: bindings.bind(minter, writer, call.actor, how, given, pairs))
+    done = minting.bind_elements(call.minter, call.actor, how, given, pairs, sharing=call.session.sharing)
     records: list[Record] = []
     for bound in done:
         records += [BoundRecord(bound), Blank()]
@@ -37,8 +28,5 @@ def _pairs(call: Call) -> list[tuple[bytes, bytes | None]]:
     if call.pairs is not None:
         return [(name, None if how in bindings.REMOVING else value) for name, value in call.pairs]
     value = call.args[3] if len(call.args) == 4 else None
-    if how in bindings.REMOVING and value is not None:
-        raise UsageError(f"bind {how.decode()} takes no Value")
-    if how not in bindings.REMOVING and value is None:
-        raise UsageError(f"a Value is missing: say bind {how.decode()} Id Element Value")
+    bindings.ensure_value_fits(how, value)
     return [(element, value)]

@@ -84,7 +84,7 @@ class EventRecord(Record):
         return [facts]
 
     def _change(self, change: Change) -> dict[str, object]:
-        of = change.of or (self._event.ids[0] if len(self._event.ids) == 1 else b"")
+        of = self._event.subject(change)
         facts: dict[str, object] = {"id": display_name(self._minter, of)} if of else {}
         facts["element" if change.element else "what"] = change.what
         return {**facts, "before": _value_data(change.before), "after": _value_data(change.after)}

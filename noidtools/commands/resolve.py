@@ -34,20 +34,15 @@ def resolve(call: Call) -> Answer:
         steps = [(step, text) for step, text in trace]
         return Answer(Fields(*steps, ("answer", _answer(outcome))), spaced=True, failed=not outcome.targets)
     if not outcome.targets:
-        raise NotFoundError(_sentence(outcome))
+        raise NotFoundError(outcome.refusal)
     return Answer(Values([(b"target", outcome.targets[0].url)]))
 
 
 def _answer(outcome: Outcome) -> bytes:
     if not outcome.targets:
-        return f"{outcome.kind}: {_sentence(outcome)}".encode("utf-8", "surrogateescape")
+        return f"{outcome.kind}: {outcome.refusal}".encode("utf-8", "surrogateescape")
     first = outcome.targets[0]
     return b"%d %b" % (first.code or targets.USUAL_CODE, first.url)
-
-
-def _sentence(outcome: Outcome) -> str:
-    identifier = outcome.identifier.decode("utf-8", "backslashreplace")
-    return f"{identifier} does not resolve: {outcome.reason or 'its target cannot be used'}"
 
 
 def check(call: Call) -> Answer:

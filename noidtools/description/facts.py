@@ -87,7 +87,7 @@ def of_identifier(minter: Minter, reader: Reader, identifier: bytes) -> Facts:
         "id": shown,
         "minter": of_minter(minter, reader),
         "state": state,
-        "label": minter.scheme.own_part(identifier) or identifier,
+        "label": minter.scheme.without_prefix(identifier) or identifier,
         "targets": [] if outcome.by == "fallback" else [target.url for target in outcome.targets],
         "representations": [{"form": form, "text": text} for form, text in forms if form not in _NOT_SPELLINGS],
         "qualities": _qualities(reader, identifier, forms),

@@ -138,7 +138,7 @@ class Minter:
     def _without_implied_label(self, given: bytes) -> bytes:
         for label in self.implied_labels:
             rest = given[len(label) :]
-            if given.startswith(label) and self.scheme.own_part(rest) != rest:
+            if given.startswith(label) and self.scheme.without_prefix(rest) != rest:
                 return rest
         return given
 

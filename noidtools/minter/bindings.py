@@ -63,6 +63,14 @@ def ensure_how(how: bytes) -> None:
         )
 
 
+def ensure_value_fits(how: bytes, value: bytes | None) -> None:
+    """Refuse a value where a binding is removed, and none where one is made."""
+    if how in REMOVING and value is not None:
+        raise UsageError(f"bind {how.decode()} takes no Value")
+    if how not in REMOVING and value is None:
+        raise UsageError(f"a Value is missing: say bind {how.decode()} Id Element Value")
+
+
 def ensure_element(element: bytes) -> None:
     if not element:
         raise UsageError("the element name is empty")
@@ -183,10 +191,15 @@ def rules_for(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes]]:
         yield split_pair(key)[1], value
 
 
+def all_rules(reader: Reader) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Element, pattern and replacement of every rule, in the order in which they are tried for each element."""
+    for key, value in reader.scan(RULES):
+        yield *split_pair(key), value
+
+
 def elements_of_pattern(reader: Reader, pattern: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The elements that one pattern computes, with their replacements.  There are few rules, so all are looked at."""
-    for key, value in reader.scan(RULES):
-        element, other = split_pair(key)
+    for element, other, value in all_rules(reader):
         if other == pattern:
             yield element, value
 

@@ -71,7 +71,7 @@ def checked(settings: Settings) -> Settings:
         _ensure_text(name, settings[name])
     if any(not (character.isascii() and (character.isalnum() or character in ".-_")) for character in settings["naan"]):
         raise InvalidError(f"a NAAN is made of letters, digits and dots, not {settings['naan']!r}")
-    return scheme_class(settings["scheme"]).completed(settings)
+    return scheme_class(settings["scheme"]).check_settings(settings)
 
 
 def _ensure_text(name: str, text: str) -> None:

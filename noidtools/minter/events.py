@@ -51,6 +51,24 @@ class Actor:
 _SAFE = bytes(0x5F if byte < 0x20 or byte in (0x7C, 0x7F) else byte for byte in range(256))
 
 
+def process_owner() -> bytes:
+    """The account that runs this process: user and group, as in alice/staff."""
+    import grp
+    import os
+    import pwd
+
+    uid, gid = os.getuid(), os.getgid()
+    try:
+        user = pwd.getpwuid(uid).pw_name
+    except KeyError:
+        user = str(uid)
+    try:
+        group = grp.getgrgid(gid).gr_name
+    except KeyError:
+        group = str(gid)
+    return f"{user}/{group}".encode()
+
+
 class Digest:
     """What is kept of a value too long to keep."""
 
@@ -132,6 +150,10 @@ class Event:
         for part in _parts(parts, _TALLY):
             made, asked, first, last = unpack(part)
             self.tally = Tally(int(made), int(asked), first, last)
+
+    def subject(self, change: Change) -> bytes:
+        """The identifier that a change of this event belongs to; empty where it is the minter's, or that of several."""
+        return change.of or (self.ids[0] if len(self.ids) == 1 else b"")
 
 
 def _parts(parts: list[bytes], kind: int) -> list[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import ExhaustedError
+from ..errors import ExhaustedError, UsageError
 from ..schemes import MintRequest
 from . import bindings, config, events, queue, records
 from .policies import INITIAL_STATE, RESERVE
@@ -79,7 +79,7 @@ def _mint_chunk(
 
 
 def exhausted(minter: Minter) -> ExhaustedError:
-    return ExhaustedError(minter.scheme.exhausted())
+    return ExhaustedError(minter.scheme.exhausted_message())
 
 
 def mint_some(
@@ -102,7 +102,7 @@ def mint_some(
         skipped = 0 if len(run.minted) > before else skipped + len(drawn)
         # A whole pass that gave nothing: everything is held or queued, and starting over would never end.
         ended = not drawn or skipped > (run.generator.total or skipped)
-        if run.generator.later and run.minted:
+        if run.generator.more_ahead and run.minted:
             break
     run.finish()
     due = run.generator.due
@@ -110,6 +110,22 @@ def mint_some(
         notice = run.generator.notice
         minter.after_commit(lambda: request.wait(due, notice))
     return Batch(run.minted, ended, run.event)
+
+
+def bind_elements(
+    minter: Minter, actor: Actor, how: bytes, text: bytes, pairs: list[tuple[bytes, bytes | None]], *,
+    sharing: bool = False,
+) -> list[bindings.Bound]:
+    """Bind each element to its value in one of the ways of `bindings.HOWS`, in one transaction.
+
+    To mint the identifier, `how` is mint or peppermint, and `text` is the word new.
+    """
+    bindings.ensure_how(how)
+    if how not in bindings.MINTING:
+        return minter.write(lambda writer: bindings.bind(minter, writer, actor, how, text, pairs))
+    if text != b"new":
+        raise UsageError(f"bind {how.decode()} makes its own identifier: write the word new in place of Id")
+    return mint_and_bind(minter, actor, pairs, peppered=how == b"peppermint", sharing=sharing)
 
 
 def mint_and_bind(
@@ -200,7 +216,7 @@ class _MintRun:
         if record.held or record.queued or record.withdrawn or (record.reserved and not record.was_issued):
             return False
         # What went through the queue before its turn came is out already, unless we are starting over.
-        return self.generator.starting_over or not record.issued
+        return self.generator.reissues or not record.issued
 
     def reissue(self, identifier: bytes, record: Circulation, number: int) -> None:
         """Issue an identifier of which something may be known; what was bound to it is cleared."""

@@ -28,8 +28,8 @@ QUEUE_HOWS = "now, first, lvf, delete, or a delay such as 30d or 3600s"
 
 
 def ensure_allowed(minter: Minter) -> None:
-    if minter.scheme.no_queue:
-        raise ConflictError(f"nothing can be queued here: {minter.scheme.no_queue}")
+    if minter.scheme.queue_refusal:
+        raise ConflictError(f"nothing can be queued here: {minter.scheme.queue_refusal}")
 
 
 def enqueue(minter: Minter, writer: Writer, actor: Actor, how: bytes, given: list[bytes]) -> list[bytes]:
@@ -47,7 +47,7 @@ def enqueue(minter: Minter, writer: Writer, actor: Actor, how: bytes, given: lis
         record = find(writer, identifier) or Circulation()
         _ensure_can_wait(identifier, record)
         sequence = 0 if how == b"lvf" else _next_sequence(writer)
-        padded = minter.scheme.own_part(identifier).rjust(_PADDED, b"0")
+        padded = minter.scheme.without_prefix(identifier).rjust(_PADDED, b"0")
         # What is alike when padded, such as 5 and 05, still has a place of its own.
         key = date + sequence.to_bytes(6, "big") + padded + b"\0" + identifier
         writer.put(QUEUE, key, identifier)

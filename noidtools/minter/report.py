@@ -23,9 +23,9 @@ def properties(minter: Minter) -> list[tuple[str, bytes]]:
     """What does not change while a minter lives."""
     settings, scheme = minter.settings, minter.scheme
     first = scheme.first()
-    durable = durability.letters(scheme.durable(settings))
+    durable = durability.letters(scheme.durability(settings))
     about = [("Scheme", scheme.name.encode()), *scheme.form(), ("Term", settings["term"].encode()),
-             ("Properties", durable.encode()), *scheme.conduct()]
+             ("Properties", durable.encode()), *scheme.behaviour()]
     pairs = [
         ("NAAN", settings["naan"]),
         ("NAA", settings["naa"]),
@@ -47,19 +47,25 @@ def creation_report(minter: Minter) -> bytes:
     return b"\n".join(lines) + b"\n"
 
 
+class MinterState:
+    """Where a minter stands: its generator, how many identifiers are held and queued, and the newest event."""
+
+    __slots__ = ("generator", "held", "queued", "newest")
+
+    def __init__(self, minter: Minter, reader: Reader) -> None:
+        self.generator = minter.scheme.generator(reader.get(META, b"state"))
+        self.held = held_count(reader)
+        self.queued = sum(1 for _ in reader.scan(QUEUE))
+        newest = reader.last(EVENTS)
+        self.newest = read_event(reader, int.from_bytes(newest[0], "big")) if newest else None
+
+
 def standing(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
     """Where the minter stands now."""
-    generator = minter.scheme.generator(reader.get(META, b"state"))
-    queued = sum(1 for _ in reader.scan(QUEUE))
-    newest = reader.last(EVENTS)
-    changed = read_event(reader, int.from_bytes(newest[0], "big")) if newest else None
-    pairs = [
-        *generator.standing(),
-        ("Held", b"%d" % held_count(reader)),
-        ("Queued", b"%d" % queued),
-    ]
-    if changed:
-        pairs.append(("Changed", changed.date + b" by " + changed.who))
+    state = MinterState(minter, reader)
+    pairs = [*state.generator.status(), ("Held", b"%d" % state.held), ("Queued", b"%d" % state.queued)]
+    if state.newest:
+        pairs.append(("Changed", state.newest.date + b" by " + state.newest.who))
     return pairs
 
 

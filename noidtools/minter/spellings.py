@@ -18,7 +18,7 @@ def citation_forms(minter: Minter, reader: Reader, text: bytes) -> list[tuple[st
     labels = identifiers.labels_of(minter)
     own = identifiers.own_identifier(minter, reader, text)
     name = names.parse(text, labels) if own is None else own
-    checked = own is not None and "T" in minter.scheme.durable(minter.settings)
+    checked = own is not None and "T" in minter.scheme.durability(minter.settings)
     return citation.representations(name, labels=labels, resolvers=contexts.resolvers(reader), has_check=checked)
 
 

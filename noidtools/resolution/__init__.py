@@ -81,6 +81,12 @@ class Outcome:
         self.reason = reason
 
     @property
+    def refusal(self) -> str:
+        """The sentence for a name without target."""
+        identifier = self.identifier.decode("utf-8", "backslashreplace")
+        return f"{identifier} does not resolve: {self.reason or 'its target cannot be used'}"
+
+    @property
     def targets(self) -> list[Target]:
         """Where the name leads, the first choice first; empty unless it was found."""
         if self.kind != FOUND:

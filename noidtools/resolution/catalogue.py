@@ -48,7 +48,7 @@ class Domain:
             return 0
         scheme = self._scheme
         keys = [scheme.canonical(key) for key in names.candidates(name, self._labels)]
-        return max((len(key) - len(scheme.own_part(key)) for key in keys), default=0)
+        return max((len(key) - len(scheme.without_prefix(key)) for key in keys), default=0)
 
 
 def select_domains(domains: Sequence[Domain], name: Name) -> list[Domain]:

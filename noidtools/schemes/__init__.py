@@ -1,6 +1,15 @@
-"""Ways to make labels.  Each is one module with one class, listed below; this is all the rest knows of them."""
+"""Schemes: how the labels of a minter are made.  Pure, without a store.
+
+Each scheme is one module with one subclass of `Scheme`, listed in `_CLASSES`, and a subclass of `Generator`
+that draws its labels.  Other packages use only what is declared here.
+
+`abc` costs nothing at start, since the interpreter has loaded it already; `typing` (Protocol) would have to be
+imported for every command.
+"""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
 
 from ..errors import ConflictError, InvalidError, UsageError
 
@@ -16,116 +25,121 @@ _CLASSES = {"noid": "NoidScheme", "ibi": "IbiScheme", "ibip": "IbipScheme", "pil
 NAMES = tuple(_CLASSES)
 
 
-class Generator:
-    """Draws identifiers.  Made from the state that the last one left in the store, and leaves its own."""
+class Generator(ABC):
+    """Draws identifiers.  It is built from the state that the previous one stored, and `state` gives the next."""
 
     __slots__ = ()
 
-    # Whether the last draw stopped early because the rest lies further ahead in time.
-    later = False
-    # What the person who waits should know about the last draw.
+    # Whether the last draw returned fewer than requested because the rest lies further ahead in time.
+    more_ahead = False
+    # A message about the last draw for the user who waits for it.
     notice = ""
-    # When the last draw may be handed out, nanoseconds since 1970; 0 is at once.
+    # When the result of the last draw may be handed out, in nanoseconds since 1970; 0 is at once.
     due = 0
 
     @property
+    @abstractmethod
     def drawn(self) -> int:
-        """How many were drawn; each identifier's circulation record keeps the number it was."""
-        raise AssertionError("each kind has its own")
+        """How many were drawn so far; the circulation record of each identifier stores its number."""
 
     @property
-    def starting_over(self) -> bool:
-        """Whether it gives again what it gave before, as short-term minters do when all is used up."""
+    def reissues(self) -> bool:
+        """Whether it draws labels that it drew before, as short-term minters do after the namespace ended."""
         return False
 
     @property
     def total(self) -> int | None:
-        """How many there can be; None if there is no end."""
+        """The size of the namespace; None if it is unlimited."""
         return None
 
+    @abstractmethod
     def draw(self, count: int, request: MintRequest | None = None) -> list[tuple[bytes, int]]:
-        """Up to `count` identifiers with their numbers; none when there are no more."""
-        raise AssertionError("each kind has its own")
+        """Up to `count` identifiers with their numbers; none when no more are left."""
 
+    @abstractmethod
     def state(self) -> bytes:
-        raise AssertionError("each kind has its own")
+        """What to store, for the next generator to continue from."""
 
-    def standing(self) -> Pairs:
-        """Where it stands, for `dbinfo`."""
+    def status(self) -> Pairs:
+        """How far it has come, for `dbinfo`."""
         return [("Drawn", b"%d" % self.drawn)]
 
     def internals(self) -> Pairs:
-        """What an administrator may want to see when something looks wrong, for `dbinfo full`."""
+        """Details for an administrator who looks for the cause of a problem, for `dbinfo full`."""
         return []
 
     def adjust(self, name: str, value: bytes) -> tuple[bytes, bytes]:
-        """Change the granularity or the patience; returns what it was and what it is."""
+        """Change the granularity or the patience; returns the value before and the value now."""
         raise ConflictError(f"this minter has no {name} to change: its labels are not made from the time")
 
 
-class Scheme:
-    """The form of one minter's identifiers.  Built from its settings, which `completed` has checked before."""
+class Scheme(ABC):
+    """The form of one minter's identifiers, built from settings that went through `check_settings`."""
 
     __slots__ = ()
 
     name = ""
     summary = ""
-    # Of the options of dbcreate those that have a meaning here.
+    # The options of dbcreate that apply to this scheme.
     options: tuple[str, ...] = ()
-    # Whether anything may be bound, not only what the scheme makes.
+    # Whether any name may be bound, not only one that the scheme makes.
     free = False
-    # What people write before labels of this scheme, in the system they belong to.
+    # The URI scheme that is usually written before labels of this scheme, such as hdl:
     system = b""
-    # Why identifiers cannot be queued, if they cannot.
-    no_queue = ""
+    # Why identifiers cannot be queued; empty if they can.
+    queue_refusal = ""
 
-    def __init__(self, settings: Settings) -> None:
-        raise AssertionError("each kind has its own")
+    @abstractmethod
+    def __init__(self, settings: Settings) -> None: ...
 
     @property
     def grows(self) -> bool:
-        """Whether what is valid depends on where the generator stands."""
+        """Whether validity depends on the state of the generator."""
         return False
 
     @classmethod
-    def completed(cls, settings: Settings) -> Settings:
-        """The settings of a new minter, checked and with defaults filled in."""
-        raise AssertionError("each kind has its own")
+    @abstractmethod
+    def check_settings(cls, settings: Settings) -> Settings:
+        """The settings of a new minter with defaults filled in; raises UsageError or InvalidError."""
 
     @classmethod
     def decode(cls, label: bytes) -> Pairs:
-        """What a label of any minter of this scheme says, its one spelling as `id` first; else InvalidError."""
+        """What a label of any minter of this scheme contains, first its canonical spelling as `id`.
+
+        Raises InvalidError for what is not such a label.
+        """
         raise InvalidError(f"a label of scheme {cls.name} says nothing by itself")
 
     def canonical(self, identifier: bytes) -> bytes:
-        """The one spelling under which an identifier is stored; what has no other spelling, as it is."""
+        """The spelling under which an identifier is stored; the identifier itself if it has no other spelling."""
         return identifier
 
+    @abstractmethod
     def ensure_valid(self, identifier: bytes, state: bytes | None = None) -> None:
-        """Refuse what this minter could not make; `state` is the generator's, given if the form `grows`."""
-        raise AssertionError("each kind has its own")
+        """Raise InvalidError for what this minter cannot make; `state` is the generator's, needed if it `grows`."""
 
+    @abstractmethod
     def generator(self, state: bytes | None) -> Generator:
-        raise AssertionError("each kind has its own")
+        """A generator that continues from a stored state; None starts a new minter."""
 
+    @abstractmethod
     def form(self) -> Pairs:
         """What its labels look like and how many there are, for the report on a minter."""
-        raise AssertionError("each kind has its own")
 
-    def conduct(self) -> Pairs:
-        """What else was decided about it for good, for the same report."""
+    def behaviour(self) -> Pairs:
+        """Further choices made at creation, for the same report."""
         return []
 
-    def durable(self, settings: Settings) -> str:
-        """Those of the letters of durability.MEANINGS that apply."""
-        raise AssertionError("each kind has its own")
+    @abstractmethod
+    def durability(self, settings: Settings) -> str:
+        """Those letters of durability.MEANINGS that apply."""
 
     def first(self) -> bytes | None:
-        """The first identifier, where that is known beforehand."""
+        """The first identifier, where it is known in advance."""
         return None
 
-    def own_part(self, identifier: bytes) -> bytes:
-        """The identifier without what all of this minter have in common."""
+    def without_prefix(self, identifier: bytes) -> bytes:
+        """The identifier without the part that all identifiers of this minter share."""
         return identifier
 
     def path(self, identifier: bytes) -> bytes:
@@ -134,15 +148,15 @@ class Scheme:
 
         return path(identifier)
 
-    def exhausted(self) -> str:
-        """The sentence that says that no identifier is left."""
+    def exhausted_message(self) -> str:
+        """The sentence for the user when no identifier is left."""
         return "no identifier is left"
 
 
 def scheme_class(name: str) -> type[Scheme]:
     if name not in _CLASSES:
         raise UsageError(f"there is no scheme {name[:60]!r}: say one of {', '.join(NAMES)}")
-    # importlib.import_module would do the same, after a millisecond of imports of its own.
+    # importlib.import_module does the same, but importing importlib takes a millisecond.
     module = __import__(f"{__name__}.{name}", fromlist=["*"])
     found: type[Scheme] = getattr(module, _CLASSES[name])
     return found
@@ -156,7 +170,7 @@ def scheme_for(settings: Settings) -> Scheme:
 
 
 def form_of(label: bytes) -> type[Scheme]:
-    """The scheme whose form this label has, by its outline; whether it is valid is for the scheme to say."""
+    """The scheme to which this label belongs by its outline; the scheme itself checks whether it is valid."""
     head, slash, tail = label.partition(b"/")
     if tail.count(b"/") == 2:
         return scheme_class("ibi")
@@ -172,35 +186,36 @@ def form_of(label: bytes) -> type[Scheme]:
 
 # -- requests for identifiers, some of which may lie ahead in time ---------------------------------------------------
 #
-# An identifier made from a time in the future is reserved in a short transaction and waited for after the
-# commit, so that other writers are not kept from the store meanwhile.
+# An identifier made from a future time is reserved in a short transaction.  The wait for that time follows after
+# the commit, so that other writers can use the store meanwhile.
 
-# Identifiers this far ahead are reserved together, so that one commit, which takes a disk some
-# milliseconds, serves many; and nobody else waits longer for it than people notice.
+# Identifiers up to this many nanoseconds ahead are reserved together: one commit, which takes a disk some
+# milliseconds, then serves many, and the wait for them is too short to notice.
 LOOK_AHEAD = 100_000_000
 
 
-class NeedsOwnTransaction(Exception):  # noqa: N818 - no error, and never seen outside: the command is run again
-    """The command needs a wait that those with whom it shares a transaction should not have: run it alone."""
+class NeedsOwnTransaction(Exception):  # noqa: N818 - not an error: the command is run again, alone
+    """The command has to wait, which other commands in the same transaction should not: run it alone."""
 
 
 class MintRequest:
-    """One asking for identifiers.
+    """A request for identifiers.
 
-    patience   nanoseconds that each may be waited for; None is the minter's own limit
-    sharing    whether other commands share the transaction, and NeedsOwnTransaction is understood
-    whole      whether all must be reserved in this transaction, because it does more than mint
-    made       how many of `wanted` are there already
+    patience      nanoseconds that each may be waited for; None is the minter's own limit
+    sharing       whether other commands share the transaction, and the caller handles NeedsOwnTransaction
+    whole         whether all must be reserved in this transaction, because it does more than mint
+    made          how many of `wanted` were minted before
+    requested_at  the time of the request, nanoseconds since 1970
     """
 
-    __slots__ = ("asked", "clock", "made", "patience", "sharing", "wanted", "whole")
+    __slots__ = ("clock", "made", "patience", "requested_at", "sharing", "wanted", "whole")
 
     def __init__(
         self, clock: Clock, patience: int | None = None, *,
         sharing: bool = False, whole: bool = False, made: int = 0, wanted: int = 1,
     ) -> None:
         self.clock = clock
-        self.asked = clock()
+        self.requested_at = clock()
         self.patience = patience
         self.sharing = sharing
         self.whole = whole and not sharing
@@ -208,6 +223,7 @@ class MintRequest:
         self.wanted = wanted
 
     def wait(self, due: int, notice: str = "") -> None:
+        """Wait until `due`, after passing the notice to the user."""
         if notice:
             self.clock.notify(notice)
-        self.clock.wait(due, due - self.asked, self.made, self.wanted)
+        self.clock.wait(due, due - self.requested_at, self.made, self.wanted)

@@ -22,12 +22,12 @@ _TEST_NAAN = "00000"
 
 
 def letters(apply: str) -> str:
-    """All seven places, those letters shown that apply."""
+    """GRANITE, with a hyphen in place of each letter that does not apply."""
     return "".join(letter if letter in apply else "-" for letter in MEANINGS)
 
 
 def of_template(template: Template, settings: Settings, *, minted_only: bool) -> str:
-    """The letters that apply to a template's identifiers; few do where anything may be bound."""
+    """The letters that apply to identifiers of a template; `minted_only` is false where any name may be bound."""
     holds = {
         "G": settings["naan"] not in ("", _TEST_NAAN),
         "R": template.generator == RANDOM,
@@ -43,7 +43,7 @@ def of_template(template: Template, settings: Settings, *, minted_only: bool) ->
 def _has_word_room(prefix: str, mask: str) -> bool:
     """Whether three letters can stand side by side."""
     places = ["a" if character.isalpha() else "0" for character in prefix]
-    # In an unlimited namespace the first mask character will one day be repeated.
+    # In an unlimited namespace the first mask character is repeated as labels grow.
     body = mask[1] * 4 + mask[2:] if mask[0] == "z" and mask[1] != "d" else mask[1:]
     places += ["0" if letter in "di" else "a" for letter in body]
     return "aaa" in "".join(places)

@@ -3,12 +3,12 @@
     sid.inpe.br/mtc-m18.1905/2010/10.20.15.21.55.05
     subdomain   word    port year mm.dd.hh.mm.ss.fraction (UTC)
 
-Reading is as wide as the standard's grammar: both cases, the port after "." or after the
-older "@", port 80 written out or left out, the root dot of the domain, zeros that say
-nothing.  All of these name the same computer, port and moment, hence the same item, and
-`canonical` gives the one spelling that the standard's algorithms write: lower case, port
-80 left out, any other port after ".", seconds only where they are not zero, a fraction
-with its leading but without its trailing zeros.
+The parser accepts all that the standard's grammar allows: both cases, the port after "." or
+after the older "@", port 80 written out or left out, the root dot of the domain, redundant
+zeros.  All of these name the same computer, port and moment, hence the same item.
+`canonical` returns the spelling that the standard's algorithms write: lower case, port 80
+left out, any other port after ".", seconds only where they are not zero, a fraction with
+its leading but without its trailing zeros.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WORD = b"abcdefghijklmnopqrstuvwxyz0123456789-"
 
 
 def encode(computer: bytes, port: int, date: Date) -> bytes:
-    """The repository name of the item that this server dated so (Algorithm 3)."""
+    """The repository name of the item that this server created at this date (Algorithm 3)."""
     return prefix(computer, port) + b"/" + suffix(date)
 
 
@@ -48,7 +48,7 @@ def parse(label: bytes) -> tuple[bytes, int, Date]:
 
 
 def canonical(label: bytes) -> bytes:
-    """The one spelling of a repository name, as `encode` writes it."""
+    """The canonical spelling of a repository name, as `encode` writes it."""
     return encode(*parse(label))
 
 
@@ -97,7 +97,7 @@ def computer_name(text: bytes) -> bytes:
 
 
 def check_port(port: int) -> int:
-    """The port itself, if there can be such a port."""
+    """The port itself; raises InvalidError if there is no such port."""
     if not 1 <= port <= 65535:
         raise InvalidError(f"a port is a number from 1 to 65535, not {port}")
     return port
@@ -127,10 +127,10 @@ def _parse_suffix(year: bytes, rest: bytes) -> Date:
     whole = posix(int(year.lstrip(b"0") or b"0"), month, day, hour, minute, second)
     return Date(whole * 10 ** len(fraction) + int(fraction or b"0"), len(fraction))
 
-# -- The IBI scheme by domain name: names of uniform repositories ----------------------------------------------------
 
+# -- The scheme ------------------------------------------------------------------------------------------------------
 
-# Last words of names that belong to nobody, or to everybody (RFC 2606, 6761, 6762 and 9476).
+# Top-level domains that are not globally unique (RFC 2606, 6761, 6762 and 9476).
 _NOT_GLOBAL = (b"test", b"example", b"invalid", b"localhost", b"local", b"alt", b"internal")
 
 
@@ -150,8 +150,8 @@ class IbiScheme(TimedScheme):
         self.prefix = prefix(self._computer, self._port)
 
     @classmethod
-    def completed(cls, settings: Settings) -> Settings:
-        settings = super().completed(settings)
+    def check_settings(cls, settings: Settings) -> Settings:
+        settings = super().check_settings(settings)
         if not settings["computer"]:
             raise UsageError("scheme ibi needs the server's name: --computer mtc-m18.sid.inpe.br")
         computer = computer_name(settings["computer"].encode())
@@ -166,13 +166,13 @@ class IbiScheme(TimedScheme):
             ("port", b"%d" % port), ("time", utc(date)), ("seconds", bytes(date)),
         ]
 
-    def following(self, last: Date | None, asked: Date, granularity: Granularity) -> Date:
-        return allot(last, asked, granularity)
+    def next_date(self, last: Date | None, requested_at: Date, granularity: Granularity) -> Date:
+        return allot(last, requested_at, granularity)
 
     def label(self, date: Date) -> bytes:
         return self.prefix + b"/" + suffix(date)
 
-    def spelling(self, label: bytes) -> bytes:
+    def canonical_label(self, label: bytes) -> bytes:
         return canonical(label)
 
     def path(self, identifier: bytes) -> bytes:
@@ -182,6 +182,6 @@ class IbiScheme(TimedScheme):
         form = self.prefix + b"/year/month.day.hour.minute[.second[.fraction]]"
         return [("Form", form), ("Size", b"unlimited"), ("Computer", self._computer), ("Port", b"%d" % self._port)]
 
-    def durable(self, settings: Settings) -> str:
+    def durability(self, settings: Settings) -> str:
         in_use = self._computer.rpartition(b".")[2] not in _NOT_GLOBAL
         return "N" + "G" * in_use + "I" * (b"-" not in self._computer)

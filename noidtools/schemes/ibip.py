@@ -6,15 +6,15 @@ The address as text is read as one number, "." (or ":") being the digit after 9 
 written in base 27.  W ends an IPv4 address and X an IPv6 one; the port follows, unless it is
 800.  After the "/" come the seconds since August 1995 and, after another W, the fraction.
 
-Three things the standard leaves open are settled here, so that no two (place, moment)
-pairs share a label and no label has a second spelling but for its case:
+The standard leaves three questions open.  They are answered as follows, so that no two
+(place, moment) pairs share a label and labels have no second spelling but for their case:
 
 * An IPv6 address is written in its shortest form (RFC 5952), in lower case, always in
   hexadecimal: a dotted tail would make it look like IPv4.
-* Read as a number, an address loses the "0" it may start with.  No address starts with "."
-  or with a single ":", so there the "0" is put back.
-* Read as a whole number, a fraction would lose its leading zeros, and 0.5 and 0.05 would be
-  one label.  Each leading zero is written as a leading "2", the zero of this alphabet.
+* An address that starts with "0" loses this digit when it is read as a number.  No address
+  starts with "." or with a single ":", so in front of these the decoder inserts a "0".
+* A fraction loses its leading zeros when it is read as a whole number, so that 0.5 and 0.05
+  would share a label.  Each leading zero is written as a "2", the zero of this alphabet.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LONGEST = 96
 
 
 def encode(ip: bytes, port: int, date: Date) -> bytes:
-    """The label of the item that this server dated so (Algorithm 7)."""
+    """The label of the item that this server created at this date (Algorithm 7)."""
     return prefix(ip, port) + b"/" + suffix(date)
 
 
@@ -59,14 +59,18 @@ def decode(label: bytes) -> tuple[bytes, int, Date]:
 
 
 def canonical(label: bytes) -> bytes:
-    """The one spelling of a valid label: upper case."""
+    """The canonical spelling of a valid label: upper case."""
     decode(label)
     return label.upper()
 
 
 def prefix(ip: bytes, port: int) -> bytes:
     """The server's half (Algorithm 5)."""
-    address = ip_address(ip)
+    return _prefix(ip_address(ip), port)
+
+
+def _prefix(address: bytes, port: int) -> bytes:
+    """The same for an address in its canonical spelling, without the import of ipaddress."""
     coded_port = b"" if check_port(port) == DEFAULT_PORT else from_decimal(port, IBIP_DIGITS)
     if b"." in address:
         return from_decimal(to_decimal(address, IPV4_DIGITS), IBIP_DIGITS) + b"W" + coded_port
@@ -104,56 +108,21 @@ def from_decimal(number: int, digits: bytes) -> bytes:
 
 
 def ip_address(text: bytes) -> bytes:
-    """An address in its one spelling: dotted decimal, or the short form of RFC 5952."""
-    groups = _ipv6_groups(text) if b":" in text else _ipv4_octets(text)
-    if groups is None:
-        raise InvalidError(f"{quoted(text)} is not an IP address such as 150.163.34.243 or 2001:db8::1")
-    return _ipv6_text(groups) if b":" in text else b".".join(b"%d" % octet for octet in groups)
+    """An address in its canonical spelling: dotted decimal, or the short form of RFC 5952 in hexadecimal."""
+    from ipaddress import IPv4Address, IPv6Address
 
-
-def _ipv4_octets(text: bytes) -> list[int] | None:
-    octets = text.split(b".")
-    if len(octets) != 4:
-        return None
-    for octet in octets:
-        # 010 is refused: some read it as eight.
-        if not octet.isdigit() or len(octet) > 3 or (octet[:1] == b"0" and octet != b"0") or int(octet) > 255:
-            return None
-    return [int(octet) for octet in octets]
-
-
-def _ipv6_groups(text: bytes) -> list[int] | None:
-    if b"." in text:
-        start, _, dotted = text.rpartition(b":")
-        octets = _ipv4_octets(dotted)
-        if octets is None:
-            return None
-        text = b"%b:%x:%x" % (start, octets[0] << 8 | octets[1], octets[2] << 8 | octets[3])
-    before, gap, after = text.lower().partition(b"::")
-    head = before.split(b":") if before or not gap else []
-    tail = after.split(b":") if after else []
-    missing = 8 - len(head) - len(tail)
-    if (gap and missing < 1) or (not gap and missing):
-        return None
-    groups = head + [b"0"] * missing + tail
-    if any(not 1 <= len(group) <= 4 or group.translate(None, IPV6_DIGITS[:16]) for group in groups):
-        return None
-    return [int(group, 16) for group in groups]
-
-
-def _ipv6_text(groups: list[int]) -> bytes:
-    """RFC 5952: the first of the longest runs of two or more zero groups becomes "::"."""
-    start = length = 0
-    for first in range(8):
-        last = first
-        while last < 8 and not groups[last]:
-            last += 1
-        if last - first > length:
-            start, length = first, last - first
-    texts = [b"%x" % group for group in groups]
-    if length < 2:
-        return b":".join(texts)
-    return b":".join(texts[:start]) + b"::" + b":".join(texts[start + length :])
+    try:
+        if b":" not in text:
+            return str(IPv4Address(text.decode("ascii"))).encode()
+        if b"%" in text:
+            raise ValueError("ipaddress accepts a scope after a %, which has a meaning on one machine only")
+        address = IPv6Address(text.decode("ascii"))
+    except ValueError:
+        raise InvalidError(f"{quoted(text)} is not an IP address such as 150.163.34.243 or 2001:db8::1") from None
+    if address.ipv4_mapped is not None:
+        # Python 3.13 and later write the tail of these in dotted decimal.
+        return b"::ffff:%x:%x" % divmod(int(address) & 0xFFFFFFFF, 1 << 16)
+    return str(address).encode()
 
 
 def _decode_prefix(head: bytes) -> tuple[bytes, int]:
@@ -174,7 +143,7 @@ def _decode_prefix(head: bytes) -> tuple[bytes, int]:
 
 
 def _is_short_form(text: bytes) -> bool:
-    """Whether this is an address in its one spelling."""
+    """Whether this is an address in its canonical spelling."""
     try:
         return ip_address(text) == text
     except InvalidError:
@@ -195,7 +164,7 @@ def _decode_suffix(tail: bytes) -> Date:
 
 
 def _number(coded: bytes, what: str) -> int:
-    """A number in base 27 that is there, and starts with zero only if it is zero."""
+    """Decode a number in base 27; raises InvalidError if it is missing or has a leading zero."""
     if not coded or b"W" in coded or b"X" in coded:
         raise InvalidError(f"the {what} in this IBIp label is {quoted(coded)}, which is not a number")
     if coded[:1] == IBIP_DIGITS[:1] and len(coded) > 1:
@@ -203,8 +172,7 @@ def _number(coded: bytes, what: str) -> int:
     return to_decimal(coded, IBIP_DIGITS)
 
 
-# -- The IBI scheme by address: opaque labels ------------------------------------------------------------------------
-
+# -- The scheme ------------------------------------------------------------------------------------------------------
 
 
 class IbipScheme(TimedScheme):
@@ -220,11 +188,11 @@ class IbipScheme(TimedScheme):
         super().__init__(settings)
         self._ip = settings["ip"].encode()
         self._port = int(settings["port"])
-        self.prefix = prefix(self._ip, self._port)
+        self.prefix = _prefix(self._ip, self._port)
 
     @classmethod
-    def completed(cls, settings: Settings) -> Settings:
-        settings = super().completed(settings)
+    def check_settings(cls, settings: Settings) -> Settings:
+        settings = super().check_settings(settings)
         if not settings["ip"]:
             raise UsageError("scheme ibip needs the server's address: --ip 150.163.34.243")
         ip = ip_address(settings["ip"].encode())
@@ -239,20 +207,20 @@ class IbipScheme(TimedScheme):
             ("port", b"%d" % port), ("time", utc(date)), ("seconds", bytes(date)),
         ]
 
-    def following(self, last: Date | None, asked: Date, granularity: Granularity) -> Date:
-        return allot(last, asked, granularity)
+    def next_date(self, last: Date | None, requested_at: Date, granularity: Granularity) -> Date:
+        return allot(last, requested_at, granularity)
 
     def label(self, date: Date) -> bytes:
         return self.prefix + b"/" + suffix(date)
 
-    def spelling(self, label: bytes) -> bytes:
+    def canonical_label(self, label: bytes) -> bytes:
         return canonical(label)
 
     def form(self) -> Pairs:
         form = self.prefix + b"/seconds since 1995-08-01[Wfraction], in base 27"
         return [("Form", form), ("Size", b"unlimited"), ("IP", self._ip), ("Port", b"%d" % self._port)]
 
-    def durable(self, settings: Settings) -> str:
-        from ipaddress import ip_address
+    def durability(self, settings: Settings) -> str:
+        import ipaddress
 
-        return "NI" + "G" * ip_address(self._ip.decode()).is_global
+        return "NI" + "G" * ipaddress.ip_address(self._ip.decode()).is_global

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 
-# What is minted where no template was given and so anything may be bound.
+# The template of a minter without one, where any name may be bound.
 DEFAULT_TEMPLATE = ".zd"
 _ORDERS = {RANDOM: "random", UNLIMITED: "sequential, without end"}
 
@@ -37,7 +37,7 @@ class NoidScheme(Scheme):
         self.at_last = settings["at-last"]
 
     @classmethod
-    def completed(cls, settings: Settings) -> Settings:
+    def check_settings(cls, settings: Settings) -> Settings:
         if settings.long_term and not (settings["naan"] and settings["naa"] and settings["subnaa"]):
             raise UsageError(
                 "a long-term minter needs a NAAN, a NAA and a SubNAA: dbcreate Template long NAAN NAA SubNAA"
@@ -83,12 +83,12 @@ class NoidScheme(Scheme):
             ("Order", _ORDERS.get(template.generator, "sequential").encode()),
         ]
 
-    def conduct(self) -> Pairs:
+    def behaviour(self) -> Pairs:
         at_last = "never" if self.template.total is None else self.at_last
         seed = [("Seed", b"%d" % self.seed)] if self.seed else []
         return [("At-Last", at_last.encode()), *seed]
 
-    def durable(self, settings: Settings) -> str:
+    def durability(self, settings: Settings) -> str:
         from .durability import of_template
 
         return of_template(self.template, settings, minted_only=not self.free)
@@ -96,10 +96,10 @@ class NoidScheme(Scheme):
     def first(self) -> bytes:
         return self.generator(None).draw(1)[0][0]
 
-    def own_part(self, identifier: bytes) -> bytes:
+    def without_prefix(self, identifier: bytes) -> bytes:
         return identifier.removeprefix(self.first_part.encode())
 
-    def exhausted(self) -> str:
+    def exhausted_message(self) -> str:
         template = self.template
         if template.total is None:
             return "no identifier is left: longer ones would not be guarded by their check character"
@@ -107,7 +107,7 @@ class NoidScheme(Scheme):
 
 
 def _checked_at_last(settings: Settings, template: Template) -> str:
-    """What happens when the namespace is used up, with the default filled in."""
+    """The setting at-last (what happens when the namespace is used up), with its default filled in."""
     at_last = settings["at-last"] or ("wrap" if settings["term"] == "short" else "stop")
     if template.generator == UNLIMITED and settings["at-last"]:
         raise UsageError("--at-last is for bounded namespaces: a z template never ends")
@@ -126,7 +126,7 @@ def growth(at_last: str) -> int:
 
 
 def ensure_form(template: Template, first_part: str, identifier: bytes) -> None:
-    """Refuse an identifier that does not have this form, saying what differs."""
+    """Raise InvalidError, with the difference, for an identifier that does not match the template."""
     text = identifier.decode("utf-8", "backslashreplace")
     if not text.startswith(first_part):
         raise InvalidError(f"{text} does not begin with {first_part}")
@@ -145,7 +145,10 @@ def ensure_form(template: Template, first_part: str, identifier: bytes) -> None:
 
 
 class Checker:
-    """Computes check characters of identifiers that share their first part."""
+    """Computes the check characters of identifiers with a common first part: prefix, and NAAN if there is one.
+
+    The Noid Check Digit Algorithm: the sum of ordinal times position (from 1), modulo the size of the repertoire.
+    """
 
     __slots__ = ("_values", "_alphabet", "_first_sum", "_next_place")
 
@@ -165,7 +168,7 @@ class Checker:
 
 
 class NoidGenerator(Generator):
-    """Draws a template's identifiers.  Its state, a few kilobytes at most, is all a minter needs to go on.
+    """Draws the identifiers of a template.  Its state is a few kilobytes at most.
 
     A *pass* is one run through the namespace.  Short-term minters start another
     when one is over; with addN the mask grows instead and the pass goes on.
@@ -194,7 +197,7 @@ class NoidGenerator(Generator):
         return Sequential(self.template.total or self._checkable_total(), drawn=drawn)
 
     def _checkable_total(self) -> int | None:
-        """Where an unlimited namespace ends after all: its labels grow only as long as a check character guards."""
+        """The size of an unlimited namespace with check characters: it ends where labels get too long for them."""
         template = self.template
         if not template.checked:
             return None
@@ -221,10 +224,10 @@ class NoidGenerator(Generator):
         return self.template.total
 
     @property
-    def starting_over(self) -> bool:
+    def reissues(self) -> bool:
         return self.passes > 0
 
-    def standing(self) -> Pairs:
+    def status(self) -> Pairs:
         total = self.template.total
         left = b"unlimited" if total is None else b"%d" % max(0, total - self.order.drawn)
         return [("Drawn", b"%d" % self.drawn), ("Left", left)]

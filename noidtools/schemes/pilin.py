@@ -6,9 +6,9 @@ nine.  The alphabet is the digits and the consonants.  (As printed, the policy's
 digit table counts one letter short, and its example Y35XYSOQH contains the O it
 excludes: the digit 0 is meant.)
 
-Case carries no meaning: the policy wants suffixes that can be dictated, and its
-alphabet has one case only.  Lower case is read as the same suffix; `canonical`
-gives the one spelling, upper case.
+Case carries no meaning: the policy asks for suffixes that can be dictated, and its
+alphabet has one case only.  Lower case is read as the same suffix; the canonical
+spelling is upper case.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ TOTAL = len(ALPHABET) ** LENGTH
 
 # From 1582-10-15T00:00:00Z, where the time of UUIDs begins, to 1970-01-01T00:00:00Z.
 _EPOCH_MS = 12_219_292_800_000
+# Letters that are not in the alphabet, and what was probably meant.
 _MEANT = {"O": "0", "I": "1", "U": "V", "A": "4", "E": "F or 3"}
 
 
@@ -66,21 +67,21 @@ def decode(label: bytes) -> int:
 
 
 def canonical(label: bytes) -> bytes:
-    """The one spelling of a valid suffix: upper case."""
+    """The canonical spelling of a valid suffix: upper case."""
     check(label)
     return label.upper()
 
 
 def check(label: bytes) -> None:
-    """Refuse what is not a suffix, naming the first bad character and what was probably meant."""
+    """Raise InvalidError for what is not a suffix: the first bad character, and a likely replacement."""
     if len(label) != LENGTH:
         raise InvalidError(f"a PILIN suffix has {LENGTH} characters, {quoted(label)} has {len(label)}")
     for place, code in enumerate(label.upper(), 1):
         if code not in ALPHABET:
-            raise InvalidError(_complaint(label, place, chr(code)))
+            raise InvalidError(_bad_character_message(label, place, chr(code)))
 
 
-def _complaint(label: bytes, place: int, upper: str) -> str:
+def _bad_character_message(label: bytes, place: int, upper: str) -> str:
     written = quoted(label[place - 1 : place])
     sentence = f"character {place} of {quoted(label)} is {written}, which no PILIN suffix contains"
     return f"{sentence}: probably {_MEANT[upper]} was meant" if upper in _MEANT else sentence
@@ -91,7 +92,8 @@ def utc(milliseconds: int) -> bytes:
     seconds, rest = divmod(to_unix_ms(milliseconds), 1000)
     return iso_datetime(seconds, b"%03d" % rest)
 
-# -- The PILIN scheme: Handles with a suffix of nine characters, one for each millisecond ----------------------------
+
+# -- The scheme ------------------------------------------------------------------------------------------------------
 
 _PREFIX = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _LONGEST_PREFIX = 200
@@ -114,8 +116,8 @@ class PilinScheme(TimedScheme):
         self.prefix = settings["prefix"].encode()
 
     @classmethod
-    def completed(cls, settings: Settings) -> Settings:
-        settings = super().completed(settings.with_(granularity="0.001"))
+    def check_settings(cls, settings: Settings) -> Settings:
+        settings = super().check_settings(settings.with_(granularity="0.001"))
         if not settings["prefix"]:
             raise UsageError("scheme pilin needs a Handle prefix: --prefix 102.100.272")
         _check_prefix(settings["prefix"].encode())
@@ -134,14 +136,16 @@ class PilinScheme(TimedScheme):
             ("time", utc(milliseconds)), ("milliseconds", b"%d" % milliseconds),
         ]
 
-    def following(self, last: Date | None, asked: Date, granularity: Granularity) -> Date | None:
-        milliseconds = asked.floor(_MILLI) if last is None else max(last.floor(_MILLI) + 1, asked.floor(_MILLI))
+    def next_date(self, last: Date | None, requested_at: Date, granularity: Granularity) -> Date | None:
+        milliseconds = requested_at.floor(_MILLI)
+        if last is not None:
+            milliseconds = max(milliseconds, last.floor(_MILLI) + 1)
         return None if from_unix_ms(milliseconds) >= TOTAL else Date(milliseconds, _MILLI)
 
     def label(self, date: Date) -> bytes:
         return self.prefix + b"/" + encode(from_unix_ms(date.floor(_MILLI)))
 
-    def spelling(self, label: bytes) -> bytes:
+    def canonical_label(self, label: bytes) -> bytes:
         prefix, slash, suffix = label.rpartition(b"/")
         if not slash or prefix.lower() != self.prefix.lower():
             raise InvalidError(f"{quoted(label)} does not begin with the prefix {quoted(self.prefix)}")
@@ -151,15 +155,15 @@ class PilinScheme(TimedScheme):
         last = utc(TOTAL - 1)
         return [("Form", self.prefix + b"/nine characters"), ("Size", b"%d" % TOTAL), ("Ends", last)]
 
-    def durable(self, settings: Settings) -> str:
+    def durability(self, settings: Settings) -> str:
         return "GN" + "I" * (b"-" not in self.prefix)
 
-    def exhausted(self) -> str:
+    def exhausted_message(self) -> str:
         last = utc(TOTAL - 1).decode()
         return f"no identifier is left: nine characters end at {last}"
 
 
 def _check_prefix(prefix: bytes) -> None:
-    """Words of letters and digits joined by dots, as the Handle registry gives them out."""
+    """Raise InvalidError unless the prefix is words of letters and digits joined by dots."""
     if len(prefix) > _LONGEST_PREFIX or any(not word or word.translate(None, _PREFIX) for word in prefix.split(b".")):
         raise InvalidError(f"a Handle prefix is words of letters and digits joined by dots, not {quoted(prefix)}")

@@ -3,15 +3,15 @@
 Sequential order is counting.  Quasi-random order is the original's, number for
 number: the namespace is cut into at most 293 counters, and before each draw a
 48-bit linear congruential generator, seeded with how many were drawn so far,
-picks the counter that moves.  The same template therefore always gives the
-same identifiers, which lets a lost minter be replayed.
+picks the counter to advance.  A template therefore always gives the same
+identifiers in the same order, so that a lost minter can be rebuilt.
 """
 
 from __future__ import annotations
 
 MOST_COUNTERS = 293
 
-# drand48, as every Perl since 5.20 has it built in.
+# drand48, the generator of Perl since 5.20.
 _MULTIPLIER = 0x5DEECE66D
 _INCREMENT = 0xB
 _MODULUS_MASK = (1 << 48) - 1
@@ -19,13 +19,13 @@ _LOW_STATE = 0x330E
 _SEED_MASK = 0xFFFFFFFF
 _FRACTION = 2.0**-48
 
-# Spreads the small seeds people choose over the generator's range; seed 0 is the original's order.
+# Spreads small seeds over the range of the generator; seed 0 is the order of the original program.
 _SEED_SPREAD = 0x9E3779B1
 
 
 def per_counter(total: int) -> int:
     """How many numbers one counter covers; the last counter may cover fewer."""
-    # The original divides in floating point; where that is exact enough to matter we do the same.
+    # The original divides in floating point, so this does too up to the limit of exact integers.
     if total <= 1 << 53:
         return int(total / MOST_COUNTERS + 1)
     return total // MOST_COUNTERS + 1
@@ -34,8 +34,7 @@ def per_counter(total: int) -> int:
 class QuasiRandom:
     """Counters of one pass through a bounded namespace.
 
-    `values` is the whole memory: together with the number of draws it says
-    where the pass stands, so a minter stores just these.
+    `values` and the number of draws are the whole state, and all that a minter stores.
     """
 
     __slots__ = ("total", "size", "values", "drawn", "_offset", "_first", "_active")
@@ -48,7 +47,7 @@ class QuasiRandom:
         self.drawn = drawn
         self.values = values if values is not None else [0] * -(-total // self.size)
         self._offset = seed * _SEED_SPREAD
-        # When the original starts over it has seeded already, with the full count of the pass that ended.
+        # When the original starts over, its generator was seeded last with the full count of the pass before.
         self._first = total if again else 0
         self._active = [n for n, value in enumerate(self.values) if value < self.size]
         # Only the last counter may end before the others do.
@@ -67,7 +66,7 @@ class QuasiRandom:
         for drawn in range(start, start + min(count, self.total - start)):
             state = ((((drawn or self._first) + offset) & _SEED_MASK) << 16) + _LOW_STATE
             state = (state * _MULTIPLIER + _INCREMENT) & _MODULUS_MASK
-            # Floating point on purpose: it rounds as the original's multiplication does.
+            # Floating point, to round as the original's multiplication does.
             place = int(state * _FRACTION * len(active))
             counter = active[place]
             value = values[counter] + 1

@@ -1,4 +1,4 @@
-"""What was decided when a minter was created, as kept in its database."""
+"""The settings of a minter, fixed at its creation and stored in its database."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-# name -> (default, what it is); the one list for storing, reporting and documentation.
+# name -> (default, description); used for storing, reporting and documentation.
 SETTINGS: dict[str, tuple[str, str]] = {
     "scheme": ("noid", "how labels are made"),
     "template": ("", "Prefix.Mask; empty when anything may be bound"),

@@ -1,4 +1,4 @@
-"""The alphabets a mask may name, and the check character computed over them.
+"""Templates `Prefix.Mask`, and the repertoires of characters that a mask may name.
 
 Each repertoire is an ordered set of characters; a character's ordinal is its
 place in that order.  The sizes of those that may carry a check character are
@@ -25,8 +25,8 @@ REPERTOIRES = {
 # Smallest first: the check character comes from the first one that will do.
 _CHECKING_ORDER = "exvElwc"
 
-# The letters the original knew.  With these alone its stricter rule stays in
-# force: the check character is an extended digit, and so is the whole prefix.
+# The letters of the original program.  A mask of these alone follows its stricter rule:
+# the check character is an extended digit, and so is every character of the prefix.
 ORIGINAL_LETTERS = frozenset("de")
 
 
@@ -42,9 +42,9 @@ def checking_repertoire(prefix: str, letters: str) -> str:
                 f"with a check character the prefix may only use {REPERTOIRES['e']} and /, not {stray[0]!r}"
             )
         return "e"
-    # Pure digits and `i` are never worth a check repertoire of their own: they count as extended digits.
+    # Digits and `i` have no check repertoire of their own: they count as extended digits.
     needed = set("".join(REPERTOIRES["e" if letter in "di" else letter] for letter in letters))
-    # A character in no repertoire at all, such as a slash, has no value and so constrains nothing.
+    # A character in no repertoire at all, such as a slash, has the value zero and so needs no repertoire.
     needed |= set(prefix) & set("".join(REPERTOIRES.values()))
     for letter in _CHECKING_ORDER:
         if needed <= set(REPERTOIRES[letter]):
@@ -65,20 +65,22 @@ def check_character(base: str, repertoire: str = "e") -> str:
         total += position * values.get(character, 0)
     return REPERTOIRES[repertoire][total % len(REPERTOIRES[repertoire])]
 
+
+
 # -- Templates: `Prefix.Mask`, the size of the namespace, number to label and back -----------------------------------
 # A label here is what follows the prefix: the characters that match the mask,
-# without the check character.  Prefix, NAAN and check character are put around
-# it by the scheme, because the check character counts all of them.
+# without the check character.  The scheme adds prefix, NAAN and check character,
+# because the check character is computed over all of them.
 
 RANDOM, SEQUENTIAL, UNLIMITED = "r", "s", "z"
 _VISIBLE = frozenset(map(chr, range(0x21, 0x7F)))
 
-# A label of a thousand characters would not fit on a line, nor its namespace in any universe.
+# Longer labels serve no purpose, and computing with their numbers takes time.
 _LONGEST_MASK = 400
 
 
 class Template:
-    """A checked template.  `total` is None when the namespace has no end."""
+    """A parsed template.  `total` is None when the namespace is unlimited."""
 
     __slots__ = ("text", "prefix", "generator", "letters", "checked", "alphabets", "total")
 
@@ -122,7 +124,7 @@ class Template:
         return "".join(reversed(characters))
 
     def number(self, label: str) -> int:
-        """The number of a label; the inverse of `label`.  Refuses what `label` can never give."""
+        """The number of a label; the inverse of `label`.  Raises InvalidError for what `label` never returns."""
         width = len(self.alphabets)
         surplus = len(label) - width
         if surplus < 0:
@@ -144,7 +146,7 @@ class Template:
         return f"{len(self.alphabets)}{' or more' if self.total is None else ''}"
 
     def ensure_checkable(self, length: int) -> None:
-        """Refuse a checked identifier as long as the repertoire's size: the check's guarantee ends there."""
+        """Raise ExhaustedError if identifiers of this length are too long for the guarantee of the check character."""
         if self.checked and length >= len(REPERTOIRES[self.check_letter]):
             limit = len(REPERTOIRES[self.check_letter]) - 1
             raise ExhaustedError(

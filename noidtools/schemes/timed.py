@@ -1,12 +1,14 @@
-"""What the schemes share that make labels from the time: the memory of the last date, and how far ahead to go.
+"""Base of the schemes that make labels from the time (ibi, ibip, pilin).
 
-A label names a cell of a grid of time.  No cell is given twice, and none before
-an earlier one, whatever the clock does: the last date given is kept in the store
-and decides.  Where the clock is behind it, its cell is waited for, but only as
-long as the patience lasts, and the user is told the reason.
+A label names a cell of a grid of time.  Cells are used in ascending order and
+never twice, whatever the clock does, because the date of the last label is
+stored.  If the clock is behind that date, the generator reserves a cell in the
+future, and the user waits for it, at most as long as the patience of the minter.
 """
 
 from __future__ import annotations
+
+from abc import abstractmethod
 
 from ..clock import SECOND
 from ..codec import pack, unpack
@@ -36,13 +38,13 @@ def parse_patience(text: bytes) -> int:
 
 
 class TimedScheme(Scheme):
-    """Base of the schemes of time.  They say which date follows, and how it is written."""
+    """Subclasses define which date follows the last one, and how a date is written as a label."""
 
     __slots__ = ("granularity", "patience", "prefix")
 
-    # What all labels of one minter begin with, before a slash.
+    # The part of a label before the slash, the same for all labels of a minter.
     prefix: bytes
-    no_queue = "time does not come back, so a label that was passed over cannot be made later"
+    queue_refusal = "time does not come back, so a label that was passed over cannot be made later"
     fixed_granularity = False
 
     def __init__(self, settings: Settings) -> None:
@@ -50,7 +52,7 @@ class TimedScheme(Scheme):
         self.patience = settings["patience"].encode()
 
     @classmethod
-    def completed(cls, settings: Settings) -> Settings:
+    def check_settings(cls, settings: Settings) -> Settings:
         if settings["template"] or settings["naan"]:
             raise UsageError(f"scheme {cls.name} has neither template nor NAAN: leave them out, or write - for each")
         if settings["patience"]:
@@ -58,39 +60,40 @@ class TimedScheme(Scheme):
         granularity = parse_granularity((settings["granularity"] or "1").encode())
         return settings.with_(granularity=bytes(granularity).decode())
 
-    def following(self, last: Date | None, asked: Date, granularity: Granularity) -> Date | None:
-        """The date of a request made at `asked`, when `last` was given before it; None when no label is left."""
-        raise AssertionError("each kind has its own")
+    @abstractmethod
+    def next_date(self, last: Date | None, requested_at: Date, granularity: Granularity) -> Date | None:
+        """The date for a request, later than the date `last` drawn before; None when no label is left."""
 
+    @abstractmethod
     def label(self, date: Date) -> bytes:
-        raise AssertionError("each kind has its own")
+        """The label of a date."""
 
-    def spelling(self, label: bytes) -> bytes:
-        """The one spelling of a valid label."""
-        raise AssertionError("each kind has its own")
+    @abstractmethod
+    def canonical_label(self, label: bytes) -> bytes:
+        """The canonical spelling of a label; raises InvalidError if it is not valid."""
 
     def canonical(self, identifier: bytes) -> bytes:
         label, mark, pepper = identifier.partition(b"!")
         try:
-            return self.spelling(label) + mark + pepper
+            return self.canonical_label(label) + mark + pepper
         except InvalidError:
             return identifier
 
     def ensure_valid(self, identifier: bytes, state: bytes | None = None) -> None:
-        if not self.spelling(identifier).startswith(self.prefix + b"/"):
+        if not self.canonical_label(identifier).startswith(self.prefix + b"/"):
             raise InvalidError(f"{quoted(identifier)} is another server's: here all begin with {quoted(self.prefix)}")
 
     def generator(self, state: bytes | None) -> TimedGenerator:
         return TimedGenerator(self, state)
 
-    def own_part(self, identifier: bytes) -> bytes:
+    def without_prefix(self, identifier: bytes) -> bytes:
         return identifier.removeprefix(self.prefix + b"/")
 
 
 class TimedGenerator(Generator):
-    """Its memory is the last date given, the latest the clock was seen to show, and what may be adjusted."""
+    """Its state: the last date drawn, the latest reading of the clock, the number drawn, granularity and patience."""
 
-    __slots__ = ("_scheme", "_last", "_seen", "_drawn", "_granularity", "_patience", "due", "later", "notice")
+    __slots__ = ("_scheme", "_last", "_seen", "_drawn", "_granularity", "_patience", "due", "more_ahead", "notice")
 
     def __init__(self, scheme: TimedScheme, state: bytes | None) -> None:
         self._scheme = scheme
@@ -101,7 +104,7 @@ class TimedGenerator(Generator):
         self._granularity = parse_granularity(granularity) if granularity else scheme.granularity
         self._patience = patience or scheme.patience
         self.due = 0
-        self.later = False
+        self.more_ahead = False
         self.notice = ""
 
     def state(self) -> bytes:
@@ -114,7 +117,7 @@ class TimedGenerator(Generator):
 
     @property
     def patience(self) -> int:
-        """Nanoseconds that one identifier may be waited for; where nobody said, at least one cell of the grid."""
+        """Nanoseconds that one identifier may be waited for; by default at least one cell of the grid."""
         if self._patience:
             return parse_patience(self._patience)
         return max(_PATIENCE, wait_ns(Date(self._granularity.units, self._granularity.places), Date(0)))
@@ -128,7 +131,7 @@ class TimedGenerator(Generator):
         before, self._patience = seconds(self.patience), seconds(parse_patience(value))
         return before, self._patience
 
-    def standing(self) -> Pairs:
+    def status(self) -> Pairs:
         last = [("Last", utc(self._last))] if self._last is not None else []
         grid = [("Granularity", bytes(self._granularity)), ("Patience", seconds(self.patience))]
         return [("Drawn", b"%d" % self._drawn), *last, *grid]
@@ -137,17 +140,18 @@ class TimedGenerator(Generator):
         return [("Clock-Seen", utc(from_ns(self._seen)))] if self._seen else []
 
     def draw(self, count: int, request: MintRequest | None = None) -> list[tuple[bytes, int]]:
-        assert request is not None, "what is made from the time is made for a request"
+        assert request is not None, "a label made from the time needs the time of the request"
         now = request.clock()
-        # Who stood in line for the store asked earlier, and may have what nobody took since.
-        asked, moment = from_ns(min(request.asked, now)), from_ns(now)
+        # The request may have waited for the write lock.  Cells since the time of the request that are still
+        # unused can be given to it at once.
+        requested_at, moment = from_ns(min(request.requested_at, now)), from_ns(now)
         patience = self.patience if request.patience is None else request.patience
         reach = min(LOOK_AHEAD, patience)
-        self.later = False
+        self.more_ahead = False
         drawn: list[tuple[bytes, int]] = []
         reserved = 0
         while len(drawn) < count:
-            date = self._scheme.following(self._last, asked, self._granularity)
+            date = self._scheme.next_date(self._last, requested_at, self._granularity)
             if date is None:
                 break
             wait = wait_ns(date, moment)
@@ -155,7 +159,7 @@ class TimedGenerator(Generator):
                 if request.sharing:
                     raise NeedsOwnTransaction
                 if drawn:
-                    self.later = True
+                    self.more_ahead = True
                     break
             if wait > patience:
                 raise self._too_long(date, now, patience)
@@ -188,7 +192,7 @@ def seconds(nanoseconds: int) -> bytes:
 
 
 def duration(nanoseconds: int) -> str:
-    """A time span as people say it, to the largest unit and the one below."""
+    """A time span in words: its largest unit and the next smaller one."""
     whole = nanoseconds // SECOND
     for place, (size, unit) in enumerate(_UNITS):
         if whole >= size:

@@ -5,8 +5,8 @@ A date is a whole number of units of 10^-places seconds since 1970-01-01T00:00:0
 cannot hold a tenth of a second, and `decimal` costs 10 ms to import.
 
 The distributor places every request in a cell of its own on a grid of r seconds
-and names the cell by the shortest date that is still later than the last one
-given: a whole minute if that is possible, else a whole second, else a tenth …
+and names the cell by the shortest date that is still later than the previous
+one: a whole minute if that is possible, else a whole second, else a tenth …
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from __future__ import annotations
 from ..clock import iso_datetime
 from ..errors import InvalidError
 
-# 10^-30 s is the smallest unit of time that has a name.  The standard sets no limit; one is
-# needed so that a label of a million digits is refused and not computed.
+# 10^-30 s is the smallest unit of time that has a name.  The standard sets no limit; this one makes
+# the parser refuse a label of a million digits instead of computing with it.
 MAX_PLACES = 30
 
-# Some 316 million years, for the same reason.
+# About 316 million years; a limit for the same reason.
 MAX_SECONDS = 10**16
 
 
 class Date:
     """An exact moment: `units` / 10^`places` seconds since 1970, without trailing zeros.
 
-    Equal moments are equal objects, however many zeros they were given with.
+    Equal moments are equal objects, with any number of trailing zeros in the arguments.
     """
 
     __slots__ = ("places", "units")
@@ -113,7 +113,7 @@ class Granularity:
 
 
 def quoted(value: bytes) -> str:
-    """A stranger's bytes as they may stand in a message: quoted, printable, not endless."""
+    """Untrusted bytes for a message: in quotes, printable, at most 80 of them."""
     return repr(bytes(value[:80]))[1:] + ("..." if len(value) > 80 else "")
 
 
@@ -147,15 +147,15 @@ def wait_ns(date: Date, now: Date) -> int:
 
 
 def allot(last: Date | None, now: Date, granularity: Granularity) -> Date:
-    """The date for a request made at `now`, when `last` was the date given before it.
+    """The date for a request made at `now`, where `last` is the date of the previous request.
 
-    It is always later than `last`, and it is the end of the wait too: the cell may be used
-    once the returned date has come, at once if that is not later than `now`.
+    It is always later than `last`.  It is also the end of the wait: the cell may be used at
+    that date, which is at once if the date is not later than `now`.
     """
     places, step = granularity.places, granularity.units
     arrived = now.floor(places) // step * step
-    # A last date from a finer grid is first brought onto this one.  Nothing is lost: any
-    # later date on this grid is later than the finer one as well.
+    # A previous date from a finer grid is rounded down to this one: any later date on this
+    # grid is later than the finer one as well.
     previous = arrived - step if last is None else last.floor(places) // step * step
     cell = max(previous + step, arrived)
     for width in _widths(places):
@@ -176,10 +176,10 @@ def utc(date: Date) -> bytes:
 
 
 def _decimal(text: bytes, rule: str) -> tuple[int, int]:
-    """A plain decimal number as (units, places); anything else is refused by quoting the rule."""
+    """A plain decimal number as (units, places); raises InvalidError with the rule for anything else."""
     whole, point, fraction = text.partition(b".")
     fraction_ok = fraction.isdigit() if point else True
-    # Bounded before int(), which is slow, and then refuses, when there are thousands of digits.
+    # The length is checked first, because int() is slow for thousands of digits and then raises ValueError.
     if not whole.isdigit() or not fraction_ok or len(text) > 100:
         raise InvalidError(f"{rule}, not {quoted(text)}")
     return int(whole + fraction), len(fraction)

@@ -149,7 +149,7 @@ class Inspector:
         self._find = resolution.Lookup(minter, reader).find
         self._element = resolution.target_element(reader).decode("utf-8", "backslashreplace")
         self._labels = identifiers.labels_of(minter)
-        self._never_twice = "N" in minter.scheme.durable(minter.settings)
+        self._never_twice = "N" in minter.scheme.durability(minter.settings)
         self._stated = Statements(reader)
         self._persistent = _finding_of(PERSISTENT, self._stated.persistent(today))
 

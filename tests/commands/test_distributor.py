@@ -30,7 +30,7 @@ class Asking:
 
     def __init__(self, now: int, *, asked: int | None = None, patience: int = 10**18, sharing=False, whole=False):
         self.clock = lambda: now
-        self.asked = now if asked is None else asked
+        self.requested_at = now if asked is None else asked
         self.patience = patience
         self.sharing = sharing
         self.whole = whole
@@ -94,7 +94,7 @@ def test_no_label_is_reserved_beyond_patience_and_little_beyond_now(moves, patie
             continue  # nothing was taken: the state is as it was
         waits = [date * SECOND - now for date in dates(drawn)]
         assert drawn and waits[0] <= patience and all(wait <= min(LOOK_AHEAD, patience) for wait in waits[1:])
-        assert generator.later <= (len(drawn) < count)
+        assert generator.more_ahead <= (len(drawn) < count)
         state = generator.state()
 
 
