@@ -1,6 +1,6 @@
 """Requests a second through each way in, beside what that way cannot exceed.
 
-    python bench/doors.py [--seconds 2] [--clients 64]
+    python bench/servers.py [--seconds 2] [--clients 64]
 
 Starts the servers of conf/ as the tests do, with two processes of the program, and asks each with wrk over loopback
 for `mint+1` (each answer on disk before it is given) and `get`.  Beside them: the same server's static file; CGI of
