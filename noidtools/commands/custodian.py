@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import NotFoundError, UsageError
+from ..errors import UsageError
 from ..minter import custody
 from .answers import Answer, Fields
 from .session import take_options
@@ -58,10 +58,7 @@ def _show_custodian(call: Call, given: list[bytes]) -> Answer:
 
 def _list_custodians(call: Call, given: list[bytes]) -> Answer:
     minter = call.minter
-    found = minter.read(lambda reader: custody.custodians_of(reader, _subject(minter, reader, given)))
-    if not found:
-        raise NotFoundError("no custodian was ever named for " + (
-            minter.shown(given[0]).decode("utf-8", "backslashreplace") if given else "this minter"))
+    found = minter.read(lambda reader: custody.custody_history(minter, reader, _subject(minter, reader, given)))
     return Answer(*(_custodian(call, custodian) for custodian in found), spaced=True)
 
 

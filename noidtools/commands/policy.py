@@ -70,20 +70,10 @@ def stated_policy(call: Call) -> Fields:
     if words:
         start = clock.first_second(options["from"][-1]) if "from" in options else b""
         until = clock.last_second(options["until"][-1]) if "until" in options else b""
-        call.minter.write(lambda writer: _set(call, writer, name, words, start, until))
+        call.minter.write(
+            lambda writer: policies.set_stated_policy(writer, call.actor, name, words[0], start, until)
+        )
     return call.minter.read(lambda reader: policy_fields(call, reader, name))
-
-
-def _set(call: Call, writer: Writer, name: str, words: list[bytes], start: bytes, until: bytes) -> None:
-    default = words == _DEFAULT
-    if name == policies.MINTING:
-        policies.set_minting_policy(writer, call.actor, policies.PUBLISH if default else words[0])
-    elif name == policies.ASSOCIATION:
-        policies.set_association(writer, call.actor, None if default else words[0])
-    elif default:
-        policies.clear_persistence(writer, call.actor)
-    else:
-        policies.set_persistence(writer, call.actor, words[0], start, until)
 
 
 def policy_fields(call: Call, reader: Reader, *names: str) -> Fields:

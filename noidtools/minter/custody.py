@@ -40,6 +40,15 @@ def custodians_of(reader: Reader, identifier: bytes) -> list[Custodian]:
     return [custodian for _, custodian in _entries(reader, identifier)]
 
 
+def custody_history(minter: Minter, reader: Reader, identifier: bytes = MINTER) -> list[Custodian]:
+    """As `custodians_of`; raises NotFoundError if none was ever named."""
+    found = custodians_of(reader, identifier)
+    if not found:
+        of = printable(minter.shown(identifier)) if identifier else "this minter"
+        raise NotFoundError(f"no custodian was ever named for {of}")
+    return found
+
+
 def current_custodian(minter: Minter, reader: Reader, identifier: bytes = MINTER) -> Custodian:
     """Whom to ask: the identifier's own custodian, else the minter's, else who created the minter."""
     for subject in dict.fromkeys((identifier, MINTER)):

@@ -150,6 +150,7 @@ def _audience(rule: AccessRule) -> str:
 LABEL_FORMAT, ASSOCIATION, PERSISTENCE, MINTING = "label-format", "association", "persistence", "minting"
 STATED_POLICIES = (LABEL_FORMAT, MINTING, ASSOCIATION, PERSISTENCE)
 PUBLISH = b"publish"
+DEFAULT = b"default"
 _LONGEST_POLICY = 4096
 _TEXT, _FROM, _UNTIL = (f"commitment/persistence{part}" for part in ("", "-from", "-until"))
 _ASSOCIATION = "commitment/association"
@@ -209,6 +210,24 @@ def set_minting_policy(writer: Writer, actor: Actor, choice: bytes) -> None:
         shown = choice.decode("utf-8", "backslashreplace")
         raise UsageError(f"minting can publish at once or reserve: say policy minting publish|reserve, not {shown!r}")
     _change(writer, actor, INITIAL_STATE, None if choice == PUBLISH else choice)
+
+
+def set_stated_policy(
+    writer: Writer, actor: Actor, name: str, value: bytes, start: bytes = b"", until: bytes = b""
+) -> None:
+    """Set the policy on minting, association or persistence; the word default goes back to the default.
+
+    The dates are for persistence alone.
+    """
+    default = value == DEFAULT
+    if name == MINTING:
+        set_minting_policy(writer, actor, PUBLISH if default else value)
+    elif name == ASSOCIATION:
+        set_association(writer, actor, None if default else value)
+    elif default:
+        clear_persistence(writer, actor)
+    else:
+        set_persistence(writer, actor, value, start, until)
 
 
 def label_format(minter: Minter) -> bytes:
