@@ -1,261 +1,194 @@
-"""The facts of a minter and of an identifier, as a description in the terms of the ontology needs them.
+"""What is known of a name and of a minter, as typed values.
 
-See ontology/describe.py for what each is.
+The module gatherer reads them from a minter; the modules formats and rdf, and the pages of the web resolver, write
+them.  Names, texts and values are bytes, because a minter may hold any octets.  Dates are timestamps of fourteen
+digits.  What is not known is empty.
 """
 
 from __future__ import annotations
 
-import os
-
-from .. import codec, names, resolution
-from ..minter import contexts, custody, lifecycle, policies, records, relations
-from ..minter.custody import Custodian
-from ..minter.findings import HOLDS, UNKNOWN, last_findings
-from ..minter.identifiers import labels_of
-from ..minter.policies import AccessPolicy
-from ..minter.records import find
-from ..names import citation
+from dataclasses import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..minter import Minter
-    from ..minter.relations import Relation
-    from ..store import Reader
-    Facts = dict[str, object]
+    from ..minter.findings import Finding
+    from ..names.targets import Target
 
 
-# The commands that perform an action, for the minter as a whole and for one identifier.
-_ACTIONS = {
-    "cite": "cite Id", "create": "mint N", "deregister": "withdraw Id", "identify": "bind set Id Element Value",
-    "publish": "publish Id", "query": "fetch Id", "register": "mint N", "represent": "cite Id", "reserve": "reserve Id",
-    "resolve": "resolve Id", "verify": "verify Id",
-}
-_ACTIONS_ON_ONE = ("cite", "deregister", "identify", "publish", "query", "represent", "reserve", "resolve", "verify")
+@dataclass(frozen=True, slots=True)
+class Party:
+    """A custodian.  `until` is empty for a present one; `appointed` is false for the authority that stands in where
+    nobody was appointed; `iri` is the party's own, if it has one."""
 
-# A withdrawn identifier can be asked about, and that is all.
-_ACTIONS_ON_WITHDRAWN = ("cite", "query", "represent", "resolve", "verify")
-
-# Elements that say in words what the thing is, and forms of a citation that are more than the name.
-_THING = (b"what", b"title", b"dc.title")
-_NOT_SPELLINGS = ("canonical", "check", "html", "markdown")
-
-# Elements whose names begin so are for the machine, such as the target.
-_PRIVATE = b"_"
-
-# A larger value is left out of descriptions: they are to be read whole, and `get` gives it.
-_LARGEST_VALUE = 1 << 20
+    name: bytes
+    contact: bytes = b""
+    start: bytes = b""
+    until: bytes = b""
+    iri: str = ""
+    appointed: bool = True
 
 
-def of_minter(minter: Minter, reader: Reader) -> Facts:
-    facts: Facts = {
-        "name": os.path.basename(os.path.abspath(minter.dbdir)) or "minter",
-        "namespace": _namespace(minter),
-        "custodians": _custodians(_with_present(minter, custody.custodians_of(reader, custody.MINTER))),
-        "policies": _policies(minter, reader),
-        "initial_state": "reserved" if policies.minting_policy(reader) != policies.PUBLISH else "published",
-        "actions": [_action(action, command) for action, command in _ACTIONS.items()],
-    }
-    namespace = _namespace(minter)
-    if names.parse(namespace).scheme:
-        facts["identifiers"] = [namespace.rstrip(b"/")]
-    for base in contexts.resolvers(reader)[:1]:
-        facts["base"] = (base if base.endswith(b"/") else base + b"/").decode()
-    system = names.parse(labels_of(minter)[0] + b"1/x").scheme if labels_of(minter) else b""
-    facts["context_aliases"] = [
-        {"alias": _in_system(system, claim.alias), "target": _in_system(system, claim.target),
-         "authority": claim.authority, "from": claim.since}
-        for claim in contexts.context_aliases(reader)
-    ]
-    return facts
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A policy in words.  `kind` is a key of vocabulary.POLICIES; `scheme` and `template` belong to a label format,
+    `start` (required) and `until` to a commitment to persistence."""
+
+    kind: str
+    text: bytes
+    scheme: bytes = b""
+    template: bytes = b""
+    start: bytes = b""
+    until: bytes = b""
 
 
-def of_identifier(minter: Minter, reader: Reader, identifier: bytes) -> Facts:
-    """The facts of an identifier that is known here."""
-    shown = _shown(minter, identifier)
-    state = lifecycle.state_of(reader, identifier, find(reader, identifier)) or lifecycle.PUBLISHED_STATE
-    forms = citation.representations(
-        identifier, labels=labels_of(minter), resolvers=contexts.resolvers(reader), has_check=False
-    )
-    outcome = resolution.follow_aliases(resolution.Lookup(minter, reader).find, identifier)
-    elements = [
-        (name, value) for name, value in records.elements_of(reader, identifier)
-        if not name.startswith(_PRIVATE) and len(value) <= _LARGEST_VALUE
-    ]
-    facts: Facts = {
-        "id": shown,
-        "minter": of_minter(minter, reader),
-        "state": state,
-        "label": minter.scheme.without_prefix(identifier) or identifier,
-        "targets": [] if outcome.by == "fallback" else [target.url for target in outcome.targets],
-        "representations": [{"form": form, "text": text} for form, text in forms if form not in _NOT_SPELLINGS],
-        "qualities": _qualities(reader, identifier, forms),
-        "actions": _actions(minter.shown(identifier), state, forms),
-        "bindings": [{"element": name, "value": value} for name, value in elements],
-        **_life(minter, reader, identifier, state),
-        **_relations(minter, reader, identifier),
-    }
-    own = custody.custodians_of(reader, identifier)
-    if any(not custodian.until for custodian in own):
-        facts["custodians"] = _custodians(own)
-    things = dict(elements)
-    for element in _THING:
-        if things.get(element):
-            facts["thing"] = things[element]
-            break
-    return facts
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What can be done, a key of vocabulary.ACTIONS, and through which interfaces: URLs and commands."""
+
+    name: str
+    interfaces: tuple[bytes, ...]
 
 
-def _shown(minter: Minter, identifier: bytes) -> bytes:
-    labels = labels_of(minter)
-    return labels[0] + identifier if labels else identifier
+@dataclass(frozen=True, slots=True)
+class ContextClaim:
+    """`authority` claims that `alias` is another name of the context `target`."""
+
+    alias: bytes
+    target: bytes
+    start: bytes
+    authority: bytes = b""
+    until: bytes = b""
 
 
-def _namespace(minter: Minter) -> bytes:
-    """What all identifiers of the minter begin with, as they are shown."""
-    scheme = minter.scheme
-    first: str | bytes = getattr(scheme, "first_part", b"") or getattr(scheme, "prefix", b"")
-    if scheme.free:
-        first = b""
-    own = first.encode() if isinstance(first, str) else first
-    if own and minter.settings["scheme"] != "noid":
-        own += b"/"
-    return _shown(minter, own)
+@dataclass(frozen=True, slots=True)
+class RelatedName:
+    """Another name, and what it is to the name described: a value of relations.WORDS.
+
+    `name` is the other name as it is cited, empty for `preferred`; `text` is how it was written when the relation was
+    recorded, if that differs.  `authority` makes the claim, empty where nobody is named.
+    """
+
+    relation: str
+    name: bytes
+    text: bytes = b""
+    authority: bytes = b""
+    start: bytes = b""
+    until: bytes = b""
+    in_force: bool = True
+
+    @property
+    def display(self) -> bytes:
+        return self.text or self.name
 
 
-def _in_system(system: bytes, label: str) -> bytes:
-    """The label of a context with the naming system it leaves unsaid."""
-    text = label.encode()
-    return text if names.parse(text).scheme or b":" in text else names.spelled(system, text)
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A bound element.  Of a value that is too long only the beginning is kept; `whole_size` is then its length."""
+
+    name: bytes
+    value: bytes
+    whole_size: int = 0
 
 
-# -- parties and policies --------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class QualityStatement:
+    """A statement, made without verification, that the name has a quality, a key of vocabulary.QUALITIES, or that it
+    lacks it; `by` is the party who trusts a trusted or reliable name."""
+
+    quality: str
+    holds: bool = True
+    by: bytes = b""
 
 
-def _custodians(custodians: Iterable[Custodian]) -> list[Facts]:
-    found = []
-    for custodian in custodians:
-        party: Facts = {"name": custodian.name}
-        for key, value in (("contact", custodian.contact), ("from", custodian.start), ("until", custodian.until)):
-            if value:
-                party[key] = value
-        found.append(party)
-    return found
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MinterFacts:
+    """What is known of a minter.
+
+    name             its short name, such as `kt5`
+    namespace        what its identifiers begin with, such as `ark:/13030/kt`; may be empty
+    custodians       oldest first; at least one present one
+    policies         at most one of each kind; a label format is required
+    initial_state    state of what it mints: reserved or published
+    authority        naming authority and sub-authority for which it was created
+    names            names of the minter as a context, such as `hdl:102.100.821`
+    context_aliases  what else the context is called, and according to whom
+    actions          what can be done with it
+    base             what the IRIs of names without a scheme begin with; empty for one made from the minter's IRI
+    iri              IRI of the minter; empty for `urn:noid:NAME`
+    purpose          what it is for
+    """
+
+    name: bytes
+    namespace: bytes
+    custodians: tuple[Party, ...]
+    policies: tuple[Policy, ...]
+    initial_state: str = ""
+    authority: str = ""
+    names: tuple[bytes, ...] = ()
+    context_aliases: tuple[ContextClaim, ...] = ()
+    actions: tuple[Action, ...] = ()
+    base: str = ""
+    iri: str = ""
+    purpose: bytes = b""
 
 
-def _with_present(minter: Minter, custodians: list[Custodian]) -> list[Custodian]:
-    """The custodians; if none of them is one now, the authority the minter was made for, or nobody that we know of.
-    The account that made it is nobody's business."""
-    if any(not custodian.until for custodian in custodians):
-        return custodians
-    settings = minter.settings
-    return [*custodians, Custodian(settings["naa"].encode() or b"unknown", b"", settings["created"].encode())]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameFacts:
+    """What is known of a name.
 
+    name               the name as it is cited, such as `ark:/13030/kt639k9`
+    identifier         the same as its minter stores it
+    minter             its minter
+    state              reserved, published or withdrawn; empty if only a rule knows the name
+    state_since        when it came into that state; not gathered for a SUMMARY unless it was withdrawn
+    date               when it was last issued, queued or withdrawn
+    minted             when a withdrawn name was first issued
+    reason, successor  why it was withdrawn, and the name to use instead
+    label              the identifier without what all of its minter have in common
+    thing              what is identified: an address or a text
+    targets            where the name leads, the first choice first
+    requested_targets  where the requested name leads; it may extend this name by `suffix`
+    pattern            pattern of the rule that computed the targets
+    elements           what is bound to it, without private elements
+    relations          other names, and what they are to this one
+    findings           results of its last verification
+    statements         qualities that it has without verification
+    representations    its spellings in citations: the form and the text
+    custodians         its own, oldest first; empty where those of its minter are responsible
+    policies           its own
+    actions            what can be done with it
+    iri                its IRI; empty for one made from the name
+    """
 
-def _policies(minter: Minter, reader: Reader) -> list[Facts]:
-    settings = minter.settings
-    rules = AccessPolicy.of(reader).rules
-    # Which users are admitted is nobody else's business; that only some are, is.
-    access = "; ".join(f"{name}: {rule.word.decode() or 'certain users'}" for name, rule in rules.items())
-    form: Facts = {"kind": "label-format", "text": policies.label_format(minter), "scheme": settings["scheme"]}
-    if settings["template"]:
-        form["template"] = settings["template"]
-    found: list[Facts] = [form, {"kind": "access", "text": f"through the web, {access}"}]
-    association = policies.association(reader)
-    if association is not None:
-        found.append({"kind": "association", "text": association})
-    promise = policies.persistence(reader)
-    if promise is not None:
-        found.append({"kind": "persistence", "text": promise.text, "from": promise.start, **_until(promise.until)})
-    return found
+    name: bytes
+    identifier: bytes
+    minter: MinterFacts
+    state: str
+    state_since: bytes = b""
+    date: bytes = b""
+    minted: bytes = b""
+    reason: bytes = b""
+    successor: RelatedName | None = None
+    label: bytes = b""
+    thing: bytes = b""
+    targets: tuple[Target, ...] = ()
+    requested_targets: tuple[Target, ...] = ()
+    suffix: bytes = b""
+    pattern: bytes = b""
+    elements: tuple[Element, ...] = ()
+    relations: tuple[RelatedName, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    statements: tuple[QualityStatement, ...] = ()
+    representations: tuple[tuple[str, bytes], ...] = ()
+    custodians: tuple[Party, ...] = ()
+    policies: tuple[Policy, ...] = ()
+    actions: tuple[Action, ...] = ()
+    iri: str = ""
 
-
-def _until(date: bytes) -> Facts:
-    return {"until": date} if date else {}
-
-
-# -- the identifier's life, relations and qualities ------------------------------------------------------------------
-
-
-def _life(minter: Minter, reader: Reader, identifier: bytes, state: str) -> Facts:
-    stone = lifecycle.tombstone(reader, identifier)
-    if state != lifecycle.WITHDRAWN_STATE or stone is None:
-        since = lifecycle.state_since(reader, identifier)
-        return {"state_since": since} if since else {}
-    facts: Facts = {"state_since": stone.date}
-    if stone.reason:
-        facts["reason"] = stone.reason
-    if stone.successor:
-        facts["successor"] = _other(minter, stone.successor_key, stone.successor)
-    return facts
-
-
-def _relations(minter: Minter, reader: Reader, identifier: bytes) -> Facts:
-    def told(kind: bytes, key: str) -> list[Facts]:
-        return [{key: _other(minter, relation.other, relation.shown), **_claim(relation)}
-                for relation in relations.relations_of(reader, identifier, kind)]
-
-    facts: Facts = {
-        "aliases": told(relations.ALIAS, "alias"),
-        "synonyms": told(relations.SYNONYM, "other"),
-        "preferred_by": [
-            relation.authority for relation in relations.relations_of(reader, identifier, relations.PREFERRED)
-        ],
-    }
-    for claim in told(relations.ALIAS_OF, "target"):
-        facts["alias_of"] = claim
-    return facts
-
-
-def _other(minter: Minter, key: bytes, shown: bytes) -> bytes:
-    """Another name, as one of this minter's is shown here if it is one."""
-    if shown != minter.shown(key) or b"://" in key or names.parse(key).scheme:
-        return shown
-    return _shown(minter, key)
-
-
-def _claim(relation: Relation) -> Facts:
-    claim: Facts = {"from": relation.start, **_until(relation.until)}
-    if relation.authority:
-        claim["authority"] = relation.authority
-    return claim
-
-
-def _qualities(reader: Reader, identifier: bytes, forms: list[tuple[str, bytes]]) -> list[Facts]:
-    """What was verified, with its date and rule; and what the representations make it."""
-    found: list[Facts] = []
-    for finding in last_findings(reader, identifier):
-        if finding.verdict != UNKNOWN:
-            rule = f"section {finding.quality.section}: {finding.quality.rule}"
-            found.append({"quality": finding.quality.name, "value": True, "verified": finding.date,
-                          "confirmed": finding.verdict == HOLDS, "rule": rule})
-    found += [{"quality": quality} for quality in ("citable", "print-citable", "speech-citable")]
-    if any(form == "web" for form, _ in forms):
-        found.append({"quality": "web-citable"})
-    return found
-
-
-def _actions(shown: bytes, state: str, forms: list[tuple[str, bytes]]) -> list[Facts]:
-    offered = _ACTIONS_ON_WITHDRAWN if state == lifecycle.WITHDRAWN_STATE else _ACTIONS_ON_ONE
-    actions = [_action(action, _ACTIONS[action], shown) for action in offered]
-    web = [text for form, text in forms if form == "web"]
-    for action in actions:
-        doors = action["doors"]
-        assert isinstance(doors, list)
-        if action["action"] == "resolve" and state != lifecycle.RESERVED_STATE:
-            doors += web
-        elif action["action"] == "query":
-            doors += [text + b"?info" for text in web]
-    return actions
-
-
-def _action(action: str, command: str, identifier: bytes = b"Id") -> Facts:
-    return {"action": action, "doors": [b"noid " + command.encode().replace(b"Id", _quoted(identifier))]}
-
-
-def _quoted(word: bytes) -> bytes:
-    """A word as a shell takes it for one, whatever is in it."""
-    if not word.translate(None, codec.UNRESERVED + b"/:@+,"):
-        return word
-    return b"'" + word.replace(b"'", b"'\\''") + b"'"
+    @property
+    def custodian(self) -> Party | None:
+        """The present custodian who was appointed for the name or for its minter."""
+        for party in (*self.custodians, *self.minter.custodians):
+            if party.appointed and not party.until:
+                return party
+        return None

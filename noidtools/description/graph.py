@@ -1,358 +1,155 @@
-"""The part of a description that is about the minter: its context, system, parties, policies, doors."""
+"""An RDF graph in the terms of the ontology: how statements are added to it, and how it is written.
+
+Needs the package rdflib, which is imported only when a graph is made or written.
+"""
 
 from __future__ import annotations
 
-from urllib.parse import quote
+import base64
+import re
 
-from ..errors import InvalidError
-from .vocabulary import ACTIONS, ACTS, BY_STATE, POLICIES, QUALITIES, STATES, address, name_iri, part_iri, word
+from ..clock import xsd_datetime
+from ..errors import InvalidError, UsageError
+from .formats import RDF_FORMATS
+from .vocabulary import NOID, PIL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .rdf import Scribe
-    from .reading import Facts
+    from types import ModuleType
+
+    from rdflib import Graph, Literal, URIRef
 
 
-
-class MinterDescription:
-    """Writes a minter and, for whatever belongs to it, parties, claims, policies and services."""
-
-    __slots__ = ("_facts", "_scribe", "base", "iri", "system")
-
-    def __init__(self, scribe: Scribe, facts: Facts) -> None:
-        self._scribe = scribe
-        self._facts = facts
-        self.iri = facts.iri("iri", "urn:noid:" + quote(facts.octets("name"), safe=""))
-        self.base = facts.iri("base", self.iri + (":" if self.iri.startswith("urn:") else "/"))
-        self.system = part_iri(self.iri, "system")
-
-    def write(self) -> None:
-        """The context and the system behind it, as every description needs them."""
-        scribe, facts = self._scribe, self._facts
-        scribe.node(self.iri, "noid:Minter", "pil:Context")
-        scribe.say(self.iri, "rdfs:label", facts.octets("name"))
-        scribe.say(self.iri, "noid:namespace", facts.octets("namespace"))
-        scribe.say(self.iri, "pil:purpose", facts.maybe("purpose"))
-        if facts.has("initial_state"):
-            scribe.link_term(self.iri, "noid:initialState", word(STATES, facts.text("initial_state"), "state"))
-        for identifier in facts.each_octets("identifiers"):
-            scribe.link(self.iri, "pil:contextIdentifier", name_iri(identifier, self.base))
-        scribe.node(self.system, "pil:IdentifierManagementSystem")
-        scribe.link(self.system, "pil:definesContext", self.iri)
-        scribe.link(self.iri, "pil:isManagedBy", self.system)
-        self.custodians(self.system, facts)
-        policies = self.policies(self.iri, facts)
-        if "label-format" not in policies:
-            raise InvalidError("The description of a minter needs a policy of the kind label-format.")
-        scribe.link(self.system, "pil:exposesPolicy", *policies.values())
-
-    def write_model(self) -> None:
-        """What only the description of the minter itself adds."""
-        scribe = self._scribe
-        model = scribe.node(part_iri(self.iri, "model"), "pil:IdentifierSystemModel")
-        scribe.link(model, "pil:describesSystem", self.system)
-        scribe.link_term(model, "pil:expressedUsing", "pil:IdentifierSystemsOntology")
-        scribe.link(self.system, "pil:comprises", scribe.node(part_iri(self.iri, "store"), "pil:DataSource"))
-        for service in self.services(self.iri, self._facts):
-            scribe.link(self.system, "pil:exposesService", service)
-        for number, claim in enumerate(self._facts.each("context_aliases", "an alias of the context"), 1):
-            alias, target = (name_iri(claim.octets(key), self.base) for key in ("alias", "target"))
-            self.alias(part_iri(self.iri, f"context-alias-{number}"), alias, target, claim)
-
-    def party(self, name: bytes) -> str:
-        """A party by its name; the same name within one minter is the same party."""
-        return self._write_party(part_iri(self.iri, "party", name), name)
-
-    def authority(self, claim: Facts) -> str:
-        """Who claims something: the authority of the claim, else the minter's first custodian."""
-        name = claim.maybe("authority")
-        return self.party(name) if name is not None else self._current(self._facts)[0]
-
-    def custodians(self, subject: str, facts: Facts) -> None:
-        """The parties responsible for a subject now, and the record of all whose time is known."""
-        scribe = self._scribe
-        scribe.link(subject, "pil:hasAuthority", *self._current(facts))
-        for number, party in enumerate(facts.each("custodians", "a party"), 1):
-            node = self._party_of(party)
-            scribe.say(node, "noid:contact", party.maybe("contact"))
-            if party.has("from"):
-                record = scribe.node(part_iri(subject, f"custodianship-{number}"), "pil:AccountabilityMetadata")
-                span = self._timespan(record, party)
-                scribe.link(record, "noid:custodian", node)
-                scribe.link(record, "noid:during", span)
-                scribe.link(subject, "pil:accountabilityMetadata", record)
-
-    def inherited_custodians(self, subject: str) -> None:
-        self._scribe.link(subject, "pil:hasAuthority", *self._current(self._facts))
-
-    def policies(self, subject: str, facts: Facts) -> dict[str, str]:
-        """The policies about a subject; returns kind and node of each."""
-        scribe, found = self._scribe, {}
-        for policy in facts.each("policies", "a policy"):
-            kind = policy.text("kind")
-            node = scribe.node(part_iri(subject, f"policy-{kind}"), word(POLICIES, kind, "kind of policy"))
-            if kind in found:
-                raise InvalidError(f"There are two policies of the kind {kind}; a description holds one of each.")
-            found[kind] = node
-            scribe.link(subject, "pil:hasPolicy", node)
-            scribe.say(node, "noid:text", policy.octets("text"))
-            if kind == "label-format":
-                scribe.say(node, "noid:scheme", policy.maybe("scheme"))
-                scribe.say(node, "noid:template", policy.maybe("template"))
-            if kind == "persistence":
-                scribe.link(node, "noid:during", self._timespan(node, policy))
-        return found
-
-    def services(self, subject: str, facts: Facts) -> list[str]:
-        """The actions a subject offers, each with its doors."""
-        scribe, found = self._scribe, []
-        for action in facts.each("actions", "an action on offer"):
-            name = action.text("action")
-            service = scribe.node(
-                part_iri(subject, f"action-{name}"), "pil:Service", word(ACTIONS, name, "action of the ontology")
-            )
-            if service in found:
-                raise InvalidError(f"The action {name} is on offer twice; give all its doors at once.")
-            doors = action.each_octets("doors")
-            if not doors:
-                raise InvalidError(f"The action {name} is on offer without a door.")
-            for number, door in enumerate(doors, 1):
-                self._door(service, part_iri(subject, f"door-{name}-{number}"), door)
-            scribe.link(subject, "noid:offers", service)
-            found.append(service)
-        return found
-
-    def actionable(self, identifier: str, facts: Facts) -> None:
-        """Say which of the services offered make an identifier actionable."""
-        for action in facts.each("actions", "an action on offer"):
-            name = action.text("action")
-            if name in ACTS:
-                self._scribe.link(identifier, "pil:actionInActionable", part_iri(identifier, f"action-{name}"))
-
-    def synonymy(self, node: str, claim: Facts, *identifiers: str) -> str:
-        """An authority's claim, for a time, that identifiers are synonyms; returns the authority."""
-        scribe = self._scribe
-        authority = self.authority(claim)
-        scribe.node(node, "pil:SynonymyInstance")
-        scribe.link(node, "pil:hasSynonym", *identifiers)
-        scribe.link(node, "pil:hasSynonymAuthority", authority)
-        scribe.link(node, "pil:synonymTimespan", self._timespan(node, claim))
-        scribe.link(authority, "pil:claims", node)
-        return authority
-
-    def alias(self, node: str, alias: str, target: str, claim: Facts) -> None:
-        """An authority's claim that one identifier follows another."""
-        scribe = self._scribe
-        authority = self.synonymy(node, claim, alias, target)
-        scribe.node(node, "pil:AliasInstance")
-        scribe.link(node, "pil:hasAlias", alias)
-        scribe.link(node, "pil:hasAliasTarget", target)
-        scribe.link(node, "pil:hasAliasAuthority", authority)
-        scribe.link(alias, "pil:aliasOf", target)
-
-    def persistence(self) -> str | None:
-        """The time span of the minter's persistence commitment, if it made one."""
-        kinds = [policy.text("kind") for policy in self._facts.each("policies", "a policy")]
-        if "persistence" not in kinds:
-            return None
-        return _timespan_iri(part_iri(self.iri, "policy-persistence"))
-
-    def _current(self, facts: Facts) -> list[str]:
-        found = [self._party_of(party) for party in facts.each("custodians", "a party") if not party.has("until")]
-        if not found:
-            raise InvalidError("A description needs at least one custodian whose time has not ended.")
-        return found
-
-    def _party_of(self, facts: Facts) -> str:
-        name = facts.octets("name")
-        return self._write_party(facts.iri("iri", part_iri(self.iri, "party", name)), name)
-
-    def _write_party(self, node: str, name: bytes) -> str:
-        if not name:
-            raise InvalidError("A party in a description needs a name that is not empty.")
-        self._scribe.say(self._scribe.node(node, "pil:Party"), "rdfs:label", name)
-        return node
-
-    def _timespan(self, owner: str, facts: Facts) -> str:
-        return self._scribe.timespan(_timespan_iri(owner), facts.moment("from"), facts.maybe_moment("until"))
-
-    def _door(self, service: str, node: str, door: bytes) -> None:
-        scribe = self._scribe
-        scribe.link(service, "pil:hasInterface", scribe.node(node, "pil:Interface"))
-        if door.lower().startswith((b"http://", b"https://")):
-            scribe.say_typed(node, "noid:url", address(door), "anyURI")
-        else:
-            scribe.say(node, "noid:command", door)
+# XML 1.0 cannot hold these characters, and one of the formats is XML.
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
-def _timespan_iri(owner: str) -> str:
-    return owner + "-timespan"
+def rdflib_package() -> ModuleType:
+    """The package rdflib; raises UsageError, which names what to install, where it is missing."""
+    try:
+        import rdflib
+    except ImportError:
+        raise UsageError(
+            "Descriptions need the package rdflib, which is not installed: install noidtools[rdf]."
+        ) from None
+    return rdflib
 
 
-# -- The part of a description that is about one identifier ----------------------------------------------------------
+class GraphBuilder:
+    """Adds statements to a graph.  Terms are written `pil:Name` or `noid:state`, nodes are IRIs in a str."""
+
+    __slots__ = ("_rdflib", "graph")
+
+    def __init__(self) -> None:
+        self._rdflib = rdflib_package()
+        self.graph: Graph = self._rdflib.Graph(bind_namespaces="none")
+        for prefix, namespace in _prefixes(self._rdflib).items():
+            self.graph.bind(prefix, namespace)
+
+    def node(self, iri: str, *classes: str) -> str:
+        """Make a node a member of classes; returns the node."""
+        for name in classes:
+            self._add(iri, self._rdflib.RDF.type, self._term(name))
+        return iri
+
+    def link(self, subject: str, term: str, *objects: str) -> None:
+        """Link a node to other nodes."""
+        for iri in objects:
+            self._add(subject, self._term(term), self._rdflib.URIRef(iri))
+
+    def link_term(self, subject: str, term: str, individual: str) -> None:
+        """Link a node to an individual of the ontology."""
+        self._add(subject, self._term(term), self._term(individual))
+
+    def text(self, subject: str, term: str, octets: bytes) -> None:
+        """Give a node a text; octets that are no text become a literal in base 64."""
+        content, datatype = _literal_form(octets)
+        self._add(subject, self._term(term), self._literal(content, datatype))
+
+    def optional_text(self, subject: str, term: str, octets: bytes) -> None:
+        """As `text`; nothing is added for an empty one."""
+        if octets:
+            self.text(subject, term, octets)
+
+    def flag(self, subject: str, term: str, value: bool) -> None:
+        self._add(subject, self._term(term), self._rdflib.Literal(value))
+
+    def url(self, subject: str, term: str, iri: str) -> None:
+        """Give a node an address as a value; unlike a link it makes no statement about what is there."""
+        self._add(subject, self._term(term), self._literal(iri, "anyURI"))
+
+    def date(self, subject: str, term: str, stamp: bytes) -> None:
+        """Give a node a date; nothing is added for an empty one."""
+        if stamp:
+            text = xsd_datetime(stamp.decode("utf-8", "backslashreplace"))
+            self._add(subject, self._term(term), self._literal(text, "dateTime"))
+
+    def timespan(self, iri: str, start: bytes, until: bytes) -> str:
+        """Add a time span, without an end if `until` is empty; returns its node."""
+        if not start:
+            raise InvalidError("A time span in a description needs 'from', the date on which it begins.")
+        self.node(iri, "pil:Timespan")
+        self.date(iri, "pil:begins", start)
+        self.date(iri, "pil:ends", until)
+        return iri
+
+    def _add(self, subject: str, predicate: URIRef, value: URIRef | Literal) -> None:
+        self.graph.add((self._rdflib.URIRef(subject), predicate, value))
+
+    def _term(self, name: str) -> URIRef:
+        prefix, _, local = name.partition(":")
+        term: URIRef = self._rdflib.URIRef(_prefixes(self._rdflib)[prefix] + local)
+        return term
+
+    def _literal(self, content: str, datatype: str) -> Literal:
+        literal: Literal = self._rdflib.Literal(content, datatype=self._rdflib.XSD[datatype] if datatype else None)
+        return literal
 
 
+def _literal_form(octets: bytes) -> tuple[str, str]:
+    """Octets as text, or in base 64 with the name of that datatype where they are none."""
+    try:
+        text = octets.decode("utf-8")
+    except UnicodeDecodeError:
+        text = "\0"
+    if _NOT_IN_XML.search(text):
+        return base64.b64encode(octets).decode("ascii"), "base64Binary"
+    return text, ""
 
-class IdentifierDescription:
-    """Writes one identifier into a graph that has its minter."""
 
-    __slots__ = ("_facts", "_id", "_minter", "_name", "_scribe", "iri")
+def _prefixes(rdflib: ModuleType) -> dict[str, str]:
+    return {"pil": PIL, "noid": NOID, "rdf": str(rdflib.RDF), "rdfs": str(rdflib.RDFS), "xsd": str(rdflib.XSD)}
 
-    def __init__(self, scribe: Scribe, minter: MinterDescription, facts: Facts) -> None:
-        self._scribe = scribe
-        self._minter = minter
-        self._facts = facts
-        self._id = facts.octets("id")
-        self.iri = facts.iri("iri", name_iri(self._id, minter.base))
-        self._name = part_iri(self.iri, "name")
 
-    def write(self) -> None:
-        self._write_name()
-        self._write_state()
-        self._write_thing()
-        self._write_relations()
-        told = set()
-        for quality in self._facts.each("qualities", "a quality"):
-            name = quality.text("quality")
-            if name in told:
-                raise InvalidError(f"There are two statements of the quality {name}; a description holds one of each.")
-            told.add(name)
-            self._write_quality(quality)
-        self._write_responsibility()
-        for number, binding in enumerate(self._facts.each("bindings", "a binding"), 1):
-            self._write_binding(part_iri(self.iri, f"binding-{number}"), binding)
+# -- writing a graph -------------------------------------------------------------------------------------------------
 
-    def _write_name(self) -> None:
-        scribe = self._scribe
-        scribe.node(self.iri, "pil:Identifier")
-        scribe.say(self.iri, "rdfs:label", self._id)
-        scribe.link(self.iri, "pil:isManagedBy", self._minter.system)
-        scribe.link(self.iri, "pil:hasName", scribe.node(self._name, "pil:Name"))
-        scribe.link(self._name, "pil:hasContext", self._minter.iri)
-        label = scribe.node(part_iri(self.iri, "label"), "pil:Label")
-        scribe.say(label, "pil:symbol", self._facts.octets("label") if self._facts.has("label") else self._id)
-        scribe.link(self._name, "pil:hasLabel", label)
-        self._write_representation(1, b"canonical", self._id)
-        for number, given in enumerate(self._facts.each("representations", "a representation"), 2):
-            self._write_representation(number, given.octets("form"), given.octets("text"))
 
-    def _write_representation(self, number: int, form: bytes, text: bytes) -> None:
-        scribe = self._scribe
-        node = scribe.node(part_iri(self.iri, f"representation-{number}"), "pil:Label")
-        scribe.say(node, "pil:symbol", text)
-        scribe.say(node, "noid:form", form)
-        scribe.link(self._name, "pil:nameRepresentation", node)
-        scribe.link(self.iri, "pil:representation", node)
+def serialize(graph: Graph, form: str) -> bytes:
+    """The graph in a format of RDF_FORMATS, in UTF-8.
 
-    def _write_state(self) -> None:
-        scribe, facts = self._scribe, self._facts
-        state = facts.text("state")
-        term = word(STATES, state, "state")
-        scribe.link_term(self.iri, "noid:state", term)
-        scribe.say_typed(self.iri, "noid:stateSince", facts.maybe_moment("state_since"), "dateTime")
-        # A name is reserved, an identifier is published or withdrawn (8.9, 8.10).
-        scribe.node(self._name if state == "reserved" else self.iri, term)
-        if state != "withdrawn":
-            scribe.node(self.iri, "pil:Registered")
-            return
-        if not facts.has("state_since"):
-            raise InvalidError("The description of a withdrawn identifier needs 'state_since', the date of it.")
-        scribe.say(self.iri, "noid:reason", facts.maybe("reason"))
-        if facts.has("successor"):
-            scribe.link(self.iri, "noid:successor", self._iri_of(facts.octets("successor")))
+    The same graph gives the same octets in every process, so that they can be compared and cached.
+    """
+    if form not in RDF_FORMATS:
+        raise UsageError(f"Descriptions are written as {', '.join(RDF_FORMATS)}, not as {form!r}.")
+    ordered: Graph = rdflib_package().Graph(store="SimpleMemory", bind_namespaces="none")
+    for prefix, namespace in graph.namespaces():
+        ordered.bind(prefix, namespace)
+    for triple in sorted(graph, key=lambda triple: [node.n3() for node in triple]):
+        ordered.add(triple)
+    if form != "json-ld":
+        return ordered.serialize(format=form, encoding="utf-8")
+    import json
 
-    def _write_thing(self) -> None:
-        scribe, thing = self._scribe, self._facts.maybe("thing")
-        if thing is not None:
-            known = address(thing)
-            node = known or part_iri(self.iri, "thing")
-            scribe.link(self.iri, "pil:hasThing", node)
-            if known is None:
-                scribe.say(scribe.node(node, "pil:Thing"), "rdfs:label", thing)
-        for target in self._facts.each_octets("targets"):
-            place = address(target)
-            if place is None:
-                scribe.say(self.iri, "noid:locatorText", target)
-            else:
-                scribe.link(self.iri, "pil:locator", place)
+    document = json.loads(ordered.serialize(format=form, auto_compact=True))
+    return json.dumps(_sorted_arrays(document), ensure_ascii=False, indent=2, sort_keys=True).encode("utf-8") + b"\n"
 
-    def _write_relations(self) -> None:
-        scribe, minter = self._scribe, self._minter
-        if self._facts.has("alias_of"):
-            claim = self._facts.one("alias_of", "an alias")
-            node = part_iri(self.iri, "alias")
-            minter.alias(node, self.iri, self._iri_of(claim.octets("target")), claim)
-            scribe.link(self.iri, "pil:isAlias", node)
-        for number, claim in enumerate(self._facts.each("aliases", "an alias"), 1):
-            node = part_iri(self.iri, f"alias-{number}")
-            minter.alias(node, self._iri_of(claim.octets("alias")), self.iri, claim)
-            scribe.link(self.iri, "pil:isAliasTarget", node)
-        for number, claim in enumerate(self._facts.each("synonyms", "a synonym"), 1):
-            claim.octets("authority")
-            other = self._iri_of(claim.octets("other"))
-            node = part_iri(self.iri, f"synonym-{number}")
-            minter.synonymy(node, claim, self.iri, other)
-            scribe.link(self.iri, "pil:isSynonym", node)
-            scribe.link(self.iri, "pil:synonymOf", other)
-        for name in self._facts.each_octets("preferred_by"):
-            scribe.link(self.iri, "pil:preferredBy", minter.party(name))
 
-    def _write_quality(self, facts: Facts) -> None:
-        scribe, name = self._scribe, facts.text("quality")
-        term = word(QUALITIES, name, "quality of the ontology")
-        stated, confirmed, date = facts.flag("value"), facts.flag("confirmed"), facts.maybe_moment("verified")
-        if (confirmed is None) != (date is None):
-            raise InvalidError(f"The quality {name} needs both the date of its verification and the outcome.")
-        node = scribe.node(part_iri(self.iri, f"quality-{name}"), "pil:QualityStatement")
-        subject = self._name if name == "reserved" else self.iri
-        scribe.link(subject, "pil:hasQualityStatement", node)
-        scribe.link(node, "pil:statedOf", subject)
-        scribe.link_term(node, "pil:statedQuality", term)
-        scribe.say(node, "pil:statedValue", stated is not False)
-        scribe.say(node, "noid:confirmed", confirmed)
-        scribe.say_typed(node, "noid:verifiedAt", date, "dateTime")
-        scribe.say(node, "noid:rule", facts.maybe("rule"))
-        if confirmed:
-            scribe.node(node, "pil:Verified")
-        # A statement put to the test and found wrong makes nobody a member of the class.
-        if stated is not False and confirmed is not False and name not in BY_STATE:
-            self._write_membership(name, term, facts)
+def _sorted_arrays(value: object) -> object:
+    """JSON-LD with its arrays sorted: they are sets, which rdflib writes in the order of hashes."""
+    import json
 
-    def _write_membership(self, name: str, term: str, facts: Facts) -> None:
-        """Make the identifier a member of a quality's class, if what the class demands is known."""
-        scribe, minter = self._scribe, self._minter
-        if name == "persistent":
-            timespan = minter.persistence()
-            if timespan is None:
-                return
-            scribe.link(self.iri, "pil:timespanOfPersistent", timespan)
-        elif name in ("trusted", "reliable"):
-            if not facts.has("by"):
-                return
-            scribe.link(self.iri, "pil:trustedByParty", minter.party(facts.octets("by")))
-        elif name == "unique":
-            scribe.link(self.iri, "pil:scopeOfUnique", minter.iri)
-        elif name == "universal":
-            scribe.link(self.iri, "pil:contextInUniversal", minter.iri)
-        elif name == "accountable":
-            scribe.link_term(self.iri, "pil:accountableToParty", "noid:Public")
-        scribe.node(self.iri, term)
-
-    def _write_responsibility(self) -> None:
-        minter, facts = self._minter, self._facts
-        if facts.has("custodians"):
-            minter.custodians(self.iri, facts)
-        else:
-            minter.inherited_custodians(self.iri)
-        minter.policies(self.iri, facts)
-        minter.services(self.iri, facts)
-        minter.actionable(self.iri, facts)
-
-    def _write_binding(self, node: str, facts: Facts) -> None:
-        self._scribe.node(node, "noid:Binding")
-        self._scribe.say(node, "noid:element", facts.octets("element"))
-        self._scribe.say(node, "noid:value", facts.octets("value"))
-        self._scribe.link(self.iri, "noid:binding", node)
-
-    def _iri_of(self, name: bytes) -> str:
-        return name_iri(name, self._minter.base)
+    if isinstance(value, dict):
+        return {key: _sorted_arrays(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return sorted((_sorted_arrays(inner) for inner in value), key=lambda inner: json.dumps(inner, sort_keys=True))
+    return value

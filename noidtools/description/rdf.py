@@ -1,214 +1,240 @@
-"""Writing statements into an RDF graph with the ontology's terms."""
+"""The facts of a minter and of a name as RDF in the terms of the ontology.
+
+Pure functions from facts to a graph.  Whatever a value contains, it becomes a literal or a percent-encoded IRI.
+Parts of a description have IRIs of their own (`…#name`, `…#quality-resolvable`), so that the same facts always give
+the same graph.  Facts that make no valid description raise InvalidError.
+"""
 
 from __future__ import annotations
 
-import base64
-import re
-
-from ..errors import UsageError
-from .graph import IdentifierDescription, MinterDescription
-from .reading import Facts
-from .vocabulary import NOID, PIL
+from ..errors import InvalidError
+from ..minter.findings import HOLDS, UNKNOWN
+from ..minter.relations import ALIAS, ALIAS_OF, PREFERRED, SYNONYM, WORDS
+from .graph import GraphBuilder, serialize
+from .minter_rdf import MinterWriter, iri_or
+from .vocabulary import ACTS, BY_STATE, QUALITIES, STATES, address, name_iri, part_iri, term_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import ModuleType
+    from rdflib import Graph
 
-    from rdflib import Graph, Literal, URIRef
-
-
-# XML 1.0 cannot hold these characters, and one of the formats is XML.
-_NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+    from ..minter.findings import Finding
+    from .facts import Element, MinterFacts, NameFacts, QualityStatement, RelatedName
 
 
-def rdflib_package() -> ModuleType:
-    """The package rdflib; where it is missing the refusal says how to get it."""
-    try:
-        import rdflib
-    except ImportError:
-        raise UsageError(
-            "Descriptions need the package rdflib, which is not installed: install noidtools[rdf]."
-        ) from None
-    return rdflib
+def minter_document(facts: MinterFacts, form: str) -> bytes:
+    """The description of a minter in a format of formats.RDF_FORMATS."""
+    return serialize(describe_minter(facts), form)
 
 
-class Scribe:
-    """A graph in the making.  Terms are written `pil:Name` or `noid:state`, nodes as IRIs in a str."""
-
-    __slots__ = ("_rdflib", "graph")
-
-    def __init__(self) -> None:
-        self._rdflib = rdflib_package()
-        self.graph: Graph = self._rdflib.Graph(bind_namespaces="none")
-        for prefix, namespace in _prefixes(self._rdflib).items():
-            self.graph.bind(prefix, namespace)
-
-    def node(self, iri: str, *classes: str) -> str:
-        """Say of which classes a node is; returns the node."""
-        for name in classes:
-            self._add(iri, self._rdflib.RDF.type, self._term(name))
-        return iri
-
-    def link(self, subject: str, term: str, *objects: str) -> None:
-        """Tie a node to others."""
-        for iri in objects:
-            self._add(subject, self._term(term), self._rdflib.URIRef(iri))
-
-    def link_term(self, subject: str, term: str, value: str) -> None:
-        """Tie a node to an individual of the ontology."""
-        self._add(subject, self._term(term), self._term(value))
-
-    def say(self, subject: str, term: str, value: bytes | bool | None) -> None:
-        """Give a node a value: text, octets that are no text, or a truth value; None says nothing."""
-        if value is not None:
-            self._add(subject, self._term(term), self._literal(value))
-
-    def say_typed(self, subject: str, term: str, value: str | None, datatype: str) -> None:
-        """Give a node a value of a type of XML Schema; None says nothing."""
-        if value is not None:
-            self._add(subject, self._term(term), self._rdflib.Literal(value, datatype=self._rdflib.XSD[datatype]))
-
-    def timespan(self, iri: str, begins: str, ends: str | None) -> str:
-        self.node(iri, "pil:Timespan")
-        self.say_typed(iri, "pil:begins", begins, "dateTime")
-        self.say_typed(iri, "pil:ends", ends, "dateTime")
-        return iri
-
-    def _add(self, subject: str, predicate: URIRef, value: URIRef | Literal) -> None:
-        self.graph.add((self._rdflib.URIRef(subject), predicate, value))
-
-    def _term(self, name: str) -> URIRef:
-        prefix, _, local = name.partition(":")
-        term: URIRef = self._rdflib.URIRef(_prefixes(self._rdflib)[prefix] + local)
-        return term
-
-    def _literal(self, value: bytes | bool) -> Literal:
-        content, datatype = (value, None) if isinstance(value, bool) else _text(value)
-        literal: Literal = self._rdflib.Literal(content, datatype=datatype and self._rdflib.XSD[datatype])
-        return literal
+def name_document(facts: NameFacts, form: str) -> bytes:
+    """The description of a name in a format of formats.RDF_FORMATS."""
+    return serialize(describe_name(facts), form)
 
 
-def _text(octets: bytes) -> tuple[str, str | None]:
-    """Octets as text, or in base 64 with the name of that datatype where they are none."""
-    try:
-        text = octets.decode("utf-8")
-    except UnicodeDecodeError:
-        text = "\0"
-    if _NOT_TEXT.search(text):
-        return base64.b64encode(octets).decode("ascii"), "base64Binary"
-    return text, None
-
-
-def _prefixes(rdflib: ModuleType) -> dict[str, str]:
-    return {"pil": PIL, "noid": NOID, "rdf": str(rdflib.RDF), "rdfs": str(rdflib.RDFS), "xsd": str(rdflib.XSD)}
-
-# -- Descriptions of a minter and of an identifier, as RDF in the ontology's terms -----------------------------------
-# Pure functions: facts in, graph out.  Texts may be given as str or bytes; octets
-# that are no UTF-8 or that XML cannot hold become base 64 literals; whatever a
-# value contains, it is only ever a literal or a percent-encoded IRI.  Dates are
-# `2026-11-16`, `2026-11-16T00:28:25Z` or 14 digits, in UTC.  Parts of a
-# description have IRIs (`…#name`, `…#quality-resolvable`), so that the same facts
-# always give the same graph.
-
-FORMATS = ("turtle", "json-ld", "xml")
-
-
-def describe_minter(facts: Mapping[str, object]) -> Graph:
-    """The identifier system model of a minter.
-
-    Facts of a minter (those marked * are required, T is text as str or bytes):
-
-    name*            T      its short name, such as `kt5`
-    namespace*       T      what all its identifiers begin with, such as `13030/kt`; may be empty
-    custodians*      list   parties, see below; at least one without `until`
-    policies*        list   of {kind*: label-format, access, association or persistence; text*: T;
-                            scheme: T, template: T (of a label format);
-                            from*: date, until: date (of persistence only)}; a label format is required
-    iri              str    the IRI of the minter; else `urn:noid:NAME`
-    base             str    what the IRIs of identifiers in no scheme of their own begin with; else the
-                            minter's IRI
-    purpose          T      what it is for
-    initial_state    str    reserved or published: the state of what it mints
-    identifiers      list   of bytes: identifiers of the minter as a context, such as `hdl:102.100.821`
-    context_aliases  list   of {alias*: bytes, target*: bytes, authority: T, from*: date, until: date}:
-                            other identifiers for the context, according to an authority
-    actions          list   of {action*: a word of vocabulary.ACTIONS; doors*: list of T, each a URL or a command}
-
-    A party is {name*: T, contact: T, from: date, until: date, iri: str}; with `until` it is a former one.
-    An authority that is left out is the first custodian.
-    """
-    scribe = Scribe()
-    minter = MinterDescription(scribe, Facts(facts, "a minter"))
+def describe_minter(facts: MinterFacts) -> Graph:
+    """The model of the identifier system that a minter is."""
+    builder = GraphBuilder()
+    minter = MinterWriter(builder, facts)
     minter.write()
     minter.write_model()
-    return scribe.graph
+    return builder.graph
 
 
-def describe_identifier(facts: Mapping[str, object]) -> Graph:
-    """The full description of one identifier, with as much of its minter as that needs.
-
-    Facts of an identifier (those marked * are required, T is text as str or bytes):
-
-    id*              bytes  the identifier as it is shown, such as `ark:/13030/kt639k9`
-    minter*          dict   the facts of its minter, as for describe_minter
-    state*           str    reserved, published or withdrawn
-    state_since      date   since when; required of a withdrawn one
-    reason           T      why it was withdrawn
-    successor        bytes  the identifier to use instead of a withdrawn one
-    iri              str    the IRI of the identifier; else made from `id`
-    label            bytes  the label within the minter's namespace, else the whole `id`
-    thing            T      the thing identified: an IRI, else a description of it
-    targets          list   of T: where it leads, each one address without redirect code
-    representations  list   of {form*: T, text*: T}: spellings for citing, such as form `web`
-    alias_of         dict   {target*: bytes, from*: date, until: date, authority: T}
-    aliases          list   of {alias*: bytes, from*: date, until: date, authority: T}
-    synonyms         list   of {other*: bytes, authority*: T, from*: date, until: date}
-    preferred_by     list   of T: authorities that prefer it among its synonyms
-    qualities        list   of {quality*: a word of vocabulary.QUALITIES; value: bool (stated, else True);
-                            verified: date and confirmed: bool (both or neither); rule: T;
-                            by: T (who trusts it, of trusted and reliable)}
-    custodians       list   parties, else those of the minter
-    policies         list   as for a minter, where the identifier has its own
-    actions          list   as for a minter
-    bindings         list   of {element*: bytes, value*: bytes}
-
-    An authority that is left out is the first custodian of the minter.
-    """
-    scribe = Scribe()
-    given = Facts(facts, "an identifier")
-    minter = MinterDescription(scribe, given.one("minter", "a minter"))
+def describe_name(facts: NameFacts) -> Graph:
+    """The description of a name, with as much of its minter as that needs."""
+    builder = GraphBuilder()
+    minter = MinterWriter(builder, facts.minter)
     minter.write()
-    IdentifierDescription(scribe, minter, given).write()
-    return scribe.graph
+    _NameWriter(builder, minter, facts).write()
+    return builder.graph
 
 
-def serialize(graph: Graph, format: str) -> bytes:
-    """The graph as Turtle (`turtle`), JSON-LD (`json-ld`) or RDF/XML (`xml`), in UTF-8.
+class _NameWriter:
+    """Adds a name to a graph that has its minter."""
 
-    The same graph gives the same octets in every process, so that they can be compared and cached.
-    """
-    if format not in FORMATS:
-        raise UsageError(f"Descriptions are written as {', '.join(FORMATS)}, not as {format!r}.")
-    ordered: Graph = rdflib_package().Graph(store="SimpleMemory", bind_namespaces="none")
-    for prefix, namespace in graph.namespaces():
-        ordered.bind(prefix, namespace)
-    for triple in sorted(graph, key=lambda triple: [node.n3() for node in triple]):
-        ordered.add(triple)
-    if format != "json-ld":
-        return ordered.serialize(format=format, encoding="utf-8")
-    import json
+    __slots__ = ("_builder", "_facts", "_minter", "_name", "iri")
 
-    document = json.loads(ordered.serialize(format=format, auto_compact=True))
-    return json.dumps(_in_order(document), ensure_ascii=False, indent=2, sort_keys=True).encode("utf-8") + b"\n"
+    def __init__(self, builder: GraphBuilder, minter: MinterWriter, facts: NameFacts) -> None:
+        self._builder = builder
+        self._minter = minter
+        self._facts = facts
+        self.iri = iri_or(name_iri(facts.name, minter.base), facts.iri, "an identifier", "iri")
+        self._name = part_iri(self.iri, "name")
 
+    def write(self) -> None:
+        self._write_name()
+        self._write_state()
+        self._write_thing()
+        self._write_relations()
+        self._write_qualities()
+        self._write_responsibility()
+        whole = (element for element in self._facts.elements if not element.whole_size)
+        for number, element in enumerate(whole, 1):
+            self._write_element(part_iri(self.iri, f"binding-{number}"), element)
 
-def _in_order(value: object) -> object:
-    """JSON-LD with its arrays sorted: they are sets, which rdflib writes in the order of hashes."""
-    import json
+    def _write_name(self) -> None:
+        builder, facts = self._builder, self._facts
+        builder.node(self.iri, "pil:Identifier")
+        builder.text(self.iri, "rdfs:label", facts.name)
+        builder.link(self.iri, "pil:isManagedBy", self._minter.system)
+        builder.link(self.iri, "pil:hasName", builder.node(self._name, "pil:Name"))
+        builder.link(self._name, "pil:hasContext", self._minter.iri)
+        label = builder.node(part_iri(self.iri, "label"), "pil:Label")
+        builder.text(label, "pil:symbol", facts.label or facts.name)
+        builder.link(self._name, "pil:hasLabel", label)
+        for number, (form, text) in enumerate((("canonical", facts.name), *facts.representations), 1):
+            node = builder.node(part_iri(self.iri, f"representation-{number}"), "pil:Label")
+            builder.text(node, "pil:symbol", text)
+            builder.text(node, "noid:form", form.encode())
+            builder.link(self._name, "pil:nameRepresentation", node)
+            builder.link(self.iri, "pil:representation", node)
 
-    if isinstance(value, dict):
-        return {key: _in_order(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return sorted((_in_order(inner) for inner in value), key=lambda inner: json.dumps(inner, sort_keys=True))
-    return value
+    def _write_state(self) -> None:
+        builder, facts = self._builder, self._facts
+        # A name that only a rule knows can be resolved by the public.
+        state = facts.state or "published"
+        term = term_for(STATES, state, "state")
+        builder.link_term(self.iri, "noid:state", term)
+        builder.date(self.iri, "noid:stateSince", facts.state_since)
+        # A name is reserved, an identifier is published or withdrawn (8.9, 8.10).
+        builder.node(self._name if state == "reserved" else self.iri, term)
+        if state != "withdrawn":
+            builder.node(self.iri, "pil:Registered")
+            return
+        if not facts.state_since:
+            raise InvalidError("The description of a withdrawn identifier needs 'state_since', the date of it.")
+        builder.optional_text(self.iri, "noid:reason", facts.reason)
+        if facts.successor:
+            builder.link(self.iri, "noid:successor", self._iri_of(facts.successor))
+
+    def _write_thing(self) -> None:
+        builder, thing = self._builder, self._facts.thing
+        if thing:
+            known = address(thing)
+            node = known or part_iri(self.iri, "thing")
+            builder.link(self.iri, "pil:hasThing", node)
+            if known is None:
+                builder.text(builder.node(node, "pil:Thing"), "rdfs:label", thing)
+        for target in self._facts.targets:
+            place = address(target.url)
+            if place is None:
+                builder.text(self.iri, "noid:locatorText", target.url)
+            else:
+                builder.link(self.iri, "pil:locator", place)
+
+    def _write_relations(self) -> None:
+        builder, minter = self._builder, self._minter
+        for claim in self._related(ALIAS_OF)[-1:]:
+            node = part_iri(self.iri, "alias")
+            minter.write_alias(node, self.iri, self._iri_of(claim), claim)
+            builder.link(self.iri, "pil:isAlias", node)
+        for number, claim in enumerate(self._related(ALIAS), 1):
+            node = part_iri(self.iri, f"alias-{number}")
+            minter.write_alias(node, self._iri_of(claim), self.iri, claim)
+            builder.link(self.iri, "pil:isAliasTarget", node)
+        for number, claim in enumerate(self._related(SYNONYM), 1):
+            if not claim.authority:
+                raise InvalidError("The description of a synonym needs 'authority', the party that claims it.")
+            node = part_iri(self.iri, f"synonym-{number}")
+            minter.write_synonymy(node, claim, self.iri, self._iri_of(claim))
+            builder.link(self.iri, "pil:isSynonym", node)
+            builder.link(self.iri, "pil:synonymOf", self._iri_of(claim))
+        for claim in self._related(PREFERRED):
+            builder.link(self.iri, "pil:preferredBy", minter.party(claim.authority))
+
+    def _related(self, kind: bytes) -> list[RelatedName]:
+        return [related for related in self._facts.relations if related.relation == WORDS[kind]]
+
+    def _iri_of(self, related: RelatedName) -> str:
+        return name_iri(related.name, self._minter.base)
+
+    # -- qualities ---------------------------------------------------------------------------------
+
+    def _write_qualities(self) -> None:
+        findings = [finding for finding in self._facts.findings if finding.verdict != UNKNOWN]
+        described = [finding.quality.name for finding in findings]
+        described += [statement.quality for statement in self._facts.statements]
+        for quality in described:
+            if described.count(quality) > 1:
+                raise InvalidError(
+                    f"There are two statements of the quality {quality}; a description holds one of each."
+                )
+        for finding in findings:
+            self._write_finding(finding)
+        for statement in self._facts.statements:
+            self._write_statement(statement)
+
+    def _write_finding(self, finding: Finding) -> None:
+        """A quality that was verified: confirmed, or refuted."""
+        builder, quality = self._builder, finding.quality
+        if not finding.date:
+            raise InvalidError(f"The quality {quality.name} needs both the date of its verification and the outcome.")
+        confirmed = finding.verdict == HOLDS
+        node = self._write_quality(quality.name, stated=True)
+        builder.flag(node, "noid:confirmed", confirmed)
+        builder.date(node, "noid:verifiedAt", finding.date)
+        builder.text(node, "noid:rule", f"section {quality.section}: {quality.rule}".encode())
+        if confirmed:
+            builder.node(node, "pil:Verified")
+            self._write_membership(quality.name)
+
+    def _write_statement(self, statement: QualityStatement) -> None:
+        self._write_quality(statement.quality, stated=statement.holds)
+        if statement.holds:
+            self._write_membership(statement.quality, trusted_by=statement.by)
+
+    def _write_quality(self, name: str, *, stated: bool) -> str:
+        """The statement that the name has a quality, or lacks it; returns its node."""
+        builder = self._builder
+        term = term_for(QUALITIES, name, "quality of the ontology")
+        node = builder.node(part_iri(self.iri, f"quality-{name}"), "pil:QualityStatement")
+        subject = self._name if name == "reserved" else self.iri
+        builder.link(subject, "pil:hasQualityStatement", node)
+        builder.link(node, "pil:statedOf", subject)
+        builder.link_term(node, "pil:statedQuality", term)
+        builder.flag(node, "pil:statedValue", stated)
+        return node
+
+    def _write_membership(self, name: str, trusted_by: bytes = b"") -> None:
+        """Make the identifier a member of a quality's class, if what the class demands is known."""
+        if name in BY_STATE:
+            return
+        builder, minter = self._builder, self._minter
+        if name == "persistent":
+            timespan = minter.persistence_timespan()
+            if not timespan:
+                return
+            builder.link(self.iri, "pil:timespanOfPersistent", timespan)
+        elif name in ("trusted", "reliable"):
+            if not trusted_by:
+                return
+            builder.link(self.iri, "pil:trustedByParty", minter.party(trusted_by))
+        elif name == "unique":
+            builder.link(self.iri, "pil:scopeOfUnique", minter.iri)
+        elif name == "universal":
+            builder.link(self.iri, "pil:contextInUniversal", minter.iri)
+        elif name == "accountable":
+            builder.link_term(self.iri, "pil:accountableToParty", "noid:Public")
+        builder.node(self.iri, QUALITIES[name])
+
+    # -- responsibility, actions, bindings -----------------------------------------------------------
+
+    def _write_responsibility(self) -> None:
+        builder, minter, facts = self._builder, self._minter, self._facts
+        if facts.custodians:
+            minter.write_custodians(self.iri, facts.custodians)
+        else:
+            minter.write_inherited_custodians(self.iri)
+        minter.write_policies(self.iri, facts.policies)
+        minter.write_services(self.iri, facts.actions)
+        for action in facts.actions:
+            if action.name in ACTS:
+                builder.link(self.iri, "pil:actionInActionable", part_iri(self.iri, f"action-{action.name}"))
+
+    def _write_element(self, node: str, element: Element) -> None:
+        builder = self._builder
+        builder.node(node, "noid:Binding")
+        builder.text(node, "noid:element", element.name)
+        builder.text(node, "noid:value", element.value)
+        builder.link(self.iri, "noid:binding", node)

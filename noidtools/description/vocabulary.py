@@ -140,8 +140,8 @@ QUALITIES = {
 BY_STATE = frozenset(("published", "registered", "reserved", "withdrawn"))
 
 
-def word(table: dict[str, str], word: str, what: str) -> str:
-    """The term for a word; one that is not in the table is refused with those that are."""
+def term_for(table: dict[str, str], word: str, what: str) -> str:
+    """The ontology's term for a word of the facts; raises InvalidError, which lists the words of the table."""
     try:
         return table[word]
     except KeyError:

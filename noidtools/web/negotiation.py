@@ -1,21 +1,35 @@
-"""In which form a client would rather have an answer."""
+"""The media type in which a client prefers a response, from the Accept header (RFC 9110, 12.5.1)."""
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 def prefers_json(accept: str) -> bool:
-    """From an Accept header (RFC 9110, 12.5.1).  Text unless JSON is asked for by name and not valued less."""
-    ranges = [_media_range(part) for part in accept.lower().split(",")]
-    if not any(name == "application/json" for name, _ in ranges):
+    """Whether JSON is named in the header and has at least the quality of text."""
+    ranges = _media_ranges(accept)
+    if not _is_named(ranges, "application/json"):
         return False
     quality = _quality(ranges, "application/json")
     return quality > 0 and quality >= _quality(ranges, "text/plain")
 
 
 def preferred(accept: str, offered: tuple[str, ...]) -> str:
-    """Of the media types offered the one that is valued most; the earlier if several are, the first if none is."""
-    ranges = [_media_range(part) for part in (accept or "*/*").lower().split(",")]
+    """The offered media type of the highest quality: the earlier of several, the first where the client takes none."""
+    ranges = _media_ranges(accept or "*/*")
     return max(offered, key=lambda name: _quality(ranges, name))
+
+
+def names_any(accept: str, media_types: Iterable[str]) -> bool:
+    """Whether one of the media types stands in the header; a range such as `*/*` names none."""
+    ranges = _media_ranges(accept)
+    return any(_is_named(ranges, media_type) for media_type in media_types)
+
+
+def _media_ranges(accept: str) -> list[tuple[str, float]]:
+    return [_media_range(part) for part in accept.lower().split(",")]
 
 
 def _media_range(part: str) -> tuple[str, float]:
@@ -31,10 +45,14 @@ def _media_range(part: str) -> tuple[str, float]:
     return name.strip(), quality
 
 
+def _is_named(ranges: list[tuple[str, float]], media_type: str) -> bool:
+    return any(name == media_type for name, _ in ranges)
+
+
 def _quality(ranges: list[tuple[str, float]], wanted: str) -> float:
-    """The most specific range that covers a type decides."""
+    """The quality of a media type; the most specific range that covers it decides."""
     for name in (wanted, wanted.partition("/")[0] + "/*", "*/*"):
-        found = [quality for given, quality in ranges if given == name]
+        found = [quality for known, quality in ranges if known == name]
         if found:
             return max(found)
     return 0.0

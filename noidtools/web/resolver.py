@@ -1,47 +1,49 @@
-"""The web resolver: one WSGI application that sends readers where names lead, and describes the names.
+"""The web resolver: a WSGI application that redirects names to their targets, and describes the names.
 
     /NAME                   a redirect to the name's target
     /NAME?info              its description, also as /NAME? and /NAME??
     /                       a form to enter a name
     /healthz                whether every minter can be read
 
-A bare `?` is only visible in the request line itself, which servers hand over
-in REQUEST_URI (Apache, nginx and waitress) or RAW_URI (gunicorn).
+A bare `?` is only visible in the request line itself, which servers pass on in REQUEST_URI (Apache, nginx and
+waitress) or RAW_URI (gunicorn).
+
+A request about a name takes one read transaction of the minter that answers: resolving the name, checking who may
+read, and gathering what a description needs.
 """
 
 from __future__ import annotations
 
 from .. import codec, names
-from ..description.documents import MEDIA_TYPES
-from ..description.page import Description, anvl, data, describe, display_name
+from ..description.formats import RDF_FORMATS
 from ..errors import NoidError, NotFoundError
 from ..minter.policies import READ, AccessPolicy
 from ..names import targets
 from ..resolution import FOUND, GONE, INVALID, RESERVED
-from ..resolution.catalogue import Catalogue, resolve_among
-from .commands import log_error
-from .negotiation import preferred
+from ..resolution.catalogue import Catalogue, resolve_and_gather
+from .negotiation import names_any, preferred
 from .request import Request, Trust
-from .response import HttpError, Response, http_error, method_not_allowed, send
+from .response import HttpError, Response, http_error, log_error, method_not_allowed, send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from ..minter import Minter
+    from ..description.facts import NameFacts
     from ..minter.folder import MinterFolder
     from ..resolution import Outcome
+    from ..store import Reader
     from .request import Environ
 
-PLAIN, JSON, HTML = "text/plain", "application/json", "text/html"
-_FORMS = (PLAIN, HTML, JSON)
-_RDF = {media_type: word for word, media_type in MEDIA_TYPES.items()}
+    Headers = list[tuple[str, str]]
+
+_TEXT, _JSON, _HTML = "text/plain", "application/json", "text/html"
+_RDF = {media_type: form for form, media_type in RDF_FORMATS.items()}
 _METHODS = ("GET", "HEAD")
-_INFO = (b"info", b"", b"?")
+_DESCRIPTION_QUERIES = (b"info", b"", b"?")
 _VARY = ("Vary", "Accept")
-_HOST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]")
-_IN_PATH = codec.PATH + b"%"
+_HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]")
 
 
 class Resolver:
@@ -61,31 +63,24 @@ class Resolver:
         except NoidError as error:
             log_error(request.environ, error)
             refusal = http_error(error, "")
-        except Exception as error:  # noqa: BLE001 - a fault of ours: the reader learns that much and no more
+        except Exception as error:  # noqa: BLE001 - an internal error: the log has the details, the client none
             log_error(request.environ, error)
             refusal = HttpError(500, "fault", "something went wrong here: the server's log says what")
-        body = f"error: {refusal.message}\n".encode("utf-8", "surrogateescape")
-        return Response(refusal.status, f"{PLAIN}; charset=utf-8", body, refusal.headers)
+        return _text_response(refusal.status, f"error: {refusal.message}\n".encode("utf-8", "surrogateescape"),
+                              refusal.headers)
 
-    def _respond(self, asked: _NameRequest) -> Response:
-        if asked.request.method not in _METHODS:
+    def _respond(self, request: _NameRequest) -> Response:
+        if request.method not in _METHODS:
             raise method_not_allowed(_METHODS, "names are for reading: use GET or HEAD")
-        if not asked.name:
-            return _home(asked)
-        if asked.name == b"healthz" and asked.query is None:
+        if not request.path_name:
+            return _home(request)
+        if request.path_name == b"healthz" and request.query is None:
             return self._health()
-        outcome = resolve_among(self._catalogue.domains(), asked.given)
-        response = None
-        if asked.wants_description or outcome.kind == GONE:
-            response = self._described(asked, outcome)
-        if response is None and outcome.kind == FOUND and outcome.by != "fallback" and _asks_for_rdf(asked):
-            # Who wants statements about the thing, not the thing, is led to where they are.
-            place = f"{asked.path.decode()}?info"
-            return Response(303, f"{PLAIN}; charset=utf-8", f"{place}\n".encode(), [("Location", place), _VARY])
-        if response is None and outcome.kind == FOUND:
-            response = self._redirect(asked, outcome) or self._described(
-                asked, outcome, note="Its target is not an address that a browser can be sent to.")
-        return response or self._missing(asked, outcome)
+        domains = self._catalogue.domains()
+        outcome, knowledge = resolve_and_gather(
+            domains, request.name, lambda reader, outcome: _gather(request, reader, outcome)
+        )
+        return _respond_to_name(request, outcome, knowledge or _Knowledge())
 
     def _health(self) -> Response:
         domains = self._catalogue.domains()
@@ -93,170 +88,230 @@ class Resolver:
             raise HttpError(503, "store", f"{len(self._catalogue.faults)} minters cannot be read, {len(domains)} can")
         for domain in domains:
             domain.open().read(lambda reader: None)
-        return Response(200, f"{PLAIN}; charset=utf-8", b"ok\n")
-
-    # -- answers about names ---------------------------------------------------------------------------
-
-    def _redirect(self, asked: _NameRequest, outcome: Outcome) -> Response | None:
-        """To the first target that readers may be sent to."""
-        # Another resolver is asked for the description too, if it is to know the name.
-        wish = b"?" + (asked.query or b"") if asked.wants_description else b""
-        followed = [(target, targets.location(target.url + wish)) for target in outcome.targets]
-        places = [(target.code or targets.USUAL_CODE, place.decode()) for target, place in followed if place]
-        if not places:
-            return None
-        (code, place), *others = places
-        # Where the description is, and the other places that the name leads to.
-        links = [] if outcome.by == "fallback" else [f'<{asked.path.decode()}?info>; rel="describedby"']
-        links += [f'<{other}>; rel="duplicate"' for _, other in others]
-        headers = [("Location", place), _VARY, *([("Link", ", ".join(links))] if links else [])]
-        return Response(code, f"{PLAIN}; charset=utf-8", f"{place}\n".encode(), headers)
-
-    def _described(self, asked: _NameRequest, outcome: Outcome, note: str = "") -> Response | None:
-        minter = outcome.minter
-        if minter is None or outcome.kind == RESERVED:
-            return None
-        public = minter.read(AccessPolicy.of).rules[READ].admits(asked.request.user)
-        told = describe(minter, outcome, asked.given, with_elements=public)
-        if told is None:
-            return None
-        path = asked.place(told.name)
-        where = asked.origin + path
-        form = preferred(asked.request.header("HTTP_ACCEPT"), (*_FORMS, *_RDF))
-        headers = [_VARY, ("Link", f'<{path.decode()}>; rel="cite-as"')]
-        status = 410 if told.state == "withdrawn" and not asked.wants_description else 200
-        if form == HTML:
-            from . import pages
-
-            return Response(status, pages.CONTENT_TYPE, pages.description_page(told, where, asked.place, note),
-                            [*headers, *pages.SECURITY])
-        if form == JSON:
-            return _json(status, data(told, where), headers)
-        if form in _RDF:
-            return _rdf(minter, told, form, status, headers, public=public)
-        return Response(status, f"{PLAIN}; charset=utf-8", anvl(told, where), headers)
-
-    def _missing(self, asked: _NameRequest, outcome: Outcome) -> Response:
-        name = names.parse(asked.given)
-        sentences = [f"{outcome.reason[:1].upper()}{outcome.reason[1:]}."]
-        meant = None
-        if outcome.kind == INVALID and outcome.minter is not None:
-            meant = _suggested_name(outcome.minter, asked.given)
-        elif outcome.kind == RESERVED:
-            sentences.append("Ask again later.")
-        elif outcome.minter is not None and describe(outcome.minter, outcome, asked.given):
-            sentences = ["This name is known here, but nothing says where it leads. Add ?info to it to see more."]
-        else:
-            sentences.append("Is it complete, and spelled as in your source?")
-        found = (meant, asked.place(meant)) if meant else None
-        form = preferred(asked.request.header("HTTP_ACCEPT"), _FORMS)
-        if form == HTML:
-            from . import pages
-
-            page = pages.missing_page(name.found, sentences, found, asked.home)
-            return Response(404, pages.CONTENT_TYPE, page, [_VARY, *pages.SECURITY])
-        message = " ".join(sentences)
-        if form == JSON:
-            facts: dict[str, object] = {"kind": outcome.kind, "message": message}
-            return _json(404, {"error": {**facts, **({"meant": meant} if meant else {})}}, [_VARY])
-        text = f"error: {message}\n".encode("utf-8", "surrogateescape")
-        text += b"meant: " + meant + b"\n" if meant else b""
-        return Response(404, f"{PLAIN}; charset=utf-8", text, [_VARY])
+        return _text_response(200, b"ok\n")
 
 
-def _asks_for_rdf(asked: _NameRequest) -> bool:
-    """Whether a form of RDF is asked for by name, and not valued less than what a target would give."""
-    accept = asked.request.header("HTTP_ACCEPT").lower()
-    return any(form in accept for form in _RDF) and preferred(accept, (HTML, *_RDF, PLAIN)) in _RDF
+# -- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _suggested_name(minter: Minter, given: bytes) -> bytes | None:
-    from ..minter.identifiers import suggest_correction
+class _Knowledge:
+    """What the transaction in which a name was resolved also read about it.
 
-    identifier = minter.read(lambda reader: suggest_correction(minter, reader, names.parse(given)))
-    return None if identifier is None else display_name(minter, identifier)
+    facts       its description, where the response may need it
+    is_known    whether anything is kept about the name, read for a name without target
+    suggestion  the name that was probably meant by a mistyped one
+    """
+
+    __slots__ = ("facts", "is_known", "suggestion")
+
+    def __init__(
+        self, facts: NameFacts | None = None, *, is_known: bool = False, suggestion: bytes | None = None
+    ) -> None:
+        self.facts = facts
+        self.is_known = is_known
+        self.suggestion = suggestion
 
 
-def _rdf(minter: Minter, told: Description, form: str, status: int, headers: list[tuple[str, str]], *,
-         public: bool) -> Response:
-    from ..description.documents import describe_identifier
+def _gather(request: _NameRequest, reader: Reader, outcome: Outcome) -> _Knowledge:
+    """What the response to a request needs besides the outcome, which has a minter, of which this is a reader."""
+    minter = outcome.minter
+    if minter is None or outcome.kind == RESERVED:
+        return _Knowledge()
+    if outcome.kind == FOUND and not request.wants_description and _locations(request, outcome):
+        return _Knowledge()
+    # Redirects, which are most responses, do without this module.
+    from ..description import gatherer
 
-    body = describe_identifier(minter, told.identifier, _RDF[form], with_bindings=public)
-    return Response(status, f"{form}; charset=utf-8" if form.startswith("text/") else form, body, headers)
+    facts = None
+    if request.wants_description or outcome.kind in (FOUND, GONE):
+        extent = gatherer.COMPLETE if request.media_type in _RDF else gatherer.SUMMARY
+        may_read = AccessPolicy.of(reader).rules[READ].admits(request.user)
+        facts = gatherer.gather_outcome(reader, outcome, request.name, extent, with_elements=may_read)
+    if facts is not None or outcome.kind == FOUND:
+        return _Knowledge(facts)
+    if outcome.kind == INVALID:
+        return _Knowledge(suggestion=gatherer.suggested_name(minter, reader, request.name))
+    return _Knowledge(is_known=gatherer.known_identifier(minter, reader, request.name) is not None)
 
 
-def _json(status: int, facts: dict[str, object], headers: list[tuple[str, str]]) -> Response:
+# -- responses about names -------------------------------------------------------------------------------------------
+
+
+def _respond_to_name(request: _NameRequest, outcome: Outcome, knowledge: _Knowledge) -> Response:
+    facts = knowledge.facts
+    if facts is not None and (request.wants_description or outcome.kind == GONE):
+        return _description(request, facts)
+    if outcome.kind == FOUND:
+        if outcome.by != "fallback" and request.wants_rdf:
+            # A client that wants statements about the thing instead of the thing is sent to the description.
+            path = f"{request.path.decode()}?info"
+            return _text_response(303, f"{path}\n".encode(), [("Location", path), _VARY])
+        locations = _locations(request, outcome)
+        if locations:
+            return _redirect(request, outcome, locations)
+        if facts is not None:
+            return _description(request, facts, "Its target is not an address that a browser can be sent to.")
+    return _not_found(request, outcome, knowledge)
+
+
+def _locations(request: _NameRequest, outcome: Outcome) -> list[tuple[int, str]]:
+    """Redirect codes and addresses of the targets to which a browser may be sent, in their order."""
+    # A resolver that is to know the name gets the wish for a description too.
+    query = b"?" + (request.query or b"") if request.wants_description else b""
+    located = [(target.code, targets.location(target.url + query)) for target in outcome.targets]
+    return [(code or targets.USUAL_CODE, location.decode()) for code, location in located if location]
+
+
+def _redirect(request: _NameRequest, outcome: Outcome, locations: list[tuple[int, str]]) -> Response:
+    """To the first location; the description and the other locations are in the Link header."""
+    (code, location), *others = locations
+    links = [] if outcome.by == "fallback" else [f'<{request.path.decode()}?info>; rel="describedby"']
+    links += [f'<{other}>; rel="duplicate"' for _, other in others]
+    headers = [("Location", location), _VARY, *([("Link", ", ".join(links))] if links else [])]
+    return _text_response(code, f"{location}\n".encode(), headers)
+
+
+def _description(request: _NameRequest, facts: NameFacts, note: str = "") -> Response:
+    from ..description import formats
+
+    path = request.path_of(facts.name)
+    address = request.origin + path
+    status = 410 if facts.state == "withdrawn" and not request.wants_description else 200
+    headers = [_VARY, ("Link", f'<{path.decode()}>; rel="cite-as"')]
+    if request.media_type == _HTML:
+        from . import pages
+
+        return pages.name_page(status, facts, address, request.path_of, headers, note)
+    if request.media_type == _JSON:
+        return _json_response(status, formats.name_data(facts, address), headers)
+    if request.media_type in _RDF:
+        from ..description import rdf
+
+        content_type = f"{request.media_type}; charset=utf-8" if request.media_type.startswith("text/") else (
+            request.media_type)
+        return Response(status, content_type, rdf.name_document(facts, _RDF[request.media_type]), headers)
+    return _text_response(status, formats.citation_text(facts, address), headers)
+
+
+def _not_found(request: _NameRequest, outcome: Outcome, knowledge: _Knowledge) -> Response:
+    sentences = [f"{outcome.reason[:1].upper()}{outcome.reason[1:]}."]
+    if outcome.kind == RESERVED:
+        sentences.append("Ask again later.")
+    elif knowledge.is_known:
+        sentences = ["This name is known here, but nothing says where it leads. Add ?info to it to see more."]
+    elif outcome.kind != INVALID or outcome.minter is None:
+        sentences.append("Is it complete, and spelled as in your source?")
+    suggestion = knowledge.suggestion
+    media_type = preferred(request.accept, (_TEXT, _HTML, _JSON))
+    if media_type == _HTML:
+        from . import pages
+
+        name = names.parse(request.name).found
+        return pages.missing_page(name, sentences, suggestion, request.home, request.path_of, [_VARY])
+    message = " ".join(sentences)
+    if media_type == _JSON:
+        error: dict[str, object] = {"kind": outcome.kind, "message": message}
+        if suggestion:
+            error["meant"] = suggestion
+        return _json_response(404, {"error": error}, [_VARY])
+    text = f"error: {message}\n".encode("utf-8", "surrogateescape")
+    return _text_response(404, text + (b"meant: " + suggestion + b"\n" if suggestion else b""), [_VARY])
+
+
+def _home(request: _NameRequest) -> Response:
+    entered = request.entered_name
+    if entered is not None:
+        name = names.parse(entered).found.lstrip(b"/")
+        if not name:
+            raise NotFoundError("no name was entered")
+        path = request.home + codec.percent_encode(name, codec.PATH + b"?%")
+        return _text_response(303, path + b"\n", [("Location", path.decode())])
+    if preferred(request.accept, (_TEXT, _HTML)) == _HTML:
+        from . import pages
+
+        return pages.home_page(request.home, [_VARY])
+    text = b"This is a resolver: put a name behind the slash to go where it leads, and ?info behind that to see more.\n"
+    return _text_response(200, text, [_VARY])
+
+
+def _text_response(status: int, body: bytes, headers: Headers | None = None) -> Response:
+    return Response(status, f"{_TEXT}; charset=utf-8", body, headers or [])
+
+
+def _json_response(status: int, data: dict[str, object], headers: Headers) -> Response:
     import json
 
     from ..commands.answers import json_ready
 
-    return Response(status, JSON, json.dumps(json_ready(facts)).encode() + b"\n", headers)
+    return Response(status, _JSON, json.dumps(json_ready(data)).encode() + b"\n", headers)
 
 
-def _home(asked: _NameRequest) -> Response:
-    typed = asked.typed_name
-    if typed is not None:
-        found = names.parse(typed).found.lstrip(b"/")
-        if not found:
-            raise NotFoundError("no name was entered")
-        place = asked.home + codec.percent_encode(found, codec.PATH + b"?%")
-        return Response(303, f"{PLAIN}; charset=utf-8", place + b"\n", [("Location", place.decode())])
-    form = preferred(asked.request.header("HTTP_ACCEPT"), (PLAIN, HTML))
-    if form == HTML:
-        from . import pages
-
-        return Response(200, pages.CONTENT_TYPE, pages.home_page(asked.home), [_VARY, *pages.SECURITY])
-    text = b"This is a resolver: put a name behind the slash to go where it leads, and ?info behind that to see more.\n"
-    return Response(200, f"{PLAIN}; charset=utf-8", text, [_VARY])
+# -- requests --------------------------------------------------------------------------------------------------------
 
 
 class _NameRequest:
-    """What a request asks for.
+    """A request to the resolver.
 
-    name     what stands behind the application's own place, still escaped
-    query    what stands behind the first `?`; None if there is no `?`
+    home       the path of the resolver itself, with a slash at its end
+    path_name  the path below it, escapes left as they are
+    query      what stands behind the first `?`; None if there is no `?`
     """
 
-    __slots__ = ("request", "name", "query", "home")
+    __slots__ = ("_http", "home", "method", "path_name", "query", "user")
 
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        script = request.header("SCRIPT_NAME").rstrip("/").encode("latin-1", "replace")
+    def __init__(self, http: Request) -> None:
+        self._http = http
+        self.method = http.method
+        self.user = http.user
+        script = http.header("SCRIPT_NAME").rstrip("/").encode("latin-1", "replace")
         self.home = codec.percent_encode(script, codec.PATH) + b"/"
-        path, self.query = _target(request, script)
-        self.name = path.lstrip(b"/")
+        path, self.query = _path_and_query(http, script)
+        self.path_name = path.lstrip(b"/")
 
     @property
     def wants_description(self) -> bool:
-        return self.query in _INFO
+        return self.query in _DESCRIPTION_QUERIES
 
     @property
-    def given(self) -> bytes:
-        """The name as it is to be resolved."""
-        return self.name if self.query is None or self.wants_description else self.name + b"?" + self.query
+    def name(self) -> bytes:
+        """The name to resolve: the path, with the query unless that asks for a description."""
+        return self.path_name if self.query is None or self.wants_description else self.path_name + b"?" + self.query
 
     @property
     def path(self) -> bytes:
-        """The place of the name, as a header or a link may carry it."""
-        return self.home + codec.normalize_escapes(self.name, b"", codec.PATH)
+        """The path of the name without its query, as a header or a link may hold it."""
+        return self.home + codec.normalize_escapes(self.path_name, b"", codec.PATH)
 
-    def place(self, name: bytes) -> bytes:
-        """The place of another name under this resolver."""
+    def path_of(self, name: bytes) -> bytes:
+        """The path of a name under this resolver."""
         return self.home + codec.normalize_escapes(name.lstrip(b"/"), b"", codec.PATH)
 
     @property
+    def accept(self) -> str:
+        return self._http.header("HTTP_ACCEPT")
+
+    @property
+    def media_type(self) -> str:
+        """The format in which the client prefers a description."""
+        return preferred(self.accept, (_TEXT, _HTML, _JSON, *_RDF))
+
+    @property
+    def wants_rdf(self) -> bool:
+        """Whether a format of RDF is named in the Accept header, and preferred to what a target would send."""
+        return names_any(self.accept, _RDF) and preferred(self.accept, (_HTML, *_RDF, _TEXT)) in _RDF
+
+    @property
     def origin(self) -> bytes:
-        """Scheme and host, as far as the client tells the truth about them."""
-        environ = self.request.environ
-        host = self.request.header("HTTP_HOST")
-        if not host or not _HOST.issuperset(host):
-            host = self.request.header("SERVER_NAME")
-        scheme: str = environ.get("wsgi.url_scheme", "http")
+        """Scheme and host; the server's own name where the Host header is none."""
+        host = self._http.header("HTTP_HOST")
+        if not host or not _HOST_CHARACTERS.issuperset(host):
+            host = self._http.header("SERVER_NAME")
+        scheme: str = self._http.environ.get("wsgi.url_scheme", "http")
         return f"{scheme}://{host}".encode("latin-1", "replace")
 
     @property
-    def typed_name(self) -> bytes | None:
-        """The name that came from the form."""
+    def entered_name(self) -> bytes | None:
+        """The name that was entered in the form; None if the request is not from the form."""
         for pair in (self.query or b"").split(b"&"):
             key, _, value = pair.partition(b"=")
             if key == b"name":
@@ -264,15 +319,15 @@ class _NameRequest:
         return None
 
 
-def _target(request: Request, script: bytes) -> tuple[bytes, bytes | None]:
+def _path_and_query(http: Request, script: bytes) -> tuple[bytes, bytes | None]:
     """Path and query below the application."""
-    raw = (request.header("REQUEST_URI") or request.header("RAW_URI")).encode("latin-1", "replace")
+    raw = (http.header("REQUEST_URI") or http.header("RAW_URI")).encode("latin-1", "replace")
     if raw[:1] != b"/" and b"://" in raw:
         raw = b"/" + raw.partition(b"://")[2].partition(b"/")[2]
     path, mark, query = raw.partition(b"?")
     if path[:1] == b"/" and path.startswith(script + b"/") or path == script and script:
         return path[len(script) :], query if mark else None
-    # Without the request line a bare `?` cannot be seen, and escapes have been undone already.
-    decoded = request.header("PATH_INFO").encode("latin-1", "replace")
-    query_string = request.header("QUERY_STRING").encode("latin-1", "replace")
+    # Without the request line a bare `?` cannot be seen, and the server has undone the escapes.
+    decoded = http.header("PATH_INFO").encode("latin-1", "replace")
+    query_string = http.header("QUERY_STRING").encode("latin-1", "replace")
     return codec.percent_encode(decoded, codec.PATH), query_string or None

@@ -13,7 +13,9 @@ from rdflib import RDF, RDFS, Graph, Literal, Namespace, URIRef
 from rdflib.compare import isomorphic
 from url_support import Web, command
 
-from noidtools.description import documents, vocabulary
+from noidtools.commands.describe import describe_name
+from noidtools.description import vocabulary
+from noidtools.description.formats import RDF_FORMATS
 from noidtools.minter import Minter
 
 # rdflib's own JSON-LD parser uses a class that rdflib has deprecated.
@@ -192,7 +194,7 @@ def anything(tmp_path_factory):
 def graphs_of(folder, name: bytes) -> list[Graph]:
     minter = Minter(str(folder))
     try:
-        texts = {form: documents.describe_identifier(minter, name, form) for form in documents.FORMATS}
+        texts = {form: describe_name(minter, name, form) for form in RDF_FORMATS}
     finally:
         minter.close()
     return [Graph().parse(data=text, format=PARSERS[form]) for form, text in texts.items()]

@@ -4,12 +4,14 @@ against descriptions; descriptions against whatever octets come."""
 from __future__ import annotations
 
 import base64
-import copy
+import dataclasses
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +26,24 @@ from rdflib.term import Node
 
 from noidtools.clock import xsd_datetime
 from noidtools.description import vocabulary
-from noidtools.description.rdf import FORMATS, describe_identifier, describe_minter, serialize
+from noidtools.description.facts import (
+    Action,
+    ContextClaim,
+    Element,
+    MinterFacts,
+    NameFacts,
+    Party,
+    Policy,
+    QualityStatement,
+    RelatedName,
+)
+from noidtools.description.formats import RDF_FORMATS
+from noidtools.description.graph import serialize
+from noidtools.description.rdf import describe_minter, describe_name
 from noidtools.description.vocabulary import address, name_iri, part_iri
 from noidtools.errors import InvalidError, UsageError
+from noidtools.minter.findings import FAILS, HOLDS, RESOLVABLE, RETRIEVABLE, Finding
+from noidtools.names.targets import Target
 
 # rdflib's own JSON-LD parser uses a class that rdflib has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
@@ -414,67 +431,75 @@ def test_actions_make_publications_administrators_and_qualities(inferred: Graph)
 
 # --- shapes -------------------------------------------------------------------------------------
 
-MINTER: dict[str, Any] = {
-    "name": "kt5",
-    "namespace": b"13030/kt",
-    "base": "https://example.org/",
-    "purpose": "finding aids",
-    "initial_state": "published",
-    "custodians": [
-        {"name": "Kerry's Library", "contact": "kerry@example.org", "from": "2020-01-01"},
-        {"name": "Nigel", "from": "2010-01-01", "until": "2020-01-01"},
-    ],
-    "policies": [
-        {"kind": "label-format", "text": "kt and six characters", "scheme": "noid", "template": b"kt.reeeeek"},
-        {"kind": "access", "text": "reading: anyone; minting: authenticated"},
-        {"kind": "association", "text": "one finding aid each"},
-        {"kind": "persistence", "text": "kept by the library", "from": "2020-01-01", "until": "2070-01-01"},
-    ],
-    "identifiers": [b"hdl:102.100.821"],
-    "context_aliases": [{"alias": b"hdl:102.100.archer", "target": b"hdl:102.100.821", "from": "2021-05-01"}],
-    "actions": [{"action": "create", "doors": ["noid mint 1", "https://example.org/noidu_kt5?mint+1"]}],
-}
-IDENTIFIER: dict[str, Any] = {
-    "id": b"ark:/13030/kt639k9",
-    "label": b"639k9",
-    "minter": MINTER,
-    "state": "published",
-    "state_since": "20261116002825",
-    "thing": "https://example.org/aid",
-    "targets": [b"https://example.org/aid 1", b"javascript:alert(1)"],
-    "representations": [{"form": "web", "text": "https://example.org/ark:/13030/kt639k9"}],
-    "aliases": [{"alias": b"maps", "from": "2026-01-01"}],
-    "synonyms": [
-        {"other": b"hdl:100/7334", "authority": "Kerry's Library", "from": "2026-01-01", "until": "2027-01-01"}
-    ],
-    "preferred_by": ["Kerry's Library"],
-    "qualities": [
-        {"quality": "resolvable", "verified": "2026-11-16", "confirmed": True, "rule": "a target is stored"},
-        {"quality": "retrievable", "verified": "2026-11-16", "confirmed": False, "rule": "the target answers"},
-        {"quality": "unique"},
-        {"quality": "persistent"},
-        {"quality": "accountable"},
-        {"quality": "universal", "value": False},
-        {"quality": "reserved", "value": False},
-    ],
-    "actions": [
-        {"action": "resolve", "doors": ["https://example.org/ark:/13030/kt639k9", "noid resolve ark:/13030/kt639k9"]},
-        {"action": "cite", "doors": ["noid cite ark:/13030/kt639k9"]},
-    ],
-    "bindings": [{"element": b"_t", "value": b"https://example.org/aid"}, {"element": b"\xff", "value": b"\0<&>\r\n"}],
-}
-RESERVED: dict[str, Any] = {"id": b"ark:/13030/kt000", "minter": MINTER, "state": "reserved"}
-WITHDRAWN: dict[str, Any] = {
-    "id": b"ark:/13030/kt111",
-    "minter": MINTER,
-    "state": "withdrawn",
-    "state_since": "2026-11-16T01:02:03Z",
-    "reason": "a duplicate",
-    "successor": b"ark:/13030/kt639k9",
-    "alias_of": {"target": b"ark:/13030/kt639k9", "from": "2026-11-16", "authority": "Kerry's Library"},
-}
+MINTER = MinterFacts(
+    name=b"kt5",
+    namespace=b"13030/kt",
+    base="https://example.org/",
+    purpose=b"finding aids",
+    initial_state="published",
+    custodians=(
+        Party(b"Kerry's Library", b"kerry@example.org", b"20200101000000"),
+        Party(b"Nigel", start=b"20100101000000", until=b"20200101000000"),
+    ),
+    policies=(
+        Policy("label-format", b"kt and six characters", b"noid", b"kt.reeeeek"),
+        Policy("access", b"reading: anyone; minting: authenticated"),
+        Policy("association", b"one finding aid each"),
+        Policy("persistence", b"kept by the library", start=b"20200101000000", until=b"20700101000000"),
+    ),
+    names=(b"hdl:102.100.821",),
+    context_aliases=(ContextClaim(b"hdl:102.100.archer", b"hdl:102.100.821", b"20210501000000"),),
+    actions=(Action("create", (b"noid mint 1", b"https://example.org/noidu_kt5?mint+1")),),
+)
+IDENTIFIER = NameFacts(
+    name=b"ark:/13030/kt639k9",
+    identifier=b"13030/kt639k9",
+    label=b"639k9",
+    minter=MINTER,
+    state="published",
+    state_since=b"20261116002825",
+    thing=b"https://example.org/aid",
+    targets=(Target(b"https://example.org/aid 1"), Target(b"javascript:alert(1)")),
+    representations=(("web", b"https://example.org/ark:/13030/kt639k9"),),
+    relations=(
+        RelatedName("alias", b"maps", start=b"20260101000000"),
+        RelatedName(
+            "synonym", b"hdl:100/7334", authority=b"Kerry's Library", start=b"20260101000000", until=b"20270101000000"
+        ),
+        RelatedName("preferred", b"", authority=b"Kerry's Library"),
+    ),
+    findings=(
+        Finding(RESOLVABLE, HOLDS, date=b"20261116000000"),
+        Finding(RETRIEVABLE, FAILS, date=b"20261116000000"),
+    ),
+    statements=(
+        QualityStatement("unique"),
+        QualityStatement("persistent"),
+        QualityStatement("accountable"),
+        QualityStatement("universal", holds=False),
+        QualityStatement("reserved", holds=False),
+    ),
+    actions=(
+        Action("resolve", (b"https://example.org/ark:/13030/kt639k9", b"noid resolve ark:/13030/kt639k9")),
+        Action("cite", (b"noid cite ark:/13030/kt639k9",)),
+    ),
+    elements=(Element(b"_t", b"https://example.org/aid"), Element(b"\xff", b"\0<&>\r\n")),
+)
+RESERVED = NameFacts(name=b"ark:/13030/kt000", identifier=b"13030/kt000", minter=MINTER, state="reserved")
+WITHDRAWN = NameFacts(
+    name=b"ark:/13030/kt111",
+    identifier=b"13030/kt111",
+    minter=MINTER,
+    state="withdrawn",
+    state_since=b"20261116010203",
+    reason=b"a duplicate",
+    successor=RelatedName("successor", b"ark:/13030/kt639k9"),
+    relations=(
+        RelatedName("alias-of", b"ark:/13030/kt639k9", authority=b"Kerry's Library", start=b"20261116000000"),
+    ),
+)
 DESCRIBED = {"minter": describe_minter(MINTER)} | {
-    name: describe_identifier(facts)
+    name: describe_name(facts)
     for name, facts in (("published", IDENTIFIER), ("reserved", RESERVED), ("withdrawn", WITHDRAWN))
 }
 SUBCLASSES = Graph()
@@ -679,9 +704,13 @@ def test_a_description_says_what_the_facts_say() -> None:
 
 
 def test_persistent_without_a_commitment_and_trusted_by_nobody_are_stated_and_no_more() -> None:
-    minter = MINTER | {"policies": MINTER["policies"][:1]}
-    qualities = [{"quality": "persistent"}, {"quality": "trusted"}, {"quality": "reliable", "by": "Jill"}]
-    graph = describe_identifier({"id": b"x", "minter": minter, "state": "published", "qualities": qualities})
+    minter = replace(MINTER, policies=MINTER.policies[:1])
+    statements = (
+        QualityStatement("persistent"), QualityStatement("trusted"), QualityStatement("reliable", by=b"Jill"),
+    )
+    graph = describe_name(
+        NameFacts(name=b"x", identifier=b"x", minter=minter, state="published", statements=statements)
+    )
     node = URIRef("https://example.org/x")
     assert (node, RDF.type, PIL.Persistent) not in graph and (node, RDF.type, PIL.Trusted) not in graph
     assert (node, RDF.type, PIL.Reliable) in graph
@@ -690,82 +719,94 @@ def test_persistent_without_a_commitment_and_trusted_by_nobody_are_stated_and_no
 
 
 def test_a_thing_that_is_no_address_is_described_in_words() -> None:
-    graph = describe_identifier(RESERVED | {"thing": "a map of Kerry"})
+    graph = describe_name(replace(RESERVED, thing=b"a map of Kerry"))
     (thing,) = graph.objects(URIRef("ark:/13030/kt000"), PIL.hasThing)
     assert graph.value(thing, RDFS.label) == Literal("a map of Kerry")
     assert violations(graph) == ""
 
 
 def test_an_identifier_may_have_its_own_custodian_and_policy() -> None:
-    own: dict[str, Any] = {
-        "custodians": [{"name": "Jill", "from": "2026-01-01", "iri": "https://example.org/jill"}],
-        "policies": [{"kind": "access", "text": "Jill only"}],
-        "iri": "https://example.org/id/1",
-    }
-    graph = describe_identifier(RESERVED | own)
-    assert set(graph.objects(URIRef(own["iri"]), PIL.hasAuthority)) == {URIRef("https://example.org/jill")}
+    iri = "https://example.org/id/1"
+    own = replace(
+        RESERVED,
+        custodians=(Party(b"Jill", start=b"20260101000000", iri="https://example.org/jill"),),
+        policies=(Policy("access", b"Jill only"),),
+        iri=iri,
+    )
+    graph = describe_name(own)
+    assert set(graph.objects(URIRef(iri), PIL.hasAuthority)) == {URIRef("https://example.org/jill")}
     assert violations(graph) == ""
 
 
-def changed(facts: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """The facts with one of them replaced, or left out where the value is None."""
-    result = copy.deepcopy(facts)
-    inner: Any = result
-    *way, last = path.split(".")
-    for step in way:
-        inner = inner[int(step) if step.isdigit() else step]
-    if value is None:
-        del inner[last]
-    else:
-        inner[last] = value
-    return result
+def changed(facts: Any, path: str, value: object) -> Any:
+    """The facts with one of them, however deep inside, replaced."""
+    step, _, rest = path.partition(".")
+    if step.isdigit():
+        place = int(step)
+        return (*facts[:place], changed(facts[place], rest, value) if rest else value, *facts[place + 1 :])
+    return replace(facts, **{step: changed(getattr(facts, step), rest, value) if rest else value})
 
 
 @pytest.mark.parametrize(
     ("path", "value", "told"),
     [
-        ("id", None, "'id'"),
-        ("id", 7, "'id'"),
-        ("minter", None, "'minter'"),
-        ("minter", b"kt5", "'minter'"),
-        ("minter.name", None, "'name'"),
-        ("minter.namespace", None, "'namespace'"),
         ("minter.base", "not an iri", "not an iri"),
         ("minter.iri", "https://example.org/a b", "absolute IRI"),
-        ("minter.custodians", [], "at least one custodian"),
-        ("minter.custodians.0.until", "2021-01-01", "at least one custodian"),
+        ("minter.custodians", (), "at least one custodian"),
+        ("minter.custodians.0.until", b"20210101000000", "at least one custodian"),
         ("minter.custodians.0.name", b"", "not empty"),
-        ("minter.policies", [], "label-format"),
+        ("minter.policies", (), "label-format"),
         ("minter.policies.1.kind", "label-format", "two policies"),
         ("minter.policies.1.kind", "secret", "'secret' is no kind of policy"),
-        ("minter.policies.3.from", None, "'from'"),
+        ("minter.policies.3.start", b"", "'from'"),
         ("state", "lost", "'lost' is no state"),
-        ("state_since", "yesterday", "'yesterday' is no date"),
-        ("targets", b"https://example.org/", "'targets' that is not a list"),
-        ("synonyms.0.authority", None, "'authority'"),
-        ("synonyms.0.from", None, "'from'"),
-        ("qualities.0.quality", "beautiful", "'beautiful' is no quality"),
-        ("qualities.0.quality", "unique", "two statements of the quality unique"),
-        ("qualities.0.verified", None, "both the date"),
-        ("qualities.0.confirmed", "yes", "neither true nor false"),
-        ("actions.0.action", "destroy", "'destroy' is no action"),
-        ("actions.0.action", "cite", "cite is on offer twice"),
-        ("actions.0.doors", [], "without a door"),
-        ("bindings.0.value", None, "'value'"),
+        ("state_since", b"yesterday", "'yesterday' is no date"),
+        ("relations.1.authority", b"", "'authority'"),
+        ("relations.1.start", b"", "'from'"),
+        ("statements.0.quality", "beautiful", "'beautiful' is no quality"),
+        ("statements.1.quality", "unique", "two statements of the quality unique"),
+        ("statements.0.quality", "resolvable", "two statements of the quality resolvable"),
+        ("findings.0", Finding(RESOLVABLE, HOLDS), "both the date"),
+        ("actions.0.name", "destroy", "'destroy' is no action"),
+        ("actions.0.name", "cite", "cite is on offer twice"),
+        ("actions.0.interfaces", (), "without a door"),
     ],
 )
-def test_facts_that_do_not_do_are_refused_in_a_sentence(path: str, value: Any, told: str) -> None:
+def test_facts_that_do_not_do_are_refused_in_a_sentence(path: str, value: object, told: str) -> None:
     with pytest.raises(InvalidError) as refusal:
-        describe_identifier(changed(IDENTIFIER, path, value))
+        describe_name(changed(IDENTIFIER, path, value))
     assert told in refusal.value.message and refusal.value.message.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fact"),
+    [
+        (NameFacts, "name"),
+        (NameFacts, "identifier"),
+        (NameFacts, "minter"),
+        (NameFacts, "state"),
+        (MinterFacts, "name"),
+        (MinterFacts, "namespace"),
+        (MinterFacts, "custodians"),
+        (MinterFacts, "policies"),
+        (Element, "value"),
+        (ContextClaim, "start"),
+    ],
+)
+def test_facts_cannot_be_made_without(kind: Any, fact: str) -> None:
+    needed = {field.name: b"" for field in dataclasses.fields(kind) if field.default is dataclasses.MISSING}
+    assert kind(**needed)
+    del needed[fact]
+    with pytest.raises(TypeError, match=f"'{fact}'"):
+        kind(**needed)
 
 
 def test_a_withdrawn_identifier_needs_the_date_of_it() -> None:
     with pytest.raises(InvalidError, match="state_since"):
-        describe_identifier(changed(WITHDRAWN, "state_since", None))
+        describe_name(replace(WITHDRAWN, state_since=b""))
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", RDF_FORMATS)
 @pytest.mark.parametrize("name", DESCRIBED)
 def test_a_description_survives_each_format(name: str, format: str) -> None:
     written = serialize(DESCRIBED[name], format)
@@ -799,24 +840,25 @@ nasty = octets | st.sampled_from(
 def test_whatever_octets_come_they_are_literals_and_come_back(
     name: bytes, element: bytes, value: bytes, party: bytes, target: bytes
 ) -> None:
-    graph = describe_identifier(
-        {
-            "id": name,
-            "minter": {
-                "name": party,
-                "namespace": value,
-                "custodians": [{"name": party, "contact": element}],
-                "policies": [{"kind": "label-format", "text": value, "template": element}],
-            },
-            "state": "published",
-            "thing": element,
-            "targets": [target],
-            "synonyms": [{"other": target, "authority": party, "from": "2026-01-01"}],
-            "bindings": [{"element": element, "value": value}],
-            "actions": [{"action": "resolve", "doors": [target]}],
-        }
+    graph = describe_name(
+        NameFacts(
+            name=name,
+            identifier=name,
+            minter=MinterFacts(
+                name=party,
+                namespace=value,
+                custodians=(Party(party, element),),
+                policies=(Policy("label-format", value, template=element),),
+            ),
+            state="published",
+            thing=element,
+            targets=(Target(target),),
+            relations=(RelatedName("synonym", target, authority=party, start=b"20260101000000"),),
+            elements=(Element(element, value),),
+            actions=(Action("resolve", (target,)),),
+        )
     )
-    for format in FORMATS:
+    for format in RDF_FORMATS:
         back = Graph().parse(data=serialize(graph, format), format=format)
         assert set(back) == set(graph)
     (literal,) = graph.objects(None, OURS.value)
@@ -916,7 +958,7 @@ def test_without_rdflib_the_refusal_names_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "rdflib", None)
     for attempt in (
         lambda: describe_minter(MINTER),
-        lambda: describe_identifier(IDENTIFIER),
+        lambda: describe_name(IDENTIFIER),
         lambda: serialize(graph, "turtle"),
     ):
         with pytest.raises(UsageError, match=r"install noidtools\[rdf\]"):
@@ -925,8 +967,9 @@ def test_without_rdflib_the_refusal_names_what_to_install(monkeypatch: pytest.Mo
 
 def test_the_same_facts_give_the_same_octets_in_every_process() -> None:
     code = (
-        "import sys, hashlib\nfrom noidtools.description.rdf import *\n"
-        f"graph = describe_identifier({IDENTIFIER!r})\n"
-        "for format in FORMATS: print(hashlib.sha256(serialize(graph, format)).hexdigest())"
+        "import hashlib, pickle\nfrom noidtools.description.graph import RDF_FORMATS, serialize\n"
+        "from noidtools.description.rdf import describe_name\n"
+        f"graph = describe_name(pickle.loads({pickle.dumps(IDENTIFIER)!r}))\n"
+        "for format in RDF_FORMATS: print(hashlib.sha256(serialize(graph, format)).hexdigest())"
     )
     assert in_a_new_process(code, PYTHONHASHSEED="1") == in_a_new_process(code, PYTHONHASHSEED="2")

@@ -243,7 +243,7 @@ def test_hostile_paths_get_a_plain_answer(web, uri):
 
 
 def test_a_fault_is_a_500_without_details_and_in_the_log(live, web, monkeypatch):
-    monkeypatch.setattr("noidtools.web.resolver.resolve_among", lambda *_: 1 / 0)
+    monkeypatch.setattr("noidtools.web.resolver.resolve_and_gather", lambda *_: 1 / 0)
     answer = web(f"/ark:/{NAME}")
     assert answer.status == 500 and "Zero" not in answer.text
     assert "ZeroDivisionError" in web.errors

@@ -1,0 +1,193 @@
+"""The part of an RDF description that is about the minter: its context, system, parties, policies, services, claims."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from ..errors import InvalidError
+from .vocabulary import ACTIONS, POLICIES, STATES, address, name_iri, part_iri, term_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .facts import Action, ContextClaim, MinterFacts, Party, Policy, RelatedName
+    from .graph import GraphBuilder
+
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9%?/:@!$&'()*+,;=~._\[\]-]*")
+
+
+def iri_or(default: str, iri: str, subject: str, fact: str) -> str:
+    """An IRI among the facts, or the default where there is none; raises InvalidError for a text that is no IRI."""
+    if iri and not _IRI.fullmatch(iri):
+        raise InvalidError(f"The description of {subject} has {fact!r} that is no absolute IRI: {iri!r}.")
+    return iri or default
+
+
+class MinterWriter:
+    """Adds a minter and, for whatever belongs to it, parties, claims, policies and services."""
+
+    __slots__ = ("_builder", "_facts", "base", "iri", "system")
+
+    def __init__(self, builder: GraphBuilder, facts: MinterFacts) -> None:
+        self._builder = builder
+        self._facts = facts
+        self.iri = iri_or("urn:noid:" + quote(facts.name, safe=""), facts.iri, "a minter", "iri")
+        self.base = iri_or(self.iri + (":" if self.iri.startswith("urn:") else "/"), facts.base, "a minter", "base")
+        self.system = part_iri(self.iri, "system")
+
+    def write(self) -> None:
+        """The context and the system behind it, as every description needs them."""
+        builder, facts = self._builder, self._facts
+        builder.node(self.iri, "noid:Minter", "pil:Context")
+        builder.text(self.iri, "rdfs:label", facts.name)
+        builder.text(self.iri, "noid:namespace", facts.namespace)
+        builder.optional_text(self.iri, "pil:purpose", facts.purpose)
+        if facts.initial_state:
+            builder.link_term(self.iri, "noid:initialState", term_for(STATES, facts.initial_state, "state"))
+        for name in facts.names:
+            builder.link(self.iri, "pil:contextIdentifier", name_iri(name, self.base))
+        builder.node(self.system, "pil:IdentifierManagementSystem")
+        builder.link(self.system, "pil:definesContext", self.iri)
+        builder.link(self.iri, "pil:isManagedBy", self.system)
+        self.write_custodians(self.system, facts.custodians)
+        policies = self.write_policies(self.iri, facts.policies)
+        if "label-format" not in policies:
+            raise InvalidError("The description of a minter needs a policy of the kind label-format.")
+        builder.link(self.system, "pil:exposesPolicy", *policies.values())
+
+    def write_model(self) -> None:
+        """What only the description of the minter itself adds."""
+        builder = self._builder
+        model = builder.node(part_iri(self.iri, "model"), "pil:IdentifierSystemModel")
+        builder.link(model, "pil:describesSystem", self.system)
+        builder.link_term(model, "pil:expressedUsing", "pil:IdentifierSystemsOntology")
+        builder.link(self.system, "pil:comprises", builder.node(part_iri(self.iri, "store"), "pil:DataSource"))
+        for service in self.write_services(self.iri, self._facts.actions):
+            builder.link(self.system, "pil:exposesService", service)
+        for number, claim in enumerate(self._facts.context_aliases, 1):
+            alias, target = (name_iri(name, self.base) for name in (claim.alias, claim.target))
+            self.write_alias(part_iri(self.iri, f"context-alias-{number}"), alias, target, claim)
+
+    # -- parties -----------------------------------------------------------------------------------
+
+    def party(self, name: bytes) -> str:
+        """The node of a party; the same name within one minter is the same party."""
+        return self._write_party(part_iri(self.iri, "party", name), name)
+
+    def write_custodians(self, subject: str, custodians: tuple[Party, ...]) -> None:
+        """The parties responsible for a subject now, and the record of all whose time is known."""
+        builder = self._builder
+        builder.link(subject, "pil:hasAuthority", *self._present(custodians))
+        for number, party in enumerate(custodians, 1):
+            node = self._party_node(party)
+            builder.optional_text(node, "noid:contact", party.contact)
+            if party.start:
+                record = builder.node(part_iri(subject, f"custodianship-{number}"), "pil:AccountabilityMetadata")
+                builder.link(record, "noid:custodian", node)
+                builder.link(record, "noid:during", self._timespan(record, party))
+                builder.link(subject, "pil:accountabilityMetadata", record)
+
+    def write_inherited_custodians(self, subject: str) -> None:
+        """Make the minter's present custodians responsible for a subject."""
+        self._builder.link(subject, "pil:hasAuthority", *self._present(self._facts.custodians))
+
+    def _present(self, custodians: tuple[Party, ...]) -> list[str]:
+        found = [self._party_node(party) for party in custodians if not party.until]
+        if not found:
+            raise InvalidError("A description needs at least one custodian whose time has not ended.")
+        return found
+
+    def _party_node(self, party: Party) -> str:
+        iri = iri_or(part_iri(self.iri, "party", party.name), party.iri, "a party", "iri")
+        return self._write_party(iri, party.name)
+
+    def _write_party(self, node: str, name: bytes) -> str:
+        if not name:
+            raise InvalidError("A party in a description needs a name that is not empty.")
+        self._builder.text(self._builder.node(node, "pil:Party"), "rdfs:label", name)
+        return node
+
+    # -- policies and services ---------------------------------------------------------------------
+
+    def write_policies(self, subject: str, policies: tuple[Policy, ...]) -> dict[str, str]:
+        """The policies about a subject; returns kind and node of each."""
+        builder = self._builder
+        nodes: dict[str, str] = {}
+        for policy in policies:
+            kind = policy.kind
+            node = builder.node(part_iri(subject, f"policy-{kind}"), term_for(POLICIES, kind, "kind of policy"))
+            if kind in nodes:
+                raise InvalidError(f"There are two policies of the kind {kind}; a description holds one of each.")
+            nodes[kind] = node
+            builder.link(subject, "pil:hasPolicy", node)
+            builder.text(node, "noid:text", policy.text)
+            if kind == "label-format":
+                builder.optional_text(node, "noid:scheme", policy.scheme)
+                builder.optional_text(node, "noid:template", policy.template)
+            if kind == "persistence":
+                builder.link(node, "noid:during", self._timespan(node, policy))
+        return nodes
+
+    def persistence_timespan(self) -> str:
+        """The node of the time span of the minter's commitment to persistence; empty if it made none."""
+        if not any(policy.kind == "persistence" for policy in self._facts.policies):
+            return ""
+        return _timespan_iri(part_iri(self.iri, "policy-persistence"))
+
+    def write_services(self, subject: str, actions: tuple[Action, ...]) -> list[str]:
+        """The actions that a subject offers, each with its interfaces; returns their nodes."""
+        builder = self._builder
+        services: list[str] = []
+        for action in actions:
+            name = action.name
+            service = builder.node(
+                part_iri(subject, f"action-{name}"), "pil:Service", term_for(ACTIONS, name, "action of the ontology")
+            )
+            if service in services:
+                raise InvalidError(f"The action {name} is on offer twice; give all its doors at once.")
+            if not action.interfaces:
+                raise InvalidError(f"The action {name} is on offer without a door.")
+            for number, interface in enumerate(action.interfaces, 1):
+                self._write_interface(service, part_iri(subject, f"door-{name}-{number}"), interface)
+            builder.link(subject, "noid:offers", service)
+            services.append(service)
+        return services
+
+    def _write_interface(self, service: str, node: str, interface: bytes) -> None:
+        builder = self._builder
+        builder.link(service, "pil:hasInterface", builder.node(node, "pil:Interface"))
+        url = address(interface) if interface.lower().startswith((b"http://", b"https://")) else None
+        if url is None:
+            builder.text(node, "noid:command", interface)
+        else:
+            builder.url(node, "noid:url", url)
+
+    # -- claims ------------------------------------------------------------------------------------
+
+    def write_synonymy(self, node: str, claim: RelatedName | ContextClaim, *names: str) -> str:
+        """An authority's claim, for a time, that names are synonyms; returns the node of the authority."""
+        builder = self._builder
+        authority = self.party(claim.authority) if claim.authority else self._present(self._facts.custodians)[0]
+        builder.node(node, "pil:SynonymyInstance")
+        builder.link(node, "pil:hasSynonym", *names)
+        builder.link(node, "pil:hasSynonymAuthority", authority)
+        builder.link(node, "pil:synonymTimespan", self._timespan(node, claim))
+        builder.link(authority, "pil:claims", node)
+        return authority
+
+    def write_alias(self, node: str, alias: str, target: str, claim: RelatedName | ContextClaim) -> None:
+        """An authority's claim that one name follows another."""
+        builder = self._builder
+        authority = self.write_synonymy(node, claim, alias, target)
+        builder.node(node, "pil:AliasInstance")
+        builder.link(node, "pil:hasAlias", alias)
+        builder.link(node, "pil:hasAliasTarget", target)
+        builder.link(node, "pil:hasAliasAuthority", authority)
+        builder.link(alias, "pil:aliasOf", target)
+
+    def _timespan(self, owner: str, span: Party | Policy | RelatedName | ContextClaim) -> str:
+        return self._builder.timespan(_timespan_iri(owner), span.start, span.until)
+
+
+def _timespan_iri(owner: str) -> str:
+    return owner + "-timespan"
