@@ -275,14 +275,7 @@ def gather_minter(minter: Minter, reader: Reader) -> MinterFacts:
 
 def _namespace(minter: Minter) -> bytes:
     """What all identifiers of the minter begin with, as they are cited."""
-    scheme = minter.scheme
-    first: str | bytes = getattr(scheme, "first_part", b"") or getattr(scheme, "prefix", b"")
-    if scheme.free:
-        first = b""
-    own = first.encode() if isinstance(first, str) else first
-    if own and minter.settings["scheme"] != "noid":
-        own += b"/"
-    return cited_name(minter, own)
+    return cited_name(minter, minter.scheme.namespace_prefix)
 
 
 def _context_aliases(minter: Minter, reader: Reader) -> tuple[ContextClaim, ...]:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from .. import names
-from ..codec import unpack
 from ..errors import InvalidError
-from ..schemes.noid import NoidScheme, ensure_form, growth
-from ..schemes.template import REPERTOIRES
 from . import records
 from .records import PEPPERED, find, is_known
-from .tables import IDS, META
+from .tables import META
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..names import Name
-    from ..schemes.template import Template
+    from ..schemes import FormChecker, Mistyped
     from ..store import Reader
     from . import Minter
     from .records import Circulation
@@ -113,86 +110,42 @@ _LONGEST_BEGINNING = 200  # a checked identifier is shorter than its repertoire 
 
 def typing_fault(minter: Minter, reader: Reader, name: Name) -> str | None:
     """What is wrong with a name that has the beginning and the length of this minter's checked identifiers."""
-    wrong = _Wrong.found(minter, reader, name)
-    return wrong.fault if wrong else None
+    mistyped = _find_mistyped(minter, reader, name)
+    return None if mistyped is None else mistyped.fault
 
 
 def suggest_correction(minter: Minter, reader: Reader, name: Name) -> bytes | None:
     """The one identifier in circulation from which the name differs by one character, or by two neighbours
     exchanged; None if there is none, or more than one."""
-    wrong = _Wrong.found(minter, reader, name)
-    if wrong is None:
+    mistyped = _find_mistyped(minter, reader, name)
+    if mistyped is None:
         return None
-    start = len(wrong.scheme.first_part)
-    found = {
-        text for text in set(_one_error_away(wrong.text, start, wrong.template))
-        if reader.get(IDS, text.encode()) and _template_fault(wrong.template, wrong.scheme, text) is None
-    }
-    return found.pop().encode() if len(found) == 1 else None
+    found = [identifier for identifier in mistyped.corrections() if find(reader, identifier) is not None]
+    return found[0] if len(found) == 1 else None
 
 
-class _Wrong:
-    __slots__ = ("scheme", "template", "text", "fault")
-
-    def __init__(self, scheme: NoidScheme, template: Template, text: str, fault: str) -> None:
-        self.scheme = scheme
-        self.template = template
-        self.text = text
-        self.fault = fault
-
-    @classmethod
-    def found(cls, minter: Minter, reader: Reader, name: Name) -> _Wrong | None:
-        """The shortest beginning of the name that should be one of this minter's identifiers; None if one is."""
-        scheme = minter.scheme
-        if not isinstance(scheme, NoidScheme) or scheme.free or not scheme.template.checked:
-            return None
-        wrong = None
-        for text in _beginnings(scheme, name, labels_of(minter)):
-            for template in _templates(scheme, reader):
-                surplus = len(text) - len(scheme.first_part) - len(template.letters) - 1
-                if surplus and (surplus < 0 or template.total is not None):
-                    continue
-                fault = _template_fault(template, scheme, text)
-                if fault is None:
-                    return None
-                wrong = cls(scheme, template, text, fault)
-        return wrong
+def form_checker(minter: Minter, reader: Reader) -> FormChecker:
+    """A checker of the form of this minter's identifiers, as it is now: a mask may grow."""
+    return minter.scheme.form_checker(_form_state(minter, reader))
 
 
-def _beginnings(scheme: NoidScheme, name: Name, labels: tuple[bytes, ...]) -> Iterator[str]:
+def _find_mistyped(minter: Minter, reader: Reader, name: Name) -> Mistyped | None:
+    """The shortest beginning of the name that should be one of this minter's identifiers, but is not."""
+    return minter.scheme.find_mistyped(_beginnings(minter, name), _form_state(minter, reader))
+
+
+def _form_state(minter: Minter, reader: Reader) -> bytes | None:
+    return reader.get(META, b"state") if minter.scheme.grows else None
+
+
+def _beginnings(minter: Minter, name: Name) -> Iterator[bytes]:
     """What of the name may be an identifier, the whole first."""
+    labels, prefix = labels_of(minter), minter.scheme.namespace_prefix
     keys = [*names.candidates(name, labels)]
-    keys += [key for key, _ in names.cuts(name, labels, naan="/" in scheme.first_part, longest=_LONGEST_BEGINNING)]
+    keys += [key for key, _ in names.cuts(name, labels, naan=b"/" in prefix, longest=_LONGEST_BEGINNING)]
     for key in keys:
-        if key.isascii() and key.startswith(scheme.first_part.encode()) and len(key) <= _LONGEST_BEGINNING:
-            yield key.decode()
-
-
-def _templates(scheme: NoidScheme, reader: Reader) -> Iterator[Template]:
-    """The minter's template, and those it grew into."""
-    template = scheme.template
-    yield template
-    state = reader.get(META, b"state") if scheme.grows else None
-    for _ in range(int(unpack(state)[1]) if state else 0):
-        template = template.grown(growth(scheme.at_last))
-        yield template
-
-
-def _template_fault(template: Template, scheme: NoidScheme, text: str) -> str | None:
-    try:
-        ensure_form(template, scheme.first_part, text.encode())
-    except InvalidError as error:
-        return error.message
-    return None
-
-
-def _one_error_away(text: str, start: int, template: Template) -> Iterator[str]:
-    letters = sorted(set("".join(template.alphabets) + REPERTOIRES[template.check_letter]))
-    for place in range(start, len(text)):
-        for letter in letters:
-            yield text[:place] + letter + text[place + 1 :]
-    for place in range(start, len(text) - 1):
-        yield text[:place] + text[place + 1] + text[place] + text[place + 2 :]
+        if key.isascii() and key.startswith(prefix) and len(key) <= _LONGEST_BEGINNING:
+            yield key
 
 
 class NameRef:

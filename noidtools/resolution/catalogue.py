@@ -40,7 +40,7 @@ class Domain:
         self._scheme: Scheme = minter.scheme
         self._labels = labels_of(minter)
         # Where all identifiers begin differently, the beginning of a name says nothing.
-        self.anything = minter.scheme.free or getattr(minter.scheme, "first_part", None) == ""
+        self.anything = not minter.scheme.namespace_prefix
 
     def carried(self, name: Name) -> int:
         """How much of the name is this minter's NAAN and prefix; 0 if it does not carry them."""

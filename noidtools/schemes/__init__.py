@@ -15,6 +15,8 @@ from ..errors import ConflictError, InvalidError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
     from ..clock import Clock
     from .settings import Settings
     Pairs = list[tuple[str, bytes]]
@@ -73,6 +75,41 @@ class Generator(ABC):
         raise ConflictError(f"this minter has no {name} to change: its labels are not made from the time")
 
 
+class Mistyped:
+    """A text that differs from the form of an identifier as a typing error would make it differ.
+
+    fault        one sentence about the error
+    corrections  the well-formed identifiers that one error turns into this text
+    """
+
+    __slots__ = ("corrections", "fault")
+
+    def __init__(self, fault: str, corrections: Callable[[], Iterator[bytes]]) -> None:
+        self.fault = fault
+        self.corrections = corrections
+
+
+class FormChecker:
+    """Checks the form of many identifiers, as it is for one state of the generator."""
+
+    __slots__ = ("_scheme", "_state")
+
+    def __init__(self, scheme: Scheme, state: bytes | None) -> None:
+        self._scheme = scheme
+        self._state = state
+
+    def faults(self, identifier: bytes) -> tuple[str, bool | None]:
+        """What is wrong with the form, empty if nothing is; and whether the check character is right.
+
+        The second is None where there is no check character to look at.
+        """
+        try:
+            self._scheme.ensure_valid(identifier, self._state)
+        except InvalidError as error:
+            return error.message, None
+        return "", None
+
+
 class Scheme(ABC):
     """The form of one minter's identifiers, built from settings that went through `check_settings`."""
 
@@ -97,6 +134,11 @@ class Scheme(ABC):
         """Whether validity depends on the state of the generator."""
         return False
 
+    @property
+    def namespace_prefix(self) -> bytes:
+        """What all identifiers of this minter begin with; empty where they have no such beginning."""
+        return b""
+
     @classmethod
     @abstractmethod
     def check_settings(cls, settings: Settings) -> Settings:
@@ -117,6 +159,18 @@ class Scheme(ABC):
     @abstractmethod
     def ensure_valid(self, identifier: bytes, state: bytes | None = None) -> None:
         """Raise InvalidError for what this minter cannot make; `state` is the generator's, needed if it `grows`."""
+
+    def form_checker(self, state: bytes | None) -> FormChecker:
+        """A checker for many identifiers; `state` as for `ensure_valid`."""
+        return FormChecker(self, state)
+
+    def find_mistyped(self, texts: Iterable[bytes], state: bytes | None) -> Mistyped | None:
+        """The last of these texts that looks like a mistyped identifier; None if one of them is well-formed.
+
+        Only a check character tells a wrong name from an unknown one, so schemes without one find nothing.
+        `state` as for `ensure_valid`.
+        """
+        return None
 
     @abstractmethod
     def generator(self, state: bytes | None) -> Generator:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ..codec import pack, pack_numbers, unpack, unpack_numbers
-from ..errors import ExhaustedError, InvalidError, UsageError
-from . import Generator, Scheme
+from ..errors import ExhaustedError, InvalidError, UsageError, printable
+from . import FormChecker, Generator, Mistyped, Scheme
 from .sequence import QuasiRandom, Sequential
 from .template import RANDOM, REPERTOIRES, UNLIMITED, Template, ordinals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from . import MintRequest, Pairs
     from .settings import Settings
 
@@ -57,20 +59,52 @@ class NoidScheme(Scheme):
     def grows(self) -> bool:
         return growth(self.at_last) > 0
 
-    def ensure_valid(self, identifier: bytes, state: bytes | None = None) -> None:
-        if self.free:
-            return
+    @property
+    def namespace_prefix(self) -> bytes:
+        return b"" if self.free else self.first_part.encode()
+
+    def templates(self, state: bytes | None) -> Iterator[Template]:
+        """The template, and after it those into which its mask has grown, in that order."""
         template = self.template
-        grown = int(unpack(state)[1]) if state else 0
-        while True:
+        yield template
+        for _ in range(int(unpack(state, most=2)[1]) if state else 0):
+            template = template.grown(growth(self.at_last))
+            yield template
+
+    def ensure_valid(self, identifier: bytes, state: bytes | None = None) -> None:
+        fault: InvalidError | None = None
+        for template in () if self.free else self.templates(state):
             try:
                 ensure_form(template, self.first_part, identifier)
                 return
-            except InvalidError:
-                if not grown:
-                    raise
-            grown -= 1
-            template = template.grown(growth(self.at_last))
+            except InvalidError as error:
+                fault = error
+        if fault is not None:
+            raise fault
+
+    def form_checker(self, state: bytes | None) -> FormChecker:
+        return super().form_checker(state) if self.free else TemplateChecker(self, state)
+
+    def find_mistyped(self, texts: Iterable[bytes], state: bytes | None) -> Mistyped | None:
+        if self.free or not self.template.checked:
+            return None
+        found = None
+        templates = list(self.templates(state))
+        for text in texts:
+            for template in templates:
+                surplus = len(text) - len(self.first_part) - len(template.letters) - 1
+                if surplus and (surplus < 0 or template.total is not None):
+                    continue
+                try:
+                    ensure_form(template, self.first_part, text)
+                except InvalidError as error:
+                    found = self._mistyped(text, template, error.message)
+                else:
+                    return None
+        return found
+
+    def _mistyped(self, text: bytes, template: Template, fault: str) -> Mistyped:
+        return Mistyped(fault, lambda: _corrections(text, template, self.first_part))
 
     def generator(self, state: bytes | None) -> NoidGenerator:
         return NoidGenerator(self, state)
@@ -127,9 +161,10 @@ def growth(at_last: str) -> int:
 
 def ensure_form(template: Template, first_part: str, identifier: bytes) -> None:
     """Raise InvalidError, with the difference, for an identifier that does not match the template."""
-    text = identifier.decode("utf-8", "backslashreplace")
+    # What is not UTF-8 becomes a character that no template contains.
+    text = identifier.decode("utf-8", "replace")
     if not text.startswith(first_part):
-        raise InvalidError(f"{text} does not begin with {first_part}")
+        raise InvalidError(f"{printable(identifier)} does not begin with {first_part}")
     label = text[len(first_part) :]
     check = ""
     if template.checked:
@@ -137,11 +172,30 @@ def ensure_form(template: Template, first_part: str, identifier: bytes) -> None:
     try:
         template.number(label)
     except InvalidError as error:
-        raise InvalidError(f"{text}: {error.message}") from None
+        raise InvalidError(f"{printable(identifier)}: {error.message}") from None
     if template.checked:
         checker = Checker(template, first_part)
         if checker.character(label) != check:
-            raise InvalidError(f"{text} has a wrong check character: something in it was mistyped")
+            raise InvalidError(f"{printable(identifier)} has a wrong check character: something in it was mistyped")
+
+
+def _corrections(text: bytes, template: Template, first_part: str) -> Iterator[bytes]:
+    """The well-formed identifiers from which one wrong character, or two neighbours exchanged, make `text`."""
+    for corrected in set(_one_error_away(text, len(first_part), template)):
+        try:
+            ensure_form(template, first_part, corrected)
+        except InvalidError:
+            continue
+        yield corrected
+
+
+def _one_error_away(text: bytes, start: int, template: Template) -> Iterator[bytes]:
+    letters = sorted(set("".join(template.alphabets) + REPERTOIRES[template.check_letter]))
+    for place in range(start, len(text)):
+        for letter in letters:
+            yield text[:place] + letter.encode() + text[place + 1 :]
+    for place in range(start, len(text) - 1):
+        yield text[:place] + text[place + 1 : place + 2] + text[place : place + 1] + text[place + 2 :]
 
 
 class Checker:
@@ -167,6 +221,41 @@ class Checker:
         return self._alphabet[total % len(self._alphabet)]
 
 
+class TemplateChecker(FormChecker):
+    """Checks many identifiers of a template; what depends on the template alone is computed once."""
+
+    __slots__ = ("_first_part", "_templates")
+
+    def __init__(self, scheme: NoidScheme, state: bytes | None) -> None:
+        super().__init__(scheme, state)
+        self._first_part = scheme.first_part
+        self._templates = [
+            (template, Checker(template, scheme.first_part) if template.checked else None)
+            for template in scheme.templates(state)
+        ]
+
+    def faults(self, identifier: bytes) -> tuple[str, bool | None]:
+        text = identifier.decode("utf-8", "replace")
+        if not text.startswith(self._first_part):
+            return f"{printable(identifier)} does not begin with {self._first_part}", None
+        own = text[len(self._first_part) :]
+        fault = ""
+        sound: bool | None = None
+        for template, checker in self._templates:
+            label = own if checker is None else own[:-1]
+            try:
+                template.number(label)
+            except InvalidError as error:
+                fault = fault or error.message
+                continue
+            if checker is None:
+                return "", None
+            sound = checker.character(label) == own[-1:]
+            if sound:
+                return "", True
+        return ("", sound) if sound is not None else (fault, None)
+
+
 class NoidGenerator(Generator):
     """Draws the identifiers of a template.  Its state is a few kilobytes at most.
 
@@ -180,9 +269,7 @@ class NoidGenerator(Generator):
         self.scheme = scheme
         passes, grown, before, drawn, *values = unpack(state) if state else (b"0", b"0", b"0", b"0")
         self.passes, self.grown, self._before = int(passes), int(grown), int(before)
-        self.template = scheme.template
-        for _ in range(self.grown):
-            self.template = self.template.grown(growth(scheme.at_last))
+        *_, self.template = scheme.templates(state)
         counters = None
         if values:
             counters = unpack_numbers(values[0], int(values[1]))

@@ -86,6 +86,10 @@ class TimedScheme(Scheme):
     def generator(self, state: bytes | None) -> TimedGenerator:
         return TimedGenerator(self, state)
 
+    @property
+    def namespace_prefix(self) -> bytes:
+        return self.prefix + b"/"
+
     def without_prefix(self, identifier: bytes) -> bytes:
         return identifier.removeprefix(self.prefix + b"/")
 

@@ -24,7 +24,6 @@ from ..minter.findings import (
     Finding,
     has_failure,
 )
-from ..minter.forms import Form
 from ..minter.records import Circulation
 from ..minter.tables import ALIASES, CUSTODY, IDS
 from ..names import targets
@@ -145,7 +144,7 @@ class Inspector:
     def __init__(self, minter: Minter, reader: Reader, today: bytes) -> None:
         self._minter = minter
         self._reader = reader
-        self._form = Form(minter, reader)
+        self._form = identifiers.form_checker(minter, reader)
         self._find = resolution.Lookup(minter, reader).find
         self._element = resolution.target_element(reader).decode("utf-8", "backslashreplace")
         self._labels = identifiers.labels_of(minter)
