@@ -23,7 +23,7 @@ _NUMBERS = {
     # Option, what it sets, least and most.
     "timeout": ("seconds", 0.1, 600.0),
     "delay": ("pause", 0.0, 600.0),
-    "parallel": ("hands", 1.0, 64.0),
+    "parallel": ("parallel", 1.0, 64.0),
 }
 
 

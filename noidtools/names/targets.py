@@ -1,30 +1,35 @@
-"""Targets: where a name leads, as it was bound and as a header may carry it.
+"""Targets: where a name leads, parsed from a bound value and written as a Location header.
 
-A bound value may hold several targets with `|` between them, each of which may
-begin with its own redirect code: `303 https://example.org/a|https://mirror.example/a`.
-Only its first line counts, so that a value can never become more than one line.
+A bound value may hold several targets separated by `|`, each of which may begin
+with its own redirect code: `303 https://example.org/a|https://mirror.example/a`.
+Only the first line is used, so that a target never becomes more than one line.
 """
 
 from __future__ import annotations
 
 from ..codec import UNRESERVED, normalize_escapes
+from ..errors import InvalidError, printable
 
 CODES = (b"301", b"302", b"303", b"307", b"308")
 USUAL_CODE = 302
 SUFFIX = b"${suffix}"
 
-# Where a reader may be sent.  Whatever else is bound (javascript:, data:, file:, a sentence) is shown, not followed.
+# The URI schemes to which a reader may be redirected.  Other values (javascript:, data:, file:, a sentence) are
+# displayed instead.
 HIERARCHICAL = (b"http", b"https", b"ftp", b"ftps")
 SCHEMES = (*HIERARCHICAL, b"mailto")
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-# RFC 3986, 2.2 and 2.3: all that a URI is made of, but for the escapes.
+# RFC 3986, 2.2 and 2.3: the characters of a URI, except the percent sign of escapes.
 _URI = UNRESERVED + b":/?#[]@!$&'()*+,;="
 _CONTROLS = bytes(range(0x20)) + b"\x7f"
 
+# RFC 1035, 2.3.4, in bytes; for messages about longer ones.
+_LONGEST_HOST = 253
+
 
 class Target:
-    """`code` is the redirect code that was bound with it, 0 when none was."""
+    """`code` is the redirect code that was bound with the URL, 0 if there was none."""
 
     __slots__ = ("code", "url")
 
@@ -43,7 +48,7 @@ class Target:
 
 
 def parse(value: bytes) -> list[Target]:
-    """The targets in a bound value, in order; none if it is blank."""
+    """The targets in a bound value, in order; an empty list if it is blank."""
     value = value.strip()
     if b"\n" in value or b"\r" in value:
         value = value.splitlines()[0]
@@ -57,43 +62,47 @@ def parse(value: bytes) -> list[Target]:
         if url:
             found.append(Target(url, code))
     return found
-_HOST_OCTETS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.")
+
+
+# -- targets computed by rules and suffixes --------------------------------------------------------------------------
+
+_HOST_OCTETS = frozenset(_LETTERS + b"0123456789-.")
 
 
 def stays(url: bytes, fixed: bytes, replacement: bytes) -> bool:
-    """Whether a computed target leads to a host that the rule's author named, not to one of a reader's choice.
+    """Whether the host of a computed target was chosen by the author of the rule, not by the reader.
 
-    `fixed` is what the replacement begins with, before its first group.
+    `fixed` is the part of the replacement before its first group.
     """
     if url[:2] in (b"//", b"/\\"):
         return fixed[:2] == url[:2] and _host(url[2:]) == _host(fixed[2:])
     scheme, mark, rest = url.partition(b"://")
     if not mark or not scheme.isalnum():
-        return True  # a path of this server, or no address at all
+        return True  # a path on this server, or not a URL
     if not fixed.startswith(scheme + mark):
         return False
     named = fixed[len(scheme) + 3 :]
     if _host(named) == _host(rest):
         return True
-    # A group may be the beginning of a host whose end is the author's, as in https://$1.example.org/
+    # A group may be the first part of a host under a domain that the author wrote, as in https://$1.example.org/
     end = _host(replacement.partition(b"://")[2]).rpartition(b"}" if b"}" in replacement else b"$1")[2]
     owned = not named and end.startswith(b".") and end.count(b".") > 1 and b"$" not in end
     return owned and _host(rest).endswith(end) and not set(_host(rest)) - _HOST_OCTETS
 
 
 def _host(rest: bytes) -> bytes:
-    """What stands before the path, the query or the fragment."""
+    """The text before the path, the query or the fragment."""
     for mark in (b"/", b"\\", b"?", b"#"):
         rest = rest.partition(mark)[0]
     return rest
 
 
 def extended(url: bytes, suffix: bytes) -> bytes | None:
-    """The target with the rest of a longer name put where it says ${suffix}, else at its end.
+    """The target with the suffix of a longer name in place of ${suffix}, else at its end.
 
-    Whatever the rest is, it stays behind the host that was bound: it can lead
-    deeper into the target's site, but not to another one.  None if the target
-    itself wants it in the host, or if the rest would climb out of a folder of the server's own.
+    The suffix is always placed after the host, so that it cannot change the site to which the target leads.
+    Returns None if the target has ${suffix} in its host, or if the suffix contains `..` and the target is a
+    path on this server.
     """
     start = _path_start(url)
     if url[:1] == b"/" and _climbs(suffix):
@@ -127,7 +136,7 @@ def _on_same_site(url: bytes, longer: bytes) -> bytes:
 
 
 def _path_start(url: bytes) -> int:
-    """Where the host is over; 0 when the target has none."""
+    """The index of the end of the host; 0 if the target has no host."""
     start = url.find(b"://") + 3
     if start < 3 or url[: start - 3].translate(None, _LETTERS):
         return 0
@@ -135,14 +144,55 @@ def _path_start(url: bytes) -> int:
     return min(ends, default=len(url))
 
 
+# -- targets in headers ----------------------------------------------------------------------------------------------
+
+
 def location(url: bytes) -> bytes | None:
-    """The target as a Location header may carry it; None if a reader must not be sent there."""
+    """The target for a Location header; None if a reader must not or cannot be redirected there."""
     if not may_be_followed(url):
         return None
-    return url if not url.translate(None, _URI) else normalize_escapes(url, b"", _URI)
+    try:
+        return to_uri(url)
+    except InvalidError:
+        return None
+
+
+def to_uri(url: bytes) -> bytes:
+    """The target in the characters of a URI: its host by IDNA, everything else percent-encoded.
+
+    Raises InvalidError if the host is not ASCII and not a valid international domain name.
+    """
+    if not url.translate(None, _URI):
+        return url
+    end = _path_start(url)
+    if not url[:end].isascii():
+        url = _with_ascii_host(url[:end]) + url[end:]
+    return normalize_escapes(url, b"", _URI)
+
+
+def _with_ascii_host(origin: bytes) -> bytes:
+    """Scheme and authority of a URL, with the host by IDNA.  The user part is not changed."""
+    start = max(origin.find(b"://") + 3, origin.rfind(b"@") + 1)
+    host, colon, port = origin[start:].partition(b":")
+    return origin[:start] + (host if host.isascii() else _to_idna(host)) + colon + port
+
+
+def _to_idna(host: bytes) -> bytes:
+    # The tables of this package take some milliseconds to load.
+    import idna
+
+    try:
+        return idna.encode(host.decode("utf-8"), uts46=True)
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8"
+    except UnicodeError as error:  # the base class of idna.IDNAError
+        reason = str(error)
+    text = printable(reason.encode())
+    raise InvalidError(f"{printable(host[:_LONGEST_HOST])} is no valid host name: {text[:1].lower() + text[1:]}")
 
 
 def may_be_followed(url: bytes) -> bool:
+    """Whether a reader may be redirected to the target, judged by its scheme."""
     if url[:1] == b"/":
         return url[1:2] not in (b"/", b"\\")
     scheme, colon, rest = url.partition(b":")
@@ -153,7 +203,7 @@ def may_be_followed(url: bytes) -> bool:
 
 
 def one_line(text: bytes) -> bytes:
-    """The text without control characters, which are written as escapes."""
+    """The text with control characters percent-encoded."""
     if len(text.translate(None, _CONTROLS)) == len(text):
         return text
     return b"".join(b"%%%02X" % octet if octet in _CONTROLS else bytes((octet,)) for octet in text)

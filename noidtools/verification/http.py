@@ -1,21 +1,24 @@
-"""Internet addresses of hosts, and which of them the public can reach.
+"""The HTTP client: requests for the head of a response, to servers that may be slow, broken or hostile.
 
-A host's name may lead anywhere, also into the machine or the network that
-asks.  So a name is looked up once, the addresses found are judged, and the
-connection is made to one of those, not to the name.
+A host name may resolve to any address, also to one inside our own machine or
+network.  So a name is resolved once for a request, the addresses are checked,
+and the connection is made to one of the checked addresses, not to the name.
+
+Only the status and the Location of a response are needed, so that no more than
+its head is read: at most 64 kB, within a deadline.  A request contains no
+cookies, no credentials and no Referer.
 """
 
 from __future__ import annotations
 
-import http.client
 import ipaddress
 import socket
 import ssl
 import threading
 import time
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
-from ..errors import UsageError
+from ..errors import InvalidError, UsageError
 from ..names import targets
 from ..version import __version__
 
@@ -23,28 +26,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
     Sockaddr = tuple[Any, ...]
-    import socket
 
+# Networks whose IPv6 addresses contain an IPv4 address, and the position of its lowest bit: NAT64 (RFC 6052, the
+# well-known prefix) and 6to4 (RFC 3056).  A translator in our network would deliver to the IPv4 address.
+_EMBEDDING = ((ipaddress.IPv6Network("64:ff9b::/96"), 0), (ipaddress.IPv6Network("2002::/16"), 80))
 
-# Networks in which an IPv4 address is carried inside an IPv6 address, and where it stands: NAT64 (RFC 6052, its
-# well-known prefix) and 6to4 (RFC 3056).  A translator in our network would deliver to the inner one.
-_CARRIERS = ((ipaddress.IPv6Network("64:ff9b::/96"), 0), (ipaddress.IPv6Network("2002::/16"), 80))
-
-# Not for the public, but older releases of Python do not know that.
+# Not global, but is_global of older releases of Python is true for them.
 _LOCAL = (ipaddress.IPv6Network("64:ff9b:1::/48"), ipaddress.IPv4Network("192.0.0.0/24"))
 
-# All IPv6 addresses that were ever given to the public begin alike; some of those are for examples only.
+# The IPv6 addresses that are allocated to the public, and a part of them that is for examples only.
 _UNICAST, _DOCUMENTATION = ipaddress.IPv6Network("2000::/3"), ipaddress.IPv6Network("3fff::/20")
 
-# More addresses than this are not tried.
-_MOST_TRIED = 4
+# How many addresses of a host are tried.
+_MAX_ADDRESSES = 4
 
 
-class UnreachableError(Exception):  # noqa: N818 - a finding about somebody's server, not an error of ours
-    """A server gave no answer that can be used.
+class UnreachableError(Exception):
+    """There was no usable response.
 
-    silent  nothing was heard from the host, so that another question to it is hardly worth the time
-    final   it would be the same with another method of asking
+    silent  nothing was received from the host: further requests to it will probably fail too
+    final   a request with another method would fail in the same way
     """
 
     def __init__(self, reason: str, *, silent: bool = False, final: bool = True) -> None:
@@ -55,7 +56,7 @@ class UnreachableError(Exception):  # noqa: N818 - a finding about somebody's se
 
 
 class Deadline:
-    """A time limit for several steps together."""
+    """A time limit for several steps together; `left` raises UnreachableError when it has passed."""
 
     __slots__ = ("_end",)
 
@@ -70,11 +71,11 @@ class Deadline:
 
 
 def is_public(address: str) -> bool:
-    """Whether everybody on the Internet means the same host by this address."""
+    """Whether the address is global: it means the same host everywhere on the Internet."""
     found = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(found, ipaddress.IPv6Address):
         inner = found.ipv4_mapped
-        for network, shift in _CARRIERS:
+        for network, shift in _EMBEDDING:
             if found in network:
                 inner = ipaddress.IPv4Address(int(found) >> shift & 0xFFFFFFFF)
         if inner is None and (found not in _UNICAST or found in _DOCUMENTATION):
@@ -85,7 +86,7 @@ def is_public(address: str) -> bool:
 
 
 def connect(host: str, port: int, deadline: Deadline, *, allow_private: bool) -> socket.socket:
-    """A connection to one of the host's addresses; only to a public one unless others are allowed."""
+    """Connect to one of the host's addresses, to a public one unless others are allowed; raises UnreachableError."""
     found = _look_up(host, port, deadline)
     usable = [item for item in found if allow_private or is_public(item[1][0])]
     if not usable:
@@ -93,7 +94,7 @@ def connect(host: str, port: int, deadline: Deadline, *, allow_private: bool) ->
         where = f"{host} is" if host == address else f"{host} is at {address},"
         raise UnreachableError(f"{where} an address that the public cannot reach, and was not asked")
     reason = ""
-    for family, sockaddr in usable[:_MOST_TRIED]:
+    for family, sockaddr in usable[:_MAX_ADDRESSES]:
         connection = socket.socket(family, socket.SOCK_STREAM)
         try:
             connection.settimeout(deadline.left())
@@ -111,11 +112,11 @@ def connect(host: str, port: int, deadline: Deadline, *, allow_private: bool) ->
 
 
 def _look_up(host: str, port: int, deadline: Deadline) -> list[tuple[int, Sockaddr]]:
-    """The host's addresses.  The system's lookup cannot be given a time limit, so a thread of its own does it."""
+    """The addresses of a host.  getaddrinfo takes no timeout, so that a thread runs it."""
     found: list[tuple[int, Sockaddr]] = []
     reasons = [f"no answer to the question where {host} is"]
 
-    def ask() -> None:
+    def resolve() -> None:
         try:
             answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
@@ -123,9 +124,9 @@ def _look_up(host: str, port: int, deadline: Deadline) -> list[tuple[int, Sockad
         else:
             found.extend((answer[0], answer[4]) for answer in answers)
 
-    asking = threading.Thread(target=ask, daemon=True)
-    asking.start()
-    asking.join(deadline.left())
+    thread = threading.Thread(target=resolve, daemon=True)
+    thread.start()
+    thread.join(deadline.left())
     if not found:
         raise UnreachableError(reasons[-1], silent=True)
     return found
@@ -135,33 +136,30 @@ def _os_error_text(error: Exception) -> str:
     text = getattr(error, "strerror", None) or str(error)
     return text[:1].lower() + text[1:]
 
-# -- One HTTP request for the head of an answer, from a server that may be slow, broken or hostile -------------------
-# Of the answer the status and the Location are wanted, so no more than its head
-# is read: at most 64 kB, within a deadline, whatever the server sends.  Nothing
-# is sent but the request: no cookies, no credentials, no word about where we
-# found the address.
+
+# -- requests --------------------------------------------------------------------------------------------------------
 
 _PORTS = {"http": 80, "https": 443}
 _LARGEST_HEAD = 1 << 16
 _PIECE = 4096
 
-# A server may send so many 1xx answers before the one that counts (RFC 9110, 15.2).
-_MOST_INTERIM = 5
+# How many interim (1xx) responses a server may send before the final one (RFC 9110, 15.2).
+_MAX_INTERIM = 5
 _LONGEST_HOST = 253
 
 
 class WebAddress:
-    """A web address taken apart: what is asked of which host."""
+    """A URL with http or https, parsed; raises UnreachableError if it is not one."""
 
     __slots__ = ("host", "path", "port", "scheme", "url")
 
     def __init__(self, url: bytes) -> None:
-        from urllib.parse import urlsplit
-
-        sendable = targets.location(url)
-        if sendable is None or sendable[:1] == b"/":
+        if not targets.may_be_followed(url) or url[:1] == b"/":
             raise UnreachableError("it is no web address")
-        text = sendable.decode("ascii")
+        try:
+            text = targets.to_uri(url).decode("ascii")
+        except InvalidError as error:
+            raise UnreachableError(error.message) from None
         try:
             parts = urlsplit(text)
             port = parts.port
@@ -183,9 +181,7 @@ class WebAddress:
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
     def joined(self, location: bytes) -> WebAddress:
-        """Where a Location header leads from here."""
-        from urllib.parse import urljoin
-
+        """The address in a Location header of the response from this address."""
         try:
             return WebAddress(urljoin(self.url, location.decode("latin-1")).encode("latin-1"))
         except ValueError:
@@ -193,6 +189,8 @@ class WebAddress:
 
 
 class HttpReply:
+    """The parts of a response that are used here."""
+
     __slots__ = ("location", "status")
 
     def __init__(self, status: int, location: bytes | None) -> None:
@@ -201,18 +199,22 @@ class HttpReply:
 
 
 def secure_context() -> ssl.SSLContext:
-    """What connections with https have in common; it takes a while to make."""
+    """The TLS settings for all connections of a run; loading the certificates takes a while."""
     return ssl.create_default_context()
 
 
 def request_head(
-    method: str, place: WebAddress, deadline: Deadline, context: ssl.SSLContext, *, allow_private: bool = False
+    method: str, place: WebAddress, deadline: Deadline, context: ssl.SSLContext, *, allow_private: bool = False,
+    purpose: str = "verify",
 ) -> HttpReply:
-    """Ask for a place; raises Unreachable if there is no answer that can be understood."""
+    """Send a request and read the head of the response; raises UnreachableError if there is no usable one.
+
+    `purpose` is for the User-Agent header.
+    """
     connection = _open_connection(place, deadline, context, allow_private)
     try:
         connection.settimeout(deadline.left())
-        connection.sendall(_request_bytes(method, place))
+        connection.sendall(_request_bytes(method, place, purpose))
         return _read_reply(connection, deadline)
     except UnreachableError as finding:
         finding.final = False
@@ -241,7 +243,7 @@ def _open_connection(
     except (OSError, ValueError) as error:
         raise UnreachableError(f"no secure connection: {_tls_error_text(error)}") from None
     finally:
-        # The wrapped connection is another object, which took over the descriptor of this one.
+        # The wrapped socket is another object, which has taken over the descriptor of this one.
         connection.close()
 
 
@@ -250,17 +252,17 @@ def _tls_error_text(error: Exception) -> str:
     return str(text).lower().replace("_", " ")
 
 
-def _request_bytes(method: str, place: WebAddress) -> bytes:
+def _request_bytes(method: str, place: WebAddress, purpose: str) -> bytes:
     lines = (
-        f"{method} {place.path} HTTP/1.1", f"Host: {place.authority}", f"User-Agent: noidtools/{__version__} (verify)",
-        "Accept: */*", "Connection: close", "", "",
+        f"{method} {place.path} HTTP/1.1", f"Host: {place.authority}",
+        f"User-Agent: noidtools/{__version__} ({purpose})", "Accept: */*", "Connection: close", "", "",
     )
     return "\r\n".join(lines).encode("ascii")
 
 
 def _read_reply(connection: socket.socket, deadline: Deadline) -> HttpReply:
     received = bytearray()
-    for _ in range(_MOST_INTERIM + 1):
+    for _ in range(_MAX_INTERIM + 1):
         end = _read_head(connection, deadline, received)
         reply = _parse_head(bytes(received[:end]))
         if reply.status >= 200:
@@ -302,25 +304,30 @@ def _parse_head(head: bytes) -> HttpReply:
             location = value.strip()
     return HttpReply(int(status), location)
 
-# -- Asking a resolver on the web where a name leads, as a reader's browser would, without going there ---------------
+
+# -- canaries --------------------------------------------------------------------------------------------------------
 
 _CANARY_SECONDS = 10
 
 
 def location_at(base: str, name: str) -> bytes:
-    """The Location that the resolver at `base` answers with, or in its absence what it answers instead."""
-    parts = urlsplit(base)
-    kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
-    if parts.scheme not in kinds or not parts.hostname:
-        raise UsageError(f"--through wants the address of a resolver, such as https://example.org/, not {base!r}")
-    path = f"{parts.path.rstrip('/')}/{quote(name, safe='/:?#[]@!$&()*+,;=%~')}"
-    connection = kinds[parts.scheme](parts.netloc.rpartition("@")[2], timeout=_CANARY_SECONDS)
+    """The Location with which the web resolver at `base` answers for a name; else its status, or why it is silent.
+
+    Private addresses are allowed: an administrator checks a resolver of their own.  Raises UsageError if `base`
+    is not a web address.
+    """
     try:
-        connection.request("HEAD", path, headers={"User-Agent": "noid check"})
-        answer = connection.getresponse()
-        found = answer.getheader("Location")
-        return found.encode("latin-1") if found else f"status {answer.status}".encode()
-    except (OSError, http.client.HTTPException) as error:
-        return f"no answer ({error or type(error).__name__})".encode()
-    finally:
-        connection.close()
+        root = WebAddress(base.encode("utf-8", "surrogateescape"))
+    except UnreachableError:
+        raise UsageError(
+            f"--through wants the address of a resolver, such as https://example.org/, not {base!r}"
+        ) from None
+    folder = root.path.partition("?")[0].rstrip("/")
+    path = quote(name, safe="/:?[]@!$&()*+,;=%~", errors="surrogateescape")
+    try:
+        place = WebAddress(f"{root.scheme}://{root.authority}{folder}/{path}".encode())
+        reply = request_head("HEAD", place, Deadline(_CANARY_SECONDS), secure_context(), allow_private=True,
+                             purpose="check")
+    except UnreachableError as error:
+        return f"no answer ({error.reason})".encode("utf-8", "surrogateescape")
+    return reply.location or b"status %d" % reply.status

@@ -223,15 +223,27 @@ class Inspector:
         if outcome.kind != resolution.FOUND or outcome.by == "fallback":
             reason = outcome.reason if outcome.kind == resolution.GONE else f"nothing is bound to {self._element}"
             return is_bound, Finding(RESOLVABLE, FAILS, reason)
-        result.urls = [target.url for target in outcome.targets if targets.may_be_followed(target.url)]
+        followed = [target.url for target in outcome.targets if targets.may_be_followed(target.url)]
+        result.urls = [url for url in followed if targets.location(url) is not None]
         if not result.urls:
-            return is_bound, Finding(RESOLVABLE, FAILS, f"what is bound to {self._element} is no address")
+            reason = _host_fault(followed) or f"what is bound to {self._element} is no address"
+            return is_bound, Finding(RESOLVABLE, FAILS, reason)
         return is_bound, _HOLDING[RESOLVABLE]
 
     def _state(self, identifier: bytes, record: Circulation | None, alias: bytes | None, bound: bool) -> str:
         if record is not None and record.was_issued and not record.reserved and not record.withdrawn and alias is None:
             return lifecycle.PUBLISHED_STATE  # as nearly all are, without further questions
         return lifecycle.state_of(self._reader, identifier, record) or lifecycle.PUBLISHED_STATE
+
+
+def _host_fault(urls: list[bytes]) -> str:
+    """What is wrong with the host of the first of these addresses that has an invalid one."""
+    for url in urls:
+        try:
+            targets.to_uri(url)
+        except InvalidError as error:
+            return error.message
+    return ""
 
 
 def _finding_of(quality: Quality, statement: Statement) -> Finding:

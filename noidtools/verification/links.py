@@ -1,4 +1,9 @@
-"""Turns: work at many hosts, done by many hands, but never two at one host, and never without a pause between."""
+"""Checking whether the targets of names answer.
+
+Each URL is requested with HEAD and, if that does not succeed, with GET;
+redirects are followed.  Requests to one host are made one after the other with
+a pause between them; different hosts are requested at the same time.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ import time
 from collections import deque
 from typing import Generic, TypeVar
 
+from ..minter.findings import FAILS, HOLDS, UNKNOWN
 from .http import Deadline, UnreachableError, WebAddress, request_head, secure_context
 
 TYPE_CHECKING = False
@@ -17,103 +23,104 @@ if TYPE_CHECKING:
 
     from .http import HttpReply
 
+Key = TypeVar("Key")
 Work = TypeVar("Work")
 
-# Hosts that were asked a while ago are forgotten once there are so many of them.
-_MOST_REMEMBERED = 1000
+# When the times of the last requests of so many hosts are stored, those whose pause is over are removed.
+_MAX_IDLE_HOSTS = 1000
 
 
 class HostQueue(Generic[Work]):
-    """A line of work for each host.  Any thread may put work in; a thread that takes some gives the host back."""
+    """A queue of work for each host, of which at most one item is in progress, with a pause after each.
+
+    Any thread may put work.  A thread that takes work calls `release` when it is done.
+    """
 
     def __init__(self, pause: float) -> None:
         self._pause = pause
         self._changed = threading.Condition()
-        # Of hosts that have work waiting, or somebody at work.
-        self._lines: dict[str, deque[Work]] = {}
-        # Hosts with work and nobody at it: a heap by when they may be asked.
-        self._waiting: list[tuple[float, str]] = []
-        # When hosts without work may be asked again.
-        self._rested: dict[str, float] = {}
+        # The work that waits, of each host with work waiting or in progress.
+        self._queues: dict[str, deque[Work]] = {}
+        # Hosts with work waiting and none in progress: a heap by the time from which it may be taken.
+        self._ready: list[tuple[float, str]] = []
+        # The same time of hosts without work.
+        self._idle: dict[str, float] = {}
         self._stopped = False
 
     def put(self, host: str, work: Work, *, first: bool = False) -> None:
+        """Add work at the end of the host's queue, or at its front."""
         with self._changed:
-            line = self._lines.get(host)
-            if line is not None:
-                line.appendleft(work) if first else line.append(work)
+            waiting = self._queues.get(host)
+            if waiting is not None:
+                waiting.appendleft(work) if first else waiting.append(work)
                 return
-            self._lines[host] = deque([work])
-            heapq.heappush(self._waiting, (self._rested.pop(host, 0.0), host))
+            self._queues[host] = deque([work])
+            heapq.heappush(self._ready, (self._idle.pop(host, 0.0), host))
             self._changed.notify()
 
     def take(self) -> tuple[str, Work] | None:
-        """The work of a host whose turn it is, as soon as there is one; None when no more will be done."""
+        """Wait for a host with work whose pause is over, and return its next work; None after `stop`."""
         with self._changed:
             while not self._stopped:
-                pause = self._waiting[0][0] - time.monotonic() if self._waiting else None
+                pause = self._ready[0][0] - time.monotonic() if self._ready else None
                 if pause is not None and pause <= 0:
-                    host = heapq.heappop(self._waiting)[1]
-                    return host, self._lines[host].popleft()
+                    host = heapq.heappop(self._ready)[1]
+                    return host, self._queues[host].popleft()
                 self._changed.wait(pause)
             return None
 
-    def give_back(self, host: str) -> None:
-        """The work taken is done; others may go to this host after a pause."""
+    def release(self, host: str) -> None:
+        """The work taken is done: the next work of this host may be taken after the pause."""
         with self._changed:
             again = time.monotonic() + self._pause
-            if self._lines[host]:
-                heapq.heappush(self._waiting, (again, host))
+            if self._queues[host]:
+                heapq.heappush(self._ready, (again, host))
                 self._changed.notify()
                 return
-            del self._lines[host]
-            if len(self._rested) >= _MOST_REMEMBERED:
+            del self._queues[host]
+            if len(self._idle) >= _MAX_IDLE_HOSTS:
                 now = time.monotonic()
-                self._rested = {name: when for name, when in self._rested.items() if when > now}
+                self._idle = {name: when for name, when in self._idle.items() if when > now}
             if self._pause:
-                self._rested[host] = again
+                self._idle[host] = again
 
     def stop(self) -> None:
+        """Make every `take` return None."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
 
-# -- Whether the targets of names answer -----------------------------------------------------------------------------
-# Each address is asked with HEAD and, where that is not answered well, with GET;
-# redirects are followed.  Every request takes its turn at its host (see
-# turns.py), so that a thousand links to one server are one request after the
-# other, while other servers are asked at the same time.
 
-Key = TypeVar("Key")
-HOLDS, FAILS, UNKNOWN = "holds", "fails", "unknown"
+# -- links -----------------------------------------------------------------------------------------------------------
+
 _WEB = (b"http:", b"https:")
 _REDIRECTS = (301, 302, 303, 307, 308)
 
-# Somebody answers, but not to us: whether the thing is there cannot be seen.
-_GUARDED = (401, 402, 403, 407, 429, 451)
+# Statuses by which a server refuses this client, so that it stays unknown whether the resource exists.
+_REFUSALS = (401, 402, 403, 407, 429, 451)
 
 
 class LinkLimits:
     """How links are checked.
 
-    seconds        for one link, all its requests together, the waiting for its turn not counted
+    seconds        the time limit for one link: all its requests, without the time in the queue
     pause          seconds between two requests to one host
-    hands          how many hosts are asked at the same time
-    redirects      how many are followed
-    silences       after so many links in a row without any answer a host is not asked again
-    waiting        how many links are taken from their source before the first is done
-    allow_private  whether addresses may be asked that the public cannot reach
+    parallel       how many hosts are requested at the same time
+    redirects      how many redirects are followed
+    silences       after so many links in a row without any response a host is not requested again
+    waiting        how many links are read from their source before the first is done
+    allow_private  whether requests may go to addresses that are not global
     """
 
-    __slots__ = ("seconds", "pause", "hands", "redirects", "silences", "waiting", "allow_private")
+    __slots__ = ("seconds", "pause", "parallel", "redirects", "silences", "waiting", "allow_private")
 
     def __init__(
-        self, *, seconds: float = 20, pause: float = 1, hands: int = 16, redirects: int = 10, silences: int = 5,
+        self, *, seconds: float = 20, pause: float = 1, parallel: int = 16, redirects: int = 10, silences: int = 5,
         waiting: int = 5000, allow_private: bool = False,
     ) -> None:
         self.seconds = seconds
         self.pause = pause
-        self.hands = hands
+        self.parallel = parallel
         self.redirects = redirects
         self.silences = silences
         self.waiting = waiting
@@ -121,7 +128,7 @@ class LinkLimits:
 
 
 class Link:
-    """What was found out about an address: whether it answers, and a few words about that."""
+    """The result for one URL: a verdict, and a phrase about the response."""
 
     __slots__ = ("detail", "verdict")
 
@@ -134,6 +141,8 @@ class Link:
 
 
 class _LinkTask:
+    """A link in progress.  `link` is its result, or the exception that a fault of ours raised."""
+
     __slots__ = ("url", "place", "method", "seen", "spent", "link")
 
     def __init__(self, url: bytes, place: WebAddress) -> None:
@@ -146,40 +155,39 @@ class _LinkTask:
 
 
 def check_links(links: Iterable[tuple[Key, bytes]], limits: LinkLimits) -> Iterator[tuple[Key, Link]]:
-    """Each link's key and what was found, in the order in which they are done.
+    """Check links; yields the key of each with its result, in the order of completion.
 
-    Links are taken from their source as they are needed; equal addresses that wait at the same time are
-    asked for once.
+    Links are read from their source as needed.  A URL that occurs again while it is checked is requested once.
     """
     source = iter(links)
-    asked: dict[bytes, list[Key]] = {}
-    crew = _LinkWorkers(limits)
+    pending: dict[bytes, list[Key]] = {}
+    workers = _LinkWorkers(limits)
     more = True
     try:
-        while more or asked:
-            while more and len(asked) < limits.waiting:
+        while more or pending:
+            while more and len(pending) < limits.waiting:
                 item = next(source, None)
                 if item is None:
                     more = False
                     break
                 key, url = item
-                if url in asked:
-                    asked[url].append(key)
+                if url in pending:
+                    pending[url].append(key)
                     continue
                 found = _start(url)
                 if isinstance(found, Link):
                     yield key, found
                 else:
-                    asked[url] = [key]
-                    crew.add(found)
-            if asked:
-                done = crew.next_done()
+                    pending[url] = [key]
+                    workers.add(found)
+            if pending:
+                done = workers.next_done()
                 link = done.link
                 assert isinstance(link, Link)
-                for key in asked.pop(done.url):
+                for key in pending.pop(done.url):
                     yield key, link
     finally:
-        crew.dismiss()
+        workers.stop()
 
 
 def _start(url: bytes) -> _LinkTask | Link:
@@ -192,19 +200,19 @@ def _start(url: bytes) -> _LinkTask | Link:
 
 
 class _LinkWorkers:
-    """The threads that ask, hired as there is work for them."""
+    """The threads that make requests; they are started as links are added."""
 
     def __init__(self, limits: LinkLimits) -> None:
         self._limits = limits
-        self._turns: HostQueue[_LinkTask] = HostQueue(limits.pause)
+        self._queue: HostQueue[_LinkTask] = HostQueue(limits.pause)
         self._done: queue.SimpleQueue[_LinkTask] = queue.SimpleQueue()
         self._silences: dict[str, int] = {}
         self._threads = 0
         self._secure = secure_context()
 
     def add(self, task: _LinkTask) -> None:
-        self._turns.put(task.place.authority, task)
-        if self._threads < self._limits.hands:
+        self._queue.put(task.place.authority, task)
+        if self._threads < self._limits.parallel:
             self._threads += 1
             threading.Thread(target=self._work, daemon=True).start()
 
@@ -214,25 +222,26 @@ class _LinkWorkers:
             raise task.link
         return task
 
-    def dismiss(self) -> None:
-        self._turns.stop()
+    def stop(self) -> None:
+        self._queue.stop()
 
     def _work(self) -> None:
-        while (turn := self._turns.take()) is not None:
-            host, task = turn
+        while (taken := self._queue.take()) is not None:
+            host, task = taken
             try:
                 task.link = self._step(host, task)
-            except BaseException as error:  # noqa: BLE001 - a fault of ours: it is raised again by those who wait
+            except BaseException as error:  # noqa: BLE001 - a fault of ours: next_done raises it again
                 task.link = error
             if task.link is None:
-                # What was begun is finished first: it takes room, and tells whether the host answers at all.
-                self._turns.put(task.place.authority, task, first=True)
+                # A link in progress is finished before others of the host are begun: it takes memory, and its
+                # result tells whether the host responds at all.
+                self._queue.put(task.place.authority, task, first=True)
             else:
                 self._done.put(task)
-            self._turns.give_back(host)
+            self._queue.release(host)
 
     def _step(self, host: str, task: _LinkTask) -> Link | None:
-        """One request; None if another is to follow."""
+        """Make one request of a link; returns None if it needs another."""
         limits = self._limits
         if self._silences.get(host, 0) >= limits.silences:
             return Link(FAILS, f"{host} gave no answer {limits.silences} times in a row and was not asked again")
@@ -242,7 +251,7 @@ class _LinkWorkers:
         began = time.monotonic()
         try:
             reply = request_head(task.method, task.place, Deadline(max(seconds, 0.0)), self._secure,
-                            allow_private=limits.allow_private)
+                                 allow_private=limits.allow_private)
         except UnreachableError as finding:
             return self._unanswered(host, task, finding)
         finally:
@@ -251,7 +260,7 @@ class _LinkWorkers:
         return _judged(task, reply, limits.redirects)
 
     def _unanswered(self, host: str, task: _LinkTask, finding: UnreachableError) -> Link | None:
-        # A server that does not know HEAD may do anything, also nothing; but then it was heard of.
+        # A server that does not implement HEAD may close the connection or not respond.
         if task.method == "HEAD" and not finding.final:
             task.method = "GET"
             return None
@@ -269,7 +278,7 @@ def _judged(task: _LinkTask, reply: HttpReply, most_redirects: int) -> Link | No
     if task.method == "HEAD":
         task.method = "GET"
         return None
-    if status in _GUARDED:
+    if status in _REFUSALS:
         return Link(UNKNOWN, _with_place(task, f"answers {status}, so that the thing itself cannot be seen"))
     return Link(FAILS, _with_place(task, f"answers {status}"))
 
@@ -277,14 +286,14 @@ def _judged(task: _LinkTask, reply: HttpReply, most_redirects: int) -> Link | No
 def _redirected(task: _LinkTask, reply: HttpReply, most_redirects: int) -> Link | None:
     finding = _next_place(task, reply, most_redirects)
     if finding is not None and task.method == "HEAD":
-        # Some servers know no better answer to a question that is seldom asked.
+        # Some servers answer HEAD, which is rare, with a wrong redirect.
         task.method = "GET"
         return None
     return finding
 
 
 def _next_place(task: _LinkTask, reply: HttpReply, most_redirects: int) -> Link | None:
-    """Go where the answer says; or what is wrong with it."""
+    """Set the task to the address in the redirect; returns a result if that cannot be requested."""
     if not reply.location:
         return Link(FAILS, _with_place(task, f"answers {reply.status} without saying where to go"))
     try:
@@ -302,7 +311,7 @@ def _next_place(task: _LinkTask, reply: HttpReply, most_redirects: int) -> Link 
 
 
 def _with_place(task: _LinkTask, finding: str) -> str:
-    """The finding, and where it was made if that is not where we began."""
+    """The finding, preceded by the address if redirects led there."""
     return finding if len(task.seen) == 1 else f"leads to {_shortened(task.place.url)}: {finding}"
 
 

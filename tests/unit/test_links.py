@@ -258,7 +258,7 @@ def test_http_at_a_secure_server_fails_without_harm(secure_server):
 
 def test_one_host_is_asked_one_request_after_the_other_with_a_pause(server):
     urls = [(number, server.url(f"/slow/0.0{number}")) for number in range(1, 6)]
-    assert {link.verdict for _, link in check_links(urls, limits(pause=0.1, hands=8))} == {HOLDS}
+    assert {link.verdict for _, link in check_links(urls, limits(pause=0.1, parallel=8))} == {HOLDS}
     wait_for(lambda: len(server.times) == 5)
     times = sorted(server.times)
     assert all(after[0] - before[1] > 0.08 for before, after in zip(times, times[1:], strict=False))
@@ -274,7 +274,7 @@ def wait_for(condition) -> None:
 
 def test_redirects_and_second_questions_take_their_turn_too(server):
     urls = [(1, server.url("/get-only")), (2, server.url("/hop/1")), (3, server.url("/404"))]
-    list(check_links(urls, limits(pause=0.1, hands=8)))
+    list(check_links(urls, limits(pause=0.1, parallel=8)))
     wait_for(lambda: len(server.times) == 7)
     times = sorted(server.times)
     assert all(after[0] - before[1] > 0.08 for before, after in zip(times, times[1:], strict=False))
@@ -292,7 +292,7 @@ def test_different_hosts_are_asked_at_the_same_time():
 def test_a_slow_host_does_not_keep_others_waiting(server):
     urls = [(n, server.url(f"/slow/0.3{n}")) for n in range(3)]
     urls += [(n, server.url(f"/200/{n}", "127.0.0.2")) for n in range(3, 30)]
-    order = [key for key, _ in check_links(urls, limits(hands=2))]
+    order = [key for key, _ in check_links(urls, limits(parallel=2))]
     assert order[-1] in (0, 1, 2) and sorted(order) == list(range(30))
 
 
