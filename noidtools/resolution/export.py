@@ -1,19 +1,25 @@
-"""All stored targets as a map that a web server looks up by itself.
+"""All stored targets as a map file, in which a web server looks up names by itself.
 
     txt     Apache's `RewriteMap … txt:`      identifier, a blank, target
-    dbm     Apache's `RewriteMap … dbm=db:`   the same in a Berkeley DB, made by Apache's own httxt2dbm
+    dbm     Apache's `RewriteMap … dbm=db:`   the same in a Berkeley DB, made by Apache's httxt2dbm
     nginx   for a `map` block of nginx        "identifier" "target";
 
-Rules, passthrough, redirect codes and the fallback are not in a map, nor what a
-form has no room for.  nginx compares without regard to case; identifiers that
-differ in nothing else are written as patterns, which it compares exactly.
+A map does not contain rules, passthrough, redirect codes or the fallback, nor
+identifiers and targets that its format cannot express.  nginx ignores case in
+plain words; identifiers that differ in case only are written as patterns, which
+it compares exactly.
+
+The rows are read in one transaction, so that a map shows one moment.  They go to
+a temporary file first; the map is written and httxt2dbm runs after the transaction.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import struct
 import subprocess
+from tempfile import SpooledTemporaryFile
 
 from ..codec import split_pair
 from ..errors import NotFoundError, StoreError
@@ -25,7 +31,6 @@ from . import Lookup, follow_aliases, target_element
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import BinaryIO
 
     from ..minter import Minter
     from ..store import Reader
@@ -34,39 +39,70 @@ if TYPE_CHECKING:
 FORMS = ("txt", "dbm", "nginx")
 _TOOL = "httxt2dbm"
 
-# Apache reads lines of a txt map into 1024 bytes, and would take the rest of a longer one for another line.
+# Apache reads a line of a txt map into a buffer of 1024 bytes, and takes the rest of a longer line for another line.
 _LONGEST_LINE = 1000
 
-# nginx reads its configuration in pieces of 4096 bytes, in which a word must fit.
+# nginx reads its configuration into a buffer of 4096 bytes, which must hold a whole word.
 _LONGEST_WORD = 2000
 _NGINX_WORDS = (b"default", b"hostnames", b"include", b"volatile")
 _PATTERN_MARKS = b"\\.^$*+?()[]{}|#"
 
+# How many bytes of rows are held in memory before they go to a file.
+_SPOOL_SIZE = 8 << 20
+_LENGTHS = struct.Struct(">II")
+
 
 def export(minter: Minter, form: str, path: str, element: bytes | None = None) -> tuple[int, int]:
-    """Write the map, and put it in the place of the old one at once.  Returns how many are in it, and how many not."""
-    counts = minter.read(lambda reader: _export(minter, reader, form, path, element))
-    return counts[0], counts[1]
+    """Write a map to a file, which replaces an older one at once.
 
-
-def _export(minter: Minter, reader: Reader, form: str, path: str, element: bytes | None) -> list[int]:
+    Returns how many identifiers are in it, and how many its format cannot express.  Raises StoreError if the file
+    cannot be written or httxt2dbm fails, NotFoundError if httxt2dbm is not installed.
+    """
+    tool = _find_tool() if form == "dbm" else ""
     counts = [0, 0]
 
-    def rows() -> Iterator[Row]:
-        return _rows(minter, reader, element or target_element(reader))
-
-    def lines() -> Iterator[bytes]:
+    def lines(rows: _RowFile) -> Iterator[bytes]:
         write = _nginx_writer(rows) if form == "nginx" else _txt_line
-        for identifier, target in rows():
+        for identifier, target in rows:
             line = write(identifier, target)
             counts[0 if line else 1] += 1
             yield line
 
-    if form == "dbm":
-        _replace(path, lambda fresh: _write_dbm(fresh, lines()))
-    else:
-        _replace(path, lambda fresh: _write_lines(fresh, lines()))
-    return counts
+    try:
+        with _RowFile(os.path.dirname(os.path.abspath(path))) as rows:
+            minter.read(lambda reader: rows.fill(_rows(minter, reader, element or target_element(reader))))
+            _replace(path, lambda fresh: _write_map(fresh, lines(rows), tool))
+    except OSError as error:
+        raise StoreError(f"{path} could not be written: {error.strerror or error}") from None
+    return counts[0], counts[1]
+
+
+class _RowFile:
+    """Rows in a temporary file, which can be read several times.  Small ones stay in memory."""
+
+    def __init__(self, folder: str) -> None:
+        # The disk of the map has room for the rows, if it has room for the map.
+        self._file = SpooledTemporaryFile(_SPOOL_SIZE, dir=folder)  # noqa: SIM115 - closed by __exit__
+
+    def __enter__(self) -> _RowFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def fill(self, rows: Iterable[Row]) -> None:
+        """Replace the content.  A transaction may run its work again, and then calls this again."""
+        self._file.seek(0)
+        self._file.truncate()
+        for identifier, target in rows:
+            self._file.write(_LENGTHS.pack(len(identifier), len(target)) + identifier + target)
+
+    def __iter__(self) -> Iterator[Row]:
+        """The rows from the first on; one iteration at a time."""
+        self._file.seek(0)
+        while head := self._file.read(_LENGTHS.size):
+            identifier_length, target_length = _LENGTHS.unpack(head)
+            yield self._file.read(identifier_length), self._file.read(target_length)
 
 
 def _rows(minter: Minter, reader: Reader, element: bytes) -> Iterator[Row]:
@@ -84,13 +120,13 @@ def _rows(minter: Minter, reader: Reader, element: bytes) -> Iterator[Row]:
 
 
 def _address(value: bytes) -> bytes:
-    """The first target as a header may carry it; nothing if nobody may be sent there."""
+    """The first target as a Location header has it; empty if a reader must not be redirected there."""
     for target in targets.parse(value):
         return targets.location(targets.extended(target.url, b"") or b"") or b""
     return b""
 
 
-# -- lines; an empty one stands for what cannot be written -----------------------------------------------------------
+# -- lines; an empty one if the format cannot express the row ----------------------------------------------------------
 
 
 def _txt_line(identifier: bytes, target: bytes) -> bytes:
@@ -100,14 +136,14 @@ def _txt_line(identifier: bytes, target: bytes) -> bytes:
     return line if fits and not identifier.startswith(b"#") else b""
 
 
-def _nginx_writer(rows: Callable[[], Iterable[Row]]) -> Callable[[bytes, bytes], bytes]:
+def _nginx_writer(rows: Iterable[Row]) -> Callable[[bytes, bytes], bytes]:
+    # How many identifiers are equal in lower case.  Only those with capital letters can share it with another.
     spellings: dict[bytes, int] = {}
-    # Only where there are capitals can two differ in case alone, and mostly there are none.
-    for identifier, _ in rows():
+    for identifier, _ in rows:
         if identifier != identifier.lower():
             spellings[identifier.lower()] = 0
     if spellings:
-        for identifier, _ in rows():
+        for identifier, _ in rows:
             if identifier.lower() in spellings:
                 spellings[identifier.lower()] += 1
 
@@ -116,7 +152,7 @@ def _nginx_writer(rows: Callable[[], Iterable[Row]]) -> Callable[[bytes, bytes],
             return b""
         if any(octet < 0x20 for octet in identifier):
             return b""
-        # nginx compares plain words without regard to case, and before all patterns.
+        # nginx ignores case in plain words, and tries them before all patterns.
         if spellings.get(identifier.lower(), 0) > 1:
             key = b"~^" + b"".join(b"\\%c" % octet if octet in _PATTERN_MARKS else b"%c" % octet
                                    for octet in identifier) + b"$"
@@ -124,7 +160,7 @@ def _nginx_writer(rows: Callable[[], Iterable[Row]]) -> Callable[[bytes, bytes],
             key = b"\\" + identifier
         else:
             key = identifier
-        # A dollar sign would begin a variable.
+        # nginx reads a dollar sign as the beginning of a variable.
         return _quoted(key) + b" " + _quoted(target.replace(b"$", b"%24")) + b";\n"
 
     return write
@@ -138,15 +174,13 @@ def _quoted(word: bytes) -> bytes:
 
 
 def _replace(path: str, write: Callable[[str], None]) -> None:
-    """Write a file beside the old one, then put it in its place: a reader finds one or the other, whole."""
+    """Write a new file beside the old one, then rename it: a reader finds the old or the new one, complete."""
     fresh = f"{path}.{os.getpid()}.new"
     try:
         write(fresh)
         _sync(fresh)
         os.replace(fresh, path)
         _sync(os.path.dirname(os.path.abspath(path)))
-    except OSError as error:
-        raise StoreError(f"{path} could not be written: {error.strerror or error}") from None
     finally:
         if os.path.exists(fresh):
             os.unlink(fresh)
@@ -160,26 +194,31 @@ def _sync(path: str) -> None:
         os.close(descriptor)
 
 
-def _write_lines(fresh: str, lines: Iterable[bytes]) -> None:
-    with open(fresh, "wb") as file:
-        _write_header_and_lines(file, lines)
-
-
-def _write_header_and_lines(file: BinaryIO, lines: Iterable[bytes]) -> None:
-    file.write(b"# Written by noid export; changes here are lost with the next one.\n")
-    file.writelines(lines)
-
-
-def _write_dbm(fresh: str, lines: Iterable[bytes]) -> None:
-    tool = shutil.which(_TOOL) or shutil.which(_TOOL, path="/usr/sbin:/sbin")
-    if tool is None:
-        raise NotFoundError(f"{_TOOL} is missing, which comes with Apache: install Apache, or export --map txt")
+def _write_map(fresh: str, lines: Iterable[bytes], tool: str) -> None:
+    """Write the lines to a file, or with a tool the Berkeley DB that it makes of them."""
+    if not tool:
+        _write_lines(fresh, lines)
+        return
     listing = fresh + ".txt"
     try:
         _write_lines(listing, lines)
         done = subprocess.run([tool, "-f", "DB", "-i", listing, "-o", fresh], capture_output=True, check=False)
         if done.returncode:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
-            raise StoreError(f"{_TOOL} failed: {said[0]}")
+            message = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
+            raise StoreError(f"{_TOOL} failed: {message[0]}")
     finally:
-        os.unlink(listing)
+        if os.path.exists(listing):
+            os.unlink(listing)
+
+
+def _write_lines(path: str, lines: Iterable[bytes]) -> None:
+    with open(path, "wb") as file:
+        file.write(b"# Written by noid export; changes here are lost with the next one.\n")
+        file.writelines(lines)
+
+
+def _find_tool() -> str:
+    tool = shutil.which(_TOOL) or shutil.which(_TOOL, path="/usr/sbin:/sbin")
+    if tool is None:
+        raise NotFoundError(f"{_TOOL} is missing, which comes with Apache: install Apache, or export --map txt")
+    return tool

@@ -1,0 +1,89 @@
+"""An export reads in one transaction and does everything else after it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tracemalloc
+
+import pytest
+from conftest import NOID
+from hypothesis import given
+from hypothesis import strategies as st
+from resolver_support import Live
+
+from noidtools.resolution import export as module
+from noidtools.resolution.export import _RowFile, export
+
+
+@pytest.fixture
+def free(tmp_path):
+    live = Live(tmp_path / "m")
+    yield live
+    live.close()
+
+
+@given(st.lists(st.tuples(st.binary(max_size=40), st.binary(max_size=40))))
+def test_rows_are_read_as_they_were_written_and_more_than_once(rows):
+    with _RowFile(".") as file:
+        file.fill([(b"an older", b"row")] * 3)
+        file.fill(rows)
+        assert list(file) == list(file) == rows
+
+
+def test_many_rows_go_to_a_file_beside_the_map_and_leave_nothing(tmp_path):
+    rows = ((b"13030/%08d" % number, b"https://a.example/" + b"x" * 500) for number in range(60_000))
+    tracemalloc.start()
+    with _RowFile(str(tmp_path)) as file:
+        file.fill(rows)
+        assert sum(1 for _ in file) == 60_000
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    tracemalloc.stop()
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("form", ["txt", "nginx", "dbm"])
+def test_files_are_written_and_the_tool_runs_outside_the_transaction(free, tmp_path, monkeypatch, form):
+    free.target("13030/a", "https://a.example/")
+    transactions, outside = [], []
+    read, replace, run = free.minter.read, os.replace, subprocess.run
+
+    def reading(work):
+        transactions.append("open")
+        try:
+            return read(work)
+        finally:
+            transactions.remove("open")
+
+    def recorded(what, call):
+        def wrapper(*words, **options):
+            outside.append((what, list(transactions)))
+            return call(*words, **options)
+        return wrapper
+
+    monkeypatch.setattr(free.minter, "read", reading)
+    monkeypatch.setattr(module.os, "replace", recorded("replace", replace))
+    monkeypatch.setattr(module.subprocess, "run", recorded("run", run))
+    assert export(free.minter, form, str(tmp_path / "map")) == (1, 0)
+    assert outside == ([("run", [])] if form == "dbm" else []) + [("replace", [])]
+
+
+def test_a_map_shows_one_moment(free, tmp_path, monkeypatch):
+    """What is bound while the rows are read is not in the map; what is bound before it is written neither."""
+    for number in range(3):
+        free.target(f"13030/{number}", "https://a.example/")
+    rows = module._rows
+
+    def interrupted(minter, reader, element):
+        for place, row in enumerate(rows(minter, reader, element)):
+            yield row
+            if not place:
+                done = subprocess.run([*NOID, "-f", str(free.folder), "bind", "set", "13030/9", "_t",
+                                       "https://late.example/"], capture_output=True, check=False)
+                assert done.returncode == 0, done.stderr
+
+    monkeypatch.setattr(module, "_rows", interrupted)
+    assert export(free.minter, "txt", str(tmp_path / "map")) == (3, 0)
+    assert "late" not in (tmp_path / "map").read_text()
+    monkeypatch.undo()
+    assert export(free.minter, "txt", str(tmp_path / "map")) == (4, 0)
