@@ -1,8 +1,7 @@
-"""The Identifier Systems ontology, its shapes, and descriptions written in its terms.
+"""The Identifier Systems ontology: its files, IRIs for names and addresses, and its terms for the words of facts.
 
-`identifier-systems.ttl` is the model, `shapes.ttl` says what a description must
-contain, `terms.md` says what the software does for each term.  Only `describe`
-needs rdflib, and it imports it when called.
+`identifier-systems.ttl` is the model, `shapes.ttl` says what a description must contain, `terms.md` says what the
+software does for each term.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ def read(name: str) -> bytes:
     from importlib import resources
 
     return resources.files(__package__).joinpath(name).read_bytes()
+
 
 # -- IRIs for identifiers and addresses that may contain any octet ---------------------------------------------------
 # A name in a scheme that has its own IRIs (`ark:/13030/x`, `hdl:100/x`) keeps it,
@@ -70,6 +70,7 @@ def _encode(octets: bytes) -> str:
     host = _IP_LITERAL.match(octets)
     kept = host.group() if host else b""
     return (kept + _ENCODABLE.sub(lambda found: b"%%%02X" % found.group()[0], octets[len(kept) :])).decode("ascii")
+
 
 # -- The words of facts and the ontology's terms for them ------------------------------------------------------------
 

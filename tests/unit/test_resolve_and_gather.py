@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from read_counter import counted_reads
 from resolver_support import CHECKED, LONG, Live
 
 from noidtools.resolution import ALIAS
@@ -54,35 +55,14 @@ def test_the_outcome_is_that_of_resolving_alone(several, name, fallback):
         assert gathered == (None if outcome.minter is None else (outcome.kind, outcome.value))
 
 
-def count_reads(live: Live, monkeypatch) -> list[int]:
-    """How many read transactions of the minter's store began, as a list that grows by one for each."""
-    begun: list[int] = []
-    open_reads = [0]
-    store = live.minter.store
-    read = type(store).read
-
-    def counted(self, work):
-        if self is not store:
-            return read(self, work)
-        if not open_reads[0]:
-            begun.append(1)
-        open_reads[0] += 1
-        try:
-            return read(self, work)
-        finally:
-            open_reads[0] -= 1
-
-    monkeypatch.setattr(type(store), "read", counted)
-    return begun
-
-
 @pytest.mark.parametrize(("name", "minter"), [
     ("ark:/13030/kt4x551", "kt"), ("13030/ktalias/page", "kt"), ("13030/kx0", "kx"), ("second", "free2"),
     ("ark:/13030/f54x45g11", "f5"),
 ])
 def test_the_minter_that_answers_is_read_once(several, monkeypatch, name, minter):
     domains = [Domain(name, live.minter) for name, live in several.items()]
-    begun = count_reads(several[minter], monkeypatch)
-    outcome, read = resolve_and_gather(domains, name.encode(), lambda reader, outcome: outcome.minter.read(lambda r: r))
-    assert outcome.minter is several[minter].minter and read is not None
-    assert len(begun) == 1
+    asked = several[minter].minter
+    with counted_reads(asked, monkeypatch) as counts:
+        outcome, read = resolve_and_gather(domains, name.encode(), lambda _, outcome: outcome.minter.read(id))
+    assert outcome.minter is asked and read is not None
+    assert counts[id(asked.store)] == 1
