@@ -20,10 +20,7 @@ import lmdb
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from noidtools.commands import Call, Session, run  # noqa: E402
-from noidtools.minter import (
-    bindings,  # noqa: E402 - this tree, whatever may be installed besides
-    history,  # noqa: E402 - this tree, whatever may be installed besides
-)
+from noidtools.minter import bindings, history  # noqa: E402
 from noidtools.minter.events import Actor  # noqa: E402
 from noidtools.minter.tables import EVENTS, HISTORY  # noqa: E402
 

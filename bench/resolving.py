@@ -199,7 +199,7 @@ end
 # The embedded server has no redirects of its own; this is its own workers with the least that can be done in them.
 ONLY_REDIRECTS = """
 import sys
-from noidtools.doors import serving
+from noidtools.server import serve as serving
 class Application:
     def __call__(self, environ, start_response):
         start_response("302 Found", [("Location", "https://target.example/static"), ("Content-Length", "0")])

@@ -42,7 +42,7 @@ _LMDB_SCRIPT = '#!{python}\nimport lmdb\nprint("Content-Type: text/plain\\n\\nid
 # The program's own workers around an application that does nothing.
 _EMPTY_SERVICE = """
 import sys
-from noidtools.doors import serving
+from noidtools.server import serve as serving
 class Application:
     def __call__(self, environ, start_response):
         start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "13")])

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from conftest import NOID
+from support.process import NOID
 
 ROUNDS = 12
 PROCESSES = 4
@@ -92,19 +92,3 @@ def test_a_killed_dbcreate_leaves_no_minter_and_nothing_in_the_way(noid):
         noid("dbcreate", ".sd")
     assert noid("mint", "1") == "id: 0\n\n"
     assert [path.name for path in noid.folder.iterdir() if path.name != "NOID"] == []
-
-
-def test_another_minter_put_in_place_is_minted_from_by_its_own_rules(tmp_path, noid):
-    from noidtools import Actor, Minter
-    from noidtools.minter.minting import MintOptions, mint
-
-    for name, template in (("a", ".zd"), ("b", "nw.reedk")):
-        (tmp_path / name).mkdir()
-        noid("-f", name, "dbcreate", template)
-    minter = Minter(str(tmp_path / "a"))
-    actor = Actor(b"me", b"test")
-    assert list(mint(minter, actor, 1, MintOptions())) == [[b"0"]]
-    (tmp_path / "a" / "NOID").rename(tmp_path / "away")
-    (tmp_path / "b" / "NOID").rename(tmp_path / "a" / "NOID")
-    assert list(mint(minter, actor, 1, MintOptions()))[0][0].startswith(b"nw")
-    minter.close()

@@ -1,3 +1,5 @@
+"""The installed package: its public names, its files, its programs."""
+
 from __future__ import annotations
 
 import os
@@ -6,9 +8,9 @@ import sys
 import zipfile
 
 import pytest
-from conftest import ROOT
 
 import noidtools
+from support.project import ROOT
 
 
 def test_the_public_names_are_these():

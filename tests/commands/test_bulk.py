@@ -1,9 +1,6 @@
+"""Commands in bulk: one answer each, a refusal undoes only itself."""
+
 from __future__ import annotations
-
-import os
-import subprocess
-
-from conftest import NOID
 
 
 def test_each_commands_output_ends_with_one_blank_line(noid):
@@ -48,18 +45,6 @@ def test_later_commands_see_what_earlier_ones_did(noid):
     assert "second" in noid("-", stdin=b"mint 1\nbind set 0 e first\nbind set 0 e second\nget 0 e\n")
 
 
-def test_a_sender_that_waits_for_each_answer_gets_it(noid):
-    noid("dbcreate", ".sdd")
-    with subprocess.Popen([*NOID, "-"], cwd=noid.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        for number in range(5):
-            process.stdin.write(b"mint 1\n")
-            process.stdin.flush()
-            assert process.stdout.readline() == b"id: %02d\n" % number
-            assert process.stdout.readline() == b"\n"
-        process.stdin.close()
-        assert process.wait() == 0
-
-
 def test_a_great_mint_inside_a_bulk_run_is_handed_on_in_parts(noid):
     noid("dbcreate", ".zd")
     out = noid("-", stdin=b"hello\nmint 25000\nhello\n")
@@ -91,32 +76,8 @@ def test_a_backslash_at_the_end_of_a_line_is_refused(noid):
     assert b"backslash" in noid.run("-", stdin=b"bind set 1 e abc\\\nhello\n").stdout
 
 
-def test_what_only_reads_does_not_suffer_from_what_cannot_write(noid):
-    noid("dbcreate", ".sd")
-    (noid.folder / "NOID" / "data.mdb").chmod(0o444)
-    (noid.folder / "NOID" / "writer.lock").chmod(0o444)
-    unprivileged = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []
-    done = subprocess.run([*unprivileged, *NOID, "-"], cwd=noid.folder, input=b"hello\nvalidate .zd 5\nmint 1\n",
-                          capture_output=True, check=False)
-    assert done.stdout.startswith(b"Hello.\n\nid: 5\n\nerror: ") and done.returncode == 1
-
-
-def test_a_closed_standard_input_is_an_empty_one(noid):
-    noid("dbcreate")
-    for words in ("-", "bind set 1 :", "bind set 1 :-"):
-        done = subprocess.run(["sh", "-c", f'"$@" {words} <&-', "sh", *NOID], cwd=noid.folder, capture_output=True,
-                              check=False)
-        assert b"fault" not in done.stderr and done.returncode == (0 if words == "-" else 2)
-
-
 def test_long_words_cost_no_more_than_their_length(noid):
     noid("dbcreate")
     word = b"x" * (10 << 20)
     out = noid.run("-", stdin=b"bind set 1 e " + word + b'\nbind set 2 e "' + word + b' y"\n').stdout
     assert out.count(b"Status:  ok, 10485") == 2
-
-
-def test_an_element_named_twice_is_refused(noid):
-    noid("dbcreate")
-    noid("bind", "set", "1", "e", "v")
-    assert "named twice" in noid.refused("get", "1", "e", "e", status=2)

@@ -1,4 +1,4 @@
-"""describe: what a real minter says of itself and of its identifiers, against the shapes, in every format and door."""
+"""The command describe: a minter and its identifiers in RDF, in every format."""
 
 from __future__ import annotations
 
@@ -6,32 +6,18 @@ import json
 
 import pyshacl
 import pytest
-from conftest import Noid
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rdflib import RDF, RDFS, Graph, Literal, Namespace, URIRef
+from rdflib import RDF, RDFS, Graph, Literal, URIRef
 from rdflib.compare import isomorphic
-from url_support import Web, command
 
 from noidtools.commands.describe import describe_name
-from noidtools.description import vocabulary
 from noidtools.description.formats import RDF_FORMATS
-from noidtools.minter import Minter
+from support.minter import Noid
+from support.ontology import OURS, PIL, SHAPES, valid_graph
 
 # rdflib's own JSON-LD parser uses a class that rdflib has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
-
-PIL = Namespace(vocabulary.PIL)
-OURS = Namespace(vocabulary.NOID)
-SHAPES = Graph().parse(data=vocabulary.read(vocabulary.SHAPES), format="turtle")
-PARSERS = {"turtle": "turtle", "json-ld": "json-ld", "xml": "xml"}
-
-
-def graph_of(text: str | bytes, form: str = "turtle") -> Graph:
-    graph = Graph().parse(data=text, format=PARSERS[form])
-    conforms, _, report = pyshacl.validate(graph, shacl_graph=SHAPES, advanced=True)
-    assert conforms, report
-    return graph
 
 
 @pytest.fixture
@@ -54,7 +40,7 @@ ONE, TWO, THREE, FOUR = (URIRef(f"ark:/13030/{label}") for label in LABELS)
 
 
 def test_a_minter_describes_the_system_it_is(f5):
-    graph = graph_of(f5("describe"))
+    graph = valid_graph(f5("describe"))
     (minter,) = graph.subjects(RDF.type, OURS.Minter)
     assert graph.value(minter, OURS.namespace) == Literal("ark:/13030/f5")
     assert graph.value(minter, OURS.initialState) == PIL.Reserved
@@ -78,7 +64,7 @@ def test_an_identifier_is_described_with_all_there_is_to_say(f5):
     f5("prefer", "13030/f54x54g11", "--authority", "Another")
     f5("custodian", "set", "Somebody", "--contact", "tel:+1", "13030/f54x54g11")
     f5("verify", "13030/f54x54g11")
-    graph = graph_of(f5("describe", "13030/f54x54g11"))
+    graph = valid_graph(f5("describe", "13030/f54x54g11"))
     assert (ONE, RDF.type, PIL.Published) in graph and graph.value(ONE, OURS.state) == PIL.Published
     assert {str(place) for place in graph.objects(ONE, PIL.locator)} == {
         "https://example.org/", "http://mirror.example/a%20b"}
@@ -105,25 +91,25 @@ def test_an_identifier_is_described_with_all_there_is_to_say(f5):
 def test_the_state_of_an_identifier_is_described(f5):
     f5("reserve", "13030/f5154dn7k")
     f5("withdraw", "13030/f5wd3q12m", "--reason", "a <mistake>", "--successor", "13030/f54x54g11")
-    graph = graph_of(f5("describe", "13030/f5154dn7k"))
+    graph = valid_graph(f5("describe", "13030/f5154dn7k"))
     assert graph.value(TWO, OURS.state) == PIL.Reserved
     assert not any(str(url).startswith("https://id.example.org") and "?" not in str(url)
                    for url in graph.objects(None, OURS.url))
-    graph = graph_of(f5("describe", "13030/f5wd3q12m"))
+    graph = valid_graph(f5("describe", "13030/f5wd3q12m"))
     assert graph.value(THREE, OURS.state) == OURS.Withdrawn
     assert graph.value(THREE, OURS.reason) == Literal("a <mistake>")
     assert graph.value(THREE, OURS.successor) == ONE
     assert PIL.Publish not in set(graph.objects(None, RDF.type))
     new = f5.ids(1)[0]
-    assert graph_of(f5("describe", new)).value(URIRef("ark:/" + new), OURS.state) == PIL.Reserved
+    assert valid_graph(f5("describe", new)).value(URIRef("ark:/" + new), OURS.state) == PIL.Reserved
     f5("alias", "13030/f5rn30687", "13030/f54x54g11")
-    assert (FOUR, PIL.aliasOf, ONE) in graph_of(f5("describe", "13030/f5rn30687"))
+    assert (FOUR, PIL.aliasOf, ONE) in valid_graph(f5("describe", "13030/f5rn30687"))
 
 
 def test_what_was_found_wrong_is_described_as_that(f5):
     f5("bind", "set", "13030/f54x54g11", "_t", "no address")
     assert f5.run("verify", "13030/f54x54g11").returncode == 1
-    graph = graph_of(f5("describe", "13030/f54x54g11"))
+    graph = valid_graph(f5("describe", "13030/f54x54g11"))
     assert (ONE, RDF.type, PIL.Resolvable) not in graph
     (found,) = graph.subjects(PIL.statedQuality, PIL.Resolvable)
     assert graph.value(found, OURS.confirmed) == Literal(False)
@@ -134,8 +120,8 @@ def test_what_was_found_wrong_is_described_as_that(f5):
 @pytest.mark.parametrize("form", ["turtle", "json-ld", "xml"])
 def test_all_formats_say_the_same(f5, form):
     for words in ([], ["13030/f54x54g11"]):
-        told = graph_of(f5("describe", *words, "--format", form), form)
-        assert isomorphic(told, graph_of(f5("describe", *words)))
+        told = valid_graph(f5("describe", *words, "--format", form), form)
+        assert isomorphic(told, valid_graph(f5("describe", *words)))
     if form == "json-ld":
         assert json.loads(f5("describe", "--format", form))
 
@@ -147,8 +133,8 @@ def test_all_formats_say_the_same(f5, form):
 ])
 def test_every_kind_of_minter_can_be_described(noid, words):
     noid("dbcreate", *words)
-    graph_of(noid("describe"))
-    graph_of(noid("describe", noid.ids(1)[0]))
+    valid_graph(noid("describe"))
+    valid_graph(noid("describe", noid.ids(1)[0]))
 
 
 @pytest.mark.parametrize("spelling", ["ark:/13030/f54x54g11", "ARK:13030/f5-4x54g11"])
@@ -169,8 +155,6 @@ def test_what_cannot_be_described(f5, words, said, status):
     assert said in f5.refused("describe", *words, status=status)
 
 
-# -- hostile values ----------------------------------------------------------------------------------------------
-
 HOSTILE = [
     b'"""', b"<script>", b"\\", b"\n@prefix x: <y> .\n", b"\0\x01\xff\xfe", b"]]>", b"&amp;", b"' ; rm -rf /", b"a b",
     b"\xe2\x80\xae", b"{}|^`", b"%00%zz%", b"x" * 5000, b"\r\n", b"# no comment", b"\xed\xa0\x80", b"http://[x",
@@ -181,23 +165,18 @@ HOSTILE = [
 @pytest.fixture(scope="module")
 def anything(tmp_path_factory):
     """A minter of anything in which everything hostile was bound everywhere."""
-    folder = tmp_path_factory.mktemp("anything")
-    noid = Noid(folder)
-    noid("dbcreate")
+    noid = Noid.created(tmp_path_factory.mktemp("anything"))
     for value in HOSTILE:
-        command(folder, "bind", "set", value, value, value)
-        command(folder, "bind", "set", value, "_t", b"https://example.org/" + value)
-        command(folder, "bind", "set", value, "what", value)
-    return folder
+        noid.records("bind", "set", value, value, value)
+        noid.records("bind", "set", value, "_t", b"https://example.org/" + value)
+        noid.records("bind", "set", value, "what", value)
+    yield noid
+    noid.close()
 
 
-def graphs_of(folder, name: bytes) -> list[Graph]:
-    minter = Minter(str(folder))
-    try:
-        texts = {form: describe_name(minter, name, form) for form in RDF_FORMATS}
-    finally:
-        minter.close()
-    return [Graph().parse(data=text, format=PARSERS[form]) for form, text in texts.items()]
+def graphs_of(noid: Noid, name: bytes) -> list[Graph]:
+    texts = {form: describe_name(noid.opened, name, form) for form in RDF_FORMATS}
+    return [Graph().parse(data=text, format=form) for form, text in texts.items()]
 
 
 @pytest.mark.parametrize("value", HOSTILE)
@@ -219,7 +198,7 @@ OCTETS = st.binary(min_size=1, max_size=30)
 @given(name=OCTETS, element=OCTETS, value=st.binary(max_size=30))
 def test_any_octets_can_be_described(anything, name, element, value):
     name = b"x" + name.replace(b"!", b"")
-    command(anything, "bind", "set", name, element, value)
+    anything.records("bind", "set", name, element, value)
     graph, *others = graphs_of(anything, name)
     assert all(isomorphic(graph, other) for other in others)
 
@@ -227,39 +206,14 @@ def test_any_octets_can_be_described(anything, name, element, value):
 def test_a_value_too_large_to_read_is_left_out(noid):
     noid("dbcreate")
     noid("-", stdin=b"bind set x large " + b"v" * (2 << 20) + b"\nbind set x small v\n")
-    graph = graph_of(noid("describe", "x"))
+    graph = valid_graph(noid("describe", "x"))
     assert {str(value) for value in graph.objects(None, OURS.element)} == {"small"}
-
-
-# -- the web -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def web(tmp_path, noid):
-    (tmp_path / "kt5").mkdir()
-    noid("-f", "kt5", "dbcreate", "kt5.sdd")
-    noid("-f", "kt5", "mint", "1", "_t", "https://example.org/")
-    noid("-f", "kt5", "bind", "set", "kt500", "note", 'two\n lines and """quotes"""\n\ncid: x')
-    return Web(tmp_path)
-
-
-def test_a_description_is_read_through_the_url_door(web):
-    reply = web("describe+kt500")
-    assert reply.status == 200
-    graph = graph_of(reply.text)
-    assert Literal('two\n lines and """quotes"""\n\ncid: x') in set(graph.objects(None, OURS.value))
-    reply = web("describe+--format+xml", accept="application/json")
-    assert reply.json["records"][0]["format"] == "application/rdf+xml"
-    graph_of(reply.json["records"][0]["document"], "xml")
-    reply = web.post("describe kt500\nhello\n")
-    assert isomorphic(graph_of(reply.text.partition("\n\nHello.")[0]), graph) and "Hello." in reply.text
-    assert web("describe+kt599").status == 404
 
 
 def test_a_name_that_only_a_rule_knows_is_described(noid):
     noid("dbcreate", "kt.sdd")
     noid("bind", "set", ":idmap/^([a-z]+)$", "_t", "https://example.org/$1")
-    graph = graph_of(noid("describe", "anything"))
+    graph = valid_graph(noid("describe", "anything"))
     assert URIRef("https://example.org/anything") in set(graph.objects(None, PIL.locator))
     assert "nothing to describe" in noid.refused("describe", "kt99", status=1)
 

@@ -7,13 +7,13 @@ import subprocess
 import tracemalloc
 
 import pytest
-from conftest import NOID
 from hypothesis import given
 from hypothesis import strategies as st
-from resolver_support import Live
 
 from noidtools.resolution import export as module
 from noidtools.resolution.export import _RowFile, export
+from support.process import NOID
+from support.resolver_support import Live
 
 
 @pytest.fixture

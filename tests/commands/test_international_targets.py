@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
 
 from noidtools.minter.folder import SingleMinter
 from noidtools.web.site import Site
+from support.project import ROOT
 
 BOUND, SENT = "https://müller.example/ä", "https://xn--mller-kva.example/%C3%A4"
 

@@ -1,198 +1,198 @@
-"""Reserved, published, withdrawn: each command, each refusal, through the shell, the web and as JSON."""
+"""Reserved, published, withdrawn: each command and each refusal."""
 
 from __future__ import annotations
 
 import pytest
-from living_support import LONG, START, Room
-from url_support import USER, Web, command, create
 
 from noidtools.errors import ConflictError, ExhaustedError, ForbiddenError, InvalidError, NotFoundError, UsageError
 from noidtools.minter import lifecycle
+from support.minter import START, Noid
+from support.templates import CHECKED
 
 URL = "https://example.org/a"
 
 
 @pytest.fixture
-def room(tmp_path):
+def minter(tmp_path):
     """A medium-term minter of a hundred names."""
-    room = Room(tmp_path, "x.sdd")
-    yield room
-    room.close()
+    minter = Noid.with_clock(tmp_path, "x.sdd")
+    yield minter
+    minter.close()
 
 
-def bound(room: Room) -> str:
-    (identifier,) = room.mint()
-    room("bind", "set", identifier, "_t", URL)
+def bound(minter: Noid) -> str:
+    (identifier,) = minter.mint()
+    minter.records("bind", "set", identifier, "_t", URL)
     return identifier
 
 
 # -- states ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_minted_is_published_and_fetch_does_not_mention_it(room):
-    identifier = bound(room)
-    assert room.state(identifier) == "published" and room.leads(identifier) == URL
-    assert "State" not in room.text("fetch", identifier)
-    assert room("fetch", identifier)[0]["state"] == "published"
+def test_what_is_minted_is_published_and_fetch_does_not_mention_it(minter):
+    identifier = bound(minter)
+    assert minter.state(identifier) == "published" and minter.resolved(identifier) == URL
+    assert "State" not in minter.text("fetch", identifier)
+    assert minter.records("fetch", identifier)[0]["state"] == "published"
 
 
-def test_a_reserved_identifier_does_not_resolve_and_fetch_says_so(room):
-    identifier = bound(room)
-    assert room("reserve", identifier) == [{"id": identifier, "state": "reserved"}]
-    assert room.leads(identifier) == room.leads(identifier + "/page/2") == "reserved"
-    assert "State: reserved\n" in room.text("fetch", identifier)
-    assert room("fetch", identifier)[0]["state"] == "reserved"
-    assert room("publish", identifier) == [{"id": identifier, "state": "published"}]
-    assert room.leads(identifier) == URL and room.leads(identifier + "/page/2") == URL + "/page/2"
+def test_a_reserved_identifier_does_not_resolve_and_fetch_says_so(minter):
+    identifier = bound(minter)
+    assert minter.records("reserve", identifier) == [{"id": identifier, "state": "reserved"}]
+    assert minter.resolved(identifier) == minter.resolved(identifier + "/page/2") == "reserved"
+    assert "State: reserved\n" in minter.text("fetch", identifier)
+    assert minter.records("fetch", identifier)[0]["state"] == "reserved"
+    assert minter.records("publish", identifier) == [{"id": identifier, "state": "published"}]
+    assert minter.resolved(identifier) == URL and minter.resolved(identifier + "/page/2") == URL + "/page/2"
 
 
-def test_a_rule_or_a_fallback_does_not_publish_what_is_reserved(room):
-    identifier = bound(room)
-    room("bind", "purge", identifier, "_t")
-    room("bind", "set", ":idmap/^x", "_t", "https://example.org/rule/")
-    room("resolver", "fallback", "https://n2t.example/")
-    assert room.leads(identifier).startswith("https://example.org/rule/")
-    room("reserve", identifier)
-    assert room.leads(identifier) == "reserved"
+def test_a_rule_or_a_fallback_does_not_publish_what_is_reserved(minter):
+    identifier = bound(minter)
+    minter.records("bind", "purge", identifier, "_t")
+    minter.records("bind", "set", ":idmap/^x", "_t", "https://example.org/rule/")
+    minter.records("resolver", "fallback", "https://n2t.example/")
+    assert minter.resolved(identifier).startswith("https://example.org/rule/")
+    minter.records("reserve", identifier)
+    assert minter.resolved(identifier) == "reserved"
 
 
-def test_a_name_that_was_not_minted_is_held_when_it_is_reserved(room):
-    assert room("reserve", "x05") == [{"id": "x05", "state": "reserved"}]
-    assert "x05" not in room.mint(20)
-    room("bind", "set", "x05", "_t", URL)
-    assert room.leads("x05") == "reserved"
-    room("publish", "x05")
-    assert room.leads("x05") == URL
-    assert "x05" not in room.mint(79) and "\nHeld: 1\n" in room.text("dbinfo")
+def test_a_name_that_was_not_minted_is_held_when_it_is_reserved(minter):
+    assert minter.records("reserve", "x05") == [{"id": "x05", "state": "reserved"}]
+    assert "x05" not in minter.mint(20)
+    minter.records("bind", "set", "x05", "_t", URL)
+    assert minter.resolved("x05") == "reserved"
+    minter.records("publish", "x05")
+    assert minter.resolved("x05") == URL
+    assert "x05" not in minter.mint(79) and "\nHeld: 1\n" in minter.text("dbinfo")
 
 
-def test_reserving_takes_a_name_out_of_the_queue_and_says_so(room):
-    room("queue", "now", "x05")
-    assert room("reserve", "x05")[1] == {"note": "x05 taken out of the queue"}
-    assert room.mint() == ["x00"]
-    assert room.whats("x05") == ["queue now", "reserve"]
+def test_reserving_takes_a_name_out_of_the_queue_and_says_so(minter):
+    minter.records("queue", "now", "x05")
+    assert minter.records("reserve", "x05")[1] == {"note": "x05 taken out of the queue"}
+    assert minter.mint() == ["x00"]
+    assert minter.events_of("x05") == ["queue now", "reserve"]
 
 
-def test_a_name_that_is_only_held_or_queued_counts_as_reserved(room):
-    room("hold", "set", "x05")
-    room("queue", "now", "x06")
-    assert room.state("x05") == room.state("x06") == "reserved"
-    assert room.state("x07") is None
-    room("bind", "set", "x05", "_t", URL)
-    assert room.state("x05") == "published"
+def test_a_name_that_is_only_held_or_queued_counts_as_reserved(minter):
+    minter.records("hold", "set", "x05")
+    minter.records("queue", "now", "x06")
+    assert minter.state("x05") == minter.state("x06") == "reserved"
+    assert minter.state("x07") is None
+    minter.records("bind", "set", "x05", "_t", URL)
+    assert minter.state("x05") == "published"
 
 
-def test_publishing_and_reserving_again_changes_nothing_and_leaves_no_event(room):
-    identifier = bound(room)
-    before = room.count()
-    assert room("publish", identifier, identifier) == [{"id": identifier, "state": "published"}]
-    assert room.count() == before
-    room("reserve", identifier)
-    room("reserve", identifier, identifier)
-    assert room.count() == before + 1
+def test_publishing_and_reserving_again_changes_nothing_and_leaves_no_event(minter):
+    identifier = bound(minter)
+    before = minter.event_count()
+    assert minter.records("publish", identifier, identifier) == [{"id": identifier, "state": "published"}]
+    assert minter.event_count() == before
+    minter.records("reserve", identifier)
+    minter.records("reserve", identifier, identifier)
+    assert minter.event_count() == before + 1
 
 
-def test_a_command_on_many_identifiers_is_one_event_or_nothing(room):
-    ids = room.mint(3)
-    before = room.count()
-    room("reserve", *ids)
-    assert room.count() == before + 1 and [room.state(i) for i in ids] == ["reserved"] * 3
-    room("withdraw", ids[0])
-    assert isinstance(room.refused("publish", ids[1], ids[0]), ConflictError)
-    assert room.state(ids[1]) == "reserved"
+def test_a_command_on_many_identifiers_is_one_event_or_nothing(minter):
+    ids = minter.mint(3)
+    before = minter.event_count()
+    minter.records("reserve", *ids)
+    assert minter.event_count() == before + 1 and [minter.state(i) for i in ids] == ["reserved"] * 3
+    minter.records("withdraw", ids[0])
+    assert isinstance(minter.refusal("publish", ids[1], ids[0]), ConflictError)
+    assert minter.state(ids[1]) == "reserved"
 
 
-def test_there_must_be_something_to_publish(room):
-    room("reserve", "x05")
-    assert "bind something first" in room.refused("publish", "x05").message
-    assert isinstance(room.refused("publish", "x06"), NotFoundError)
-    assert isinstance(room.refused("publish", "y06"), InvalidError)
-    assert isinstance(room.refused("publish"), UsageError)
-    assert isinstance(room.refused("reserve"), UsageError)
-    assert isinstance(room.refused("reserve", "nonsense"), InvalidError)
+def test_there_must_be_something_to_publish(minter):
+    minter.records("reserve", "x05")
+    assert "bind something first" in minter.refusal("publish", "x05").message
+    assert isinstance(minter.refusal("publish", "x06"), NotFoundError)
+    assert isinstance(minter.refusal("publish", "y06"), InvalidError)
+    assert isinstance(minter.refusal("publish"), UsageError)
+    assert isinstance(minter.refusal("reserve"), UsageError)
+    assert isinstance(minter.refusal("reserve", "nonsense"), InvalidError)
 
 
-def test_a_minter_may_reserve_what_it_mints(room):
-    assert room("policy", "minting", "reserve") == [{"minting": "reserve"}]
-    first, second = room.mint(2)
-    room("bind", "set", first, "_t", URL)
-    assert room.state(first) == room.state(second) == "reserved" and room.leads(first) == "reserved"
-    assert room("history", first)[0]["changes"] == [{"what": "state", "before": None, "after": "reserved"}]
-    room("publish", first)
-    assert room.leads(first) == URL
-    assert room("policy", "minting", "default") == [{"minting": "publish"}]
-    assert room.state(room.mint()[0]) == "published"
-    assert isinstance(room.refused("policy", "minting", "hide"), UsageError)
+def test_a_minter_may_reserve_what_it_mints(minter):
+    assert minter.records("policy", "minting", "reserve") == [{"minting": "reserve"}]
+    first, second = minter.mint(2)
+    minter.records("bind", "set", first, "_t", URL)
+    assert minter.state(first) == minter.state(second) == "reserved" and minter.resolved(first) == "reserved"
+    assert minter.records("history", first)[0]["changes"] == [{"what": "state", "before": None, "after": "reserved"}]
+    minter.records("publish", first)
+    assert minter.resolved(first) == URL
+    assert minter.records("policy", "minting", "default") == [{"minting": "publish"}]
+    assert minter.state(minter.mint()[0]) == "published"
+    assert isinstance(minter.refusal("policy", "minting", "hide"), UsageError)
 
 
 def test_a_reserving_long_term_minter_counts_its_holds_right(tmp_path):
-    room = Room(tmp_path, *LONG)
-    room("policy", "minting", "reserve")
-    (first, *_) = room.mint(5)
-    assert "\nHeld: 5\n" in room.text("dbinfo")
-    room("reserve", first)
-    assert "\nHeld: 5\n" in room.text("dbinfo")
-    room.close()
+    minter = Noid.with_clock(tmp_path, *CHECKED)
+    minter.records("policy", "minting", "reserve")
+    (first, *_) = minter.mint(5)
+    assert "\nHeld: 5\n" in minter.text("dbinfo")
+    minter.records("reserve", first)
+    assert "\nHeld: 5\n" in minter.text("dbinfo")
+    minter.close()
 
 
-def test_what_is_issued_again_gets_the_state_of_new_ones(room):
-    identifier = bound(room)
-    room("reserve", identifier)
-    room("queue", "now", identifier)
-    assert room.mint() == [identifier]
-    assert room.state(identifier) == "published"
+def test_what_is_issued_again_gets_the_state_of_new_ones(minter):
+    identifier = bound(minter)
+    minter.records("reserve", identifier)
+    minter.records("queue", "now", identifier)
+    assert minter.mint() == [identifier]
+    assert minter.state(identifier) == "published"
 
 
 # -- withdrawing -----------------------------------------------------------------------------------------------------
 
 
-def test_a_withdrawn_identifier_leaves_a_tombstone(room):
-    identifier = bound(room)
-    other = bound(room)
-    room.clock.set("20261201120000")
-    answer = room("withdraw", identifier, "--reason", "a duplicate", "--successor", other)
+def test_a_withdrawn_identifier_leaves_a_tombstone(minter):
+    identifier = bound(minter)
+    other = bound(minter)
+    minter.clock.set("20261201120000")
+    answer = minter.records("withdraw", identifier, "--reason", "a duplicate", "--successor", other)
     assert answer == [{"id": identifier, "state": "withdrawn", "withdrawn": "20261201120000", "reason": "a duplicate",
                        "successor": other}]
-    stone = room.minter.read(lambda reader: lifecycle.tombstone(reader, identifier.encode()))
+    stone = minter.read(lambda reader: lifecycle.tombstone(reader, identifier.encode()))
     assert (stone.date, stone.minted) == (b"20261201120000", START.encode())
     assert (stone.reason, stone.successor) == (b"a duplicate", other.encode())
-    assert room.leads(identifier) == room.leads(identifier + "/page") == "gone"
-    assert room.minter.read(lambda reader: lifecycle.state_since(reader, identifier.encode())) == b"20261201120000"
-    assert room.minter.read(lambda reader: lifecycle.state_since(reader, other.encode())) == START.encode()
+    assert minter.resolved(identifier) == minter.resolved(identifier + "/page") == "gone"
+    assert minter.read(lambda reader: lifecycle.state_since(reader, identifier.encode())) == b"20261201120000"
+    assert minter.read(lambda reader: lifecycle.state_since(reader, other.encode())) == START.encode()
 
 
-def test_what_was_bound_to_a_withdrawn_identifier_is_still_shown(room):
-    identifier = bound(room)
-    room("withdraw", identifier)
-    shown = room.text("fetch", identifier)
+def test_what_was_bound_to_a_withdrawn_identifier_is_still_shown(minter):
+    identifier = bound(minter)
+    minter.records("withdraw", identifier)
+    shown = minter.text("fetch", identifier)
     assert "State: withdrawn\n" in shown and f"_t: {URL}\n" in shown
-    (unbound,) = room.mint()
-    room("withdraw", unbound)
-    assert "State: withdrawn\n" in room.text("fetch", unbound)
+    (unbound,) = minter.mint()
+    minter.records("withdraw", unbound)
+    assert "State: withdrawn\n" in minter.text("fetch", unbound)
 
 
-def test_nothing_more_can_be_done_to_a_withdrawn_identifier(room):
-    identifier = bound(room)
-    room("withdraw", identifier, "--reason", "r")
+def test_nothing_more_can_be_done_to_a_withdrawn_identifier(minter):
+    identifier = bound(minter)
+    minter.records("withdraw", identifier, "--reason", "r")
     for words in (["publish", identifier], ["reserve", identifier], ["hold", "set", identifier],
                   ["hold", "release", identifier], ["queue", "now", identifier], ["queue", "first", identifier],
                   ["bind", "set", identifier, "e", "v"], ["bind", "purge", identifier, "_t"],
                   ["alias", identifier, "x50"], ["withdraw", identifier]):
-        refusal = room.refused(*words)
+        refusal = minter.refusal(*words)
         assert isinstance(refusal, ConflictError) and "withdrawn" in refusal.message, words
 
 
-def test_only_reason_and_successor_of_a_tombstone_can_be_changed(room):
-    identifier = bound(room)
-    other = bound(room)
-    room("withdraw", identifier, "--reason", "first")
-    room.clock.set("20270101000000")
-    answer = room("withdraw", identifier, "--successor", other)
+def test_only_reason_and_successor_of_a_tombstone_can_be_changed(minter):
+    identifier = bound(minter)
+    other = bound(minter)
+    minter.records("withdraw", identifier, "--reason", "first")
+    minter.clock.set("20270101000000")
+    answer = minter.records("withdraw", identifier, "--successor", other)
     assert answer[0]["withdrawn"] == START and answer[0]["reason"] == "first"
-    assert [r["relation"] for r in room("relations", other)] == ["predecessor"]
-    room("withdraw", identifier, "--reason", "second", "--successor", "")
-    assert room("relations", other) == []
-    assert room("history", identifier)[-1]["changes"] == [
+    assert [r["relation"] for r in minter.records("relations", other)] == ["predecessor"]
+    minter.records("withdraw", identifier, "--reason", "second", "--successor", "")
+    assert minter.records("relations", other) == []
+    assert minter.records("history", identifier)[-1]["changes"] == [
         {"id": identifier, "what": "reason", "before": "first", "after": "second"},
         {"id": identifier, "what": "successor", "before": other, "after": None},
     ]
@@ -201,63 +201,63 @@ def test_only_reason_and_successor_of_a_tombstone_can_be_changed(room):
 @pytest.mark.parametrize("template", [["x.sd"], ["x.sd", "short"], ["--at-last", "wrap", "x.rd", "medium"],
                                       ["x.rd", "short"]], ids=" ".join)
 def test_a_withdrawn_name_is_never_minted_again(tmp_path, template):
-    room = Room(tmp_path, *template)
-    room("queue", "now", "x7")
-    room("withdraw", "x7", "--reason", "it was queued")
-    room("hold", "set", "x3")
-    room("withdraw", "x3", "--reason", "it was held")
-    (first,) = room.mint()
-    room("withdraw", first)
+    minter = Noid.with_clock(tmp_path, *template)
+    minter.records("queue", "now", "x7")
+    minter.records("withdraw", "x7", "--reason", "it was queued")
+    minter.records("hold", "set", "x3")
+    minter.records("withdraw", "x3", "--reason", "it was held")
+    (first,) = minter.mint()
+    minter.records("withdraw", first)
     minted = []
     for _ in range(40):
         try:
-            minted += room.mint()
+            minted += minter.mint()
         except ExhaustedError:
             break
     assert minted and not {"x7", "x3", first} & set(minted)
-    room.close()
+    minter.close()
 
 
-def test_a_name_that_is_not_known_cannot_be_withdrawn(room):
-    assert "neither minted nor bound" in room.refused("withdraw", "x07").message
-    assert isinstance(room.refused("withdraw", "nonsense"), InvalidError)
-    assert isinstance(room.refused("withdraw"), UsageError)
-    assert isinstance(room.refused("withdraw", "x1", "x2"), UsageError)
-    (identifier,) = room.mint()
-    assert isinstance(room.refused("withdraw", identifier, "--reason", "r" * 5000), InvalidError)
-    assert isinstance(room.refused("withdraw", identifier, "--why", "r"), UsageError)
+def test_a_name_that_is_not_known_cannot_be_withdrawn(minter):
+    assert "neither minted nor bound" in minter.refusal("withdraw", "x07").message
+    assert isinstance(minter.refusal("withdraw", "nonsense"), InvalidError)
+    assert isinstance(minter.refusal("withdraw"), UsageError)
+    assert isinstance(minter.refusal("withdraw", "x1", "x2"), UsageError)
+    (identifier,) = minter.mint()
+    assert isinstance(minter.refusal("withdraw", identifier, "--reason", "r" * 5000), InvalidError)
+    assert isinstance(minter.refusal("withdraw", identifier, "--why", "r"), UsageError)
 
 
-def test_a_successor_is_another_name_that_is_in_use(room):
-    first, second = room.mint(2)
-    assert "its own successor" in room.refused("withdraw", first, "--successor", first).message
-    room("withdraw", second)
-    assert "withdrawn" in room.refused("withdraw", first, "--successor", second).message
-    answer = room("withdraw", first, "--successor", "https://doi.org/10.1000/182")
+def test_a_successor_is_another_name_that_is_in_use(minter):
+    first, second = minter.mint(2)
+    assert "its own successor" in minter.refusal("withdraw", first, "--successor", first).message
+    minter.records("withdraw", second)
+    assert "withdrawn" in minter.refusal("withdraw", first, "--successor", second).message
+    answer = minter.records("withdraw", first, "--successor", "https://doi.org/10.1000/182")
     assert answer[0]["successor"] == "doi:10.1000/182"
 
 
-def test_a_peppered_identifier_is_moved_only_with_its_pepper(room):
-    (record,) = room("peppermint", "1")
+def test_a_peppered_identifier_is_moved_only_with_its_pepper(minter):
+    (record,) = minter.records("peppermint", "1")
     peppered = record["id"]
     bare, _, pepper = peppered.partition("!")
     for words in (["reserve", bare], ["withdraw", bare], ["alias", bare, "x50"], ["publish", bare + "!wrong"]):
-        assert isinstance(room.refused(*words), ForbiddenError), words
-    room("reserve", peppered)
-    room("publish", peppered)
-    room("alias", peppered, "x50")
-    assert isinstance(room.refused("alias", "--remove", bare), ForbiddenError)
-    room("alias", "--remove", peppered)
-    room("withdraw", peppered)
-    assert room.state(bare) == "withdrawn"
-    assert pepper not in room.text("log") + room.text("dbinfo", "dump")
+        assert isinstance(minter.refusal(*words), ForbiddenError), words
+    minter.records("reserve", peppered)
+    minter.records("publish", peppered)
+    minter.records("alias", peppered, "x50")
+    assert isinstance(minter.refusal("alias", "--remove", bare), ForbiddenError)
+    minter.records("alias", "--remove", peppered)
+    minter.records("withdraw", peppered)
+    assert minter.state(bare) == "withdrawn"
+    assert pepper not in minter.text("log") + minter.text("dbinfo", "dump")
 
 
-def test_a_reserved_name_is_left_out_of_exported_maps(room, tmp_path):
-    first, second, third = bound(room), bound(room), bound(room)
-    room("reserve", first)
-    room("withdraw", second)
-    room("export", "--map", "txt", str(tmp_path / "map.txt"))
+def test_a_reserved_name_is_left_out_of_exported_maps(minter, tmp_path):
+    first, second, third = bound(minter), bound(minter), bound(minter)
+    minter.records("reserve", first)
+    minter.records("withdraw", second)
+    minter.records("export", "--map", "txt", str(tmp_path / "map.txt"))
     text = (tmp_path / "map.txt").read_text()
     assert third in text and first not in text and second not in text
 
@@ -280,35 +280,6 @@ def test_the_life_of_an_identifier_at_the_shell(noid):
     assert "withdrawn" in noid.refused("resolve", "x00", status=1)
     noid.refused("publish", "x00", status=1)
     noid.refused("withdraw", status=2)
-
-
-def test_the_life_of_an_identifier_by_url_and_in_bulk(tmp_path):
-    create(tmp_path / "kt5", "x.sdd")
-    command(tmp_path / "kt5", "mint", "3")
-    web = Web(tmp_path)
-    assert web("reserve+x00").status == 401
-    assert web("reserve+x00", user=USER).text == "id: x00\nState: reserved\n\n"
-    reply = web("publish+x00", user=USER, accept="application/json")
-    assert reply.json == {"records": [{"id": "x00", "state": "published"}]}
-    reply = web("withdraw+x00+--reason+a%20b%2Bc+--successor+x01", user=USER, accept="application/json")
-    assert reply.json["records"][0] | {"withdrawn": ""} == {
-        "id": "x00", "state": "withdrawn", "withdrawn": "", "reason": "a b+c", "successor": "x01"}
-    assert web("publish+x00", user=USER).status == 409
-    assert web("withdraw+x77", user=USER).status == 404
-    fetched = web("fetch+x00", accept="application/json").json
-    assert fetched["records"][0]["state"] == "withdrawn"
-    done = web.post("reserve x01\nwithdraw x02 --reason 'no more'\npublish x02\npublish x01\n")
-    assert "bulk: 4 commands, 3 done, 1 refused" in done.text
-
-
-def test_withdrawing_is_for_administrators(tmp_path):
-    create(tmp_path / "kt5", "x.sdd")
-    for words in (["mint", "1"], ["policy", "bind", "anyone"], ["policy", "admin", "boss"]):
-        command(tmp_path / "kt5", *words)
-    web = Web(tmp_path)
-    assert web("reserve+x00").status == 200
-    assert web("withdraw+x00", user=USER).status == 403
-    assert web("withdraw+x00", user="boss").status == 200
 
 
 def test_a_reserved_name_is_not_let_go_nor_minted_for_somebody_else(noid):

@@ -11,7 +11,6 @@ from pathlib import Path
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from living_support import Room
 
 from noidtools.commands.bulk import run_lines
 from noidtools.commands.lines import LineSource
@@ -20,6 +19,7 @@ from noidtools.minter import history, identifiers, lifecycle, records, relations
 from noidtools.minter.events import LONGEST_VALUE, Digest
 from noidtools.minter.records import Circulation, find, held_count
 from noidtools.minter.tables import ALIASES, EVENTS, IDS, QUEUE
+from support.minter import Noid
 
 OWN = [f"x{digit}" for digit in "0123456789"]
 FOREIGN = ["old", "older", "ark:/99999/old"]
@@ -117,29 +117,29 @@ class Living(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp())
         self.long_term = "long" in template
         self.names = [self.full(name) for name in NAMES]
-        self.room = Room(self.folder, *template)
-        self.room("resolver", "element", "e")
+        self.minter = Noid.with_clock(self.folder, *template)
+        self.minter.records("resolver", "element", "e")
         self.withdrawn: set[str] = set()
         self.peppers: dict[str, str] = {}
         self.events: list[bytes] = []
 
     def teardown(self) -> None:
-        if hasattr(self, "room"):
-            self.room.close()
+        if hasattr(self, "minter"):
+            self.minter.close()
             shutil.rmtree(self.folder)
 
     # -- commands ------------------------------------------------------------------------------------------------
 
     @rule(words=commands)
     def command(self, words: tuple[str, ...]) -> None:
-        self.room.clock.now += 1_000_000_000
-        before = self.room.count()
+        self.minter.clock.now += 1_000_000_000
+        before = self.minter.event_count()
         words = tuple(self.full(word) for word in words)
         try:
-            answer = self.room(*self.peppered(words))
+            answer = self.minter.records(*self.peppered(words))
         except NoidError:
             # A mint may end early, having minted some.
-            assert words[0] in ("mint", "peppermint") or self.room.count() == before
+            assert words[0] in ("mint", "peppermint") or self.minter.event_count() == before
             return
         self.took_effect(words, [record.get("id", "") for record in answer])
 
@@ -148,14 +148,14 @@ class Living(RuleBasedStateMachine):
         batch = [tuple(self.full(word) for word in words) for words in batch]
         lines = [b" ".join(b"'" + word.encode() + b"'" for word in self.peppered(words)) + b"\n" for words in batch]
         # A pepper made in this very run is not known in time to be used in it.
-        for words, result in zip(batch, run_lines(self.room.session, Lines(lines)), strict=True):
+        for words, result in zip(batch, run_lines(self.minter.session, Lines(lines)), strict=True):
             ids = [data.get("id", b"").decode() for record in result.records for data in record.data()]
             if result.error is None or words[0] in ("mint", "peppermint"):
                 self.took_effect(words, ids)
 
     @rule()
     def close_and_open_again(self) -> None:
-        self.room.close()
+        self.minter.close()
 
     def full(self, word: str) -> str:
         """A name of the minter with its NAAN, if it has one."""
@@ -187,13 +187,13 @@ class Living(RuleBasedStateMachine):
     # -- what must be true after each ----------------------------------------------------------------------------
 
     def ready(self) -> bool:
-        return hasattr(self, "room")
+        return hasattr(self, "minter")
 
     @invariant()
     def no_event_was_lost_or_rewritten(self) -> None:
         if not self.ready():
             return
-        rows = self.room.minter.read(lambda reader: list(reader.scan(EVENTS)))
+        rows = self.minter.read(lambda reader: list(reader.scan(EVENTS)))
         assert [int.from_bytes(key, "big") for key, _ in rows] == list(range(1, len(rows) + 1))
         packed = [value for _, value in rows]
         assert packed[: len(self.events)] == self.events
@@ -206,7 +206,7 @@ class Living(RuleBasedStateMachine):
 
         def work(reader) -> None:
             for name in [*self.names, "x00", "x01", "x07", "x10"]:
-                key = identifiers.named(self.room.minter, reader, name.encode()).key
+                key = identifiers.named(self.minter.opened, reader, name.encode()).key
                 record = find(reader, key) or Circulation()
                 played = Played()
                 for event in history.events_of(reader, key):
@@ -220,17 +220,17 @@ class Living(RuleBasedStateMachine):
                     assert lifecycle.state_of(reader, key, record) == "withdrawn"
                     assert lifecycle.tombstone(reader, key) is not None
 
-        self.room.minter.read(work)
+        self.minter.read(work)
 
     @invariant()
     def withdrawn_names_are_out_of_minting(self) -> None:
         if not self.ready():
             return
-        queue = self.room.minter.read(lambda reader: [identifier.decode() for _, identifier in reader.scan(QUEUE)])
+        queue = self.minter.read(lambda reader: [identifier.decode() for _, identifier in reader.scan(QUEUE)])
         assert not self.withdrawn & set(queue)
         for name in self.withdrawn:
-            assert self.room.state(name) == "withdrawn"
-            assert self.room.leads(name) == "gone"
+            assert self.minter.state(name) == "withdrawn"
+            assert self.minter.resolved(name) == "gone"
 
     @invariant()
     def no_aliases_loop(self) -> None:
@@ -238,10 +238,10 @@ class Living(RuleBasedStateMachine):
             return
         from noidtools.resolution import resolve
 
-        if self.room.minter.read(lambda reader: next(reader.scan(ALIASES), None)) is None:
+        if self.minter.read(lambda reader: next(reader.scan(ALIASES), None)) is None:
             return
         for name in [*self.names, *(f"{name}/p/q" for name in self.names)]:
-            assert resolve(self.room.minter, name.encode()).reason != "its aliases lead nowhere", name
+            assert resolve(self.minter.opened, name.encode()).reason != "its aliases lead nowhere", name
 
     @invariant()
     def relations_are_told_by_both_names(self) -> None:
@@ -253,7 +253,7 @@ class Living(RuleBasedStateMachine):
 
         def work(reader) -> None:
             for name in self.names:
-                key = identifiers.named(self.room.minter, reader, name.encode()).key
+                key = identifiers.named(self.minter.opened, reader, name.encode()).key
                 for relation in relations.relations_of(reader, key):
                     if relation.kind == relations.PREFERRED:
                         group = relations.synonym_group(reader, key, relation.authority)
@@ -266,7 +266,7 @@ class Living(RuleBasedStateMachine):
                     assert any(found.other == key and found.authority == relation.authority
                                for found in relations.relations_of(reader, relation.other, back[relation.kind]))
 
-        self.room.minter.read(work)
+        self.minter.read(work)
 
     @invariant()
     def holds_are_counted(self) -> None:
@@ -275,7 +275,7 @@ class Living(RuleBasedStateMachine):
                 held = sum(packed[0] & 1 for _, packed in reader.scan(IDS))
                 return held, held_count(reader)
 
-            held, counted = self.room.minter.read(work)
+            held, counted = self.minter.read(work)
             assert held == counted
 
 

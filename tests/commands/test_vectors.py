@@ -1,4 +1,4 @@
-"""The facts recorded from the original, through the real command."""
+"""The facts recorded from the original."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import hashlib
 import re
 
 import pytest
-from conftest import vectors
+
+from support.project import vectors
 
 TEMPLATES = vectors("noid-templates.json")
 SESSIONS = vectors("noid-sessions.json")
@@ -67,19 +68,6 @@ def test_an_invalid_identifier_does_not_validate(noid, template, identifier):
     assert done.stdout.startswith(b"iderr: ") and done.stdout.count(b"\n") == 1
     noid("dbcreate", template)
     assert noid.run("validate", "-", identifier).returncode == 1
-
-
-def test_check_characters_are_those_of_the_original():
-    from noidtools.schemes.template import check_character
-
-    for vector in vectors("noid-checkchars.json"):
-        assert check_character(vector["base"]) == vector["check"], vector
-
-
-def test_the_further_repertoires_are_as_listed():
-    from noidtools.schemes.template import REPERTOIRES as OURS
-
-    assert REPERTOIRES["repertoires"] == OURS
 
 
 @pytest.mark.parametrize("vector", REPERTOIRES["first"], ids=lambda v: v["template"])

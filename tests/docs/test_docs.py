@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
-from page_examples import Reader, blocks, examples, matches
 
 from noidtools.commands import COMMANDS
+from support.page_examples import Reader, blocks, examples, matches
+from support.project import ROOT
 
 DOCS = ROOT / "docs"
 FRONT_PAGE = ROOT / "README.md"

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import threading
-import time
 from html import unescape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from browser_support import document, screenshot
-from conftest import NOID
-from resolver_support import CHECKED, Live
-from server_support import curl, free_port
+
+from support.browser import document, screenshot
+from support.minter import Noid
+from support.served import Served
+from support.servers.curl import curl
+from support.templates import CHECKED
 
 NAME = "13030/f54x54g11"
 HOSTILE = (
@@ -50,36 +50,26 @@ def place(tmp_path_factory):
     threading.Thread(target=arrival.serve_forever, daemon=True).start()
     place.target = f"http://127.0.0.1:{arrival.server_port}"
     folder = tmp_path_factory.mktemp("pages") / "f5"
-    live = Live(folder, *CHECKED)
-    assert live.minted(f"{place.target}/book|https://mirror.example.org/gibbon/decline-and-fall?edition=1781") == NAME
+    minter = Noid.created(folder, *CHECKED)
+    mirror = "https://mirror.example.org/gibbon/decline-and-fall?edition=1781"
+    assert minter.mint_with_target(f"{place.target}/book|{mirror}") == NAME
     for element, value in (("who", "Gibbon, Edward"), ("what", "The Decline and Fall of the Roman Empire"),
                            ("when", "1781"), ("note", "First line\nsecond line\n\tand a third, indented"),
                            ("language", "English; with ä, 日本語 and العربية")):
-        live("bind", "set", NAME, element, value)
-    live("custodian", "set", "Jo Keeper", "--contact", "jo@example.org", NAME)
-    live("synonym", NAME, "hdl:102.100.272/XYZZY", "--authority", "library")
-    live("verify", NAME)
-    place.plain = live.minted("javascript:document.title='taken over'")
+        minter.text("bind", "set", NAME, element, value)
+    minter.text("custodian", "set", "Jo Keeper", "--contact", "jo@example.org", NAME)
+    minter.text("synonym", NAME, "hdl:102.100.272/XYZZY", "--authority", "library")
+    minter.text("verify", NAME)
+    place.plain = minter.mint_with_target("javascript:document.title='taken over'")
     for element in ("who", "what", HOSTILE, "long"):
-        live("bind", "set", place.plain, element, HOSTILE if element != "long" else "x" * 300 + " " + "ä" * 200)
-    place.gone = live.minted("https://gone.example/")
-    live("withdraw", place.gone, "--reason", "Superseded by a corrected edition.", "--successor", NAME)
-    live.close()
-    port = free_port()
-    place.base = f"http://127.0.0.1:{port}"
-    command = [*NOID, "-f", str(folder), "serve", "--http", f"127.0.0.1:{port}"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE)
-    process.stderr.readline()
-    for _ in range(100):
-        try:
-            curl(f"{place.base}/healthz")
-            break
-        except AssertionError:
-            time.sleep(0.05)
+        minter.text("bind", "set", place.plain, element, HOSTILE if element != "long" else "x" * 300 + " " + "ä" * 200)
+    place.gone = minter.mint_with_target("https://gone.example/")
+    minter.text("withdraw", place.gone, "--reason", "Superseded by a corrected edition.", "--successor", NAME)
+    minter.close()
+    served = Served.start(folder.parent / "log", "-f", folder, "serve", "--http", "127.0.0.1:0")
+    place.base = f"http://127.0.0.1:{served.place[1]}"
     yield place
-    process.terminate()
-    process.wait(10)
-    process.stderr.close()
+    served.stop()
     arrival.shutdown()
     arrival.server_close()
 

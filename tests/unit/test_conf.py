@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import configparser
 import re
-import subprocess
 
 import pytest
-from server_support import CONF, edited, marked_lines, program
 
 from noidtools.web.request import LARGEST_BODY
+from support.project import CONF
+from support.servers.configuration import marked_lines
 
 FILES = sorted(path for path in CONF.rglob("*") if path.is_file())
 UNITS = sorted((CONF / "systemd").iterdir())
@@ -45,24 +45,6 @@ def test_the_servers_take_bodies_as_large_as_the_program_does():
         assert str(LARGEST_BODY) in path.read_text(), path.name
     for path in (CONF / "nginx").glob("noid-*"):
         assert f"client_max_body_size {LARGEST_BODY >> 20}m;" in path.read_text(), path.name
-
-
-@pytest.mark.parametrize("name", ["noid", "noid-http"])
-def test_systemd_finds_no_fault_with_the_units(site, tmp_path, name):
-    for kind in ("service", "socket"):
-        changes = {"/opt/noid": site.installation, "/srv/noid": tmp_path} if kind == "service" else {}
-        (tmp_path / f"{name}.{kind}").write_text(edited(CONF / "systemd" / f"{name}.{kind}", changes))
-    units = [str(tmp_path / f"{name}.{kind}") for kind in ("service", "socket")]
-    done = subprocess.run([program("systemd-analyze"), "verify", "--man=no", *units], capture_output=True, text=True,
-                          check=False)
-    assert done.returncode == 0 and name not in done.stderr, done.stderr
-
-
-@pytest.mark.parametrize("name", ["noid.service", "noid-http.service"])
-def test_the_services_are_as_closed_as_systemd_can_make_them(name):
-    done = subprocess.run([program("systemd-analyze"), "security", "--offline=true", "--threshold=10", "--no-pager",
-                           str(CONF / "systemd" / name)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-500:]
 
 
 @pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)

@@ -1,3 +1,5 @@
+"""Dates as people write them, and the spans of time they stand for."""
+
 from __future__ import annotations
 
 import contextlib

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from resolver_support import LONG, Live
 
 from noidtools.description import formats, gatherer
 from noidtools.description.facts import Element, NameFacts, Party
@@ -13,6 +12,7 @@ from noidtools.description.gatherer import COMPLETE, SUMMARY, gather_minter, gat
 from noidtools.errors import NotFoundError
 from noidtools.names.targets import Target
 from noidtools.resolution import Lookup, follow_aliases
+from support.resolver_support import LONG, Live
 
 NAME = "13030/kt4x551"
 

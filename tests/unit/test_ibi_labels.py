@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +10,9 @@ from noidtools.clock import posix
 from noidtools.errors import InvalidError
 from noidtools.schemes.ibi import canonical, computer_name, encode, parse, parse_port, path, prefix, suffix
 from noidtools.schemes.timegrid import MAX_PLACES, Date, parse_date
+from support.project import vectors
 
-VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "ibi.json").read_text())
+VECTORS = vectors("ibi.json")
 
 words = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?", fullmatch=True)
 last_words = st.from_regex(r"[a-z]([a-z0-9-]{0,5}[a-z0-9])?", fullmatch=True)

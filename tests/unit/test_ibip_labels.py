@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -26,8 +24,9 @@ from noidtools.schemes.ibip import (
     to_decimal,
 )
 from noidtools.schemes.timegrid import MAX_PLACES, Date, parse_date, utc
+from support.project import vectors
 
-VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "ibi.json").read_text())
+VECTORS = vectors("ibi.json")
 
 
 def rfc5952(groups: list[int]) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import configparser
 
-from conftest import ROOT
+from support.project import ROOT
 
 
 def test_every_data_file_of_the_packages_is_shipped():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +11,9 @@ from hypothesis import strategies as st
 from noidtools.errors import ExhaustedError, InvalidError
 from noidtools.schemes import pilin
 from noidtools.schemes.pilin import ALPHABET, LENGTH, TOTAL, canonical, check, decode, encode
+from support.project import vectors
 
-VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "pilin.json").read_text())
+VECTORS = vectors("pilin.json")
 UUID_EPOCH = datetime.datetime(1582, 10, 15)
 
 counts = st.integers(0, TOTAL - 1)

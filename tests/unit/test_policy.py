@@ -1,20 +1,13 @@
+"""Classes of commands, and the rules about who may use them."""
+
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from url_support import Web, command, create
 
 from noidtools.commands.table import ADMIN, BIND, COMMANDS, LOCAL, MINT, READ
 from noidtools.errors import ForbiddenError, InvalidError, LoginNeededError
 from noidtools.minter import policies
 from noidtools.minter.policies import AccessPolicy, AccessRule, classes_of
-
-
-@pytest.fixture
-def kt5(tmp_path: Path) -> Path:
-    create(tmp_path / "kt5", "kt.reeded")
-    return tmp_path / "kt5"
 
 
 def test_the_classes_are_the_kinds_of_the_command_table() -> None:
@@ -95,42 +88,6 @@ def test_a_refusal_does_not_tell_who_else_may() -> None:
     with pytest.raises(ForbiddenError) as caught:
         AccessPolicy({BIND: AccessRule(users=(b"bob",))}).ensure(BIND, [b"hold"], ALICE)
     assert "bob" not in caught.value.message
-
-
-def test_the_policy_is_shown_and_changed_by_a_command(kt5: Path) -> None:
-    defaults = {"read": b"anyone", "mint": b"authenticated", "bind": b"authenticated", "admin": b"authenticated"}
-    assert command(kt5, "policy")[0] == defaults
-    assert command(kt5, "policy", "mint", "bob", "alice") == [{"mint": b"alice bob"}]
-    assert command(kt5, "policy", "admin", "user:nobody") == [{"admin": b"user:nobody"}]
-    assert command(kt5, "policy")[0] == {**defaults, "mint": b"alice bob", "admin": b"user:nobody"}
-    assert command(kt5, "policy", "mint", "default") == [{"mint": b"authenticated"}]
-
-
-def test_a_change_of_policy_counts_from_the_next_request_on(kt5: Path) -> None:
-    web = Web(kt5.parent)
-    assert web("mint+1").status == 401
-    command(kt5, "policy", "mint", "anyone")
-    assert web("mint+1").status == 200
-    command(kt5, "policy", "mint", "nobody")
-    assert web("mint+1").status == 403
-    assert web("mint+1", user="alice").status == 403
-    command(kt5, "policy", "mint", "bob")
-    assert web("mint+1").status == 401
-    assert web("mint+1", user="alice").status == 403
-    assert web("mint+1", user="bob").status == 200
-    command(kt5, "policy", "read", "authenticated")
-    assert web("get+x").status == 401
-    assert web("get+x", user="carol").status == 404
-
-
-def test_the_policy_itself_is_for_administrators(kt5: Path) -> None:
-    web = Web(kt5.parent)
-    command(kt5, "policy", "admin", "root")
-    assert web("policy").status == 401
-    assert web("policy+mint+anyone", user="alice").status == 403
-    assert "mint: anyone" in web("policy+mint+anyone", user="root").text
-    assert web("policy+mint+anyone+bob", user="root").status == 400
-    assert web("policy+dance+bob", user="root").status == 400
 
 
 @pytest.mark.parametrize("line", [

@@ -1,3 +1,5 @@
+"""The words of a command in the query of a URL."""
+
 from __future__ import annotations
 
 import contextlib

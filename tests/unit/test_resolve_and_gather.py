@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from read_counter import counted_reads
-from resolver_support import CHECKED, LONG, Live
 
 from noidtools.resolution import ALIAS
 from noidtools.resolution.catalogue import Domain, resolve_among, resolve_and_gather
+from support.read_counter import counted_reads
+from support.resolver_support import CHECKED, LONG, Live
 
 A = "https://a.example/"
 

@@ -1,4 +1,4 @@
-"""The same item always comes to the same minter."""
+"""The same item always gets the same minter."""
 
 from __future__ import annotations
 
@@ -9,28 +9,12 @@ from hypothesis import strategies as st
 from noidtools.commands.route import Routes
 from noidtools.errors import InvalidError, NotFoundError
 
-ROUTES = b"""
-# theses and scans have minters of their own
-match ^thesis/        /srv/theses
-match '\\.(tif|jp2)$'  http://scans.example.org/noidu
-match "(?i)^map of "  'maps and charts'
-share one two three
-"""
 items = st.binary(min_size=1, max_size=40)
 names = st.lists(st.from_regex(rb"[a-z0-9./:]{1,12}", fullmatch=True), min_size=2, max_size=12, unique=True)
 
 
 def share(minters: list[bytes]) -> Routes:
     return Routes(b"share " + b" ".join(minters))
-
-
-def test_the_first_rule_that_matches_decides(noid):
-    (noid.folder / "routes").write_bytes(ROUTES)
-    assert noid("route", "thesis/17.tif") == "/srv/theses\n"
-    assert noid("route", "a/b.tif", "--routes", "routes") == "http://scans.example.org/noidu\n"
-    assert noid("route", "Map of Spain", "--routes=routes") == "maps and charts\n"
-    assert noid("route", "photo") in ("one\n", "two\n", "three\n")
-    assert noid("-f", str(noid.folder), "route", "--", "--routes") in ("one\n", "two\n", "three\n")
 
 
 def test_sharing_is_the_same_on_every_computer_and_in_every_release():
@@ -75,10 +59,3 @@ def test_an_item_that_no_line_takes_is_refused_with_the_remedy():
     for item in (b"", b"x" * 10_001):
         with pytest.raises(InvalidError):
             Routes(b"share a").minter_for(item)
-
-
-def test_a_file_that_cannot_be_read_is_refused(noid):
-    assert "cannot be read: No such file" in noid.refused("route", "x", status=1)
-    assert "cannot be read" in noid.refused("route", "x", "--routes", ".", status=1)
-    assert "which item" in noid.refused("route", status=2)
-    assert "which item" in noid.refused("route", "a", "b", status=2)

@@ -1,13 +1,12 @@
+"""The store: transactions, keys of any length, a database that grows or is replaced."""
+
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
-from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -89,28 +88,6 @@ def test_the_map_grows_when_it_is_full(tmp_path):
         store.close()
 
 
-def test_a_reader_follows_when_another_process_lets_the_database_grow(tmp_path):
-    Store.create(str(tmp_path)).close()
-    store = Store(str(tmp_path), reserve=1 << 20)
-    code = ("import sys; from noidtools.store import Store; "
-            "Store(sys.argv[1]).write(lambda w: w.put(b't', b'big', b'x' * (8 << 20)))")
-    try:
-        subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, cwd=ROOT)
-        assert len(store.read(lambda reader: reader.get(T, b"big")) or b"") == 8 << 20
-        store.write(lambda writer: writer.put(T, b"small", b"1"))
-    finally:
-        store.close()
-
-
-def test_little_address_space_is_enough(tmp_path):
-    Store.create(str(tmp_path)).close()
-    code = ("import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29)); "
-            "from noidtools.store import Store; s = Store(sys.argv[1]); "
-            "s.write(lambda w: w.put(b't', b'k', b'x' * (20 << 20))); print(len(s.read(lambda r: r.get(b't', b'k'))))")
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, cwd=ROOT, capture_output=True)
-    assert done.stdout == b"20971520\n"
-
-
 def test_a_second_writer_waits_no_longer_than_its_patience(store, tmp_path):
     held = threading.Event()
 
@@ -127,31 +104,6 @@ def test_a_second_writer_waits_no_longer_than_its_patience(store, tmp_path):
     store.write(lambda writer: writer.put(T, b"after", b"2"), patience=5)
     thread.join()
     assert store.read(lambda reader: [key for key, _ in reader.scan(T)]) == [b"after", b"slow"]
-
-
-def test_another_process_waits_its_turn_too(store, tmp_path):
-    code = ("import sys; from noidtools.store import Store; from noidtools.errors import BusyError\n"
-            "s = Store(sys.argv[1])\n"
-            "try: s.write(lambda w: None, patience=0.1)\n"
-            "except BusyError as error: print(error)")
-    done = store.write(lambda _: subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT,
-                                                capture_output=True, check=True))
-    assert b"another process has been writing" in done.stdout
-
-
-def test_parent_and_child_both_go_on_after_a_fork(store):
-    store.write(lambda writer: writer.put(T, b"a", b"1"))
-    pid = os.fork()
-    if not pid:
-        status = 1
-        try:
-            store.write(lambda writer: writer.put(T, b"b", b"2"))
-            status = 0 if store.read(lambda reader: reader.get(T, b"a")) == b"1" else 2
-        finally:
-            os._exit(status)
-    assert os.waitpid(pid, 0)[1] == 0
-    assert store.read(lambda reader: reader.get(T, b"b")) == b"2"
-    store.write(lambda writer: writer.put(T, b"c", b"3"))
 
 
 def test_a_database_put_in_its_place_is_noticed(tmp_path):
@@ -200,23 +152,6 @@ def test_nothing_but_our_refusals_escapes(tmp_path, store):
         store.write(lambda writer: writer.put(T, b"k", b"v" * 0) or writer._txn.put(b"", b"x"))
 
 
-def test_a_killed_reader_leaves_no_trace_that_a_person_must_remove(store, tmp_path):
-    code = ("import sys, time; from noidtools.store import Store\n"
-            "def work(reader): print('reading', flush=True); time.sleep(60)\n"
-            "Store(sys.argv[1]).read(work)")
-    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE) as reader:
-        assert reader.stdout.readline() == b"reading\n"
-        reader.kill()
-        reader.wait()
-    store.close()
-    again = Store(str(tmp_path))
-    try:
-        assert str(reader.pid) not in again._current().readers()
-        again.write(lambda writer: writer.put(T, b"k", b"v"))
-    finally:
-        again.close()
-
-
 def folder_of(parent, name, value):
     folder = parent / name
     folder.mkdir()
@@ -224,24 +159,6 @@ def folder_of(parent, name, value):
     made.write(lambda writer: writer.put(T, b"which", value))
     made.close()
     return folder
-
-
-def test_a_folder_replaced_while_a_writer_waits_its_turn_is_written_to_in_its_new_place(tmp_path):
-    old, new = folder_of(tmp_path, "old", b"old"), folder_of(tmp_path, "new", b"new")
-    store = Store(str(old))
-    code = ("import fcntl, os, sys, time; f = os.open(sys.argv[1], os.O_RDWR); fcntl.flock(f, fcntl.LOCK_EX); "
-            "print('held', flush=True); time.sleep(1)")
-    with subprocess.Popen([sys.executable, "-c", code, str(old / "writer.lock")], stdout=subprocess.PIPE) as holder:
-        holder.stdout.readline()
-        writing = threading.Thread(target=lambda: store.write(lambda writer: writer.put(T, b"late", b"1")))
-        writing.start()
-        time.sleep(0.2)
-        os.rename(old, tmp_path / "away")
-        os.rename(new, old)
-        writing.join()
-    assert store.read(lambda reader: (reader.get(T, b"which"), reader.get(T, b"late"))) == (b"new", b"1")
-    store.write(lambda writer: writer.put(T, b"again", b"2"), patience=1)
-    store.close()
 
 
 def test_a_read_inside_a_read_sees_the_same_moment_even_when_the_database_was_replaced(tmp_path):

@@ -1,3 +1,5 @@
+"""Templates: numbers to labels and back, check characters, the quasi-random order."""
+
 from __future__ import annotations
 
 import pytest
@@ -83,12 +85,6 @@ def test_the_guarantee_ends_where_the_length_reaches_the_size_of_the_repertoire(
     assert swapped != checked and check_character(swapped[:-1], repertoire) == swapped[-1]
 
 
-def test_dbcreate_refuses_identifiers_too_long_for_their_check_character(noid):
-    assert "too long for its check character" in noid.refused("dbcreate", f".s{'e' * 28}k")
-    assert "too long" in noid.refused("dbcreate", f".s{'e' * 22}k", "long", "13030", "a", "b")
-    noid("dbcreate", f".s{'e' * 21}k", "long", "13030", "a", "b")
-
-
 @given(st.integers(1, 5000), st.integers(0, 3), st.lists(st.integers(1, 500), min_size=1, max_size=5))
 def test_quasi_random_order_gives_every_number_once_however_it_is_interrupted(total, seed, pieces):
     whole = QuasiRandom(total, seed=seed).draw(total + 10)
@@ -130,14 +126,3 @@ def test_what_a_scheme_draws_is_valid_and_its_neighbours_are_not(prefix, mask, d
     assume(wrong != text[place])
     with pytest.raises(InvalidError):
         ensure_form(scheme.template, prefix, (text[:place] + wrong + text[place + 1 :]).encode())
-
-
-@pytest.mark.parametrize(("template", "good", "bad"), [
-    (".zd", ["0", "7", "10", "12345678901234567890"], ["007", "", "x", "1-2"]),
-    ("s.zde", ["s0z", "s10z"], ["s0", "s00z", "z0z"]),
-])
-def test_an_unlimited_template_validates_labels_of_any_length_that_it_can_mint(noid, template, good, bad):
-    for identifier in good:
-        assert noid("validate", template, identifier) == f"id: {identifier}\n"
-    for identifier in bad:
-        assert noid.run("validate", template, identifier).returncode == 1

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import json
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -26,8 +24,9 @@ from noidtools.schemes.timegrid import (
     utc,
     wait_ns,
 )
+from support.project import vectors
 
-DISTRIBUTOR = json.loads((Path(__file__).parent.parent / "vectors" / "ibi.json").read_text())["distributor"]
+DISTRIBUTOR = vectors("ibi.json")["distributor"]
 
 GRID = [Fraction(60), *(Fraction(1, 10**places) for places in range(13))]
 

@@ -1,35 +1,32 @@
+"""Requests with an Idempotency-Key: repeated, they give the first answer again."""
+
 from __future__ import annotations
 
 import multiprocessing
 from pathlib import Path
 
 import pytest
-from url_support import USER, Web, command, create
 
 from noidtools.commands import Call, Session, idempotency, run
 from noidtools.commands.idempotency import IdempotentRun
 from noidtools.minter import Minter
 from noidtools.minter.events import Actor
 from noidtools.minter.tables import REPLIES
+from support.minter import create_in_child, run_in_child
+from support.wsgi import USER, CommandClient, command_environment
 
 DAY = 24 * 60 * 60
-
-
-@pytest.fixture
-def web(tmp_path: Path) -> Web:
-    create(tmp_path / "kt5", "kt.reeded")
-    return Web(tmp_path)
 
 
 def keyed(key: str, **said: object) -> dict:
     return {"user": USER, "HTTP_IDEMPOTENCY_KEY": key, **said}
 
 
-def test_a_repeated_mint_gives_the_first_answer_again(web: Web) -> None:
+def test_a_repeated_mint_gives_the_first_answer_again(web: CommandClient) -> None:
     first = web("mint+3", **keyed("k1"))
     again = web("mint+3", **keyed("k1"))
     assert first.text == again.text and len(first.ids) == 3
-    assert "Idempotency-Replayed" not in first.headers and again.headers["Idempotency-Replayed"] == "true"
+    assert "idempotency-replayed" not in first.headers and again.headers["idempotency-replayed"] == "true"
     assert web("mint+3", **keyed('"k1"')).ids == first.ids
     assert web("mint+3", **keyed("k1", method="POST")).ids == first.ids
     json = web("mint+3", **keyed("k1", accept="application/json")).json
@@ -37,7 +34,7 @@ def test_a_repeated_mint_gives_the_first_answer_again(web: Web) -> None:
     assert not {*first.ids} & {*web("mint+3", **keyed("k2")).ids}
 
 
-def test_every_writing_command_may_be_repeated(web: Web) -> None:
+def test_every_writing_command_may_be_repeated(web: CommandClient) -> None:
     for query in ["bind+append+kt639k9+x+2", "bind+mint+new+x+y", "peppermint+1", "hold+set+kt639k9", "note+a+b"]:
         web("bind+set+kt639k9+x+1", user=USER)
         first = web(query, **keyed(query))
@@ -47,27 +44,27 @@ def test_every_writing_command_may_be_repeated(web: Web) -> None:
     assert web("get+kt639k9+x").text == "1\n"
 
 
-def test_no_secret_is_kept_in_the_clear(web: Web) -> None:
+def test_no_secret_is_kept_in_the_clear(web: CommandClient) -> None:
     (minted,) = web("peppermint+1", **keyed("a-key-nobody-guesses")).ids
     identifier, _, pepper = minted.partition("!")
-    dump = str(command(web.folder / "kt5", "dbinfo", "dump"))
+    dump = str(run_in_child(web.folder / "kt5", "dbinfo", "dump"))
     assert identifier in dump and "replies" in dump
     assert pepper not in dump and "a-key-nobody-guesses" not in dump
     assert web("peppermint+1", **keyed("a-key-nobody-guesses")).ids == [minted]
 
 
-def test_a_key_is_for_one_command(web: Web) -> None:
+def test_a_key_is_for_one_command(web: CommandClient) -> None:
     web("mint+1", **keyed("k"))
     for query in ["mint+2", "bind+set+kt639k9+x+y"]:
         reply = web(query, **keyed("k"))
         assert reply.status == 409 and "another command" in reply.text
 
 
-def test_a_key_belongs_to_its_user(web: Web) -> None:
+def test_a_key_belongs_to_its_user(web: CommandClient) -> None:
     assert web("mint+1", **keyed("k")).ids != web("mint+1", **keyed("k", user="bob")).ids
 
 
-def test_reading_takes_no_notice_of_a_key(web: Web) -> None:
+def test_reading_takes_no_notice_of_a_key(web: CommandClient) -> None:
     web("bind+set+kt639k9+x+1", user=USER)
     assert web("get+kt639k9+x", **keyed("k")).text == "1\n"
     web("bind+set+kt639k9+x+2", user=USER)
@@ -75,11 +72,11 @@ def test_reading_takes_no_notice_of_a_key(web: Web) -> None:
 
 
 @pytest.mark.parametrize("key", ["x" * 256, "a b", "a\tb", "ä", "\x7f"])
-def test_a_strange_key_is_refused(web: Web, key: str) -> None:
+def test_a_strange_key_is_refused(web: CommandClient, key: str) -> None:
     assert web("mint+1", **keyed(key)).status == 400
 
 
-def test_a_refusal_is_not_remembered(web: Web) -> None:
+def test_a_refusal_is_not_remembered(web: CommandClient) -> None:
     assert web("bind+new+kt639k9+x+1", **keyed("k0")).status == 200
     assert web("bind+new+kt639k9+x+1", **keyed("k")).status == 409
     web("bind+delete+kt639k9+x", user=USER)
@@ -87,8 +84,8 @@ def test_a_refusal_is_not_remembered(web: Web) -> None:
 
 
 def test_identifiers_minted_before_the_end_are_not_lost(tmp_path: Path) -> None:
-    create(tmp_path / "kt5", ".sd")
-    web = Web(tmp_path)
+    create_in_child(tmp_path / "kt5", ".sd")
+    web = CommandClient(tmp_path)
     first = web("mint+20", **keyed("k"))
     assert len(first.ids) == 10 and "error: no identifier is left" in first.text
     assert web("mint+20", **keyed("k")).text == first.text
@@ -97,8 +94,8 @@ def test_identifiers_minted_before_the_end_are_not_lost(tmp_path: Path) -> None:
 
 def test_much_minting_is_kept_in_parts_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idempotency, "CHUNK", 10)
-    create(tmp_path / "kt5", "a.zd")
-    web = Web(tmp_path)
+    create_in_child(tmp_path / "kt5", "a.zd")
+    web = CommandClient(tmp_path)
     parts = IdempotentRun._part
     calls = []
 
@@ -117,45 +114,44 @@ def test_much_minting_is_kept_in_parts_and_resumed(tmp_path: Path, monkeypatch: 
 
 
 def test_a_wish_for_very_many_is_begun_without_counting_them_first(tmp_path: Path) -> None:
-    create(tmp_path / "kt5", ".sd")
-    web = Web(tmp_path)
+    create_in_child(tmp_path / "kt5", ".sd")
+    web = CommandClient(tmp_path)
     for reply in (web(f"mint+{10**17}", **keyed("k")), web.post(f"mint {10**17}\n", **keyed("other"))):
         assert len(reply.ids) == 10 or "no identifier is left" in reply.text
 
 
-def test_a_bulk_run_may_be_repeated(web: Web) -> None:
+def test_a_bulk_run_may_be_repeated(web: CommandClient) -> None:
     body = "mint 2\nbind append kt639k9 x 1\nget kt639k9 x\nbind add kt639k9 x 1\nmint 1\n"
     first = web.post(body, **keyed("k"))
     assert first.text.endswith("bulk: 5 commands, 3 done, 2 refused\n")
     again = web.post(body, **keyed("k"))
     assert again.ids == first.ids
     # What was refused the first time is tried again, what was read is read again, what was done is not.
-    assert command(web.folder / "kt5", "get", "kt639k9", "x") == [{"name": b"x", "value": b"11"}]
+    assert run_in_child(web.folder / "kt5", "get", "kt639k9", "x") == [{"name": b"x", "value": b"11"}]
     assert web.post("mint 2\n", **keyed("k")).ids == first.ids[:2]
     other = web.post("mint 1\n", **keyed("k"))
     assert other.ids == [] and "another command" in other.text and "1 refused" in other.text
 
 
-def test_a_bulk_run_that_broke_off_is_completed_by_its_repetition(web: Web) -> None:
-    from url_support import environment
+def test_a_bulk_run_that_broke_off_is_completed_by_its_repetition(web: CommandClient) -> None:
 
     body = b"mint 1\n" * 3000
-    environ = environment("-", method="POST", body=body, path="/noidu_kt5", accept="", **keyed("k"))
+    environ = command_environment("-", method="POST", body=body, path="/noidu_kt5", accept="", **keyed("k"))
     parts = web.application(environ, lambda *_: None)
     seen = [line for line in next(iter(parts)).decode().splitlines() if line.startswith("id: ")]
     parts.close()
     assert 0 < len(seen) < 3000
     ids = web.post(body, **keyed("k")).ids
     assert len(set(ids)) == 3000 and [f"id: {identifier}" for identifier in ids[: len(seen)]] == seen
-    drawn = [data["drawn"] for data in command(web.folder / "kt5", "dbinfo") if "drawn" in data]
+    drawn = [data["drawn"] for data in run_in_child(web.folder / "kt5", "dbinfo") if "drawn" in data]
     assert drawn in ([b"3000"], []) and len({*ids, *web("mint+1", user=USER).ids}) == 3001
 
 
 def _mint(folder: Path, results: multiprocessing.SimpleQueue) -> None:
-    results.put(Web(folder)("mint+2", **keyed("same")).ids)
+    results.put(CommandClient(folder)("mint+2", **keyed("same")).ids)
 
 
-def test_of_two_requests_at_once_one_mints_and_the_other_gets_its_answer(web: Web) -> None:
+def test_of_two_requests_at_once_one_mints_and_the_other_gets_its_answer(web: CommandClient) -> None:
     context = multiprocessing.get_context("fork")
     results = context.SimpleQueue()
     processes = [context.Process(target=_mint, args=(web.folder, results)) for _ in range(6)]
@@ -187,7 +183,7 @@ def minted(minter: Minter, key: bytes, seconds: int) -> list:
 
 def test_keys_are_forgotten_after_a_day_and_cleared_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idempotency, "_MOST_CLEARED", 4)
-    create(tmp_path, "a.zd")
+    create_in_child(tmp_path, "a.zd")
     minter = Minter(str(tmp_path))
 
     def kept() -> int:
@@ -207,7 +203,7 @@ def test_keys_are_forgotten_after_a_day_and_cleared_away(tmp_path: Path, monkeyp
 
 
 def test_what_was_answered_is_found_in_the_same_transaction(tmp_path: Path) -> None:
-    create(tmp_path, "a.zd")
+    create_in_child(tmp_path, "a.zd")
     minter = Minter(str(tmp_path))
     session = Session(minter.dbdir, Actor(b"a", b"test"), minter=minter)
     call = Call(session, [b"mint", b"1"])
@@ -226,19 +222,19 @@ def test_what_was_answered_is_found_in_the_same_transaction(tmp_path: Path) -> N
     minter.close()
 
 
-def test_what_only_reads_writes_nothing_whatever_key_comes_with_it(web: Web, tmp_path: Path) -> None:
-    command(tmp_path / "kt5", "custodian", "set", "The Library")
-    before = command(tmp_path / "kt5", "dbinfo", "dump")
+def test_what_only_reads_writes_nothing_whatever_key_comes_with_it(web: CommandClient, tmp_path: Path) -> None:
+    run_in_child(tmp_path / "kt5", "custodian", "set", "The Library")
+    before = run_in_child(tmp_path / "kt5", "dbinfo", "dump")
     for _ in range(2):
         reply = web("custodian+show", user="", HTTP_IDEMPOTENCY_KEY="abcdefg")
-        assert reply.status == 200 and "Idempotency-Replayed" not in reply.headers
+        assert reply.status == 200 and "idempotency-replayed" not in reply.headers
     assert web.post("custodian show\n" * 3, user="", HTTP_IDEMPOTENCY_KEY="abcdefg").status == 200
     assert web("custodian+show", user="", method="HEAD").status == 200
-    assert command(tmp_path / "kt5", "dbinfo", "dump") == before
+    assert run_in_child(tmp_path / "kt5", "dbinfo", "dump") == before
 
 
-def test_strangers_who_choose_the_same_key_do_not_share_an_answer(web: Web, tmp_path: Path) -> None:
-    command(tmp_path / "kt5", "policy", "mint", "anyone")
+def test_strangers_who_choose_the_same_key_do_not_share_an_answer(web: CommandClient, tmp_path: Path) -> None:
+    run_in_child(tmp_path / "kt5", "policy", "mint", "anyone")
     here = web("mint+1", HTTP_IDEMPOTENCY_KEY="order-17")
     there = web("mint+1", HTTP_IDEMPOTENCY_KEY="order-17", REMOTE_ADDR="192.0.2.8")
     assert here.ids != there.ids

@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 
 import pytest
-from read_counter import counted_reads
-from resolver_support import CHECKED, LONG, Live
 
 from noidtools.commands import Call, Session, run
 from noidtools.minter import Minter
 from noidtools.minter.events import Actor
 from noidtools.minter.folder import MinterFolder, SingleMinter
 from noidtools.web.resolver import Resolver
+from support.read_counter import counted_reads
+from support.resolver_support import CHECKED, LONG, Live
 
 FORMATS = ("text/plain", "application/json", "text/html", "text/turtle", "application/ld+json", "application/rdf+xml")
 NAME, GONE, UNFOLLOWED, KNOWN = "13030/f54x54g11", "13030/f5154dn7k", "13030/f5wd3q12m", "13030/f5rn30687"

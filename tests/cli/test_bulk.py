@@ -1,0 +1,38 @@
+"""Commands in bulk through the standard files of a process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from support.process import NOID
+
+
+def test_a_sender_that_waits_for_each_answer_gets_it(noid):
+    noid("dbcreate", ".sdd")
+    with subprocess.Popen([*NOID, "-"], cwd=noid.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        for number in range(5):
+            process.stdin.write(b"mint 1\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == b"id: %02d\n" % number
+            assert process.stdout.readline() == b"\n"
+        process.stdin.close()
+        assert process.wait() == 0
+
+
+def test_what_only_reads_does_not_suffer_from_what_cannot_write(noid):
+    noid("dbcreate", ".sd")
+    (noid.folder / "NOID" / "data.mdb").chmod(0o444)
+    (noid.folder / "NOID" / "writer.lock").chmod(0o444)
+    unprivileged = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []
+    done = subprocess.run([*unprivileged, *NOID, "-"], cwd=noid.folder, input=b"hello\nvalidate .zd 5\nmint 1\n",
+                          capture_output=True, check=False)
+    assert done.stdout.startswith(b"Hello.\n\nid: 5\n\nerror: ") and done.returncode == 1
+
+
+def test_a_closed_standard_input_is_an_empty_one(noid):
+    noid("dbcreate")
+    for words in ("-", "bind set 1 :", "bind set 1 :-"):
+        done = subprocess.run(["sh", "-c", f'"$@" {words} <&-', "sh", *NOID], cwd=noid.folder, capture_output=True,
+                              check=False)
+        assert b"fault" not in done.stderr and done.returncode == (0 if words == "-" else 2)

@@ -1,0 +1,22 @@
+"""The folder of the minter, from an option, the environment or the program's name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from support.process import NOID
+
+
+def test_dbdir_is_found_by_option_environment_or_name(noid):
+    for name in ("a", "b", "c"):
+        (noid.folder / name).mkdir()
+        noid("-f", name, "dbcreate", f"{name}.sd")
+    assert noid("-fa", "mint", "1") == "id: a0\n\n"
+    assert noid("mint", "1", env={"NOID": "b"}) == "id: b0\n\n"
+    assert noid("-f", "a", "mint", "1", env={"NOID": "b"}) == "id: a1\n\n"
+    link = noid.folder / "noid_c"
+    link.symlink_to(NOID[1])
+    run = subprocess.run([sys.executable, link, "mint", "1"], cwd=noid.folder, capture_output=True, check=True)
+    assert run.stdout == b"id: c0\n\n"
+    assert "no minter in" in noid.refused("mint", "1", status=1)

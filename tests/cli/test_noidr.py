@@ -1,0 +1,296 @@
+"""noidr: what it replies, when its database changes, and when it ends."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from noidtools.cli.noidr import dbdir_beside
+from support.minter import Noid
+from support.process import NOIDR
+from support.project import ROOT
+from support.templates import LONG_TERM
+
+# -- answers from a minter ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def minter(tmp_path):
+    minter = Noid.created(tmp_path / "kt5", *LONG_TERM)
+    assert minter.mint_with_target("https://a.example/x") == "13030/kt4x551"
+    yield minter
+    minter.close()
+
+
+class Loop:
+    """A noidr process, asked line by line."""
+
+    def __init__(self, *options: str, program: list[str] | None = None, **settings) -> None:
+        environment = {**os.environ}
+        environment.pop("NOID", None)
+        self.process = subprocess.Popen([*(program or NOIDR), *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, bufsize=0, env=environment, **settings)
+
+    def ask(self, line: bytes) -> bytes:
+        self.process.stdin.write(line + b"\n")
+        reply = b""
+        while not reply.endswith(b"\n"):
+            piece = os.read(self.process.stdout.fileno(), 1 << 20)
+            assert piece, self.process.stderr.read()
+            reply += piece
+        assert reply.count(b"\n") == 1
+        return reply[:-1]
+
+    def end(self) -> int:
+        self.process.stdin.close()
+        status = self.process.wait(10)
+        assert self.process.stdout.read() == b""
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return status
+
+
+@pytest.fixture
+def loop(minter):
+    loop = Loop("-f", str(minter.folder))
+    yield loop
+    loop.end()
+
+
+@pytest.mark.parametrize(("line", "expected"), [
+    (b"get 13030/kt4x551 _t", b"https://a.example/x"),
+    (b"get ark:/13030/kt4-x551/a-b.pdf?x=1 _t", b"https://a.example/x/a-b.pdf?x=1"),
+    (b"ark:/13030/kt4x551", b"https://a.example/x"),
+    (b"get 13030/kt4x551 other", b"NULL"),
+    (b"get 13030/kt4x551 x _t", b"NULL"),
+    (b"get 13030/nothing _t", b"NULL"),
+    (b"", b"NULL"), (b" ", b"NULL"), (b"get", b"NULL"), (b"get ", b"NULL"), (b"get  _t", b"NULL"),
+    (b"get \xff\xfe _t", b"NULL"), (b"\0", b"NULL"), (b'get "13030/kt4x551 _t', b"NULL"), (b"'", b"NULL"),
+    (b"\\", b"NULL"), (b"get " + b"x" * 65536 + b" _t", b"NULL"), (b"x/" * 500_000, b"NULL"),
+    (b"y" * 3_000_000, b"NULL"),
+])
+def test_what_noidr_replies(loop, line, expected):
+    assert loop.ask(line) == expected
+    assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/x"
+
+
+def test_values_as_they_are_replied(minter, loop):
+    name = "13030/kt4x551"
+    for value, reply in [
+        ("https://a.example/ä b?x=%41%", b"https://a.example/%C3%A4%20b?x=%41%25"),
+        ("https://a.example/1\nhttps://b.example/", b"https://a.example/1"),
+        ("303 https://a.example/|https://b.example/", b"https://a.example/"),
+        ("/docs/my file.pdf", b"/docs/my file.pdf"),
+        ("a sentence, with ä", "a sentence, with ä".encode()),
+        ("tab\tand\x1bescape", b"tab%09and%1Bescape"),
+        (" \n", b"NULL"),
+        ("NULL", b"NULL"),
+        ("https://a.example/" + "x" * 100_000, b"https://a.example/" + b"x" * 100_000),
+    ]:
+        minter.set_target(name, value)
+        assert loop.ask(b"get 13030/kt4x551 _t") == reply
+
+
+def test_codes_are_told_on_demand(minter):
+    name = "13030/kt4x551"
+    loop = Loop("-f", str(minter.folder), "--codes", "--element=_t")
+    minter.set_target(name, "303 https://a.example/")
+    assert loop.ask(name.encode()) == b"303 https://a.example/"
+    minter.set_target(name, "https://a.example/")
+    assert loop.ask(name.encode()) == b"https://a.example/"
+    minter.text("withdraw", name)
+    assert loop.ask(name.encode()) == b"410"
+    assert loop.end() == 0
+
+
+def test_on_demand_the_reply_repeats_the_question(minter):
+    loop = Loop("-f", str(minter.folder), "--echo")
+    assert loop.ask(b"get ark:/13030/kt4x551/a b _t") == b"ark:/13030/kt4x551/a b https://a.example/x/a%20b"
+    assert loop.ask(b"get nothing _t") == b"nothing NULL"
+    assert loop.end() == 0
+
+
+def test_bindings_of_others_are_seen_at_once(minter, loop):
+    for number in range(300):
+        minter.set_target("13030/kt4x551", f"https://a.example/{number}")
+        assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/%d" % number
+
+
+def test_settings_and_rules_are_seen_at_once(minter, loop):
+    minter.text("bind", "set", ":idmap/^13030/zz", "_t", "https://r.example/")
+    assert loop.ask(b"ark:/13030/zz1") == b"https://r.example/1"
+    minter.text("bind", "purge", ":idmap/^13030/zz", "_t")
+    assert loop.ask(b"ark:/13030/zz1") == b"NULL"
+    minter.text("resolver", "fallback", "https://n2t.net/")
+    assert loop.ask(b"ark:/13030/zz1") == b"https://n2t.net/ark:/13030/zz1"
+    minter.set_target("13030/kt4x551", "https://b.example/", "other")
+    minter.text("resolver", "element", "other")
+    assert loop.ask(b"ark:/13030/kt4x551") == b"https://b.example/"
+
+
+def test_whatever_the_line_says_nothing_is_written(minter, loop):
+    def digest() -> str:
+        return hashlib.sha256((minter.folder / "NOID" / "data.mdb").read_bytes()).hexdigest()
+
+    before = digest()
+    for line in (b"mint 1", b"bind set 13030/kt4x551 _t https://evil.example/", b"note a b", b"dbcreate", b"-",
+                 b"hold release 13030/kt4x551", b"queue now 13030/kt4x551", b"bind set 13030/kt4x551 :",
+                 b"get 13030/kt4x551 _t; mint 1", b"policy write anyone",
+                 b"resolver fallback https://evil.example/", b"resolve ark:/13030/kt4x551"):
+        assert loop.ask(line) == b"NULL"
+    assert digest() == before
+    assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/x"
+
+
+# -- the database comes and goes ---------------------------------------------------------------------------------
+
+
+def eventually(loop: Loop, line: bytes, expected: bytes) -> None:
+    deadline = time.monotonic() + 5
+    while (reply := loop.ask(line)) != expected:
+        assert time.monotonic() < deadline, reply
+        time.sleep(0.005)
+
+
+def test_a_minter_that_comes_later_is_served(tmp_path):
+    (tmp_path / "kt5").mkdir()
+    loop = Loop("-f", str(tmp_path / "kt5"))
+    assert loop.ask(b"get 13030/kt4x551 _t") == b"NULL"
+    minter = Noid.created(tmp_path / "kt5", *LONG_TERM)
+    minter.mint_with_target("https://a.example/x")
+    eventually(loop, b"get 13030/kt4x551 _t", b"https://a.example/x")
+    minter.close()
+    loop.process.stdin.close()
+    assert loop.process.wait(10) == 0
+    said = loop.process.stderr.read().decode()
+    assert said.count("\n") == 1 and "NOID" in said
+    loop.process.stdout.close()
+    loop.process.stderr.close()
+
+
+def test_a_database_that_is_moved_away_goes_on_answering_and_its_successor_takes_over(minter, loop, tmp_path):
+    line = b"get 13030/kt4x551 _t"
+    assert loop.ask(line) == b"https://a.example/x"
+    other = Noid.created(tmp_path / "other", *LONG_TERM)
+    other.mint_with_target("https://restored.example/")
+    other.close()
+    minter.close()
+    os.rename(minter.folder / "NOID", tmp_path / "away")
+    time.sleep(0.05)
+    assert loop.ask(line) == b"https://a.example/x"
+    os.rename(tmp_path / "other" / "NOID", minter.folder / "NOID")
+    eventually(loop, line, b"https://restored.example/")
+
+
+def test_a_database_file_that_is_replaced_is_noticed_with_its_settings(minter, loop, tmp_path):
+    assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/x"
+    other = Noid.created(tmp_path / "other", "kt.reeded", "long", "13030", "x", "y", "--label", "xyz:")
+    other.mint_with_target("https://restored.example/")
+    other.close()
+    minter.close()
+    os.replace(tmp_path / "other" / "NOID" / "data.mdb", minter.folder / "NOID" / "data.mdb")
+    eventually(loop, b"get 13030/kt4x551 _t", b"https://restored.example/")
+    assert loop.ask(b"get xyz:13030/kt4x551 _t") == b"https://restored.example/"
+
+
+def test_a_database_that_becomes_garbage_gives_null_and_comes_back(minter, loop, tmp_path):
+    line = b"get 13030/kt4x551 _t"
+    assert loop.ask(line) == b"https://a.example/x"
+    minter.close()
+    data = minter.folder / "NOID" / "data.mdb"
+    good = data.read_bytes()
+    (tmp_path / "garbage").write_bytes(os.urandom(len(good)))
+    os.replace(tmp_path / "garbage", data)
+    eventually(loop, line, b"NULL")
+    (tmp_path / "good").write_bytes(good)
+    os.replace(tmp_path / "good", data)
+    eventually(loop, line, b"https://a.example/x")
+
+
+def test_a_database_that_grows_under_it_is_read_on(minter, loop):
+    line = b"get 13030/kt4x551 _t"
+    for number in range(6):
+        minter.text("bind", "set", "13030/kt4x551", f"big{number}", b"x" * 3_000_000)
+        minter.set_target("13030/kt4x551", f"https://a.example/{number}")
+        assert loop.ask(line) == b"https://a.example/%d" % number
+
+
+def test_a_writer_in_the_middle_of_a_transaction_does_not_hold_it_up(minter, loop):
+    def work(writer) -> None:
+        writer.put(b"e", b"x", b"y")
+        started = time.monotonic()
+        assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/x"
+        assert time.monotonic() - started < 2
+
+    minter.write(work)
+
+
+# -- its life ----------------------------------------------------------------------------------------------------
+
+
+def test_it_ends_when_its_input_ends(minter):
+    assert Loop("-f", str(minter.folder)).end() == 0
+
+
+def test_it_ends_when_nobody_reads_its_replies(minter):
+    loop = Loop("-f", str(minter.folder))
+    loop.process.stdout.close()
+    loop.process.stdin.write(b"x\n")
+    assert loop.process.wait(10) == 0
+    assert loop.process.stderr.read() == b""
+    loop.process.stdin.close()
+    loop.process.stderr.close()
+
+
+def test_it_dies_with_its_server(minter):
+    server = subprocess.Popen(
+        [sys.executable, "-c", "import subprocess, sys, time\n"
+         "p = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
+         "print(p.pid, flush=True)\ntime.sleep(60)", *NOIDR, "-f", str(minter.folder)], stdout=subprocess.PIPE)
+    pid = int(server.stdout.readline())
+    server.send_signal(signal.SIGKILL)
+    server.wait()
+    server.stdout.close()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{pid}/stat").exists() and Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z":
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_wrong_options_are_refused_in_one_sentence(minter):
+    for options in (["--colour"], ["-f"], ["--element"], ["x"]):
+        done = subprocess.run([*NOIDR, *options], input=b"", capture_output=True, check=False)
+        assert done.returncode == 2 and done.stdout == b"" and done.stderr.count(b"\n") == 1
+
+
+def test_the_name_of_the_link_tells_the_minter_beside_it(minter, tmp_path):
+    link = tmp_path / "noidr_kt5"
+    link.symlink_to(ROOT / "cgi-bin" / "noidr")
+    loop = Loop(program=[sys.executable, str(link)], cwd="/")
+    assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/x"
+    assert loop.end() == 0
+    assert dbdir_beside(str(tmp_path / "noidr_kt6")) == str(tmp_path / "kt6")
+    assert dbdir_beside("noidr") == "."
+
+
+def test_the_same_loop_is_a_command_of_noid(minter, noid_process):
+    done = noid_process.run("-f", str(minter.folder), "resolve-loop", stdin=b"get 13030/kt4x551 _t\n\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"https://a.example/x\nNULL\n", b"")
+    assert noid_process.run("-f", str(minter.folder), "resolve-loop", "--colour").returncode == 2
+
+
+# -- the pipe never slips ----------------------------------------------------------------------------------------
+
+
+def test_a_code_before_a_path_of_the_server_is_left_out(minter):
+    minter.set_target("13030/kt4x551", "303 /docs/a.pdf")
+    loop = Loop("-f", str(minter.folder), "--codes", "--element=_t")
+    assert loop.ask(b"13030/kt4x551") == b"/docs/a.pdf"
+    assert loop.end() == 0

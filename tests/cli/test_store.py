@@ -1,0 +1,99 @@
+"""The store used by several processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+
+import pytest
+
+from noidtools.store import Store
+from support.process import run_script, script_command, script_environment
+
+T, U = b"t", b"u"
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = Store.create(str(tmp_path))
+    yield made
+    made.close()
+
+
+def test_a_reader_follows_when_another_process_lets_the_database_grow(tmp_path):
+    Store.create(str(tmp_path)).close()
+    store = Store(str(tmp_path), reserve=1 << 20)
+    try:
+        run_script("store_put_large", tmp_path, 8 << 20)
+        assert len(store.read(lambda reader: reader.get(T, b"big")) or b"") == 8 << 20
+        store.write(lambda writer: writer.put(T, b"small", b"1"))
+    finally:
+        store.close()
+
+
+def test_little_address_space_is_enough(tmp_path):
+    Store.create(str(tmp_path)).close()
+    assert run_script("store_in_little_memory", tmp_path) == "20971520\n"
+
+
+def test_another_process_waits_its_turn_too(store, tmp_path):
+    refusal = store.write(lambda _: run_script("store_try_to_write", tmp_path))
+    assert "another process has been writing" in refusal
+
+
+def test_parent_and_child_both_go_on_after_a_fork(store):
+    store.write(lambda writer: writer.put(T, b"a", b"1"))
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            store.write(lambda writer: writer.put(T, b"b", b"2"))
+            status = 0 if store.read(lambda reader: reader.get(T, b"a")) == b"1" else 2
+        finally:
+            os._exit(status)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert store.read(lambda reader: reader.get(T, b"b")) == b"2"
+    store.write(lambda writer: writer.put(T, b"c", b"3"))
+
+
+def test_a_killed_reader_leaves_no_trace_that_a_person_must_remove(store, tmp_path):
+    command = script_command("store_read_for_a_minute", tmp_path)
+    with subprocess.Popen(command, env=script_environment(), stdout=subprocess.PIPE) as reader:
+        assert reader.stdout.readline() == b"reading\n"
+        reader.kill()
+        reader.wait()
+    store.close()
+    again = Store(str(tmp_path))
+    try:
+        assert str(reader.pid) not in again._current().readers()
+        again.write(lambda writer: writer.put(T, b"k", b"v"))
+    finally:
+        again.close()
+
+
+def folder_of(parent, name, value):
+    folder = parent / name
+    folder.mkdir()
+    made = Store.create(str(folder))
+    made.write(lambda writer: writer.put(T, b"which", value))
+    made.close()
+    return folder
+
+
+def test_a_folder_replaced_while_a_writer_waits_its_turn_is_written_to_in_its_new_place(tmp_path):
+    old, new = folder_of(tmp_path, "old", b"old"), folder_of(tmp_path, "new", b"new")
+    store = Store(str(old))
+    command = script_command("hold_lock", old / "writer.lock")
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
+        holder.stdout.readline()
+        writing = threading.Thread(target=lambda: store.write(lambda writer: writer.put(T, b"late", b"1")))
+        writing.start()
+        time.sleep(0.2)
+        os.rename(old, tmp_path / "away")
+        os.rename(new, old)
+        writing.join()
+    assert store.read(lambda reader: (reader.get(T, b"which"), reader.get(T, b"late"))) == (b"new", b"1")
+    store.write(lambda writer: writer.put(T, b"again", b"2"), patience=1)
+    store.close()

@@ -1,0 +1,24 @@
+"""The command check: canaries."""
+
+from __future__ import annotations
+
+from support.templates import LONG_TERM
+
+A, B = "https://a.example/", "https://b.example/"
+
+
+def test_canaries_notice_wrong_answers(noid):
+    noid("dbcreate", *LONG_TERM)
+    (name,) = noid.ids(1)
+    noid("bind", "set", name, "_t", A)
+    assert noid("check").startswith("note: ")
+    noid("resolver", "canary", f"ark:/{name}")
+    noid("resolver", "canary", "ark:/13030/nothing", "not found")
+    assert noid("check") == f"ok: ark:/{name} leads to {A}\nok: ark:/13030/nothing leads to not found\n\n"
+    assert f"canary: ark:/{name} {A}\n" in noid("resolver")
+    noid("bind", "set", name, "_t", B)
+    done = noid.run("check")
+    assert done.returncode == 1
+    assert f"error: ark:/{name} leads to {B}, not to {A}\n" in done.stdout.decode()
+    noid("resolver", "canary", f"ark:/{name}", "-")
+    assert noid("check") == "ok: ark:/13030/nothing leads to not found\n\n"

@@ -1,0 +1,70 @@
+"""The command context: labels, resolvers and aliases of contexts."""
+
+from __future__ import annotations
+
+import pytest
+
+from noidtools.minter import Minter
+
+
+def forms(text: str) -> list[tuple[str, str]]:
+    return [tuple(line.split(": ", 1)) for line in text.splitlines() if line]
+
+
+def test_what_is_said_about_the_context_is_shown_and_can_be_taken_back(noid):
+    noid("dbcreate", "--label", "hdl:102.100.821/", ".zd")
+    assert noid("context") == "label: hdl:102.100.821/\n\n"
+    noid("context", "alias", "102.100.archer", "102.100.821", "--authority=ARCHER")
+    noid("context", "alias", "102.100.archer", "102.100.821", "--authority", "ANDS of Australia")
+    shown = noid("context", "resolver", "https://hdl.handle.net/").splitlines()
+    assert shown[:2] == ["label: hdl:102.100.821/", "resolver: https://hdl.handle.net/"]
+    assert shown[2].startswith("alias: 102.100.archer is 102.100.821, according to ANDS of Australia since 2")
+    assert ("web", "https://hdl.handle.net/102.100.821/7") in forms(noid("cite", "7"))
+    noid("context", "alias", "--remove", "102.100.archer", "102.100.821", "--authority", "ARCHER")
+    assert "resolver" not in noid("context", "resolver", "-")
+    assert noid("context").count("alias:") == 1
+
+
+def test_each_change_of_the_context_is_one_event(noid):
+    noid("dbcreate", ".zd")
+    noid("context", "alias", "a", "b", "--authority", "c")
+    minter = Minter(str(noid.folder))
+    try:
+        from noidtools.minter.tables import EVENTS
+
+        last = minter.read(lambda reader: reader.last(EVENTS))
+        assert b"context-alias/a b c" in last[1]
+    finally:
+        minter.close()
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["alias", "a", "a", "--authority", "x"], "no alias for itself"),
+    (["alias", "a b", "c", "--authority", "x"], "no blanks"),
+    (["alias", "", "c", "--authority", "x"], "1 to 200 characters"),
+    (["alias", "a" * 201, "c", "--authority", "x"], "1 to 200 characters"),
+    (["alias", "a", "c", "--authority", " "], "an authority is named"),
+    (["alias", "a", "c", "--authority", "x\ny"], "an authority is named"),
+    (["alias", b"\xff", "c", "--authority", "x"], "not valid UTF-8"),
+    (["alias", "a", "c"], "say context"),
+    (["alias", "a", "--authority", "x"], "say context"),
+    (["alias", "a", "c", "--authority", "x", "--authority", "y"], "say context"),
+    (["alias", "--remove", "a", "c", "--authority", "x"], "x does not claim that a is an alias for c"),
+    (["resolver"], "say context"),
+    (["resolver", "https://example.org/", "--remove"], "say context"),
+    (["resolver", "ftp://example.org/"], "a web address"),
+    (["resolver", "https://example.org/?x="], "a web address"),
+    (["resolver", "https://example.org/ x"], "a web address"),
+    (["resolver", "javascript:alert(1)"], "a web address"),
+    (["nonsense"], "say context"),
+])
+def test_what_cannot_be_said_about_a_context(noid, words, said):
+    noid("dbcreate", ".zd")
+    assert said in noid.refused("context", *words)
+    assert "nothing is said" in noid("context")
+
+
+def test_the_same_claim_is_made_once(noid):
+    noid("dbcreate", ".zd")
+    noid("context", "alias", "a", "b", "--authority", "c")
+    assert "claims that already" in noid.refused("context", "alias", "a", "b", "--authority", "c", status=1)

@@ -1,0 +1,105 @@
+"""The command custodian: who answers for a minter and its identifiers."""
+
+from __future__ import annotations
+
+import pytest
+
+from noidtools.errors import ConflictError, InvalidError, NotFoundError, UsageError
+from noidtools.minter import custody
+from support.minter import START, Noid
+from support.templates import CHECKED
+
+
+@pytest.fixture
+def minter(tmp_path):
+    minter = Noid.with_clock(tmp_path, *CHECKED)
+    minter.mint(2)
+    yield minter
+    minter.close()
+
+
+ID, OTHER = "13030/f54x54g11", "13030/f5154dn7k"
+
+
+def test_somebody_answers_for_a_minter_from_the_first_day(minter, tmp_path):
+    assert minter.records("custodian") == [{"of": "this minter", "custodian": "cdlib.org", "from": START}]
+    plain = Noid.with_clock(tmp_path / "plain", ".sd")
+    assert plain.records("custodian") == [{"of": "this minter", "custodian": "me/us", "from": START}]
+    plain.close()
+
+
+def test_custodianship_of_a_minter_is_handed_over_and_its_history_kept(minter):
+    minter.records("custodian", "set", "Jane Doe", "--contact", "mailto:jane@example.org")
+    minter.clock.set("20280101000000")
+    minter.records("custodian", "set", "The Archive")
+    assert minter.records("custodian") == [{"of": "this minter", "custodian": "The Archive", "from": "20280101000000"}]
+    assert minter.records("custodian", "history") == [
+        {"of": "this minter", "custodian": "Jane Doe", "contact": "mailto:jane@example.org", "from": START,
+         "until": "20280101000000"},
+        {"of": "this minter", "custodian": "The Archive", "from": "20280101000000"},
+    ]
+    events = minter.records("log", "--since", "2")
+    assert [(e["what"], e["changes"][0]["before"], e["changes"][0]["after"]) for e in events] == [
+        ("custodian", None, "Jane Doe"), ("custodian", "Jane Doe", "The Archive")]
+
+
+def test_an_identifier_may_have_a_custodian_of_its_own(minter):
+    minter.records("custodian", "set", "Jane", "--contact", "jane@example.org")
+    (custodian,) = minter.records("custodian", ID)
+    assert custodian["of"] == "this minter" and custodian["custodian"] == "Jane"
+    minter.records("custodian", "set", "Kim", "--contact", "kim@example.org", ID)
+    assert minter.records("custodian", "show", ID) == [
+        {"of": ID, "custodian": "Kim", "contact": "kim@example.org", "from": START}]
+    assert minter.records("custodian", OTHER)[0]["custodian"] == "Jane"
+    minter.records("custodian", "set", "Lee", ID)
+    minter.records("custodian", "remove", ID)
+    assert minter.records("custodian", ID)[0]["custodian"] == "Jane"
+    assert [c["custodian"] for c in minter.records("custodian", "history", ID)] == ["Kim", "Lee"]
+    assert minter.events_of(ID) == ["mint", "custodian", "custodian", "custodian remove"]
+    assert isinstance(minter.refusal("custodian", "remove", ID), NotFoundError)
+
+
+def test_somebody_answers_for_a_withdrawn_identifier_too(minter):
+    minter.records("withdraw", ID)
+    minter.records("custodian", "set", "Kim", ID)
+    assert minter.records("custodian", ID)[0]["custodian"] == "Kim"
+
+
+def test_what_is_no_custodian_is_refused(minter):
+    for words, kind in (
+        (["custodian", "set"], UsageError), (["custodian", "remove"], UsageError),
+        (["custodian", "a", "b"], UsageError), (["custodian", "--contact", "x"], UsageError),
+        (["custodian", "set", "Kim", ID, "x"], UsageError), (["custodian", "set", ""], InvalidError),
+        (["custodian", "set", "a\nb"], InvalidError), (["custodian", "set", "x" * 2000], InvalidError),
+        (["custodian", "set", "Kim", "--contact", "a\tb"], InvalidError),
+        (["custodian", "set", "Kim", "13030/f5wd3q12m"], NotFoundError), (["custodian", "nonsense"], InvalidError),
+        (["custodian", "history"], NotFoundError), (["custodian", "history", ID], NotFoundError),
+    ):
+        assert isinstance(minter.refusal(*words), kind), words
+    minter.records("custodian", "set", "Kim")
+    assert isinstance(minter.refusal("custodian", "set", "Kim"), ConflictError)
+
+
+def test_a_free_minters_identifier_may_be_called_like_a_word_of_the_command(tmp_path):
+    minter = Noid.with_clock(tmp_path)
+    minter.records("bind", "set", "set", "e", "v")
+    minter.records("custodian", "set", "Kim", "set")
+    assert minter.records("custodian", "show", "set")[0] == {"of": "set", "custodian": "Kim", "from": START}
+    minter.close()
+
+
+def test_whoever_asks_in_the_program_gets_a_custodian(minter):
+    found = minter.read(lambda reader: custody.current_custodian(minter.opened, reader, ID.encode()))
+    assert (found.name, found.contact, found.of) == (b"cdlib.org", b"", custody.MINTER)
+
+
+def test_custodians_at_the_shell(noid):
+    noid("dbcreate", "x.sd")
+    noid("mint", "1")
+    out = noid("custodian", "set", "Jane Doe", "--contact", "mailto:jane@example.org")
+    assert out.startswith("of: this minter\nCustodian: Jane Doe\nContact: mailto:jane@example.org\nFrom: ")
+    assert noid("custodian", "x0") == noid("custodian") == out
+    noid("custodian", "set", "Kim", "x0")
+    assert noid("custodian", "remove", "x0") == "ok: Kim no longer answers for x0\n\n"
+    assert "\nUntil: " in noid("custodian", "history", "x0")
+    noid.refused("custodian", "set", status=2)

@@ -1,0 +1,55 @@
+"""The command dbcreate, and where a minter's folder is."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+
+@pytest.mark.parametrize(("words", "sentence"), [
+    (["--at-last", "wrap", "a.sd", "long", "1", "b", "c"], "never gives an identifier twice"),
+    (["--at-last", "add", ".sd"], "stop, wrap or addN"),
+    (["--at-last", "add9", ".sdd"], "1 to 2"),
+    (["--at-last", "add0", ".sdd"], "1 to 2"),
+    (["--at-last", "stop", ".zd"], "never ends"),
+    (["--at-last"], "needs a value"),
+    (["--seed", "x", ".rd"], "the seed is a number"),
+    (["--seed", "9" * 50, ".rd"], "the seed is a number"),
+    (["--label", "a b", ".rd"], "label"),
+    (["--nonsense", "1"], "no option --nonsense"),
+    (["a.sd", "forever"], "long, medium or short"),
+    (["a.sd", "long"], "needs a NAAN"),
+    (["-", "long", "1", "b", "c"], "needs a template"),
+    (["a.sd", "long", "13 30", "b", "c"], "NAAN"),
+    (["a.sd", "long", "1", "b", "c", "d"], "too many words"),
+    ([b"\xff.sd"], "not valid UTF-8"),
+    (["é.sd"], "visible ASCII"),
+    (["a b.sd"], "visible ASCII"),
+    ([f".s{'d' * 500}"], "too long"),
+])
+def test_dbcreate_says_what_is_wrong_and_makes_nothing(noid, words, sentence):
+    assert sentence in noid.refused("dbcreate", *words)
+    assert list(noid.folder.iterdir()) == []
+
+
+def test_a_second_dbcreate_is_refused_and_harms_nothing(noid):
+    noid("dbcreate", ".sd")
+    noid("mint", "3")
+    assert "exists already" in noid.refused("dbcreate", ".rd", status=1)
+    assert noid("mint", "1") == "id: 3\n\n"
+
+
+def test_dbcreate_leaves_a_report_beside_the_database(noid):
+    noid("dbcreate", "f5.reedeedk", "long", "13030", "cdlib.org", "oac/cmp")
+    report = (noid.folder / "NOID" / "README").read_text()
+    for text in ("f5.reedeedk", "70728100", "GRANITE", "cdlib.org", "oac/cmp", "13030/f54x54g11"):
+        assert text in report
+
+
+def test_a_moved_minter_goes_on(noid):
+    noid("dbcreate", "f5.reedeedk", "long", "13030", "a", "b")
+    noid("mint", "1")
+    (noid.folder / "f57").mkdir()
+    shutil.move(noid.folder / "NOID", noid.folder / "f57")
+    assert noid("-f", "f57", "mint", "1") == "id: 13030/f5154dn7k\n\n"

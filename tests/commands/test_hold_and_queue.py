@@ -1,0 +1,77 @@
+"""The commands hold and queue, and the circulation record."""
+
+from __future__ import annotations
+
+import re
+
+
+def test_holds_are_counted_right_whatever_is_done_twice(noid):
+    noid("dbcreate", ".sdd")
+    assert noid("hold", "set", "01", "02", "01") == "ok: 2 holds placed\n\n"
+    assert noid("hold", "set", "01") == "ok: 0 holds placed\n\n"
+    assert "\nHeld: 2\n" in noid("dbinfo")
+    assert noid("hold", "release", "01", "05") == "ok: 1 hold released\n\n"
+    assert noid("hold", "release", "01") == "ok: 0 holds released\n\n"
+    assert "\nHeld: 1\n" in noid("dbinfo")
+    assert noid.ids(3) == ["00", "01", "03"]
+
+
+def test_a_long_term_identifier_is_queued_only_after_its_hold_is_released(noid):
+    noid("dbcreate", ".sd", "long", "12345", "a", "b")
+    noid("mint", "2")
+    assert "on hold" in noid.refused("queue", "now", "12345/0", status=1)
+    noid("hold", "release", "12345/0")
+    noid("queue", "now", "12345/0")
+    assert noid.ids(1) == ["12345/0"]
+    assert "\nHeld: 2\n" in noid("dbinfo")
+
+
+def test_the_circulation_history_keeps_all_its_letters_newest_first(noid):
+    noid("dbcreate", ".sdd")
+    noid("mint", "1")
+    noid("bind", "set", "00", "e", "v")
+    noid("queue", "now", "00")
+    assert re.search(r"^Circ:  qi\|", noid("fetch", "00"), re.M)
+    noid("mint", "1", "f", "w")
+    shown = noid("fetch", "00")
+    assert re.search(r"^Circ:  iqi\|\d{14}\|[^|]+\|1$", shown, re.M)
+    assert "e: v" not in shown, "re-issuing must clear the bindings"
+    noid("queue", "30d", "00")
+    noid("queue", "delete", "00")
+    noid("bind", "set", "00", "e", "v")
+    assert re.search(r"^Circ:  uqiqi\|", noid("fetch", "00"), re.M)
+
+
+def test_queue_delete_takes_an_identifier_out_of_the_queue(noid):
+    noid("dbcreate", ".sdd")
+    noid("queue", "now", "07", "08")
+    assert noid("queue", "delete", "07") == "id: 07\nnote: 1 identifier taken out of the queue\n"
+    assert noid.ids(9) == ["08", "00", "01", "02", "03", "04", "05", "06", "07"]
+    assert "not in the queue" in noid.refused("queue", "delete", "07", status=1)
+
+
+def test_a_hold_takes_an_identifier_out_of_the_queue_and_says_so(noid):
+    noid("dbcreate", ".sdd")
+    noid("queue", "now", "07")
+    assert noid("hold", "set", "07") == "ok: 1 hold placed\nnote: 07 taken out of the queue\n\n"
+    assert noid.ids(1) == ["00"]
+
+
+def test_one_refusal_undoes_a_whole_command(noid):
+    noid("dbcreate", ".sdd")
+    noid("hold", "set", "03")
+    noid.refused("queue", "now", "01", "02", "03", status=1)
+    assert noid.ids(1) == ["00"]
+    noid.refused("hold", "set", "04", "nonsense", status=1)
+    assert "\nHeld: 1\n" in noid("dbinfo")
+    noid.refused("bind", "new", "05", ":", stdin=b"a: 1\nb: 2\na: 3\n\n", status=1)
+    noid.refused("get", "05", status=1)
+
+
+def test_identifiers_alike_when_padded_all_keep_their_place_in_the_queue(noid):
+    noid("dbcreate")
+    noid("queue", "lvf", "5", "05", "005")
+    assert sorted(noid.ids(3)) == ["005", "05", "5"]
+    noid("queue", "lvf", "5", "05")
+    noid("queue", "delete", "5")
+    assert noid.ids(2) == ["05", "0"]

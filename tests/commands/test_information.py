@@ -1,0 +1,51 @@
+"""The commands help, hello, dbinfo, note and path."""
+
+from __future__ import annotations
+
+import re
+
+from support.project import ROOT
+
+
+def test_notes_are_kept_and_shown(noid):
+    noid("dbcreate", ".sd")
+    noid("note", "owner", "digital collections")
+    assert "\nNote: owner: digital collections\n" in noid("dbinfo")
+
+
+def test_dbinfo_tells_more_when_asked_for_more(noid):
+    noid("dbcreate", "x.rdd")
+    noid("mint", "3")
+    brief, full, dump = noid("dbinfo", "brief"), noid("dbinfo", "full"), noid("dbinfo", "dump")
+    assert brief == noid("dbinfo") and "\nDrawn: 3\nLeft: 97\n" in brief
+    assert "\nCounters: " in full and "Counters" not in brief
+    assert dump.count("IDS/x") == 3
+    noid.refused("dbinfo", "everything", status=2)
+
+
+def test_every_command_is_explained(noid):
+    from noidtools.commands import COMMANDS
+
+    listed = noid("help")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name, command in COMMANDS.items():
+        assert command.usage in listed
+        assert noid("help", name).startswith(command.usage)
+        assert f"`{name}" in readme, f"README.md does not explain {name}"
+    assert noid() == listed == noid("-h")
+    noid.refused("help", "nosuch", status=1)
+
+
+def test_hello_and_version(noid):
+    assert noid("hello") == "Hello.\n\n"
+    assert re.fullmatch(r"noid \d+\.\d+\.\d+\n", noid("-v"))
+
+
+def test_a_path_is_made_of_an_identifier(noid):
+    assert noid("path", "xv8t984") == "xv/8t/98/4/\n"
+    noid("dbcreate", "--label", "ark:/", ".sd")
+    assert noid("path", "ark:/../x") == ",,/=x/\n"
+
+
+def test_options_may_be_joined(noid):
+    assert noid("-vh") == noid("-h")

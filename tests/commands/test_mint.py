@@ -1,0 +1,75 @@
+"""The command mint: what is made, in which order, and where it ends."""
+
+from __future__ import annotations
+
+from support.minter import Noid
+
+
+def test_mint_binds_an_element_to_each_new_identifier(noid):
+    noid("dbcreate", ".sd")
+    assert noid("mint", "2", "status", "draft") == "id: 0\nid: 1\n\n"
+    assert noid("get", "1", "status") == "draft\n"
+    assert "needs a Value" in noid.refused("mint", "1", "status", status=2)
+
+
+def test_another_seed_gives_the_same_identifiers_in_another_order(tmp_path, noid):
+    noid("dbcreate", ".rdd")
+    other = Noid(tmp_path / "other")
+    other("dbcreate", "--seed", "7", ".rdd")
+    first, second = noid.ids(100), other.ids(100)
+    assert first != second and sorted(first) == sorted(second)
+    assert "Seed: 7" in other("dbinfo")
+
+
+def test_a_bounded_namespace_can_grow(noid):
+    noid("dbcreate", "--at-last", "add3", "x.seedk")
+    ids = noid.ids(29 * 29 * 10 + 2)
+    assert len(ids[8409]) == 5 and len(ids[8410]) == 8
+    assert len(set(ids)) == len(ids)
+    assert "Mask: seedeedk" in noid("dbinfo", "full")
+    assert noid("validate", "-", ids[0], ids[8410]).count("id: ") == 2
+    noid("bind", "set", ids[8411], "e", "v")
+
+
+def test_a_grown_mask_is_valid_only_once_it_has_grown(noid):
+    noid("dbcreate", "--at-last", "add1", ".sd")
+    assert noid.run("validate", "-", "00").returncode == 1
+    assert noid.ids(11)[-1] == "00"
+    assert noid("validate", "-", "00") == "id: 00\n"
+
+
+def test_growth_ends_where_the_check_character_would_no_longer_guard(noid):
+    noid("dbcreate", "--at-last", "add1", f"{'b' * 25}.sdk")
+    assert noid.run("mint", "200").stdout.count(b"id: ") == 110
+
+
+def test_a_short_term_minter_that_has_everything_held_does_not_run_for_ever(noid):
+    noid("dbcreate", ".sd", "short")
+    noid("hold", "set", *"0123456789")
+    assert "no identifier is left" in noid.refused("mint", "1", status=1)
+
+
+def test_what_was_minted_before_the_end_is_printed(noid):
+    noid("dbcreate", ".sd")
+    done = noid.run("mint", "12")
+    assert done.returncode == 1 and done.stdout.count(b"id: ") == 10 and done.stderr.startswith(b"error: ")
+    noid.refused("bind", "mint", "new", "e", "v", status=1)
+
+
+def test_what_was_bound_before_minting_is_neither_lost_nor_in_the_way(noid):
+    noid("dbcreate", ".sd")
+    noid("bind", "set", "0", "e", "mine")
+    assert "Id:      1\n" in noid("bind", "mint", "new", "e", "v")
+    noid("bind", "set", "2", "e", "mine")
+    assert noid("mint", "1", "e", "z") == "id: 3\n\n"
+    assert noid("get", "0", "e") == noid("get", "2", "e") == "mine\n"
+    noid("bind", "set", "4", "other", "mine")
+    assert noid("mint", "1", "e", "z") == "id: 4\n\n"
+    assert noid("get", "4") == "z\nmine\n"
+
+
+def test_an_unlimited_template_with_a_check_character_ends_where_the_guarantee_does(noid):
+    noid("dbcreate", f"{'1' * 26}.zdk")
+    done = noid.run("mint", "20")
+    assert done.returncode == 1 and done.stdout.count(b"id: ") == 10
+    assert b"check character" in done.stderr

@@ -1,0 +1,83 @@
+"""Names with a wrong check character, and which name was meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from noidtools import names
+from noidtools.minter import identifiers
+from noidtools.resolution import INVALID, NOT_FOUND, resolve
+from support.minter import Noid
+from support.templates import CHECKED, LONG_TERM
+
+A, B = "https://a.example/", "https://b.example/"
+
+
+@pytest.fixture
+def minter(tmp_path):
+    """A long-term minter with one bound name, 13030/kt4x551."""
+    minter = Noid.created(tmp_path, *LONG_TERM)
+    assert minter.mint_with_target("https://a.example/x") == "13030/kt4x551"
+    yield minter
+    minter.close()
+
+
+@pytest.fixture
+def checked(tmp_path):
+    minter = Noid.created(tmp_path, *CHECKED)
+    assert minter.mint_with_target(A) == "13030/f54x54g11"
+    yield minter
+    minter.close()
+
+
+def meant(minter: Noid, name: str) -> bytes | None:
+    return minter.read(lambda reader: identifiers.suggest_correction(minter.opened, reader, names.parse(name.encode())))
+
+
+@pytest.mark.parametrize("name", [
+    "13030/f54y54g11", "13030/f54x45g11", "13030/f54x54g12", "ark:/13030/f54x54g1l", "ark:/13030/f54-x54-g21",
+    "ark:/13030/f54x54g12/page.pdf", "ark:13030/f5Ax54g11", "ark:/13030/f54x54g12?x",
+])
+def test_a_mistyped_name_is_called_so_and_the_right_one_is_found(checked, name):
+    assert resolve(checked.opened, name.encode()).kind == INVALID
+    assert meant(checked, name) == b"13030/f54x54g11"
+
+
+@pytest.mark.parametrize("name", [
+    "13030/f50000005", "13030/f54x54g", "13030/f54x54g111", "13030/g54x54g11", "f54x54g11",
+])
+def test_a_name_that_is_right_or_of_another_form_is_only_unknown(checked, name):
+    assert resolve(checked.opened, name.encode()).kind == NOT_FOUND
+
+
+def test_a_mistyped_name_is_not_sent_to_the_fallback(checked):
+    checked.text("resolver", "fallback", "https://n2t.net/")
+    assert resolve(checked.opened, b"13030/f54x54g12").kind == INVALID
+    assert resolve(checked.opened, b"13030/f50000005").by == "fallback"
+
+
+def test_nothing_is_offered_when_nothing_or_more_than_one_is_near(checked):
+    assert meant(checked, "13030/f5zzzzzzz") is None
+    known = {*checked.text("mint", "2000").split()[1::2], "13030/f54x54g11"}
+    ambiguous = [text for text in _between(sorted(known)) if len(_near(text) & known) > 1]
+    assert ambiguous
+    for text in ambiguous[:5]:
+        assert resolve(checked.opened, text.encode()).kind == INVALID
+        assert meant(checked, text) is None
+
+
+def _between(identifiers: list[str]) -> list[str]:
+    """Of identifiers that differ in two places, what has one character of each: one error away from both."""
+    found = []
+    for number, one in enumerate(identifiers[:300]):
+        for other in identifiers[number + 1 : number + 200]:
+            differ = [place for place, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
+            if len(differ) == 2:
+                found.append(one[: differ[0]] + other[differ[0]] + one[differ[0] + 1 :])
+    return found
+
+
+def _near(text: str) -> set[str]:
+    letters = "0123456789bcdfghjkmnpqrstvwxz"
+    found = {text[:place] + letter + text[place + 1 :] for place in range(8, len(text)) for letter in letters}
+    return found | {text[:p] + text[p + 1] + text[p] + text[p + 2 :] for p in range(8, len(text) - 1)}

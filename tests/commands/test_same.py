@@ -1,0 +1,59 @@
+"""The command same: whether two texts are one name."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def f5(noid):
+    noid("dbcreate", "f5.reedeedk", "long", "13030", "cdlib.org", "oac/cmp")
+    noid("mint", "1")
+    return noid
+
+
+@pytest.mark.parametrize(("first", "second"), [
+    ("hdl:102.100.272/XYZZY", "info:hdl:102.100.272/XYZZY"),
+    ("hdl:102.100.272/XYZZY", "info:hdl/102.100.272/XYZZY"),
+    ("hdl:102.100.272/XYZZY", "hdl%3A102.100.272%2FXYZZY"),
+    ("info:hdl:102.100.272/XYZZY", "info%3Ahdl%3A102.100.272%2FXYZZY"),
+    ("hdl:102.100.272/XY/ZZY", "hdl%3A102.100.272%2FXY%2FZZY"),
+    ("hdl:102.100.272/XYZZY", "http://resolver.net.au/hdl/102.100.272/XYZZY"),
+])
+def test_the_documents_representations_of_one_name_are_the_same(noid, first, second):
+    """Without a minter too."""
+    assert noid("same", first, second).startswith("same: yes\n")
+    assert noid("same", second, first).startswith("same: yes\n")
+
+
+@pytest.mark.parametrize(("first", "second", "why"), [
+    ("http://purl.kerry.org/XYZZY", "hdl:100/XYZZY", "Two systems define two contexts"),
+    ("hdl:102.100.272/XYZZY", "hdl:102.100.273/XYZZY", "Their contexts are not the same"),
+    ("hdl:102.100.272/XYZZY", "hdl:102.100.272/XYZZX", "different labels in one context"),
+])
+def test_the_documents_different_names_are_not_the_same(noid, first, second, why):
+    done = noid.run("same", first, second)
+    assert done.returncode == 1 and done.stderr == b""
+    assert done.stdout.startswith(b"same: no\n") and why.encode() in done.stdout
+
+
+def test_a_claim_about_contexts_makes_names_the_same_according_to_that_authority(noid):
+    noid("dbcreate", ".zd")
+    names = ("hdl:102.100.archer/XYZZY", "hdl:102.100.821/XYZZY")
+    assert noid.run("same", *names).returncode == 1
+    noid("context", "alias", "102.100.archer", "102.100.821", "--authority", "the ARCHER project")
+    assert "According to the ARCHER project" in noid("same", *names)
+    assert "same: yes" in noid("same", "info:hdl:102.100.archer/XYZZY", "hdl%3A102.100.821%2FXYZZY")
+    assert noid.run("same", "hdl:102.100.archer/XYZZY", "hdl:102.100.821/XYZZX").returncode == 1
+    noid("context", "alias", "--remove", "102.100.archer", "102.100.821", "--authority", "the ARCHER project")
+    assert noid.run("same", *names).returncode == 1
+
+
+def test_the_context_a_name_leaves_unsaid_is_the_minters(f5):
+    shown = f5("same", "13030/f54x54g11", "ark:13030/f5-4x54-g11")
+    assert shown.startswith("same: yes\n") and "leaves its context unsaid, which here is ark:/" in shown
+
+
+@pytest.mark.parametrize("words", [[], ["a"], ["a", "b", "c"]])
+def test_wrong_words_for_same(noid, words):
+    noid.refused("same", *words, status=2)

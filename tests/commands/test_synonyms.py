@@ -1,0 +1,161 @@
+"""Synonyms, and which of them an authority prefers."""
+
+from __future__ import annotations
+
+import pytest
+
+from noidtools.errors import ConflictError, InvalidError, NotFoundError, UsageError
+from support.minter import START, Noid
+from support.templates import CHECKED
+
+A, B = "https://a.example/", "https://b.example/"
+KERRY = ["--authority", "Kerry's Library"]
+
+
+@pytest.fixture
+def minter(tmp_path):
+    """A minter that binds anything."""
+    minter = Noid.with_clock(tmp_path)
+    yield minter
+    minter.close()
+
+
+@pytest.fixture
+def ark(tmp_path):
+    """A long-term minter; its first identifiers are 13030/f54x54g11 and 13030/f5154dn7k."""
+    minter = Noid.with_clock(tmp_path / "ark", *CHECKED)
+    minter.mint(2)
+    minter.records("bind", "set", "13030/f54x54g11", "_t", A)
+    yield minter
+    minter.close()
+
+
+def related(minter: Noid, name: str) -> list[tuple]:
+    return [(r["relation"], r["name"], r["authority"]) for r in minter.records("relations", name)]
+
+
+# -- synonyms --------------------------------------------------------------------------------------------------------
+
+
+def test_synonyms_are_symmetric_and_told_with_authority_and_time(minter):
+    minter.records(
+        "synonym", "hdl:100/7334", "http://purl.kerry.org/elite", *KERRY, "--from", "2020", "--until", "2126-02")
+    facts = {"relation": "synonym", "authority": "Kerry's Library", "from": "20200101000000",
+             "until": "21260228235959", "current": True, "event": 2}
+    assert minter.records("relations", "info:hdl/100/7334") == [
+        {"id": "hdl:100/7334", "name": "http://purl.kerry.org/elite", **facts}]
+    assert minter.records("relations", "http://purl.kerry.org/elite") == [
+        {"id": "http://purl.kerry.org/elite", "name": "hdl:100/7334", **facts}]
+    assert minter.events_of("hdl:100/7334") == minter.events_of("http://purl.kerry.org/elite") == ["synonym"]
+
+
+def test_a_claim_begins_now_unless_said_otherwise_and_ends_with_its_time(minter):
+    minter.records("synonym", "a", "b", *KERRY, "--until", "2026-11-30")
+    (relation,) = minter.records("relations", "a")
+    assert (relation["from"], relation["until"], relation["current"]) == (START, "20261130235959", True)
+    minter.clock.set("20261201000000")
+    (relation,) = minter.records("relations", "a")
+    assert relation["current"] is False and "not in force now" in minter.text("relations", "a")
+
+
+def test_said_again_a_claim_has_its_new_time(minter):
+    minter.records("synonym", "a", "b", *KERRY)
+    minter.records("synonym", "b", "a", *KERRY, "--from", "2000", "--until", "2030")
+    (relation,) = minter.records("relations", "a")
+    assert (relation["from"], relation["until"]) == ("20000101000000", "20301231235959")
+    changes = minter.records("history", "a")[-1]["changes"]
+    assert {"id": "b", "what": "from", "before": START, "after": "20000101000000"} in changes
+
+
+def test_each_authority_speaks_for_itself(minter):
+    minter.records("synonym", "a", "b", "--authority", "one")
+    minter.records("synonym", "a", "b", "--authority", "two")
+    assert related(minter, "a") == [("synonym", "b", "one"), ("synonym", "b", "two")]
+    assert isinstance(minter.refusal("synonym", "--remove", "a", "b"), UsageError)
+    assert isinstance(minter.refusal("synonym", "--remove", "a", "b", "--authority", "three"), NotFoundError)
+    minter.records("synonym", "--remove", "b", "a", "--authority", "one")
+    minter.records("synonym", "--remove", "a", "b")
+    assert related(minter, "a") == related(minter, "b") == []
+    assert minter.events_of("b") == ["synonym", "synonym", "synonym remove", "synonym remove"]
+
+
+def test_synonyms_need_two_names_and_an_authority(minter):
+    assert "authority" in minter.refusal("synonym", "a", "b").message
+    assert "same name" in minter.refusal("synonym", "hdl:1.2/x", "info:hdl/1.2/x", *KERRY).message
+    assert "no date" in minter.refusal("synonym", "a", "b", *KERRY, "--from", "yesterday").message
+    backwards = minter.refusal("synonym", "a", "b", *KERRY, "--from", "2030", "--until", "2029")
+    assert "before it begins" in backwards.message
+    assert isinstance(minter.refusal("synonym", "a", *KERRY), UsageError)
+    assert isinstance(minter.refusal("synonym", "a", "b", "c", *KERRY), UsageError)
+    assert isinstance(minter.refusal("synonym", "a", "b", "--authority", " "), InvalidError)
+    assert isinstance(minter.refusal("synonym", "--remove", "a", "b"), NotFoundError)
+    assert isinstance(minter.refusal("synonym", "--remove", "a", "b", "--until", "2030"), UsageError)
+
+
+# -- preferences -----------------------------------------------------------------------------------------------------
+
+
+def test_one_of_all_synonyms_is_preferred_by_an_authority(minter):
+    minter.records("synonym", "a", "b", *KERRY)
+    minter.records("synonym", "b", "c", *KERRY)
+    assert minter.records("prefer", "a") == [{"ok": "a is preferred by Kerry's Library"}]
+    minter.records("prefer", "c")
+    assert ("preferred", None, "Kerry's Library") in related(minter, "c")
+    assert ("preferred", None, "Kerry's Library") not in related(minter, "a")
+    assert minter.events_of("a") == ["synonym", "prefer", "prefer"]
+    assert "already" in minter.refusal("prefer", "c").message
+    minter.records("prefer", "--remove", "c")
+    assert isinstance(minter.refusal("prefer", "--remove", "c"), NotFoundError)
+
+
+def test_two_preferred_names_do_not_become_synonyms(minter):
+    minter.records("synonym", "a", "b", *KERRY)
+    minter.records("synonym", "c", "d", *KERRY)
+    minter.records("prefer", "a")
+    minter.records("prefer", "d")
+    assert "prefers both a and d" in minter.refusal("synonym", "b", "c", *KERRY).message
+    minter.records("prefer", "--remove", "d")
+    minter.records("synonym", "b", "c", *KERRY)
+
+
+def test_a_preference_needs_a_synonym_and_ends_with_the_last_one(minter):
+    assert isinstance(minter.refusal("prefer", "a"), NotFoundError)
+    minter.records("synonym", "a", "b", "--authority", "one")
+    minter.records("synonym", "a", "c", "--authority", "two")
+    assert "one, two" in minter.refusal("prefer", "a").message
+    assert isinstance(minter.refusal("prefer", "a", "--authority", "three"), NotFoundError)
+    minter.records("prefer", "a", "--authority", "two")
+    minter.records("synonym", "--remove", "a", "c")
+    assert related(minter, "a") == [("synonym", "b", "one")]
+    changes = minter.records("history", "a")[-1]["changes"]
+    assert {"id": "a", "what": "preferred", "before": "two", "after": None} in changes
+    assert isinstance(minter.refusal("prefer"), UsageError)
+
+
+def test_a_withdrawn_name_is_preferred_no_more(ark):
+    ark.records("synonym", "13030/f54x54g11", "doi:10.1000/182", *KERRY)
+    ark.records("prefer", "13030/f54x54g11")
+    ark.records("withdraw", "13030/f54x54g11", "--successor", "13030/f5154dn7k")
+    assert [r[0] for r in related(ark, "13030/f54x54g11")] == ["successor", "synonym"]
+    assert isinstance(ark.refusal("prefer", "13030/f54x54g11"), ConflictError)
+    assert related(ark, "13030/f5154dn7k") == [("predecessor", "13030/f54x54g11", None)]
+
+
+def test_what_was_said_of_a_name_ends_when_it_is_issued_for_something_else(tmp_path):
+    minter = Noid.with_clock(tmp_path, "x.sd")
+    minter.mint()
+    minter.records("alias", "old", "x0")
+    minter.records("synonym", "x0", "doi:10.1000/182", *KERRY)
+    minter.records("prefer", "x0")
+    minter.records("custodian", "set", "Jane", "x0")
+    minter.records("queue", "now", "x0")
+    assert minter.mint() == ["x0"]
+    assert related(minter, "doi:10.1000/182") == [] and related(minter, "x0") == [("alias", "old", None)]
+    assert minter.records("custodian", "x0")[0]["of"] == "this minter"
+    cleared = minter.records("history", "x0")[-1]
+    assert cleared["what"] == "clear"
+    assert {(c["what"], c["before"]) for c in cleared["changes"]} == {
+        ("synonym", "doi:10.1000/182"), ("authority", "Kerry's Library"), ("preferred", "Kerry's Library"),
+        ("custodian", "Jane")}
+    assert minter.events_of("doi:10.1000/182") == ["synonym", "clear"]
+    minter.close()

@@ -1,0 +1,79 @@
+"""Fixtures for real servers.  Everything in this folder carries the marker `servers`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.servers import COMMANDS, RESOLVERS
+from support.servers.deployment import Deployment, Installation, Resolving, Site
+from support.servers.system import MissingError
+from support.templates import LONG_TERM
+
+FOLDER = Path(__file__).parent
+Deploy = Callable[..., Deployment]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if FOLDER in item.path.parents:
+            item.add_marker(pytest.mark.servers)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests that ask for a deployment run with each of DEPLOYMENTS in their file, unless they name others."""
+    if "deployment" in metafunc.fixturenames:
+        named = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+        if "deployment" not in named:
+            metafunc.parametrize("deployment", list(metafunc.module.DEPLOYMENTS), indirect=True)
+
+
+@pytest.fixture(scope="session")
+def installation() -> Iterator[Installation]:
+    """The package installed for the servers' user, once for all tests."""
+    try:
+        made = Installation()
+    except MissingError as missing:
+        pytest.fail(str(missing))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def site(installation: Installation) -> Iterator[Site]:
+    """A folder in which the tests of a file start servers."""
+    made = Site(installation)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def deploy(site: Site) -> Deploy:
+    """Gives a deployment by its name, started when it is first asked for; one that resolves has a minter kt5.
+
+    With `instance` it is another one of the same kind.
+    """
+
+    def start(name: str, instance: str = "") -> Deployment:
+        full = f"{name}-{instance}" if instance else name
+        if full in site.deployments:
+            return site.deployments[full]
+        deployment = site.add((COMMANDS | RESOLVERS)[name], full)
+        try:
+            deployment.start()
+        except MissingError as missing:
+            pytest.fail(str(missing))
+        if isinstance(deployment, Resolving) and not (deployment.minters / "kt5").exists():
+            deployment.create("kt5", *LONG_TERM)
+        return deployment
+
+    return start
+
+
+@pytest.fixture
+def deployment(request: pytest.FixtureRequest, deploy: Deploy) -> Iterator[Deployment]:
+    found = deploy(request.param)
+    yield found
+    print(found.logs())  # shown when the test has failed

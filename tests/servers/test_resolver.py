@@ -1,0 +1,154 @@
+"""Names resolved by every server, and maps for servers that look names up by themselves."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from support.http import raw
+
+DEPLOYMENTS = ("rewrite", "rewrite-map", "apache-resolver", "nginx-resolver", "nginx-map")
+
+# -- the manual's scenario ---------------------------------------------------------------------------------------
+
+
+def test_a_name_minted_and_bound_by_url_is_followed_by_a_click(deployment):
+    name = deployment.mint("kt5")[0]
+    deployment.bind(name, "http://foo.ucsd.edu/")
+    deployment.wait_for_location(f"ark:/{name}", "http://foo.ucsd.edu/")
+    assert deployment.resolve(f"ark:/{name}").status == 302
+    assert deployment.resolve(f"ark:/{name}", "--head").status == 302
+    # Changed by curl, seen by the next click.
+    for number in range(10):
+        deployment.bind(name, f"https://bar.example/{number}")
+        assert deployment.location(f"ark:/{name}") == f"https://bar.example/{number}"
+
+
+def test_the_manuals_element_is_a_line_to_edit(deploy):
+    deployment = deploy("rewrite-mygoto")
+    name = deployment.mint("kt5")[0]
+    deployment.bind(name, "http://foo.ucsd.edu/", "myGoto")
+    deployment.wait_for_location(f"ark:/{name}", "http://foo.ucsd.edu/")
+
+
+def test_spellings_extensions_and_queries_arrive(deployment):
+    name = deployment.mint("kt5")[0]
+    deployment.bind(name, "https://a.example/x")
+    deployment.wait_for_location(f"ark:/{name}", "https://a.example/x")
+    short = name.removeprefix("13030/")
+    for asked, expected in [
+        (f"ARK:13030/{short}", ""), (f"ark:/13030/{short[:4]}-{short[4:]}", ""), (f"ark%3A/{name}", ""),
+        (f"/ark:/{name}", ""),
+        (f"ark:/{name}/", ""), (f"ark:/{name}/my-file.pdf", "/my-file.pdf"), (f"ark:/{name}?a=b&c=%20-", "?a=b&c=%20-"),
+        (f"ark:/{name}/a%20b%2Fc%25", "/a%20b%2Fc%25"), (f"ark:/{name}/%C3%A4", "/%C3%A4"),
+        (f"ark:/{name}/a+b", "/a+b"),
+        (f"ark:/{name}?a=b?c=d", "?a=b?c=d"), (f"ark:/{name}/a%3Fb?c", "/a%3Fb?c"),
+        (f"ark:/{name}/a;b=c,d:e@f!$&'()*", "/a;b=c,d:e@f!$&'()*"),
+    ]:
+        assert deployment.location(asked) == f"https://a.example/x{expected}", asked
+
+
+def test_codes_and_several_targets(deployment):
+    name = deployment.mint("kt5")[0]
+    for code in (301, 303, 307, 308, 302):
+        deployment.bind(name, f'"{code}%20https://a.example/{code}|https://b.example/"')
+        deployment.wait_for_location(f"ark:/{name}", f"https://a.example/{code}")
+        assert deployment.resolve(f"ark:/{name}").status == code
+
+
+def test_a_name_that_leads_nowhere_is_404(deployment):
+    for name in ("ark:/13030/none", "ark:/", "ark:/13030/kt%00", "ark:/99999/x"):
+        assert deployment.resolve(name).status in (400, 404)
+
+
+def test_a_target_that_nobody_may_be_sent_to_is_no_redirect(deployment):
+    name = deployment.mint("kt5")[0]
+    for value in ("javascript:alert(1)", "javascript://x/%250Aalert(1)", "data:text/html,x", "//evil.example/",
+                  "words"):
+        deployment.bind(name, value)
+        assert deployment.location(f"ark:/{name}") is None
+
+
+@pytest.mark.parametrize("kind", ["apache-resolver", "nginx-resolver", "nginx-map"])
+def test_descriptions_are_asked_for_by_marks_of_the_request_line(deploy, kind):
+    deployment = deploy(kind)
+    name = deployment.mint("kt5")[0]
+    deployment.bind(name, "https://a.example/x")
+    deployment.wait_for_location(f"ark:/{name}", "https://a.example/x")
+    for query in ("?info", "?", "??"):
+        request = f"GET /ark:/{name}{query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        answer = raw(deployment.resolver_port(), request.encode())
+        assert answer.startswith(b"HTTP/1.1 200") and b"erc:\nwhere: http://x/ark:/" in answer, answer
+    page = deployment.resolve(f"ark:/{name}?info", "--header", "Accept: text/html")
+    assert page.headers["content-type"] == "text/html; charset=utf-8" and "default-src 'none'" in str(page.headers)
+
+
+def test_the_fallback_of_the_minter_is_followed(deploy):
+    deployment = deploy("rewrite")
+    deployment.noid("-f", "kt5", "resolver", "fallback", "https://n2t.net/")
+    try:
+        assert deployment.location("ark:/99999/x-y?z=1") == "https://n2t.net/ark:/99999/x-y?z=1"
+    finally:
+        deployment.noid("-f", "kt5", "resolver", "fallback", "-")
+    assert deployment.location("ark:/99999/x-y?z=1") is None
+
+
+def test_what_is_meant_for_the_server_itself_is_passed_through_but_never_upwards(deploy):
+    deployment = deploy("rewrite")
+    (deployment.folder / "htdocs" / "docs").mkdir(exist_ok=True)
+    (deployment.folder / "htdocs" / "docs" / "my file.txt").write_text("here it is\n")
+    (deployment.folder / "htdocs" / "secret.txt").write_text("secret\n")
+    name = deployment.mint("kt5")[0]
+    deployment.bind(name, '"/docs/my%20file.txt"')
+    assert deployment.resolve(f"ark:/{name}").text == "here it is\n"
+    deployment.bind(name, "/docs")
+    assert deployment.resolve(f"ark:/{name}/my%20file.txt").status in (200, 404)
+    for climb in ("/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt", "//../secret.txt", "/x/../../secret.txt"):
+        assert "secret" not in deployment.resolve(f"ark:/{name}{climb}").text
+    deployment.bind(name, "/")
+    assert deployment.location(f"ark:/{name}//evil.example/") is None
+
+
+def test_a_withdrawn_name_is_gone(deploy):
+    deployment = deploy("rewrite")
+    name = deployment.mint("kt5")[0]
+    deployment.bind(name, "https://a.example/")
+    assert deployment.location(f"ark:/{name}") == "https://a.example/"
+    deployment.noid("-f", "kt5", "withdraw", name, "--reason", "test")
+    assert deployment.resolve(f"ark:/{name}").status == 410
+
+
+# -- maps --------------------------------------------------------------------------------------------------------
+
+
+def test_apache_notices_a_new_map_and_asks_for_what_is_not_in_it(deploy):
+    deployment = deploy("rewrite-map")
+    name, later = deployment.mint("kt5")[0], deployment.mint("kt5")[0]
+    deployment.bind(name, "https://in-the-map.example/")
+    deployment.noid("-f", "kt5", "export", "--map", "dbm", str(deployment.folder / "kt5.dbm"))
+    # The map was written before: what is bound now is not in it.
+    deployment.bind(name, "https://bound-later.example/")
+    deployment.bind(later, "https://not-in-the-map.example/")
+    assert deployment.location(f"ark:/{name}") == "https://in-the-map.example/"
+    assert deployment.location(f"ark:/{later}") == "https://not-in-the-map.example/"
+    assert deployment.location(f"ark:/{name}/page") == "https://bound-later.example/page"
+    time.sleep(1.1)
+    deployment.noid("-f", "kt5", "export", "--map", "dbm", str(deployment.folder / "kt5.dbm"))
+    assert deployment.location(f"ark:/{name}") == "https://bound-later.example/"
+    os.unlink(deployment.folder / "kt5.dbm")
+
+
+def test_nginx_reads_a_new_map_when_it_is_reloaded(deploy):
+    deployment = deploy("nginx-map")
+    name = deployment.mint("kt5")[0]
+    deployment.bind(name, "https://in-the-map.example/$x%22%7B%7D;%23")
+    deployment.noid("-f", "kt5", "export", "--map", "nginx", str(deployment.folder / "kt5.map"))
+    deployment.bind(name, "https://bound-later.example/")
+    deployment.reload()
+    deployment.wait_for_location(f"ark:/{name}", "https://in-the-map.example/%24x%22%7B%7D;#")
+    assert deployment.location(f"ark:/{name}/page") == "https://bound-later.example/page"
+    (deployment.folder / "kt5.map").write_text("")
+    deployment.reload()
+    deployment.wait_for_location(f"ark:/{name}", "https://bound-later.example/")

@@ -1,0 +1,156 @@
+"""The resolver's processes under hostile requests, killed, restored, under an account of their own."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import random
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from support.http import raw
+from support.process import command_line, process_is_alive, wait_until
+from support.servers.apache import ApacheRewrite
+from support.servers.system import program
+from support.templates import LONG_TERM
+
+# -- hostile requests --------------------------------------------------------------------------------------------
+
+
+def hostile_path(dice: random.Random) -> bytes:
+    kinds = (
+        lambda: bytes(dice.choices(bytes(range(0x21, 0x7F)), k=dice.randrange(1, 60))),
+        lambda: b"".join(b"%%%02X" % dice.randrange(256) for _ in range(dice.randrange(1, 30))),
+        lambda: b"13030/kt%0A_t", lambda: b"13030/x%20y%20z", lambda: b"13030/%22%27%5C", lambda: b"x" * 6000,
+        lambda: b"13030/" + b"a/" * 500, lambda: b"13030/kt4x551%0Aget%20x%20y", lambda: b"${noid:get x y}",
+        lambda: b"%{ENV:PATH}", lambda: b"13030/x|NULL", lambda: b"13030/x}|y", lambda: b"$1%1",
+        lambda: b"\xff\xfe%FF", lambda: b"13030/a%00b", lambda: b"?",
+    )
+    return dice.choice(kinds)()
+
+
+@pytest.mark.parametrize("kind", ["rewrite", "apache-resolver", "nginx-resolver"])
+def test_concurrent_hostile_urls_never_turn_an_answer_to_another_reader(deploy, kind):
+    deployment = deploy(kind)
+    names = [deployment.mint("kt5")[0] for _ in range(20)]
+    deployment.ask("kt5", "-", "--data-binary", "@-", stdin="".join(
+        f"bind set {name} _t https://own.example/{name}\n" for name in names).encode())
+    deployment.wait_for_location(f"ark:/{names[-1]}", f"https://own.example/{names[-1]}")
+    wrong: list[tuple] = []
+
+    def reader(seed: int) -> int:
+        dice = random.Random(seed)
+        connection = http.client.HTTPConnection("127.0.0.1", deployment.resolver_port(), timeout=20)
+        known = 0
+        for _ in range(400):
+            if dice.random() < 0.5:
+                name = dice.choice(names)
+                rest = f"/{dice.getrandbits(40):x}" if dice.random() < 0.5 else ""
+                path, expected = f"/ark:/{name}{rest}", f"https://own.example/{name}{rest}"
+                connection.request("GET", path)
+                answer = connection.getresponse()
+                answer.read()
+                known += 1
+                if (answer.status, answer.getheader("Location")) != (302, expected):
+                    wrong.append((path, answer.status, answer.getheader("Location")))
+            else:
+                connection.close()
+                path = b"/ark:/" + hostile_path(dice)
+                request = b"GET " + path + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+                answer = raw(deployment.resolver_port(), request)
+                status = answer[:40].split(b" ")[1:2]
+                if status not in ([b"404"], [b"400"], [b"200"], [b"403"], [b"414"]):
+                    wrong.append((path, answer[:200]))
+        connection.close()
+        return known
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(reader, range(8))) > 1000
+    assert not wrong, wrong[:5]
+
+
+def test_an_answer_that_a_killed_process_left_behind_reaches_nobody(deploy):
+    """Apache's processes are killed in the middle of lookups; whoever comes next gets his own answer."""
+    deployment = deploy("rewrite", "killed")
+    names = [deployment.mint("kt5")[0] for _ in range(5)]
+    for name in names:
+        deployment.bind(name, f"https://own.example/{name}")
+    deployment.wait_for_location(f"ark:/{names[0]}", f"https://own.example/{names[0]}")
+    (noidr,) = deployment.workers()
+    # While noidr sleeps, requests pile up in Apache's processes, one of them waiting for its answer; they are killed.
+    os.kill(noidr, signal.SIGSTOP)
+    urls = [f"http://127.0.0.1:{deployment.port}/ark:/{name}" for name in names]
+    waiting = [subprocess.Popen([program("curl"), "-s", url]) for url in urls]
+    time.sleep(0.5)
+    apache = deployment.apache
+    workers = [pid for pid in apache.children() if command_line(pid).startswith(apache.arguments[0])]
+    # All at once: none must take the place of another in the queue and leave an answer of its own.
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in workers:
+            os.kill(pid, number)
+    os.kill(noidr, signal.SIGCONT)
+    for process in waiting:
+        process.wait(20)
+    for name in names * 3:
+        assert deployment.location(f"ark:/{name}") == f"https://own.example/{name}"
+
+
+# -- accounts and the life of noidr ------------------------------------------------------------------------------
+
+
+class ApacheAsRoot(ApacheRewrite):
+    """Apache started by root, as systems do, with noidr under an account of its own."""
+
+    def account(self) -> dict[str, object]:
+        return {"www-data:www-data": "nobody:nogroup"}
+
+    def more(self) -> str:
+        return "User www-data\nGroup www-data\n"
+
+    def run(self, *arguments: object, name: str = "server", **settings):
+        return super().run(*arguments, name=name, **settings, **({"user": 0, "group": 0} if os.getuid() == 0 else {}))
+
+
+def test_noidr_runs_under_its_own_account_reads_only_and_ends_with_its_server(site):
+    deployment = site.add(ApacheAsRoot, "as-root")
+    deployment.create("kt5", *LONG_TERM)
+    name = deployment.noid("-f", "kt5", "mint", "1").split()[1]
+    deployment.noid("-f", "kt5", "bind", "set", name, "_t", "https://a.example/")
+    database = deployment.minters / "kt5" / "NOID"
+    os.chmod(database / "data.mdb", 0o644)
+    os.chmod(database / "lock.mdb", 0o666)
+    deployment.start()
+    deployment.wait_for_location(f"ark:/{name}", "https://a.example/")
+    (noidr,) = deployment.workers()
+    status = Path(f"/proc/{noidr}/status").read_text()
+    if os.getuid() == 0:
+        assert "Uid:\t65534\t65534\t65534\t65534" in status and "Gid:\t65534\t65534\t65534\t65534" in status
+    deployment.noid("-f", "kt5", "bind", "set", name, "_t", "https://b.example/")
+    assert deployment.location(f"ark:/{name}") == "https://b.example/"
+    # Its server is killed, with all its processes, as hard as can be.
+    for pid in (deployment.apache.pid, *deployment.apache.children()):
+        if pid != noidr:
+            os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not process_is_alive(noidr))
+
+
+def test_a_restored_database_is_followed_without_a_restart(deploy):
+    deployment = deploy("rewrite")
+    name = deployment.mint("kt5")[0]
+    deployment.bind(name, "https://before.example/")
+    deployment.wait_for_location(f"ark:/{name}", "https://before.example/")
+    data = deployment.minters / "kt5" / "NOID" / "data.mdb"
+    copy = data.read_bytes()
+    deployment.bind(name, "https://after.example/")
+    assert deployment.location(f"ark:/{name}") == "https://after.example/"
+    owner = data.stat()
+    restored = data.with_name("restored")
+    restored.write_bytes(copy)
+    os.chown(restored, owner.st_uid, owner.st_gid)
+    os.replace(restored, data)
+    deployment.wait_for_location(f"ark:/{name}", "https://before.example/")

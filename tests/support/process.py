@@ -1,0 +1,111 @@
+"""Processes: the programs under test, and what tests ask of the system about processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from support.minter import NoidCommand
+from support.project import PROGRAMS
+
+NOID = [sys.executable, str(PROGRAMS / "noid")]
+NOIDR = [sys.executable, str(PROGRAMS / "noidr")]
+_SCRIPTS = Path(__file__).parent / "scripts"
+
+
+class NoidProcess(NoidCommand):
+    """The noid command, a process each time."""
+
+    def run(
+        self, *words: str | bytes, stdin: bytes = b"", env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        environment = {name: value for name, value in os.environ.items() if name != "NOID"}
+        return subprocess.run([*NOID, *words], cwd=self.folder, input=stdin, capture_output=True, timeout=120,
+                              env={**environment, **(env or {})}, check=False)
+
+    def start(self, *words: str | bytes, **options: object) -> subprocess.Popen[bytes]:
+        """A process that is not waited for; `options` are those of Popen."""
+        return subprocess.Popen([*NOID, *words], cwd=self.folder, **options)  # type: ignore[call-overload]
+
+
+def run_script(
+    name: str, *arguments: object, options: tuple[str, ...] = (), env: Mapping[str, str] | None = None
+) -> str:
+    """Output of a script in tests/support/scripts, run by another interpreter that finds what this one finds."""
+    done = subprocess.run(script_command(name, *arguments, options=options), capture_output=True, check=True,
+                          timeout=120, env=script_environment() | dict(env or {}))
+    return done.stdout.decode()
+
+
+def script_command(name: str, *arguments: object, options: tuple[str, ...] = ()) -> list[str]:
+    return [sys.executable, *options, str(_SCRIPTS / f"{name}.py"), *map(str, arguments)]
+
+
+def script_environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def process_is_alive(pid: int) -> bool:
+    """Whether there is such a process that has not ended, waited for or not."""
+    with contextlib.suppress(OSError):
+        return _stat_fields(pid)[0] not in "ZX"
+    return False
+
+
+def start_time(pid: int) -> str:
+    """When a process was started, in ticks of the system: it tells apart two processes that had one number."""
+    with contextlib.suppress(OSError):
+        return _stat_fields(pid)[19]
+    return ""
+
+
+def command_line(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+    return ""
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started and that have not ended."""
+    return [child for child, parent in _processes() if parent == pid]
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below a process, the nearest first."""
+    parents: dict[int, list[int]] = {}
+    for child, parent in _processes():
+        parents.setdefault(parent, []).append(child)
+    found, queue = [], [pid]
+    while queue:
+        below = parents.get(queue.pop(0), [])
+        found += below
+        queue += below
+    return found
+
+
+def _processes() -> Iterator[tuple[int, int]]:
+    """Each process that has not ended, and its parent."""
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError):
+                state, parent = _stat_fields(int(entry))[:2]
+                if state != "Z":
+                    yield int(entry), int(parent)
+
+
+def _stat_fields(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat behind the program's name, which may contain anything."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 10, describe: Callable[[], object] = str) -> None:
+    """Return when a condition holds; fail with what `describe` gives if it does not in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, describe()
+        time.sleep(0.02)

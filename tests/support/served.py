@@ -1,0 +1,91 @@
+"""A `noid serve` process, and where it listens."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from support import gateway
+from support.http import Reply
+from support.process import NOID, children, wait_until
+
+SECONDS_TO_STOP = 40
+
+
+class Served:
+    """A server that was started; it has said on its log where it listens."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self.process = process
+        self.log = log
+        found = self._announcement()
+        self.place: str | tuple[str, int] = found[2]
+        if ":" in found[2] and "/" not in found[2]:
+            host, _, port = found[2].rpartition(":")
+            self.place = (host, int(port))
+
+    @classmethod
+    def start(cls, log: Path, *words: str | Path, **options: Any) -> Served:
+        """Run noid with these words; `options` are those of Popen."""
+        with open(log, "wb") as stream:
+            process = subprocess.Popen([*NOID, *words], stdin=subprocess.DEVNULL, stdout=stream, stderr=stream,
+                                       **options)
+        return cls(process, log)
+
+    def _announcement(self) -> re.Match[str]:
+        pattern = re.compile(r"serving .* by (\w+) at (?:http://)?([^/\s]+:\d+|\S+)")
+        self.until(lambda: bool(pattern.search(self.log.read_text())) or self.process.poll() is not None)
+        found = pattern.search(self.log.read_text())
+        assert found, self.log.read_text()
+        return found
+
+    @property
+    def workers(self) -> list[int]:
+        return children(self.process.pid)
+
+    def until(self, condition: Callable[[], bool], seconds: float = 10) -> None:
+        wait_until(condition, seconds, self.log.read_text)
+
+    def get(self, target: str, method: str = "GET", body: bytes | None = None, **headers: str) -> Reply:
+        """The response to a request by HTTP; redirects are not followed."""
+        assert isinstance(self.place, tuple)
+        connection = http.client.HTTPConnection(*self.place, timeout=30)
+        try:
+            connection.request(method, target, body, headers)
+            response = connection.getresponse()
+            found = {name.lower(): value for name, value in response.getheaders()}
+            return Reply(response.status, found, response.read())
+        finally:
+            connection.close()
+
+    def http(self, method: str, target: str, body: bytes | None = None, **headers: str) -> tuple[int, bytes]:
+        """Status and body of the response to a request by HTTP."""
+        reply = self.get(target, method, body, **headers)
+        return reply.status, reply.body
+
+    def raw(self, *pieces: bytes, finish: bool = True, pause: float = 0.0) -> bytes:
+        """What comes back for bytes sent as they are."""
+        out = b""
+        with gateway.connect(self.place) as peer, contextlib.suppress(ConnectionError):
+            for piece in pieces:
+                peer.sendall(piece)
+                time.sleep(pause)
+            if finish:
+                peer.shutdown(socket.SHUT_WR)
+            while piece := peer.recv(65536):
+                out += piece
+        return out
+
+    def stop(self) -> int:
+        """Its exit status after SIGTERM, or the one it had already."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(SECONDS_TO_STOP)

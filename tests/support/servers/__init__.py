@@ -1,0 +1,35 @@
+"""Real web servers for tests and benchmarks, started from the files in conf/ on free ports of 127.0.0.1.
+
+Everything lies in temporary folders that the servers' user can read: an installation of the package for the Python
+that mod_wsgi was built for, the minters, the passwords and the logs.  As root the servers run as www-data, otherwise
+as the caller.
+"""
+
+from __future__ import annotations
+
+from support.servers.apache import (
+    ApacheCgi,
+    ApacheFcgi,
+    ApacheModCgi,
+    ApacheResolver,
+    ApacheResolverOfAllPaths,
+    ApacheRewrite,
+    ApacheRewriteMap,
+    ApacheRewriteMyGoto,
+    ApacheWsgi,
+)
+from support.servers.deployment import Deployment
+from support.servers.embedded import Embedded, EmbeddedResolver
+from support.servers.nginx import NginxFcgi, NginxMap, NginxProxy, NginxResolver, NginxScgi
+
+# The ways to serve commands by URL.
+COMMANDS: dict[str, type[Deployment]] = {
+    "apache-cgi": ApacheCgi, "apache-mod_cgi": ApacheModCgi, "apache-fcgi": ApacheFcgi, "apache-wsgi": ApacheWsgi,
+    "nginx-fcgi": NginxFcgi, "nginx-scgi": NginxScgi, "nginx-proxy": NginxProxy, "embedded": Embedded,
+}
+# The ways to resolve names, which serve commands too.
+RESOLVERS: dict[str, type[Deployment]] = {
+    "rewrite": ApacheRewrite, "rewrite-mygoto": ApacheRewriteMyGoto, "rewrite-map": ApacheRewriteMap,
+    "apache-resolver": ApacheResolver, "apache-resolver-of-all-paths": ApacheResolverOfAllPaths,
+    "nginx-resolver": NginxResolver, "nginx-map": NginxMap, "embedded-resolver": EmbeddedResolver,
+}

@@ -1,0 +1,175 @@
+"""The protocol of a RewriteMap program: one reply line for each request line, whatever happens."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from noidtools.cli.noidr import LONGEST_LINE, Answering, MinterResolver, ReplyProtocol
+from noidtools.errors import StoreError
+from noidtools.store.lmdb import Glance
+from support.minter import Noid
+from support.templates import LONG_TERM
+
+
+class Echo(Answering):
+    """Answers with what it was asked for, and misbehaves on demand."""
+
+    def __init__(self) -> None:
+        self.steady = True
+        self.broken = False
+        self.asked = 0
+
+    def unchanged(self) -> bool:
+        return self.steady
+
+    def refreshed(self) -> bool:
+        if self.broken:
+            raise ValueError("on demand")
+        return False
+
+    def answer(self, name: bytes, element: bytes | None) -> bytes | None:
+        self.asked += 1
+        if b"raise" in name:
+            raise RuntimeError("on demand")
+        if b"none" in name:
+            return None
+        return name + b"/" + (element or b"-")
+
+
+LINES = st.lists(st.one_of(
+    st.binary(max_size=40).map(lambda line: line.replace(b"\n", b"")),
+    st.sampled_from([b"", b"raise", b"none", b"get a b", b"get", b"get ", b"get  x", b"NULL", b"\r", b"\0", b'"']),
+), max_size=20)
+
+
+@given(LINES, st.lists(st.integers(1, 30), max_size=40))
+@settings(deadline=None, max_examples=300)
+def test_any_input_in_any_pieces_gets_one_line_for_each_line(lines, cuts):
+    data = b"".join(line + b"\n" for line in lines)
+    whole = ReplyProtocol(Echo())
+    expected = [whole.reply(line) for line in lines]
+    assert all(reply.endswith(b"\n") and reply.count(b"\n") == 1 for reply in expected)
+    replies, out = ReplyProtocol(Echo()), b""
+    for cut in cuts:
+        out += replies.feed(data[:cut]) if data[:cut] else b""
+        data = data[cut:]
+    out += replies.feed(data) if data else b""
+    assert out + replies.end() == b"".join(expected)
+
+
+@pytest.mark.parametrize(("line", "expected"), [
+    (b"get 13030/x myGoto", (b"13030/x", b"myGoto")),
+    (b"get a b c d", (b"a b c", b"d")),
+    (b'get "a b" c', (b'"a b"', b"c")),
+    (b"get 13030/x  myGoto ", (b"13030/x ", b"myGoto")),
+    (b"get  myGoto", (b"", b"myGoto")),
+    (b"get myGoto", (b"get myGoto", None)),
+    (b"getx y", (b"getx y", None)),
+    (b"GET x y", (b"GET x y", None)),
+    (b"bind set a b c", (b"bind set a b c", None)),
+    (b"13030/x", (b"13030/x", None)),
+    (b"", (b"", None)),
+])
+def test_requests_with_an_element_and_without(line, expected):
+    assert ReplyProtocol(Echo()).request(line) == expected
+
+
+def test_with_the_element_as_an_option_every_line_is_a_name():
+    replies = ReplyProtocol(Echo(), b"_t")
+    assert replies.request(b"get secret element") == (b"get secret element", b"_t")
+
+
+def test_a_last_line_without_line_break_is_answered_when_the_input_ends():
+    replies = ReplyProtocol(Echo())
+    assert replies.feed(b"a\nb") == b"a/-\n"
+    assert replies.end() == b"b/-\n"
+    assert replies.end() == b""
+
+
+@pytest.mark.parametrize("value", [b"a\nb", b"a\r\nb", b"\n", b"\0", b"\x1b[2J", bytes(range(256))])
+def test_a_value_can_never_become_two_lines(value):
+    class Wild(Echo):
+        def answer(self, name, element):
+            return value
+
+    reply = ReplyProtocol(Wild()).feed(b"x\n")
+    assert reply.count(b"\n") == 1 and reply.endswith(b"\n")
+    assert not any(octet < 0x20 or octet == 0x7F for octet in reply[:-1])
+
+
+def test_a_line_longer_than_any_name_is_null_and_takes_no_room():
+    replies = ReplyProtocol(Echo())
+    for _ in range(40):
+        assert replies.feed(b"x" * 100_000) == b""
+    assert len(replies._rest) <= LONGEST_LINE
+    assert replies.feed(b"x\nnext\n") == b"NULL\nnext/-\n"
+    assert replies.feed(b"y" * (LONGEST_LINE + 10)) == b""
+    assert replies.end() == b"NULL\n"
+
+
+def test_replies_are_kept_until_something_changes():
+    echo = Echo()
+    replies = ReplyProtocol(echo)
+    for _ in range(3):
+        assert replies.feed(b"a\n") == b"a/-\n"
+        assert replies.feed(b"a\na\n") == b"a/-\na/-\n"
+    assert echo.asked == 1
+    echo.steady = False
+    assert replies.feed(b"a\n") == b"a/-\n" and echo.asked == 2
+    echo.broken = True
+    assert replies.feed(b"a\n") == b"a/-\n" and echo.asked == 3
+    assert replies.feed(b"raise\n") == b"NULL\n"
+
+
+def test_a_kept_reply_is_not_taken_for_the_end_of_a_longer_line():
+    replies = ReplyProtocol(Echo())
+    assert replies.feed(b"a\n") == b"a/-\n"
+    assert replies.feed(b"b") == b""
+    assert replies.feed(b"a\n") == b"ba/-\n"
+    assert replies.feed(b"x" * (LONGEST_LINE + 1)) == b""
+    assert replies.feed(b"a\n") == b"NULL\n"
+    assert replies.feed(b"a\n") == b"a/-\n"
+
+
+def test_kept_replies_are_bounded():
+    replies = ReplyProtocol(Echo())
+    for number in range(50_000):
+        replies.reply(b"%d" % number)
+    replies.reply(b"x" * 5000)
+    assert len(replies._known) <= 20_000
+
+
+@pytest.fixture
+def minter(tmp_path):
+    minter = Noid.created(tmp_path / "kt5", *LONG_TERM)
+    assert minter.mint_with_target("https://a.example/x") == "13030/kt4x551"
+    yield minter
+    minter.close()
+
+
+def test_a_lookup_that_fails_costs_its_own_reply_and_is_not_kept(minter, monkeypatch):
+    resolver = MinterResolver(str(minter.folder))
+    replies = ReplyProtocol(resolver)
+    # The environment of this process is the test's own: it is shared, not opened twice.
+    resolver._minter, resolver._file = minter.opened, _identity(minter.folder)
+    resolver._glance = Glance(minter.opened.store, 10)
+    resolver.unchanged = resolver._glance.unchanged
+    assert replies.feed(b"get 13030/kt4x551 _t\n") == b"https://a.example/x\n"
+    for number, failure in enumerate((MemoryError(), StoreError("on demand"))):
+        def broken(*_: object, failure=failure) -> None:
+            raise failure
+
+        monkeypatch.setattr(Glance, "look", broken)
+        assert replies.feed(b"get 13030/kt4x551/%d _t\nget other _t\n" % number) == b"NULL\nNULL\n"
+        monkeypatch.undo()
+        assert replies.feed(b"get 13030/kt4x551/%d _t\n" % number) == b"https://a.example/x/%d\n" % number
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    status = os.stat(folder / "NOID" / "data.mdb")
+    return status.st_dev, status.st_ino

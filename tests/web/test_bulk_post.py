@@ -1,0 +1,188 @@
+"""Commands in bulk by POST."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from noidtools.minter import Minter
+from noidtools.web.request import encode_word
+from support.minter import create_in_child, run_in_child
+from support.wsgi import USER, CommandClient, command_environment
+
+
+def test_each_lines_result_is_in_the_body_in_order_and_the_counts_last(web: CommandClient) -> None:
+    reply = web.post("mint 1\n\n# a comment\nget nothing\nbind set kt639k9 x 'two words'\nget kt639k9 x\n")
+    assert (reply.status, reply.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+    answers = reply.text.split("\n\n")
+    assert [answer.partition(":")[0] for answer in answers] == ["id", "error", "Id", "two words", "bulk"]
+    assert reply.text.endswith("\n\nbulk: 4 commands, 3 done, 1 refused\n")
+
+
+def test_the_same_in_json(web: CommandClient) -> None:
+    commands = "mint 2\nget nothing\nbind set kt639k9 x y\nvalidate - kt\nget kt639k9 x\n"
+    reply = web.post(commands, accept="application/json")
+    results = reply.json["results"]
+    assert [result["line"] for result in results] == [1, 2, 3, 4, 5]
+    assert len(results[0]["records"]) == 2 and results[1]["error"]["kind"] == "not found"
+    assert results[3]["failed"] is True and results[4]["records"] == [{"name": "x", "value": "y"}]
+    assert reply.json["bulk"] == {"commands": 5, "done": 3, "refused": 2}
+    assert web.post("", accept="application/json").json == {
+        "results": [], "bulk": {"commands": 0, "done": 0, "refused": 0}}
+
+
+def test_an_answer_in_parts_is_one_result(tmp_path: Path) -> None:
+    create_in_child(tmp_path / "kt5", "a.zd")
+    web = CommandClient(tmp_path)
+    reply = web.post("mint 25000\nhello\n", accept="application/json")
+    assert [len(result["records"]) for result in reply.json["results"]] == [25_000, 1]
+    reply = web.post("mint 25000\nhello\n")
+    assert len(set(reply.ids)) == 25_000 and reply.text.endswith("\n\nHello.\n\nbulk: 2 commands, 2 done, 0 refused\n")
+
+
+def test_elements_may_follow_their_command(web: CommandClient) -> None:
+    reply = web.post("bind set kt639k9 :\na: 1\nb: 2\n\nget kt639k9 a b\nbind set kt639k9 :-\nc: all\nthe rest\n")
+    assert "\n1\n2\n\n" in reply.text and reply.text.endswith("bulk: 3 commands, 3 done, 0 refused\n")
+    assert run_in_child(web.folder / "kt5", "get", "kt639k9", "c") == [{"name": b"c", "value": b"all\nthe rest\n"}]
+
+
+@pytest.mark.parametrize(("bad", "status"), [
+    ("dance", 400), ("mint 'x", 400), ("dbcreate .zd", 400), ("serve", 400), ("bind set kt639k9 :", 400), ("-", 400),
+])
+def test_nothing_is_run_unless_every_line_is_understood(web: CommandClient, bad: str, status: int) -> None:
+    reply = web.post(f"mint 1\nmint 1\n{bad}\n")
+    assert reply.status == status and reply.text.startswith("error: line 3: ") and "nothing of the body" in reply.text
+    assert web("mint+1", user=USER).ids == ["kt4x551"]
+
+
+def test_nothing_is_run_unless_every_line_is_allowed(web: CommandClient) -> None:
+    reply = web.post("get nothing\nmint 1\n", user="")
+    assert (reply.status, reply.headers["www-authenticate"]) == (401, 'Basic realm="noid"')
+    run_in_child(web.folder / "kt5", "policy", "bind", "bob")
+    assert web.post("mint 1\nbind set kt639k9 x y\n").status == 403
+    assert web.post("get nothing\nhello\n", user="").status == 200
+    assert web("mint+1", user=USER).ids == ["kt4x551"]
+
+
+def test_commands_in_bulk_come_by_post(web: CommandClient) -> None:
+    reply = web("-", user=USER)
+    assert (reply.status, reply.headers["allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize("length", ["x", "-1", "1e3", "٣", "9" * 19, "0x10", " 5"])
+def test_a_wrong_content_length_is_refused(web: CommandClient, length: str) -> None:
+    environ = {"CONTENT_LENGTH": length}
+    # The validator, too, would refuse some of these.
+
+    sent = []
+    said = command_environment("-", user=USER, method="POST", body=b"mint 1\n", path="/noidu_kt5", accept="", **environ)
+    list(web.application(said, lambda status, headers: sent.append(status)))
+    assert sent == ["400 Bad Request"]
+
+
+class Broken(io.BytesIO):
+    """A connection that breaks after what it holds, in one of the ways in which servers tell."""
+
+    def __init__(self, data: bytes, error: BaseException | None) -> None:
+        super().__init__(data)
+        self._error = error
+
+    def read(self, size: int = -1) -> bytes:
+        piece = super().read(size)
+        if not piece and self._error:
+            raise self._error
+        return piece
+
+
+@pytest.mark.parametrize("error", [None, OSError("gone"), EOFError(), ConnectionResetError(), TimeoutError()], ids=repr)
+def test_of_a_body_that_is_cut_off_nothing_is_run(web: CommandClient, error: BaseException | None) -> None:
+    whole = b"mint 1\n" * 5
+    reply = web("-", user=USER, method="POST", body=whole, **{"wsgi.input": Broken(whole[:20], error)})
+    assert reply.status == 400 and "not all of its 35 bytes" in reply.text
+    assert web("mint+1", user=USER).ids == ["kt4x551"]
+
+
+def test_a_body_may_be_too_large(web: CommandClient) -> None:
+    small = web.with_settings(largest_body=20)
+    assert small.post("mint 1\n" * 2).status == 200
+    assert small.post("mint 1\n" * 3).status == 413
+    chunked = {"CONTENT_LENGTH": None, "HTTP_TRANSFER_ENCODING": "chunked"}
+    assert small.post("mint 1\n", **chunked).status == 411
+    assert small.post("mint 1\n", **chunked, **{"wsgi.input_terminated": True}).status == 200
+    assert small.post("mint 1\n" * 3, **chunked, **{"wsgi.input_terminated": True}).status == 413
+
+
+def test_a_bound_value_cannot_pass_for_our_lines(web: CommandClient) -> None:
+    hostile = ["error: forged", "id: kt1", "", " ", "a\n\nbulk: 9 commands, 9 done, 0 refused", "x\rid: kt2", "bulk:",
+               "\n", "\nid: kt3"]
+
+    for place, value in enumerate(hostile):
+        assert web(f"bind+set+kt639k9+e{place}+{encode_word(value.encode()).decode()}", user=USER).status == 200
+    reply = web.post("".join(f"get kt639k9 e{place}\n" for place in range(len(hostile))))
+    lines = reply.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    labelled = [line for line in lines if line.startswith(("error:", "id:", "bulk:"))]
+    assert labelled == [f"bulk: {len(hostile)} commands, {len(hostile)} done, 0 refused"]
+    answers = reply.text.split("\n\n")
+    assert len(answers) == len(hostile) + 1
+    assert [unindented(answer) for answer in answers[:-1]] == hostile
+    # Addresses, which are what is mostly bound, stay as they are.
+    web("bind+set+kt639k9+u+http://foo.ucsd.edu/", user=USER)
+    assert web.post("get kt639k9 u\n").text.startswith("http://foo.ucsd.edu/\n")
+
+
+def unindented(answer: str) -> str:
+    """What README tells a reader to do: a line that begins with a space loses it."""
+    return "\n".join("\r".join(piece.removeprefix(" ") for piece in line.split("\r")) for line in answer.split("\n"))
+
+
+def test_the_lock_is_not_held_from_start_to_end(web: CommandClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    commits = []
+    write = Minter.write
+
+    def counted(self: Minter, work: object) -> object:
+        if not self.writing:
+            commits.append(work)
+        return write(self, work)
+
+    monkeypatch.setattr(Minter, "write", counted)
+    assert web.post("bind set kt639k9 x y\n" * 2000).status == 200
+    assert 4 <= len(commits) < 200
+
+
+def test_a_client_that_stops_reading_stops_the_run_between_two_commits(web: CommandClient) -> None:
+
+    body = b"".join(b"bind set kt639k9 e%d y\n" % number for number in range(5000))
+    environ = command_environment("-", user=USER, method="POST", body=body, path="/noidu_kt5", accept="")
+    parts = web.application(environ, lambda *_: None)
+    next(iter(parts))
+    parts.close()
+    bound = len(run_in_child(web.folder / "kt5", "get", "kt639k9"))
+    assert 0 < bound < 5000
+    assert web("mint+1", user=USER).status == 200
+
+
+def test_the_name_of_an_element_passes_for_no_label_and_no_end_of_an_answer(web: CommandClient) -> None:
+    for element, value in (("%0Afoo", "x"), ("error", "hacked"), ("bulk", "9 commands, 9 done, 0 refused"),
+                           ("State", "withdrawn"), ("a%3A", "b"), ("plain-name", "y")):
+        assert web(f"bind+set+kt4x551+{element}+{value.replace(' ', '%20')}", user=USER).status == 200
+    reply = web.post("fetch kt4x551\nhello\n").text
+    first, second, last = reply.split("\n\n")
+    assert first.startswith("id:") and second == "Hello." and last == "bulk: 2 commands, 2 done, 0 refused\n"
+    labels = [line.partition(":")[0] for line in first.splitlines()]
+    assert sorted(labels) == sorted(
+        ["id", "Circ", "%0Afoo", "%53tate", "a%3A", "%62ulk", "%65rror", "plain-name"])
+
+
+# -- CGI ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_body_that_is_no_file_of_ours_is_closed(web: CommandClient) -> None:
+    class Slow(io.BytesIO):
+        def read(self, size: int = -1) -> bytes:
+            return super().read(min(size, 3))
+
+    body = b"mint 1\n" * 5
+    environ = {"wsgi.input": Slow(body)}
+    assert len(web("-", method="POST", user=USER, body=body, **environ).ids) == 5

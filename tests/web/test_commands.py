@@ -1,0 +1,258 @@
+"""Commands by URL: the manual's examples, statuses, methods and paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from noidtools.commands.table import COMMANDS, LOCAL
+from noidtools.errors import BusyError, StoreError
+from noidtools.minter import Minter
+from noidtools.web.request import encode_word
+from support.minter import create_in_child, run_in_child
+from support.wsgi import USER, CommandClient
+
+
+def word(value: bytes | str) -> str:
+    return encode_word(value.encode() if isinstance(value, str) else value).decode()
+
+
+# -- the manual's examples ---------------------------------------------------------------------------------------
+
+
+def test_the_manuals_examples_work(web: CommandClient) -> None:
+    first = web("mint+1", user=USER)
+    assert (first.status, first.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+    assert len(first.ids) == 1 and first.text == f"id: {first.ids[0]}\n\n"
+    twenty = web("mint+20", user=USER).ids
+    assert len({*twenty, *first.ids}) == 21
+    bound = web(f"bind+set+{twenty[0]}+myGoto+http://foo.ucsd.edu/", user=USER)
+    assert bound.text.splitlines()[:2] == [f"Id:      {twenty[0]}", "Element: myGoto"]
+    assert web(f"get+{twenty[0]}+myGoto").text == "http://foo.ucsd.edu/\n"
+    commands = "".join(f"bind set kt{number} myGoto http://foo.ucsd.edu/{number}\n" for number in range(10))
+    assert web.post(commands.replace("kt", twenty[1])).status == 200
+
+
+def test_the_answer_is_that_of_the_shell(web: CommandClient) -> None:
+    web("bind+set+kt639k9+title+one", user=USER)
+    assert web("fetch+kt639k9").text == "id:    kt639k9\nCirc:  uncirculated\ntitle: one\n\n"
+    assert web("validate+-+kt639k9+kt").text.splitlines()[0] == "id: kt639k9"
+
+
+@pytest.mark.parametrize("query", ["", "help"])
+def test_a_minter_explains_itself(web: CommandClient, query: str) -> None:
+    reply = web(query)
+    assert reply.status == 200
+    for name, described in COMMANDS.items():
+        assert (f"\n  {described.usage}\n" in reply.text) == (described.kind != LOCAL), name
+
+
+def test_the_explanation_is_json_for_those_who_want_that(web: CommandClient) -> None:
+    (record,) = web("help", accept="application/json").json["records"]
+    assert record["text"].startswith("This is a minter")
+
+
+def test_a_fault_in_the_middle_of_an_answer_is_told_at_its_end(
+    web: CommandClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_in_child(web.folder / "many", "abcdefghijklmnopqrst.zd")
+    write = Minter.write
+    writes: list[object] = []
+
+    def faulty(self: Minter, work: object) -> object:
+        writes.append(work)
+        if len(writes) == 2:
+            raise ZeroDivisionError("oh\nno")
+        return write(self, work)
+
+    monkeypatch.setattr(Minter, "write", faulty)
+    reply = web("mint+25000", user=USER, path="/noidu_many")
+    assert (reply.status, len(reply.ids)) == (200, 10_000)
+    assert reply.text.splitlines()[-1].startswith("error: something went wrong")
+    assert reply.log.count("\n") == 1 and "ZeroDivisionError" in reply.log
+
+
+def test_help_for_one_command_is_that_commands(web: CommandClient) -> None:
+    assert web("help+mint").text.startswith("mint ")
+    assert web("help+nothing").status == 404
+
+
+def test_data_reaches_the_command_as_it_was_encoded(web: CommandClient) -> None:
+    for value in [b" ", b"+", b'"', b"'", b"\\", b"%", b"K\xc3\xa4se", b"\0", b"a\nb", b"\xff\xfe", b"a&b=c;d", b"?#"]:
+        assert web(f"bind+set+kt639k9+x+{word(value)}", user=USER).status == 200
+        assert run_in_child(web.folder / "kt5", "get", "kt639k9", "x") == [{"name": b"x", "value": value}]
+
+
+def test_elements_are_read_from_the_body_where_the_words_ask_for_it(web: CommandClient) -> None:
+    body = b"# comment\ntitle: A tale\n of two lines\ndate: 1859\n\n"
+    assert web("bind+set+kt639k9+:", user=USER, method="POST", body=body).status == 200
+    assert web("get+kt639k9+title").text == "A tale of two lines\n"
+    assert web("bind+set+kt639k9+:-", user=USER, method="POST", body=b"whole: first\nsecond\n").status == 200
+    assert web("get+kt639k9+whole").text == "first\n second\n \n"
+    assert web("bind+set+kt639k9+:", user=USER).status == 400
+
+
+# -- statuses ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("query", "status"), [
+    ("hello", 200), ("get+kt639k9", 404), ("fetch+kt639k9+x", 404), ("dance", 400), ("mint", 400), ("mint+x", 400),
+    ("mint+1+2", 400), ("bind+set+kt639k9+x", 400), ("bind+set+nonsense+x+y", 400), ("bind+new+kt639k9+x+y", 200),
+    ("bind+replace+kt639k9+none+y", 404), ("hold+set+kt639k9", 200), ("%", 400), ("'", 400), ("dbcreate", 403),
+    ("dbcreate+.zd", 403), ("serve", 403), ("-f+kt6+get+x", 400), ("--help", 400), ("-", 405), ("get", 400),
+    ("validate+-+kt639k9", 200), ("validate+.zz+x", 400), ("dbinfo", 200), ("dbinfo+full", 200), ("dbinfo+odd", 400),
+    ("note+a+b", 200), ("mint+0", 200), ("get+" + "x" * 100_000, 400),
+    ("bind+set+kt639k9+x+" + "y" * 100_000, 200), ("get+" + "%00" * 3, 404), ("get+%0Aid%3A+forged", 404),
+])
+def test_the_status_tells_the_outcome(web: CommandClient, query: str, status: int) -> None:
+    reply = web(query, user=USER)
+    assert reply.status == status, reply
+    if status != 200:
+        assert reply.text.startswith("error: ") and reply.text.endswith("\n")
+        assert all(line.startswith(" ") for line in reply.text.splitlines()[1:])
+
+
+def test_a_refusal_says_what_would_be_needed(web: CommandClient) -> None:
+    reply = web("mint+1")
+    assert (reply.status, reply.headers["www-authenticate"]) == (401, 'Basic realm="noid"')
+    assert "log in" in reply.text
+    run_in_child(web.folder / "kt5", "policy", "mint", "bob")
+    reply = web("mint+1", user="eve")
+    assert reply.status == 403 and "www-authenticate" not in reply.headers and "certain users" in reply.text
+
+
+def test_without_a_way_to_log_in_nobody_is_asked_to(web: CommandClient) -> None:
+    reply = web.with_settings(challenge="")("mint+1")
+    assert reply.status == 403 and "www-authenticate" not in reply.headers
+
+
+def test_what_is_already_bound_or_held_is_a_conflict(web: CommandClient) -> None:
+    assert web("bind+new+kt639k9+x+y", user=USER).status == 200
+    assert web("bind+new+kt639k9+x+y", user=USER).status == 409
+    (minted,) = web("mint+1", user=USER).ids
+    assert web(f"hold+set+{minted}", user=USER).status == 200
+    assert web(f"queue+now+{minted}", user=USER).status == 409
+
+
+def test_an_exhausted_minter_is_gone(tmp_path: Path) -> None:
+    create_in_child(tmp_path / "kt5", ".sd")
+    web = CommandClient(tmp_path)
+    reply = web("mint+8", user=USER)
+    assert (reply.status, len(reply.ids)) == (200, 8)
+    # Two were left, and they are minted now: the answer that holds them is not an error, and says where they end.
+    reply = web("mint+5", user=USER)
+    assert (reply.status, len(reply.ids)) == (200, 2)
+    assert reply.text.splitlines()[2].startswith("error: no identifier is left")
+    assert web("mint+5", user=USER).status == 410
+    assert web("mint+1", user=USER, accept="application/json").json["error"]["kind"] == "exhausted"
+
+
+def test_a_long_mint_is_streamed_and_ends_with_a_refusal_if_it_must(tmp_path: Path) -> None:
+    create_in_child(tmp_path / "kt5", "abcdefghijklmnop.sdddd")
+    web = CommandClient(tmp_path)
+    reply = web("mint+25000", user=USER, accept="application/json")
+    assert reply.status == 200
+    assert len(reply.json["records"]) == 10_000
+    assert reply.json["error"]["kind"] == "exhausted"
+    create_in_child(tmp_path / "many", "abcdefghijklmnop.zd")
+    reply = web("mint+25000", user=USER, path="/noidu_many")
+    assert len(set(reply.ids)) == 25_000 and "content-length" not in reply.headers
+
+
+def test_an_unknown_minter_is_not_found_and_a_new_one_appears(web: CommandClient) -> None:
+    assert web("hello", path="/nd/noidu_new").status == 404
+    create_in_child(web.folder / "new", ".zd")
+    assert web("mint+1", path="/nd/noidu_new", user=USER).ids == ["0"]
+
+
+def test_another_minter_put_in_its_place_is_served_with_its_own_settings(web: CommandClient) -> None:
+    assert web("mint+1", user=USER).ids[0].startswith("kt")
+    (web.folder / "kt5").rename(web.folder / "old")
+    assert web("mint+1", user=USER).status == 404
+    create_in_child(web.folder / "kt5", "zz.sdd")
+    assert web("mint+1", user=USER).ids == ["zz00"]
+    (web.folder / "kt5").rename(web.folder / "zz")
+    (web.folder / "old").rename(web.folder / "kt5")
+    assert web("mint+1", user=USER).ids[0].startswith("kt")
+
+
+@pytest.mark.parametrize("path", [
+    "", "/", "/nd/", "/noidu", "/noidu_", "/noidu_..", "/noidu_.", "/noidu_.hidden", "/noidx_kt5", "/xnoidu_kt5",
+    "/noidu_kt5/", "/noidu_kt5/more", "/noidu_../kt5", "/noidu_kt5\0", "/noidu_kt5%00", "/noidu_NOID", "/favicon.ico",
+    "/noidu_a/../kt5", "/noidu_\xff", "/noidu_" + "x" * 5000, "/noidr_kt5",
+])
+def test_no_path_leads_anywhere_but_to_a_minter(web: CommandClient, path: str) -> None:
+    create_in_child(web.folder / ".hidden", ".zd")
+    reply = web("hello", path=path)
+    assert reply.status == 404 and str(web.folder) not in reply.text
+
+
+def test_more_minters_than_are_kept_open_are_all_served(tmp_path: Path) -> None:
+    web = CommandClient(tmp_path)
+    names = [f"m{number}" for number in range(70)]
+    for name in names:
+        create_in_child(tmp_path / name, f"{name}.zd")
+    for turn in range(2):
+        for name in names:
+            assert web("mint+1", path=f"/noidu_{name}", user=USER).ids == [f"{name}{turn}"]
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "BREW", "get", "PROPFIND", "X" * 900])
+def test_other_methods_are_not_allowed(web: CommandClient, method: str) -> None:
+    reply = web("mint+1", method=method, user=USER)
+    assert (reply.status, reply.headers["allow"]) == (405, "GET, HEAD, POST")
+
+
+def test_head_reads_and_never_writes(web: CommandClient) -> None:
+    reply = web("hello", method="HEAD")
+    assert (reply.status, reply.body, reply.headers["content-length"]) == (200, b"", "8")
+    reply = web("mint+1", method="HEAD", user=USER)
+    assert (reply.status, reply.headers["allow"]) == (405, "GET, POST")
+    assert web("-", method="HEAD", user=USER).headers["allow"] == "POST"
+    assert web("dbinfo+dump", method="HEAD", user=USER).status == 200
+    assert web("mint+1", user=USER).ids == ["kt4x551"]
+
+
+def test_a_busy_minter_says_when_to_come_back(
+    web: CommandClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(self: Minter, work: object) -> None:
+        raise BusyError("another process has been writing to /srv/secret/place")
+
+    monkeypatch.setattr(Minter, "write", busy)
+    reply = web("mint+1", user=USER)
+    assert (reply.status, reply.headers["retry-after"]) == (503, "2")
+    assert "secret" not in reply.text and "/srv/secret/place" in reply.log
+
+
+def test_a_broken_store_is_told_to_the_operator_and_not_the_client(
+    web: CommandClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Minter, work: object) -> None:
+        raise StoreError("the disk under /srv/secret\nplace\x1b[31m is full")
+
+    monkeypatch.setattr(Minter, "write", broken)
+    reply = web("mint+1", user=USER)
+    assert reply.status == 500 and "secret" not in reply.text
+    assert reply.log == "noid: the disk under /srv/secret?place?[31m is full\n"
+
+
+def test_a_fault_of_ours_is_one_line_in_the_log_and_no_traceback(
+    web: CommandClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def faulty(self: Minter, work: object) -> None:
+        raise ZeroDivisionError("oh\nno")
+
+    monkeypatch.setattr(Minter, "write", faulty)
+    reply = web("mint+1", user=USER)
+    assert reply.status == 500 and "Traceback" not in reply.text + reply.log and "oh" not in reply.text
+    assert reply.log.count("\n") == 1 and "ZeroDivisionError" in reply.log
+
+
+# -- CGI ---------------------------------------------------------------------------------------------------------
+
+
+def status(done) -> int:
+    assert b"Traceback" not in done.stderr
+    return int(done.stdout.split()[1])

@@ -1,0 +1,35 @@
+"""Reserving, publishing and withdrawing by URL."""
+
+from __future__ import annotations
+
+from support.minter import create_in_child, run_in_child
+from support.wsgi import USER, CommandClient
+
+
+def test_the_life_of_an_identifier_by_url_and_in_bulk(tmp_path):
+    create_in_child(tmp_path / "kt5", "x.sdd")
+    run_in_child(tmp_path / "kt5", "mint", "3")
+    web = CommandClient(tmp_path)
+    assert web("reserve+x00").status == 401
+    assert web("reserve+x00", user=USER).text == "id: x00\nState: reserved\n\n"
+    reply = web("publish+x00", user=USER, accept="application/json")
+    assert reply.json == {"records": [{"id": "x00", "state": "published"}]}
+    reply = web("withdraw+x00+--reason+a%20b%2Bc+--successor+x01", user=USER, accept="application/json")
+    assert reply.json["records"][0] | {"withdrawn": ""} == {
+        "id": "x00", "state": "withdrawn", "withdrawn": "", "reason": "a b+c", "successor": "x01"}
+    assert web("publish+x00", user=USER).status == 409
+    assert web("withdraw+x77", user=USER).status == 404
+    fetched = web("fetch+x00", accept="application/json").json
+    assert fetched["records"][0]["state"] == "withdrawn"
+    done = web.post("reserve x01\nwithdraw x02 --reason 'no more'\npublish x02\npublish x01\n")
+    assert "bulk: 4 commands, 3 done, 1 refused" in done.text
+
+
+def test_withdrawing_is_for_administrators(tmp_path):
+    create_in_child(tmp_path / "kt5", "x.sdd")
+    for words in (["mint", "1"], ["policy", "bind", "anyone"], ["policy", "admin", "boss"]):
+        run_in_child(tmp_path / "kt5", *words)
+    web = CommandClient(tmp_path)
+    assert web("reserve+x00").status == 200
+    assert web("withdraw+x00", user=USER).status == 403
+    assert web("withdraw+x00", user="boss").status == 200

@@ -1,0 +1,185 @@
+"""The web resolver: redirects, unknown names, hostile paths."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from noidtools.web import resolver
+from support.minter import Noid
+from support.templates import CHECKED, LONG_TERM
+from support.wsgi import HTML, resolver_of
+
+NAME = "13030/kt4x551"
+
+
+@pytest.fixture
+def minter(tmp_path):
+    minter = Noid.created(tmp_path / "kt5", *LONG_TERM)
+    assert minter.mint_with_target("https://a.example/x") == NAME
+    yield minter
+    minter.close()
+
+
+@pytest.fixture
+def web(minter):
+    return resolver_of(minter)
+
+
+# -- redirects ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("uri", [
+    f"/ark:/{NAME}", f"/ark:{NAME}", f"/ARK:/{NAME}", f"/{NAME}", "/ark:/13030/kt4-x551", f"/ark%3A/{NAME}",
+    f"/ark%3a%2f{NAME.replace('/', '%2F')}", f"/ark:/{NAME}/", f"//ark:/{NAME}", f"/https://other.example/ark:/{NAME}",
+])
+def test_a_name_is_redirected_to_its_target(web, uri):
+    answer = web(uri)
+    assert (answer.status, answer.headers["location"]) == (302, "https://a.example/x")
+    assert answer.text == "https://a.example/x\n"
+
+
+def test_head_is_like_get_without_a_body(web):
+    got, head = web(f"/ark:/{NAME}"), web(f"/ark:/{NAME}", "HEAD")
+    assert (head.status, head.headers, head.body) == (302, got.headers, b"")
+    assert web("/ark:/13030/none", "HEAD").body == b""
+
+
+def test_the_rest_of_a_name_goes_along(web):
+    assert web(f"/ark:/{NAME}/my-file.pdf?x=1&y=%20-").headers["location"] == "https://a.example/x/my-file.pdf?x=1&y=%20-"
+    assert web(f"/ark:/{NAME}/a%2Fb%20c").headers["location"] == "https://a.example/x/a%2Fb%20c"
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+def test_a_target_may_bring_its_own_code(minter, web, code):
+    minter.set_target(NAME, f"{code} https://a.example/y")
+    assert web(f"/ark:/{NAME}").status == code
+
+
+def test_several_targets_lead_to_the_first_and_the_others_are_linked(minter, web):
+    minter.set_target(NAME, "http://a.b.example/foo|http://c.d.example/bar|http://e.f.example/zaf")
+    answer = web(f"/ark:/{NAME}")
+    assert answer.headers["location"] == "http://a.b.example/foo"
+    assert answer.headers["link"] == (
+        f'</ark:/{NAME}?info>; rel="describedby", <http://c.d.example/bar>; rel="duplicate", '
+        '<http://e.f.example/zaf>; rel="duplicate"'
+    )
+    told = web(f"/ark:/{NAME}?info").text
+    assert [line for line in told.split("\n") if line.startswith("target:")] == [
+        "target: http://a.b.example/foo", "target: http://c.d.example/bar", "target: http://e.f.example/zaf"]
+
+
+def test_a_redirect_varies_by_what_is_asked_for_and_is_not_kept(web):
+    answer = web(f"/ark:/{NAME}")
+    assert answer.headers["vary"] == "Accept"
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("value", [
+    "https://a.example/\r\nSet-Cookie: x=1", "https://a.example/%0d%0aSet-Cookie: x", "https://a.example/ä\u202e\0",
+    "https://a.example/" + "".join(map(chr, range(1, 256))), "303 https://a.example/\n\n<script>",
+])
+def test_whatever_is_bound_the_headers_are_clean(minter, web, value):
+    minter.set_target(NAME, value)
+    answer = web(f"/ark:/{NAME}")
+    assert answer.status in (302, 303)
+    assert sorted(answer.headers) == [
+        "cache-control", "content-length", "content-type", "link", "location", "vary", "x-content-type-options"]
+    assert all(0x20 < ord(character) < 0x7F for character in answer.headers["location"])
+
+
+@pytest.mark.parametrize("value", ["javascript:alert(1)", "data:text/html,<script>", "//evil.example/", "a sentence",
+                                   "/\\evil.example"])
+def test_where_nobody_may_be_sent_the_name_is_described_instead(minter, web, value):
+    minter.set_target(NAME, value)
+    answer = web(f"/ark:/{NAME}", **HTML)
+    assert answer.status == 200
+    assert "location" not in answer.headers
+    assert "not an address that a browser can be sent to" in answer.text
+    assert 'href="javascript' not in answer.text and 'href="data' not in answer.text.replace('href="data:,"', "")
+
+
+def test_of_several_targets_the_first_that_can_be_followed_is_taken(minter, web):
+    minter.set_target(NAME, "javascript:alert(1)|https://a.example/")
+    assert web(f"/ark:/{NAME}").headers["location"] == "https://a.example/"
+
+
+def test_a_path_on_the_same_server_is_a_target_too(minter, web):
+    minter.set_target(NAME, "/docs/a b")
+    assert web(f"/ark:/{NAME}").headers["location"] == "/docs/a%20b"
+
+
+def test_changed_bindings_are_seen_at_once(minter, web):
+    for number in range(5):
+        minter.set_target(NAME, f"https://a.example/{number}")
+        assert web(f"/ark:/{NAME}").headers["location"] == f"https://a.example/{number}"
+
+
+def test_the_fallback_gets_the_rest_and_the_wish_for_a_description(minter, web):
+    minter.text("resolver", "fallback", "https://n2t.net/")
+    assert web("/ark:/99999/x?y=1").headers["location"] == "https://n2t.net/ark:/99999/x?y=1"
+    assert web("/ark:/99999/x?info").headers["location"] == "https://n2t.net/ark:/99999/x?info"
+    assert web("/ark:/99999/x??").headers["location"] == "https://n2t.net/ark:/99999/x??"
+    assert web(f"/ark:/{NAME}?info").status == 200
+    assert "link" not in web("/ark:/99999/x").headers
+
+
+# -- unknown names -----------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_name_is_404_with_a_page_a_text_or_data(web):
+    page, text, data = (web("/ark:/13030/zzz", HTTP_ACCEPT=form) for form in ("text/html", "*/*", "application/json"))
+    assert [answer.status for answer in (page, text, data)] == [404, 404, 404]
+    assert page.headers["content-type"] == "text/html; charset=utf-8" and "<h1>Not found" in page.text
+    assert text.text == "error: Nothing is known of this name. Is it complete, and spelled as in your source?\n"
+    assert json.loads(data.text)["error"]["kind"] == "not found"
+    assert page.headers["vary"] == text.headers["vary"] == data.headers["vary"] == "Accept"
+
+
+def test_a_known_name_without_target_is_404_and_says_so(minter, web):
+    name = minter.mint()[0]
+    answer = web(f"/ark:/{name}")
+    assert answer.status == 404 and "is known here" in answer.text
+    assert web(f"/ark:/{name}?info").status == 200
+
+
+def test_a_mistyped_name_is_404_and_offers_what_was_meant(tmp_path):
+    minter = Noid.created(tmp_path / "f5", *CHECKED)
+    assert minter.mint_with_target("https://a.example/") == "13030/f54x54g11"
+    web = resolver_of(minter)
+    answer = web("/ark:/13030/f54x45g11")
+    assert answer.status == 404
+    assert answer.text == ("error: 13030/f54x45g11 has a wrong check character: something in it was mistyped.\n"
+                           "meant: ark:/13030/f54x54g11\n")
+    assert json.loads(web("/ark:/13030/f54x45g11", HTTP_ACCEPT="application/json").text)["error"]["meant"] == (
+        "ark:/13030/f54x54g11")
+    assert '<a href="/ark:/13030/f54x54g11">' in web("/ark:/13030/f54x45g11", **HTML).text
+    assert "meant" not in web("/ark:/13030/f5zzzzzzz").text
+    minter.close()
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_other_methods_are_refused(web, method):
+    answer = web(f"/ark:/{NAME}", method, CONTENT_LENGTH="0")
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+
+
+@pytest.mark.parametrize("uri", [
+    "/%", "/%zz", "/%00", "/\xff\xfe", "/" + "a/" * 4000, "/" + "%2e%2e/" * 500, "/ark:/", "/ark:/13030/%0d%0aX: y",
+    "/<script>alert(1)</script>", "/javascript:alert(1)", "/?", "/??", "/'\"><img src=x>", "/ark:/13030/kt4x551%0a",
+    "http://evil.example/ark:/13030/zzz", "*", "/ark:/13030/" + "%C3%A4" * 300,
+])
+def test_hostile_paths_get_a_plain_answer(web, uri):
+    for accept in ("text/html", "*/*", "application/json"):
+        answer = web(uri, HTTP_ACCEPT=accept)
+        assert answer.status in (200, 302, 404)
+        assert "<script>alert" not in answer.text if accept == "text/html" else True
+        assert "<img" not in answer.text if accept == "text/html" else True
+
+
+def test_a_fault_is_a_500_without_details_and_in_the_log(minter, web, monkeypatch):
+    monkeypatch.setattr(resolver, "resolve_and_gather", lambda *_: 1 / 0)
+    answer = web(f"/ark:/{NAME}")
+    assert answer.status == 500 and "Zero" not in answer.text
+    assert "ZeroDivisionError" in answer.log

@@ -1,0 +1,206 @@
+"""The web resolver's descriptions of names, and their formats."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from noidtools.web.negotiation import preferred
+from support.minter import Noid
+from support.templates import LONG_TERM
+from support.wsgi import HTML, resolver_of
+
+NAME = "13030/kt4x551"
+
+
+@pytest.fixture
+def minter(tmp_path):
+    minter = Noid.created(tmp_path / "kt5", *LONG_TERM)
+    assert minter.mint_with_target("https://a.example/x") == NAME
+    yield minter
+    minter.close()
+
+
+@pytest.fixture
+def web(minter):
+    return resolver_of(minter)
+
+
+@pytest.mark.parametrize("query", ["?info", "?", "??"])
+def test_a_description_is_shown_for(web, query):
+    answer = web(f"/ark:/{NAME}{query}")
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.headers["vary"] == "Accept"
+    assert answer.headers["link"] == f'</ark:/{NAME}>; rel="cite-as"'
+    assert answer.text.startswith(f"erc:\nwhere: https://id.example/ark:/{NAME}\n")
+
+
+@pytest.mark.parametrize("query", ["?info=1", "?information", "???", "?info&x", "?x", "?Info"])
+def test_other_queries_are_passed_through(web, query):
+    assert web(f"/ark:/{NAME}{query}").headers["location"] == f"https://a.example/x{query}"
+
+
+def test_without_the_request_line_a_bare_mark_cannot_be_seen_but_info_can(web):
+    assert web(f"/ark:/{NAME}?info", request_line=False).status == 200
+    assert web(f"/ark:/{NAME}?", request_line=False).status == 302
+    assert web(f"/ark:/{NAME}/a%20b", request_line=False).headers["location"] == "https://a.example/x/a%20b"
+    assert web(f"/ark:/{NAME}?", request_line=False, RAW_URI=f"/ark:/{NAME}?").status == 200
+
+
+def test_the_description_as_a_citation(minter, web):
+    for element, value in (("what", "A title"), ("who", "Gibbon, Edward"), ("when", "1781"), ("note", "two\nlines"),
+                           ("a:b", "x"), ("_private", "y")):
+        minter.text("bind", "set", NAME, element, value)
+    text = web(f"/ark:/{NAME}?info").text
+    text = re.sub(r"date: \d{14}", "date: DATE", text)
+    assert text == (
+        "erc:\nwho: Gibbon, Edward\nwhat: A title\nwhen: 1781\n"
+        f"where: https://id.example/ark:/{NAME}\na%3Ab: x\nnote: two\n lines\n\n"
+        f"erc-support:\nid: ark:/{NAME}\nstate: published\ndate: DATE\nauthority: cdlib.org/dpg\ntarget: https://a.example/x\n"
+    )
+
+
+def test_the_description_as_data(minter, web):
+    minter.text("bind", "set", NAME, "what", "A title")
+    minter.text("bind", "set", NAME, "blob", b"\xff\xfe")
+    answer = web(f"/ark:/{NAME}?info", HTTP_ACCEPT="application/json")
+    facts = json.loads(answer.text)
+    assert answer.headers["content-type"] == "application/json"
+    assert re.fullmatch(r"\d{14}", facts.pop("date"))
+    assert facts == {
+        "id": f"ark:/{NAME}", "where": f"https://id.example/ark:/{NAME}", "state": "published",
+        "authority": "cdlib.org/dpg",
+        "targets": [{"url": "https://a.example/x"}],
+        "elements": [{"name": "blob", "value": {"base64": "//4="}}, {"name": "what", "value": "A title"}],
+    }
+
+
+@pytest.mark.parametrize(("accept", "beginning"), [
+    ("text/turtle", "@prefix"), ("application/ld+json", "["), ("application/rdf+xml", "<?xml"),
+])
+def test_the_description_in_the_terms_of_the_ontology(web, accept, beginning):
+    answer = web(f"/ark:/{NAME}?info", HTTP_ACCEPT=f"{accept}, text/html;q=0.5")
+    assert answer.status == 200 and answer.headers["content-type"].startswith(accept)
+    assert answer.text.lstrip()[: len(beginning)] in (beginning, "{") and "kt4x551" in answer.text
+
+
+def test_the_description_of_an_extension_is_that_of_the_bound_name(web):
+    text = web(f"/ark:/{NAME}/page?info").text
+    assert f"id: ark:/{NAME}\n" in text and "target: https://a.example/x/page\n" in text
+
+
+def test_a_computed_target_is_described_with_its_rule(minter, web):
+    minter.text("bind", "set", ":idmap/^13030/zz", "_t", "https://r.example/")
+    text = web("/ark:/13030/zz1?info").text
+    assert "target: https://r.example/1\nrule: :idmap/^13030/zz\n" in text
+
+
+def test_a_huge_value_is_shortened(minter, web):
+    minter.text("bind", "set", NAME, "what", b"x" * 1_000_000)
+    assert len(web(f"/ark:/{NAME}?info").body) < 30_000
+    assert "(1000000 bytes in all)" in web(f"/ark:/{NAME}?info").text
+
+
+def test_where_reading_is_not_for_everybody_only_the_targets_are_told(minter, web):
+    minter.text("bind", "set", NAME, "what", "A secret")
+    minter.text("policy", "read", "authenticated")
+    assert "A secret" not in web(f"/ark:/{NAME}?info").text
+    assert "target: https://a.example/x" in web(f"/ark:/{NAME}?info").text
+    assert "A secret" in web(f"/ark:/{NAME}?info", REMOTE_USER="joe").text
+    assert web(f"/ark:/{NAME}").status == 302
+
+
+def test_a_withdrawn_name_is_410_with_its_tombstone(minter, web):
+    other = minter.mint_with_target("https://b.example/")
+    minter.text("withdraw", NAME, "--reason", "Superseded <b>", "--successor", other)
+    answer = web(f"/ark:/{NAME}")
+    assert answer.status == 410
+    assert "state: withdrawn\n" in answer.text
+    assert f"reason: Superseded <b>\nsuccessor: {other}\n" in answer.text
+    page = web(f"/ark:/{NAME}", **HTML)
+    assert page.status == 410
+    assert "This name was withdrawn. <bdi>Superseded &lt;b&gt;</bdi>" in page.text
+    assert f'href="/{other}"' in page.text
+    assert web(f"/ark:/{NAME}/page").status == 410
+    assert web(f"/ark:/{NAME}?info").status == 200
+
+
+def test_a_reserved_name_is_not_for_the_public(minter, web):
+    minter.text("bind", "set", NAME, "what", "A secret")
+    minter.text("reserve", NAME)
+    for query in ("", "?info", "/page"):
+        answer = web(f"/ark:/{NAME}{query}")
+        assert answer.status == 404 and "reserved" in answer.text and "secret" not in answer.text
+    minter.text("publish", NAME)
+    assert web(f"/ark:/{NAME}").status == 302
+
+
+def test_custodian_relations_and_verification_are_told(minter, web):
+    minter.text("custodian", "set", "Jo Keeper", "--contact", "jo@example.org", NAME)
+    minter.text("synonym", NAME, "hdl:100/x", "--authority", "library")
+    minter.text("verify", NAME)
+    for form in (web(f"/ark:/{NAME}?info").text, web(f"/ark:/{NAME}?info", **HTML).text,
+                 web(f"/ark:/{NAME}?info", HTTP_ACCEPT="application/json").text):
+        for word in ("Jo Keeper", "jo@example.org", "hdl:100/x", "ell-formed"):
+            assert word in form
+
+
+@pytest.mark.parametrize("host", ["evil.example\r\nX: y", "a b", "<script>", "ä", ""])
+def test_a_host_that_is_none_is_not_repeated(web, host):
+    answer = web(f"/ark:/{NAME}?info", HTTP_HOST=host)
+    assert f"where: https://resolver.example/ark:/{NAME}\n" in answer.text
+
+
+def test_under_a_path_of_its_own(minter, web):
+    answer = web(f"/resolve/ark:/{NAME}", script="/resolve")
+    assert answer.headers["link"] == f'</resolve/ark:/{NAME}?info>; rel="describedby"'
+    assert f"where: https://id.example/resolve/ark:/{NAME}" in web(f"/resolve/ark:/{NAME}?", script="/resolve").text
+    minter.text("withdraw", NAME, "--successor", "13030/kt154d9")
+    assert 'href="/resolve/13030/kt154d9"' in web(f"/resolve/ark:/{NAME}", script="/resolve", **HTML).text
+    assert 'action="/resolve/"' in web("/resolve/", script="/resolve", **HTML).text
+    assert web("/resolve", script="/resolve").status == 200
+
+
+@pytest.mark.parametrize(("accept", "expected"), [
+    ("", "text/plain"), ("*/*", "text/plain"), ("text/*", "text/plain"), ("text/html", "text/html"),
+    ("text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8", "text/html"),
+    ("application/json", "application/json"), ("application/*", "application/json"),
+    ("text/plain;q=0.5, application/json;q=0.6", "application/json"),
+    ("text/html;q=0.1, text/plain;q=0.2", "text/plain"), ("text/*;q=0.3, text/html;q=0.7", "text/html"),
+    ("text/plain;q=0, */*;q=0.1", "text/html"), ("image/png", "text/plain"), (";;,,q=,", "text/plain"),
+    ("TEXT/HTML", "text/html"), ("text/html;level=1;q=0.4, application/json;q=0.3", "text/html"),
+    ("text/html;q=abc, application/json;q=0.1", "application/json"), ("application/json;q=1.5", "application/json"),
+])
+def test_the_form_that_is_valued_most_is_sent(web, accept, expected):
+    assert preferred(accept, ("text/plain", "text/html", "application/json")) == expected
+    assert web(f"/ark:/{NAME}?info", HTTP_ACCEPT=accept).headers["content-type"].startswith(expected)
+
+
+def test_who_asks_for_statements_about_a_thing_is_led_to_them(minter, web):
+    minter.set_target(minter.mint()[0], "https://a.example/")
+    answer = web(f"/ark:/{NAME}", HTTP_ACCEPT="text/turtle, */*;q=0.1")
+    assert (answer.status, answer.headers["location"]) == (303, f"/ark:/{NAME}?info")
+    assert answer.headers["vary"] == "Accept"
+    for accept in ("*/*", HTML["HTTP_ACCEPT"], "text/html, text/turtle;q=0.5"):
+        answer = web(f"/ark:/{NAME}", HTTP_ACCEPT=accept)
+        assert (answer.status, answer.headers["vary"]) == (302, "Accept")
+
+
+def test_relations_in_force_are_told_with_who_says_so(tmp_path):
+    minter = Noid.created(tmp_path, "--label", "ark:/", *LONG_TERM)
+    (name,) = minter.mint()
+    minter.records("synonym", name, "doi:10.5/a", "--authority", "The Library")
+    minter.records("synonym", name, "hdl:9/9", "--authority", "Old", "--from", "2019", "--until", "2020")
+    minter.records("prefer", name, "--authority", "The Library")
+    web = resolver_of(minter)
+    text = web(f"/{name}?info", HTTP_ACCEPT="text/plain").text
+    assert "synonym: doi:10.5/a according to The Library\n" in text and "hdl:9/9" not in text
+    assert "preferred: according to The Library\n" in text
+    page = web(f"/{name}?info", **HTML).text
+    assert 'href="/doi:10.5/a"' in page and "according to <bdi>The Library</bdi>" in page
+    minter.records("withdraw", name)
+    assert "minted: 2" in web(f"/{name}", HTTP_ACCEPT="text/plain").text
+    minter.close()

@@ -1,0 +1,50 @@
+"""The resolver of noid serve, where the request line matters."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.http import free_port, raw
+from support.minter import Noid
+from support.served import Served
+from support.templates import LONG_TERM
+
+NAME = "13030/kt4x551"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """A served minter with one bound name."""
+    folder = tmp_path_factory.mktemp("served")
+    minter = Noid.created(folder / "kt5", *LONG_TERM)
+    assert minter.mint_with_target("https://a.example/x") == NAME
+    minter.close()
+    served = Served.start(folder / "log", "-f", folder / "kt5", "serve", "--http", "127.0.0.1:0")
+    yield served
+    assert served.stop() == 0
+
+
+def test_noid_serve_resolves_names_and_sees_a_bare_mark(served):
+    assert served.get(f"/ark:/{NAME}").headers["location"] == "https://a.example/x"
+    assert served.get(f"/ark:/{NAME}", "HEAD").status == 302
+    for query in (b"?", b"??", b"?info"):
+        request = b"GET /ark:/13030/kt4x551" + query + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        answer = raw(served.place[1], request)
+        assert answer.startswith(b"HTTP/1.1 200") and b"erc:\n" in answer
+    assert served.get("/ark:/13030/zzz").status == 404
+    assert served.get(f"/noidu?get+{NAME}+_t").text == "https://a.example/x\n"
+    assert served.get("/healthz").text == "ok\n"
+
+
+def test_canaries_can_be_checked_through_the_web(served, noid):
+    base = f"http://127.0.0.1:{served.place[1]}/"
+    noid("dbcreate", *LONG_TERM)
+    noid("resolver", "canary", f"ark:/{NAME}", "https://a.example/x")
+    noid("resolver", "canary", "ark:/13030/zzz", "status 404")
+    assert noid("check", "--through", base).count("ok: ") == 2
+    noid("resolver", "canary", f"ark:/{NAME}", "https://a.example/y")
+    done = noid.run("check", "--through", base)
+    assert done.returncode == 1 and b"leads to https://a.example/x, not to https://a.example/y" in done.stdout
+    done = noid.run("check", "--through", f"http://127.0.0.1:{free_port()}/")
+    assert done.returncode == 1 and b"no answer" in done.stdout
+    noid.refused("check", "--through", "nonsense", status=2)

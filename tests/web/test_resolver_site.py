@@ -1,0 +1,111 @@
+"""The rest of the resolver's site: front page, health, many minters, threads."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from noidtools.minter.folder import MinterFolder, SingleMinter
+from noidtools.web.resolver import Resolver
+from noidtools.web.site import Site
+from support.minter import Noid
+from support.templates import LONG_TERM
+from support.wsgi import HTML, ResolverClient, resolver_of
+
+NAME = "13030/kt4x551"
+
+
+@pytest.fixture
+def minter(tmp_path):
+    minter = Noid.created(tmp_path / "kt5", *LONG_TERM)
+    assert minter.mint_with_target("https://a.example/x") == NAME
+    yield minter
+    minter.close()
+
+
+@pytest.fixture
+def web(minter):
+    return resolver_of(minter)
+
+
+def test_the_front_page_has_a_form_that_leads_to_the_name(web):
+    assert "<form" in web("/", **HTML).text
+    assert "This is a resolver" in web("/").text
+    for typed, place in [
+        ("ark%3A%2F13030%2Fkt4x551", "/ark:/13030/kt4x551"), ("a+b%3Fc", "/a%20b?c"),
+        ("%2F%2Fevil.example", "/evil.example"),
+        ("https%3A%2F%2Fother.example%2Fark%3A%2F13030%2Fkt4x551", "/ark:/13030/kt4x551"),
+        ("x%0D%0AY", "/x%0D%0AY"), ("%5Cevil", "/%5Cevil"),
+    ]:
+        answer = web(f"/?name={typed}")
+        assert (answer.status, answer.headers["location"]) == (303, place)
+    assert web("/?name=").status == 404
+
+
+def test_healthz_tells_whether_all_minters_can_be_read(tmp_path):
+    minter = Noid.created(tmp_path / "a", *LONG_TERM)
+    minter.close()
+    web = ResolverClient(Resolver(MinterFolder(str(tmp_path))))
+    assert (web("/healthz").status, web("/healthz").text) == (200, "ok\n")
+    assert web("/healthz", "HEAD").status == 200
+    (tmp_path / "b" / "NOID").mkdir(parents=True)
+    (tmp_path / "b" / "NOID" / "data.mdb").write_bytes(b"garbage" * 1000)
+    web = ResolverClient(Resolver(MinterFolder(str(tmp_path))))
+    answer = web("/healthz")
+    assert answer.status == 503 and str(tmp_path) not in answer.text
+
+
+def test_many_minters_are_one_resolver_and_new_ones_are_noticed(tmp_path):
+    for name, template in (("kt5", "kt.reeded"), ("f7", "f.sd")):
+        minter = Noid.created(tmp_path / name, template, "long", "13030", "x", "y")
+        minter.mint_with_target(f"https://{name}.example/")
+        minter.close()
+    resolver = Resolver(MinterFolder(str(tmp_path)))
+    web = ResolverClient(resolver)
+    assert web("/ark:/13030/kt4x551").headers["location"] == "https://kt5.example/"
+    assert web("/ark:/13030/f0/page").headers["location"] == "https://f7.example/page"
+    assert web("/ark:/13030/g0").status == 404
+    minter = Noid.created(tmp_path / "g", "g.sd", "long", "13030", "x", "y")
+    minter.mint_with_target("https://g.example/")
+    minter.close()
+    resolver._catalogue._looked -= 2
+    assert web("/ark:/13030/g0").headers["location"] == "https://g.example/"
+    shutil.rmtree(tmp_path / "g")
+    resolver._catalogue._looked -= 2
+    assert web("/ark:/13030/g0").status == 404
+
+
+def test_the_first_requests_of_many_threads_all_find_their_minter(tmp_path):
+    minter = Noid.created(tmp_path / "kt5", *LONG_TERM)
+    minter.mint_with_target("https://a.example/")
+    minter.close()
+    for _ in range(20):
+        resolver = Resolver(MinterFolder(str(tmp_path)))
+        web = ResolverClient(resolver)
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(web, [f"/ark:/{NAME}"] * 16))
+        assert [answer.status for answer in answers] == [302] * 16
+        resolver._catalogue._minters.open(str(tmp_path / "kt5"), "kt5").close()
+
+
+def test_a_minter_that_vanishes_is_no_fault_of_the_reader(tmp_path):
+    minter = Noid.created(tmp_path / "g", "g.sd", "long", "13030", "x", "y")
+    minter.mint_with_target("https://g.example/")
+    minter.close()
+    web = ResolverClient(Resolver(MinterFolder(str(tmp_path))))
+    assert web("/ark:/13030/g0").status == 302
+    shutil.rmtree(tmp_path / "g")
+    assert web("/ark:/13030/g0").status == 404
+
+
+def test_commands_and_names_share_a_site(minter):
+    minters = SingleMinter(str(minter.folder))
+    minter.share(minters)
+    site = Site(minters)
+    web = ResolverClient(site)
+    assert web("/noidu?get+13030/kt4x551+_t").text == "https://a.example/x\n"
+    assert web("/noidu_kt5?get+13030/kt4x551+_t").text == "https://a.example/x\n"
+    assert web(f"/ark:/{NAME}").status == 302
+    site.prepare([{"PATH_INFO": f"/ark:/{NAME}", "REQUEST_METHOD": "GET"}])

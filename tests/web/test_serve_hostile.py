@@ -1,0 +1,133 @@
+"""noid serve and what hostile web servers and clients send."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+
+from support import gateway
+from support.served import Served
+
+
+def ask(served: Served, query: str, body: bytes = b"", **said: str) -> tuple[int, dict[str, str], bytes]:
+    return gateway.fastcgi(served.place, query, body, **{"path": "/nd/noidu_kt5", "user": "alice", **said})
+
+
+def ids(body: bytes) -> list[str]:
+    return [line.removeprefix("id: ") for line in body.decode().splitlines() if line.startswith("id: ")]
+
+
+@pytest.mark.parametrize(("sent", "status"), [
+    (b"GET /noidu_kt5?mint+%zz HTTP/1.0\r\n\r\n", 400),
+    (b"GET /noidu_kt5?get+" + b"x" * 100_000 + b" HTTP/1.0\r\n\r\n", 400),
+    (b"GET /noidu_kt5?get+%00%0A HTTP/1.0\r\n\r\n", 404),
+    (b"BREW /noidu_kt5?mint+1 HTTP/1.0\r\n\r\n", 405),
+    (b"PUT /noidu_kt5?mint+1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc", 405),
+    (b"POST /noidu_kt5?- HTTP/1.0\r\nContent-Length: x\r\n\r\nmint 1\n", 400),
+    (b"POST /noidu_kt5?- HTTP/1.0\r\nContent-Length: -1\r\n\r\nmint 1\n", 400),
+    (b"POST /noidu_kt5?- HTTP/1.0\r\nContent-Length: 99999999999\r\n\r\nmint 1\n", 413),
+    (b"GET /noidu_kt5?mint+1 HTTP/1.0\r\nSec-Fetch-Site: cross-site\r\n\r\n", 403),
+    (b"GET /noidu_kt5?mint+1 HTTP/1.0\r\nHost: localhost\r\nOrigin: http://evil.example\r\n\r\n", 403),
+    (b"GET /noidu_kt5?mint+1 HTTP/1.0\r\nHost: rebound.example\r\n\r\n", 403),
+    (b"HEAD /noidu_kt5?mint+1 HTTP/1.0\r\n\r\n", 405),
+    (b"GET /../../etc/passwd HTTP/1.0\r\n\r\n", 404),
+    (b"GET /noidu_..%2F..%2Fetc HTTP/1.0\r\n\r\n", 404),
+    (b"\x16\x03\x01\x02\x00\x01\x00\x01\r\n\r\n", 400),
+    (b"GET /noidu_kt5?hello HTTP/1.0\r\nX: a\r\n: b\r\n\r\n", 400),
+], ids=lambda value: str(value)[:60])
+def test_each_hostile_request_gets_its_status_and_the_next_is_served(
+    http_server: Served, sent: bytes, status: int
+) -> None:
+    reply = http_server.raw(sent)
+    assert reply.split(b" ")[1:2] == [b"%d" % status], reply[:300]
+    assert http_server.http("GET", "/noidu_kt5?mint+1") == (200, b"id: kt4x551\n\n")
+
+
+def test_a_slow_body_and_one_that_is_cut_off_keep_nobody_waiting(http_server: Served) -> None:
+    head = b"POST /noidu_kt5?- HTTP/1.1\r\nHost: localhost\r\nContent-Length: 14\r\n\r\n"
+    slow = [gateway.connect(http_server.place) for _ in range(8)]
+    for peer in slow:
+        peer.sendall(head + b"mint 1\n")
+    begun = time.monotonic()
+    assert http_server.http("GET", "/noidu_kt5?hello")[0] == 200
+    assert time.monotonic() - begun < 2
+    for peer in slow[:4]:
+        peer.close()
+    for peer in slow[4:]:
+        peer.sendall(b"hello!!")
+        assert peer.recv(65536).startswith(b"HTTP/1.1 400")
+        peer.close()
+    assert http_server.http("GET", "/noidu_kt5?mint+1") == (200, b"id: kt4x551\n\n")
+
+
+GARBAGE = [
+    b"", b"\0", b"GET / HTTP/1.0\r\n\r\n", b"\xff" * 100, gateway.record(gateway.BEGIN),
+    gateway.record(gateway.BEGIN, b"x"), gateway.begin(), gateway.begin() + gateway.record(gateway.PARAMS, b"\x80"),
+    gateway.begin() + b"\1\4\0\1\xff\xff\0\0abc", gateway.begin() + gateway.stream(gateway.PARAMS, b"\x05\x05ab"),
+    gateway.record(99, b"abc", request=0), gateway.record(gateway.STDIN, b"abc"),
+    gateway.begin() + gateway.record(gateway.ABORT), gateway.record(9, b"\x80\xff", request=0),
+    gateway.record(9, b"\x0e\0FCGI_MAX_CONNS", request=0), gateway.begin() + gateway.begin(),
+]
+
+
+@pytest.mark.parametrize("garbage", GARBAGE, ids=lambda value: repr(value)[:40])
+def test_whatever_comes_instead_of_fastcgi_the_next_request_is_served(fcgi: Served, garbage: bytes) -> None:
+    before = fcgi.workers
+    for _ in range(3):
+        fcgi.raw(garbage)
+    assert ask(fcgi, "mint+1")[2] == b"id: kt4x551\n\n"
+    assert fcgi.workers == before
+
+
+def test_a_parameter_may_begin_in_one_record_and_end_in_another(fcgi: Served) -> None:
+    value = "v" * 200_000
+    said = gateway.environ(f"bind+set+kt639k9+x+{value}", path="/noidu_kt5", user="alice")
+    for piece in (1000, 65535):
+        with gateway.connect(fcgi.place) as peer:
+            peer.sendall(gateway.request_bytes(said, piece=piece))
+            assert gateway.answer(peer)[0] == 200
+    assert ask(fcgi, "get+kt639k9+x")[2] == value.encode() + b"\n"
+
+
+def test_a_connection_may_be_kept_for_more_requests_and_more_of_them_than_there_are_workers(fcgi: Served) -> None:
+    data = gateway.request_bytes(gateway.environ("mint+1", path="/noidu_kt5", user="alice"), keep=True)
+    peers = [gateway.connect(fcgi.place) for _ in range(10)]
+    minted = []
+    for _ in range(3):
+        for peer in peers:
+            peer.sendall(data)
+        for peer in peers:
+            status, _, body = gateway.answer(peer)
+            assert status == 200
+            minted += ids(body)
+    assert len(set(minted)) == 30
+    assert ask(fcgi, "hello")[0] == 200
+    # Two at a time, too, though no web server does that.
+    peers[0].sendall(data + data)
+    assert gateway.answer(peers[0])[0] == gateway.answer(peers[0])[0] == 200
+    for peer in peers:
+        peer.close()
+
+
+def test_of_a_body_that_is_cut_off_or_aborted_nothing_is_run(fcgi: Served) -> None:
+    body = b"mint 1\n" * 10
+    said = gateway.environ("-", path="/noidu_kt5", user="alice", method="POST", body=body)
+    head = gateway.begin(keep=True) + gateway.stream(gateway.PARAMS, gateway.parameters(said))
+    for ending in (gateway.record(gateway.STDIN), gateway.record(gateway.ABORT), b""):
+        with gateway.connect(fcgi.place) as peer:
+            peer.sendall(head + gateway.record(gateway.STDIN, body[:30]) + ending)
+            peer.shutdown(socket.SHUT_WR)
+            status, _, text = gateway.answer(peer)
+            assert status == 400 and b"not all of its 70 bytes" in text
+    assert ask(fcgi, "mint+1")[2] == b"id: kt4x551\n\n"
+
+
+def test_a_body_that_nobody_wants_does_not_spoil_the_connection(fcgi: Served) -> None:
+    body = b"x" * 300_000
+    said = gateway.environ("hello", path="/noidu_kt5", method="POST", body=body)
+    with gateway.connect(fcgi.place) as peer:
+        for _ in range(2):
+            peer.sendall(gateway.request_bytes(said, body, keep=True))
+            assert gateway.answer(peer)[2] == b"Hello.\n\n"

@@ -1,0 +1,186 @@
+"""The processes of noid serve: replaced, stopped, reloaded, and in bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from support import gateway
+from support.minter import run_in_child
+from support.process import NOID, process_is_alive
+from support.served import Served
+
+
+def ask(served: Served, query: str, body: bytes = b"", **said: str) -> tuple[int, dict[str, str], bytes]:
+    return gateway.fastcgi(served.place, query, body, **{"path": "/nd/noidu_kt5", "user": "alice", **said})
+
+
+def ids(body: bytes) -> list[str]:
+    return [line.removeprefix("id: ") for line in body.decode().splitlines() if line.startswith("id: ")]
+
+
+def test_a_worker_that_dies_is_replaced(fcgi: Served) -> None:
+    fcgi.until(lambda: len(fcgi.workers) == 2)
+    first = fcgi.workers
+    time.sleep(1.1)
+    os.kill(first[0], signal.SIGKILL)
+    assert ask(fcgi, "mint+1")[0] == 200
+    fcgi.until(lambda: len(fcgi.workers) == 2 and first[0] not in fcgi.workers)
+    assert first[1] in fcgi.workers
+
+
+def test_workers_killed_in_the_middle_of_minting_harm_nobody(fcgi: Served, tmp_path: Path) -> None:
+    received: list[str] = []
+    stopping = threading.Event()
+
+    def client() -> None:
+        while not stopping.is_set():
+            with contextlib.suppress(OSError, EOFError):
+                status, _, body = ask(fcgi, "mint+5")
+                assert status == 200
+                received.extend(ids(body))
+
+    threads = [threading.Thread(target=client) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    killed = 0
+    for _ in range(3):
+        time.sleep(0.6)
+        for pid in fcgi.workers[:1]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
+    time.sleep(0.4)
+    stopping.set()
+    for thread in threads:
+        thread.join()
+    assert killed == 3 and len(received) > 100
+    assert len(set(received)) == len(received)
+    stored = run_in_child(tmp_path / "kt5", "hold", "set", *sorted(received))
+    assert stored == [{"ok": b"%d holds placed" % len(received)}]
+    assert not {*received} & {*ids(ask(fcgi, "mint+50")[2])}
+
+
+def test_the_workers_go_when_their_parent_is_killed(fcgi: Served) -> None:
+    fcgi.until(lambda: len(fcgi.workers) == 2)
+    workers = fcgi.workers
+    fcgi.process.kill()
+    fcgi.process.wait()
+    fcgi.until(lambda: not any(process_is_alive(pid) for pid in workers))
+
+
+def test_stopping_takes_the_socket_away_and_a_stale_one_is_no_hindrance(serve, tmp_path: Path) -> None:
+    place = tmp_path / "noid.sock"
+    first = serve("--fcgi", str(place))
+    refused = subprocess.run([*NOID, "serve", "--minters", tmp_path, "--fcgi", place], capture_output=True, check=False)
+    assert refused.returncode == 2 and b"another server is listening" in refused.stderr
+    assert first.stop() == 0 and not place.exists()
+    second = serve("--fcgi", str(place))
+    workers = second.workers
+    second.process.kill()
+    second.process.wait()
+    second.until(lambda: not any(process_is_alive(pid) for pid in workers))
+    assert place.exists()
+    assert ask(serve("--fcgi", str(place)), "mint+1")[0] == 200
+
+
+def test_stopping_waits_for_the_requests_at_hand(fcgi: Served) -> None:
+    body = b"bind set kt639k9 x y\n" * 3000
+    said = gateway.environ("-", path="/noidu_kt5", user="alice", method="POST", body=body)
+    with gateway.connect(fcgi.place) as peer:
+        peer.sendall(gateway.request_bytes(said, body))
+        peer.recv(1, socket.MSG_PEEK)
+        fcgi.process.send_signal(signal.SIGTERM)
+        status, _, text = gateway.answer(peer)
+    assert status == 200 and text.endswith(b"bulk: 3000 commands, 3000 done, 0 refused\n")
+    assert fcgi.process.wait(20) == 0
+
+
+def test_http_stops_when_its_requests_are_answered(http_server: Served) -> None:
+    body = b"bind set kt639k9 x y\n" * 3000
+    replies = []
+    thread = threading.Thread(target=lambda: replies.append(http_server.http("POST", "/noidu_kt5?-", body)))
+    thread.start()
+    time.sleep(0.3)
+    http_server.process.send_signal(signal.SIGINT)
+    thread.join()
+    assert replies[0][0] == 200 and replies[0][1].endswith(b"bulk: 3000 commands, 3000 done, 0 refused\n")
+    assert http_server.process.wait(20) == 0
+
+
+@pytest.mark.parametrize("way", ["--fcgi", "--http"])
+def test_reloading_refuses_nobody(serve, way: str) -> None:
+    served = serve(way, "127.0.0.1:0", *(["--user", "alice"] if way == "--http" else []), "--workers", "2")
+    served.until(lambda: len(served.workers) == 2)
+    before = served.workers
+    refused: list[object] = []
+    stopping = threading.Event()
+
+    def client() -> None:
+        while not stopping.is_set():
+            try:
+                status = ask(served, "mint+1")[0] if way == "--fcgi" else served.http("GET", "/noidu_kt5?mint+1")[0]
+                if status != 200:
+                    refused.append(status)
+            except (OSError, EOFError, http.client.HTTPException) as error:
+                refused.append(error)
+
+    threads = [threading.Thread(target=client) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for turn in range(2):
+        served.process.send_signal(signal.SIGHUP)
+        served.until(lambda: served.log.read_text().count("serving") == turn + 2)  # noqa: B023
+        time.sleep(0.3)
+    stopping.set()
+    for thread in threads:
+        thread.join()
+    served.until(lambda: not {*before} & {*served.workers})
+    assert refused == []
+
+
+@pytest.mark.parametrize(("way", "lines"), [("--fcgi", 100_000), ("--http", 10_000), ("--scgi", 10_000)])
+def test_a_large_bulk_run_fills_no_memory(serve, way: str, lines: int) -> None:
+    served = serve(way, "127.0.0.1:0", *(["--user", "alice"] if way == "--http" else []), "--workers", "1")
+    value = b"x" * (24_000_000 // lines)
+    body = b"".join(b"bind set kt639k9 e%d '%b'\n" % (number % 50, value) for number in range(lines))
+    served.until(lambda: len(served.workers) == 1)
+    (worker,) = served.workers
+    if way == "--http":
+        status, text = served.http("POST", "/noidu_kt5?-", body)
+    else:
+        carry = gateway.fastcgi if way == "--fcgi" else gateway.scgi
+        status, _, text = carry(served.place, "-", body, path="/noidu_kt5", user="alice", method="POST")
+    assert status == 200 and text.endswith(b"bulk: %d commands, %d done, 0 refused\n" % (lines, lines))
+    peak = int(re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{worker}/status").read_text())[1])
+    assert len(body) + len(text) > 24 << 20 and peak < 64 << 10, peak
+
+
+def test_those_who_connect_and_say_nothing_keep_nobody_out(http_server: Served) -> None:
+    with contextlib.ExitStack() as idle:
+        for _ in range(150):
+            peer = idle.enter_context(socket.create_connection(http_server.place, timeout=10))
+            peer.sendall(b"GET /noidu_kt5?hello HTTP/1.1\r\nHost: x\r\n")
+        assert http_server.http("GET", "/noidu_kt5?hello", Host="127.0.0.1")[0] == 200
+
+
+def test_those_who_do_not_listen_keep_nobody_waiting(http_server: Served) -> None:
+    body = b"help\n" * 5000
+    request = b"POST /noidu_kt5?- HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with contextlib.ExitStack() as deaf:
+        for _ in range(4):
+            peer = deaf.enter_context(socket.socket())
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            peer.connect(http_server.place)
+            peer.sendall(request + body)
+        assert http_server.http("GET", "/noidu_kt5?hello", Host="127.0.0.1")[0] == 200
