@@ -96,7 +96,7 @@ def gather_outcome(
 ) -> NameFacts | None:
     """What is known of the name to which a text was resolved, or else of the known name that it spells; else None.
 
-    `reader` is of the minter in the outcome.  Without `with_elements` nothing that is bound to the name is told.
+    `reader` is of the minter in the outcome.  Without `with_elements` the elements of the name are left out.
     """
     minter = outcome.minter
     if minter is None:
