@@ -96,7 +96,7 @@ def gather_outcome(
 ) -> NameFacts | None:
     """What is known of the name to which a text was resolved, or else of the known name that it spells; else None.
 
-    `reader` is of the minter in the outcome.  Without `with_elements` nothing that is bound to the name is told.
+    `reader` is of the minter in the outcome.  Without `with_elements` the elements of the name are left out.
     """
     minter = outcome.minter
     if minter is None:
@@ -251,6 +251,9 @@ def _quoted(word: bytes) -> bytes:
     return b"'" + word.replace(b"'", b"'\\''") + b"'"
 
 
+_MINTER_ACTIONS = tuple(Action(name, (_shell_command(name),)) for name in _COMMANDS)
+
+
 # -- a minter --------------------------------------------------------------------------------------------------------
 
 
@@ -268,7 +271,7 @@ def gather_minter(minter: Minter, reader: Reader) -> MinterFacts:
         authority="/".join(part for part in (settings["naa"], settings["subnaa"]) if part),
         names=(namespace.rstrip(b"/"),) if names.parse(namespace).scheme else (),
         context_aliases=_context_aliases(minter, reader),
-        actions=tuple(Action(name, (_shell_command(name),)) for name in _COMMANDS),
+        actions=_MINTER_ACTIONS,
         base=bases[0].removesuffix(b"/").decode() + "/" if bases else "",
     )
 

@@ -68,8 +68,9 @@ def part_iri(whole: str, part: str, detail: bytes = b"") -> str:
 
 def _encode(octets: bytes) -> str:
     host = _IP_LITERAL.match(octets)
-    kept = host.group() if host else b""
-    return (kept + _ENCODABLE.sub(lambda found: b"%%%02X" % found.group()[0], octets[len(kept) :])).decode("ascii")
+    literal = host.group() if host else b""
+    rest = octets[len(literal) :]
+    return (literal + _ENCODABLE.sub(lambda found: b"%%%02X" % found.group()[0], rest)).decode("ascii")
 
 
 # -- The words of facts and the ontology's terms for them ------------------------------------------------------------

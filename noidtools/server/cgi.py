@@ -1,4 +1,4 @@
-"""CGI: one process for each request, so nothing is imported that a plain mint does not need."""
+"""`noidu`: CGI.  There is a process for each request, so that it imports only what most commands need."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMMAND_PATH = "noidu"
 
 
 def main() -> int:
-    """Serve the request in the environment; the name under which we were started says from which minter."""
+    """Serve the request in the environment, by the minter that the name of the program chooses."""
     if "REQUEST_METHOD" not in os.environ:
         log_line("noid", "noidu is for web servers: linked as noidu_NAME, it serves the minter in NAME beside it")
         return 2
@@ -31,20 +31,21 @@ def main() -> int:
 
 
 def trust_from(environment: Mapping[str, str]) -> Trust:
-    """What a web server's configuration says with NOID_PROXY: addresses of proxies, separated by blanks."""
+    """Trust in the proxies that NOID_PROXY lists, separated by blanks; the configuration of the web server sets it."""
     return Trust(proxies=tuple(environment.get("NOID_PROXY", "").split()))
 
 
 def largest_body_from(environment: Mapping[str, str]) -> int:
-    given = environment.get("NOID_MAX_BODY", "")
-    if given and not (given.isascii() and given.isdigit()):
-        log_line("noid", f"NOID_MAX_BODY is a number of bytes, not {given!a}: the default is used")
-        given = ""
-    return int(given) if given else LARGEST_BODY
+    """The limit in NOID_MAX_BODY; the default, and a line in the log, if it is not a number."""
+    text = environment.get("NOID_MAX_BODY", "")
+    if text and not (text.isascii() and text.isdigit()):
+        log_line("noid", f"NOID_MAX_BODY is a number of bytes, not {text!a}: the default is used")
+        text = ""
+    return int(text) if text else LARGEST_BODY
 
 
 def dbdir_from(program: str, environment: Mapping[str, str]) -> str:
-    """$NOID, else the folder named by the script's own name after the first underscore, beside the script."""
+    """$NOID, else the folder beside the script whose name follows the first underscore in the name of the script."""
     if environment.get("NOID"):
         return environment["NOID"]
     script = environment.get("SCRIPT_FILENAME", "")
@@ -55,6 +56,7 @@ def dbdir_from(program: str, environment: Mapping[str, str]) -> str:
 
 
 def run(application: Callable[..., Any], environ: dict[str, Any]) -> int:
+    """Run a WSGI application for one request and write its response; returns the exit status."""
     environ.update({
         "wsgi.version": (1, 0), "wsgi.url_scheme": "https" if environ.get("HTTPS") in ("on", "1") else "http",
         "wsgi.input": sys.stdin.buffer, "wsgi.input_terminated": True, "wsgi.errors": sys.stderr,
@@ -73,7 +75,7 @@ def run(application: Callable[..., Any], environ: dict[str, Any]) -> int:
             out.write(part)
         out.flush()
     except OSError:
-        return 1  # the client has gone
+        return 1  # the web server has closed the connection
     finally:
         if hasattr(body, "close"):
             body.close()

@@ -1,4 +1,10 @@
-"""Where a server listens: an address as people write it, and a socket that listens there."""
+"""Listening sockets, and worker processes that share one.
+
+The parent process only keeps the workers running, so that little can make it fail.  Stopping is graceful: workers
+finish the request at hand.  They know that they should stop when the shutdown pipe is closed, of which the parent
+holds the only write end.  So they also stop when the parent is killed, and when it replaces itself by exec, which is
+how it reloads: the same process starts again with the code and packages as installed then, and keeps the socket.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +21,21 @@ from ..errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import NoReturn
+
+    # Serves requests of a listening socket until one of the descriptors becomes readable.
     Work = Callable[[socket.socket, tuple[int, ...]], None]
 
 _BACKLOG = 1024
 
-# The first descriptor that systemd hands to a service it starts for a socket.
+# SD_LISTEN_FDS_START: the first descriptor that systemd passes to a service with socket activation.
 _FROM_SYSTEMD = 3
 SYSTEMD = "systemd"
 
 
 class Address:
-    """HOST:PORT, [IPv6]:PORT, a path of a Unix socket, `systemd`, or `fd:N` for a socket that is open already."""
+    """HOST:PORT, [IPv6]:PORT, a path of a Unix socket, `systemd`, or `fd:N` for an open socket."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -48,7 +56,7 @@ class Address:
         return self.host == "localhost" or self.host == "::1" or self.host.startswith("127.")
 
     def listen(self, mode: int) -> socket.socket:
-        """A listening socket, not inherited by programs we start.  `mode` is for a Unix socket's file."""
+        """A listening socket, not inherited by other programs; `mode` is for the file of a Unix socket."""
         try:
             if self.descriptor >= 0:
                 return _adopt_socket(self.descriptor)
@@ -58,10 +66,10 @@ class Address:
             raise UsageError(f"cannot listen at {self.text}: {reason}") from None
 
     def _listen_tcp(self) -> socket.socket:
-        family, kind, protocol, _, place = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(place)
+        listener.bind(address)
         listener.listen(_BACKLOG)
         return listener
 
@@ -77,27 +85,27 @@ class Address:
         return listener
 
     def file(self) -> tuple[int, int] | None:
-        """Which file there is at the path of a Unix socket."""
+        """Device and inode of the file at the path of a Unix socket."""
         try:
             status = os.lstat(self.path)
         except OSError:
             return None
         return status.st_dev, status.st_ino
 
-    def leave(self, listener: socket.socket, file: tuple[int, int] | None) -> None:
-        """Stop listening, and take away the file of our Unix socket, if it is still ours."""
+    def close(self, listener: socket.socket, file: tuple[int, int] | None) -> None:
+        """Stop listening, and remove the file of our Unix socket if it is still the same."""
         if self.path and file is not None and self.file() == file:
             os.unlink(self.path)
         listener.close()
 
 
 def socket_address(listener: socket.socket) -> str:
-    """Where a socket really listens, as when the port was left to the system."""
-    place = listener.getsockname()
-    if not isinstance(place, tuple):
-        return os.fsdecode(place) if place else "a socket"
-    host = f"[{place[0]}]" if ":" in place[0] else place[0]
-    return f"{host}:{place[1]}"
+    """The address at which a socket listens, also if the system chose the port."""
+    address = listener.getsockname()
+    if not isinstance(address, tuple):
+        return os.fsdecode(address) if address else "a socket"
+    host = f"[{address[0]}]" if ":" in address[0] else address[0]
+    return f"{host}:{address[1]}"
 
 
 def _host_and_port(text: str) -> tuple[str, int]:
@@ -122,7 +130,7 @@ def _adopt_socket(descriptor: int) -> socket.socket:
 
 
 def _remove_stale(path: str) -> None:
-    """Take away the file a killed server left behind, but not one whose server lives, nor one that is no socket."""
+    """Remove the socket file of a server that was killed; raises OSError if a server listens or it is no socket."""
     if not os.path.lexists(path):
         return
     if not _is_socket(path):
@@ -145,30 +153,25 @@ def _is_socket(path: str) -> bool:
     except OSError:
         return False
 
-# -- A parent that keeps worker processes running, and does nothing else, so that nothing can hurt it ----------------
-# Stopping is graceful: workers finish the request they are at.  They learn that
-# they should go when their lifeline breaks: the far end of a pipe that only the
-# parent holds.  So they also go when the parent is killed, and when it replaces
-# itself, which is how it reloads: the same process begins anew with the code and
-# the packages as they now are, and keeps listening all the while.
 
+# -- worker processes ------------------------------------------------------------------------------------------------
 
-# How the listening socket is handed to the process that takes our place.
+# The environment variable that passes the listening socket to the process after a reload.
 INHERITED = "NOID_LISTENING"
-_STOP = (signal.SIGTERM, signal.SIGINT)
-_HEARD = {*_STOP, signal.SIGHUP, signal.SIGCHLD}
-_GRACE_SECONDS = 30.0
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_SIGNALS = {*_STOP_SIGNALS, signal.SIGHUP, signal.SIGCHLD}
+_SHUTDOWN_SECONDS = 30.0
 
-# If workers die as soon as they are born, do not spend the machine on starting more of them: so many at most in
-# place of each in this time.
-_MOST_LIVES = 4
-_SECONDS = 1.0
+# Workers that end as soon as they are started must not use up the machine: this many starts for each wanted worker
+# in this many seconds at most.
+_MAX_STARTS = 4
+_START_SECONDS = 1.0
 
 
 class Prefork:
-    """Keeps `workers` processes that each run `work(listener, farewells)`.
+    """Keeps `workers` processes running, each of which calls `work(listener, shutdown)`.
 
-    Work ends itself as soon as one of the descriptors in `farewells` becomes readable.
+    `work` returns as soon as one of the descriptors in `shutdown` becomes readable.
     """
 
     def __init__(self, listener: socket.socket, workers: int, work: Work) -> None:
@@ -176,54 +179,51 @@ class Prefork:
         self._wanted = workers
         self._work = work
         self._workers: set[int] = set()
-        self._born: list[float] = []
-        self._lifeline, self._grip = os.pipe()
+        self._start_times: list[float] = []
+        self._shutdown_read, self._shutdown_write = os.pipe()
 
     def run(self) -> None:
-        """Until told to stop by SIGTERM or SIGINT.  SIGHUP reloads, which ends this process's old self."""
-        # Blocked and waited for, rather than handled: so none can come at a bad moment.
-        signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
+        """Until SIGTERM or SIGINT.  SIGHUP reloads, which replaces this process by exec."""
+        # The signals are blocked and waited for instead of handled, so that none interrupts anything.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         while True:
-            self._replenish()
-            told = signal.sigtimedwait(_HEARD, 3600 if len(self._workers) == self._wanted else _SECONDS)
-            if told is not None and told.si_signo in _STOP:
+            self._start_workers()
+            received = signal.sigtimedwait(
+                _SIGNALS, 3600 if len(self._workers) == self._wanted else _START_SECONDS)
+            if received is not None and received.si_signo in _STOP_SIGNALS:
                 return self._stop()
-            if told is not None and told.si_signo == signal.SIGHUP:
+            if received is not None and received.si_signo == signal.SIGHUP:
                 self._reload()
             while self._reap():
                 pass
 
-    def _replenish(self) -> None:
+    def _start_workers(self) -> None:
         now = time.monotonic()
-        self._born = [born for born in self._born if now - born < _SECONDS]
-        while len(self._workers) < self._wanted and len(self._born) < _MOST_LIVES * self._wanted:
+        self._start_times = [started for started in self._start_times if now - started < _START_SECONDS]
+        while len(self._workers) < self._wanted and len(self._start_times) < _MAX_STARTS * self._wanted:
             pid = os.fork()
             if not pid:
-                self._be_worker()
+                self._run_worker()
             self._workers.add(pid)
-            self._born.append(now)
+            self._start_times.append(now)
 
-    def _be_worker(self) -> NoReturn:
+    def _run_worker(self) -> NoReturn:
         status = 1
         try:
-            os.close(self._grip)
-            told, teller = os.pipe()
-            os.set_blocking(teller, False)
-            signal.set_wakeup_fd(teller)
-            for number in _STOP:
-                signal.signal(number, _only_wake)
+            os.close(self._shutdown_write)
+            signalled = shutdown_descriptor(_STOP_SIGNALS)
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _HEARD)
-            self._work(self._listener, (self._lifeline, told))
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            self._work(self._listener, (self._shutdown_read, signalled))
             status = 0
-        except Exception as error:  # noqa: BLE001 - a fault of ours: said in one line, and the parent starts another
+        except Exception as error:  # noqa: BLE001 - a fault of ours: one line in the log, and the parent starts another
             write_error(f"a worker failed: {type(error).__name__}: {error}")
         finally:
-            # Without the parent's exit handlers.
+            # Without the exit handlers of the parent.
             os._exit(status)
 
     def _reap(self) -> bool:
-        """Whether there was a dead worker."""
+        """Remove a worker that has ended; returns whether there was one."""
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
@@ -232,11 +232,11 @@ class Prefork:
         return bool(pid)
 
     def _stop(self) -> None:
-        os.close(self._grip)
-        deadline = time.monotonic() + _GRACE_SECONDS
+        os.close(self._shutdown_write)
+        deadline = time.monotonic() + _SHUTDOWN_SECONDS
         while self._workers and time.monotonic() < deadline:
             if not self._reap():
-                signal.sigtimedwait({signal.SIGCHLD}, min(1.0, _GRACE_SECONDS))
+                signal.sigtimedwait({signal.SIGCHLD}, 1.0)
         for pid in self._workers:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
@@ -245,18 +245,31 @@ class Prefork:
         os.set_inheritable(self._listener.fileno(), True)
         os.environ[INHERITED] = str(self._listener.fileno())
         try:
-            # Our end of the lifeline closes with this, and the workers finish what they are at and go.
+            # exec closes our end of the shutdown pipe, so that the workers finish the requests at hand and end.
             os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
         except OSError as error:
             write_error(f"cannot reload: {error}")
 
 
-def _only_wake(*_: object) -> None:
-    """The descriptor set for it tells the worker; a handler of its own would interrupt a request."""
+def shutdown_descriptor(signals: Iterable[int]) -> int:
+    """A descriptor that becomes readable when one of the signals arrives.  For the main thread of a worker.
+
+    The handlers do nothing, so that a signal does not interrupt a request.
+    """
+    readable, writable = os.pipe()
+    os.set_blocking(writable, False)
+    signal.set_wakeup_fd(writable)
+    for number in signals:
+        signal.signal(number, _do_nothing)
+    return readable
+
+
+def _do_nothing(*_: object) -> None:
+    """A signal handler, without which a signal is not written to the wakeup descriptor."""
 
 
 def inherited_socket() -> socket.socket | None:
-    """The listening socket of the process whose place we took, if there was one."""
+    """The listening socket of the process before a reload; None if this is not a reload."""
     number = os.environ.pop(INHERITED, None)
     if number is None:
         return None

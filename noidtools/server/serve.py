@@ -1,4 +1,4 @@
-"""`noid serve`: minters on the web, until the process is told to stop."""
+"""`noid serve`: serves minters on the web by HTTP, FastCGI or SCGI until it is stopped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .process import Work
 
-_WAYS = ("http", "fcgi", "scgi")
+_PROTOCOLS = ("http", "fcgi", "scgi")
+_OPTIONS = (*_PROTOCOLS, "minters", "workers", "threads", "socket-mode", "max-body", "proxy", "user-header", "user")
 _DEFAULT_ADDRESS = "127.0.0.1:8080"
 _DEFAULT_THREADS = 4
 _HELP = """\
@@ -48,21 +49,20 @@ refusing a request.
 
 
 class Options:
-    """What was asked for, checked."""
+    """The options of the command, checked; raises UsageError."""
 
     def __init__(self, args: list[bytes]) -> None:
-        known = (*_WAYS, "minters", "workers", "threads", "socket-mode", "max-body", "proxy", "user-header", "user")
-        given, rest = take_options(args, known)
+        given, rest = take_options(args, _OPTIONS)
         if rest:
             raise UsageError("serve takes options only: say noid serve --help")
-        ways = [way for way in _WAYS if way in given]
-        if len(ways) > 1:
+        protocols = [protocol for protocol in _PROTOCOLS if protocol in given]
+        if len(protocols) > 1:
             raise UsageError("one process speaks one of HTTP, FastCGI and SCGI: start another for the other")
-        self.way = ways[0] if ways else "http"
+        self.protocol = protocols[0] if protocols else "http"
         last = {name: values[-1] for name, values in given.items()}
-        self.address = Address(last.get(self.way, _DEFAULT_ADDRESS))
+        self.address = Address(last.get(self.protocol, _DEFAULT_ADDRESS))
         self.minters = last.get("minters", "")
-        usual = 1 if self.way == "http" else max(2, os.cpu_count() or 1)
+        usual = 1 if self.protocol == "http" else max(2, os.cpu_count() or 1)
         self.workers = _number(last, "workers", usual, 1, 1000)
         self.threads = _number(last, "threads", _DEFAULT_THREADS, 1, 1000)
         self.largest_body = _number(last, "max-body", LARGEST_BODY, 0, 1 << 40)
@@ -72,14 +72,14 @@ class Options:
     def _trust(self, proxies: list[str], user_header: str, user: str) -> Trust:
         if user_header and not proxies:
             raise UsageError("--user-header needs --proxy: anybody could send that header")
-        if user and not (self.way == "http" and self.address.is_loopback):
+        if user and not (self.protocol == "http" and self.address.is_loopback):
             raise UsageError("--user makes everybody that user, so it is only for HTTP at a loopback address")
         return Trust(proxies=tuple(proxies), user_header=user_header, user=user)
 
     @property
     def challenge(self) -> str:
-        """HTTP by itself has nobody to check a password, so asking for one would lead nowhere."""
-        return BASIC if self.way != "http" or self.trust.user_header else ""
+        """The WWW-Authenticate header; none for plain HTTP, where nothing checks a password."""
+        return BASIC if self.protocol != "http" or self.trust.user_header else ""
 
 
 def serve(dbdir: str, args: list[bytes]) -> int:
@@ -94,7 +94,7 @@ def serve(dbdir: str, args: list[bytes]) -> int:
     file = options.address.file()
     _announce(options, dbdir, listener)
     Prefork(listener, options.workers, work).run()
-    options.address.leave(listener, file)
+    options.address.close(listener, file)
     return 0
 
 
@@ -109,28 +109,29 @@ def _minters(dbdir: str, options: Options) -> MinterFolder:
 
 
 def _work(options: Options, application: Site) -> Work:
-    """What each worker process will do.  Imported here, so that what is missing is known before anything starts."""
+    """What each worker process does.  A missing package is reported here, before anything starts."""
     try:
-        if options.way == "http":
+        if options.protocol == "http":
             from . import http
 
-            return lambda listener, farewells: http.serve_http(
-                listener, farewells, application, threads=options.threads, largest_body=options.largest_body)
+            return lambda listener, shutdown: http.serve_http(
+                listener, shutdown, application, threads=options.threads, largest_body=options.largest_body)
         from . import flup
 
-        work = flup.serve_fastcgi if options.way == "fcgi" else flup.serve_scgi
+        work = flup.serve_fastcgi if options.protocol == "fcgi" else flup.serve_scgi
     except ModuleNotFoundError as error:
-        raise UsageError(f"serving by {options.way} needs the package {error.name}: install noidtools[http]") from None
-    return lambda listener, farewells: work(listener, farewells, application)
+        raise UsageError(
+            f"serving by {options.protocol} needs the package {error.name}: install noidtools[http]") from None
+    return lambda listener, shutdown: work(listener, shutdown, application)
 
 
 def _announce(options: Options, dbdir: str, listener: socket.socket) -> None:
     where = socket_address(listener)
     name = "noidu_NAME" if options.minters else "noidu"
-    if options.way == "http" and listener.family != socket.AF_UNIX:
+    if options.protocol == "http" and listener.family != socket.AF_UNIX:
         where = f"http://{where}/{name}"
     what = f"the minters in {options.minters}" if options.minters else f"the minter in {dbdir}"
-    log_line("noid", f"serving {what} by {options.way} at {where}")
+    log_line("noid", f"serving {what} by {options.protocol} at {where}")
 
 
 def _number(given: dict[str, str], name: str, default: int, least: int, most: int) -> int:

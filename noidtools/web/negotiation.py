@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 def prefers_json(accept: str) -> bool:
     """Whether JSON is named in the header and has at least the quality of text."""
-    ranges = _media_ranges(accept)
-    if not _is_named(ranges, "application/json"):
+    if not names_any(accept, ("application/json",)):
         return False
+    ranges = _media_ranges(accept)
     quality = _quality(ranges, "application/json")
     return quality > 0 and quality >= _quality(ranges, "text/plain")
 
@@ -24,8 +24,8 @@ def preferred(accept: str, offered: tuple[str, ...]) -> str:
 
 def names_any(accept: str, media_types: Iterable[str]) -> bool:
     """Whether one of the media types stands in the header; a range such as `*/*` names none."""
-    ranges = _media_ranges(accept)
-    return any(_is_named(ranges, media_type) for media_type in media_types)
+    named = {part.partition(";")[0].strip() for part in accept.lower().split(",")}
+    return not named.isdisjoint(media_types)
 
 
 def _media_ranges(accept: str) -> list[tuple[str, float]]:
@@ -43,10 +43,6 @@ def _media_range(part: str) -> tuple[str, float]:
             except ValueError:
                 quality = 0.0
     return name.strip(), quality
-
-
-def _is_named(ranges: list[tuple[str, float]], media_type: str) -> bool:
-    return any(name == media_type for name, _ in ranges)
 
 
 def _quality(ranges: list[tuple[str, float]], wanted: str) -> float:

@@ -97,16 +97,19 @@ class Resolver:
 class _Knowledge:
     """What the transaction in which a name was resolved also read about it.
 
+    locations   redirect codes and addresses to which a browser may be sent, in the order of the targets
     facts       its description, where the response may need it
     is_known    whether anything is kept about the name, read for a name without target
     suggestion  the name that was probably meant by a mistyped one
     """
 
-    __slots__ = ("facts", "is_known", "suggestion")
+    __slots__ = ("facts", "is_known", "locations", "suggestion")
 
     def __init__(
-        self, facts: NameFacts | None = None, *, is_known: bool = False, suggestion: bytes | None = None
+        self, *, locations: list[tuple[int, str]] | None = None, facts: NameFacts | None = None,
+        is_known: bool = False, suggestion: bytes | None = None,
     ) -> None:
+        self.locations = locations or []
         self.facts = facts
         self.is_known = is_known
         self.suggestion = suggestion
@@ -117,8 +120,9 @@ def _gather(request: _NameRequest, reader: Reader, outcome: Outcome) -> _Knowled
     minter = outcome.minter
     if minter is None or outcome.kind == RESERVED:
         return _Knowledge()
-    if outcome.kind == FOUND and not request.wants_description and _locations(request, outcome):
-        return _Knowledge()
+    locations = _locations(request, outcome)
+    if locations and not request.wants_description:
+        return _Knowledge(locations=locations)
     # Redirects, which are most responses, do without this module.
     from ..description import gatherer
 
@@ -128,7 +132,7 @@ def _gather(request: _NameRequest, reader: Reader, outcome: Outcome) -> _Knowled
         may_read = AccessPolicy.of(reader).rules[READ].admits(request.user)
         facts = gatherer.gather_outcome(reader, outcome, request.name, extent, with_elements=may_read)
     if facts is not None or outcome.kind == FOUND:
-        return _Knowledge(facts)
+        return _Knowledge(locations=locations, facts=facts)
     if outcome.kind == INVALID:
         return _Knowledge(suggestion=gatherer.suggested_name(minter, reader, request.name))
     return _Knowledge(is_known=gatherer.known_identifier(minter, reader, request.name) is not None)
@@ -146,16 +150,15 @@ def _respond_to_name(request: _NameRequest, outcome: Outcome, knowledge: _Knowle
             # A client that wants statements about the thing instead of the thing is sent to the description.
             path = f"{request.path.decode()}?info"
             return _text_response(303, f"{path}\n".encode(), [("Location", path), _VARY])
-        locations = _locations(request, outcome)
-        if locations:
-            return _redirect(request, outcome, locations)
+        if knowledge.locations:
+            return _redirect(request, outcome, knowledge.locations)
         if facts is not None:
             return _description(request, facts, "Its target is not an address that a browser can be sent to.")
     return _not_found(request, outcome, knowledge)
 
 
 def _locations(request: _NameRequest, outcome: Outcome) -> list[tuple[int, str]]:
-    """Redirect codes and addresses of the targets to which a browser may be sent, in their order."""
+    """Redirect codes and addresses of the targets to which a browser may be sent."""
     # A resolver that is to know the name gets the wish for a description too.
     query = b"?" + (request.query or b"") if request.wants_description else b""
     located = [(target.code, targets.location(target.url + query)) for target in outcome.targets]
@@ -178,18 +181,18 @@ def _description(request: _NameRequest, facts: NameFacts, note: str = "") -> Res
     address = request.origin + path
     status = 410 if facts.state == "withdrawn" and not request.wants_description else 200
     headers = [_VARY, ("Link", f'<{path.decode()}>; rel="cite-as"')]
-    if request.media_type == _HTML:
+    media_type = request.media_type
+    if media_type == _HTML:
         from . import pages
 
         return pages.name_page(status, facts, address, request.path_of, headers, note)
-    if request.media_type == _JSON:
+    if media_type == _JSON:
         return _json_response(status, formats.name_data(facts, address), headers)
-    if request.media_type in _RDF:
+    if media_type in _RDF:
         from ..description import rdf
 
-        content_type = f"{request.media_type}; charset=utf-8" if request.media_type.startswith("text/") else (
-            request.media_type)
-        return Response(status, content_type, rdf.name_document(facts, _RDF[request.media_type]), headers)
+        content_type = f"{media_type}; charset=utf-8" if media_type.startswith("text/") else media_type
+        return Response(status, content_type, rdf.name_document(facts, _RDF[media_type]), headers)
     return _text_response(status, formats.citation_text(facts, address), headers)
 
 

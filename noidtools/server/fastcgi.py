@@ -1,4 +1,4 @@
-"""FastCGI under a process manager: one process, one worker, the listening socket as file descriptor 0."""
+"""`noid.fcgi`, started by a FastCGI process manager: one worker in one process, which listens at descriptor 0."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from ..errors import NoidError
 from ..minter.folder import MinterFolder
 from ..web.commands import CommandApplication
 from .cgi import largest_body_from, trust_from
+from .process import shutdown_descriptor
 
-# The number that the FastCGI specification gives to the listening socket.
-_LISTENING = 0
+# FCGI_LISTENSOCK_FILENO of the FastCGI specification.
+_LISTENING_DESCRIPTOR = 0
+
+# mod_fcgid ends processes with SIGTERM, others with SIGUSR1.
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 
 
 def main() -> int:
+    """Serve until a signal; the request at hand is finished first."""
     try:
         folder = os.environ.get("NOID_MINTERS") or os.path.dirname(os.path.abspath(sys.argv[0]))
         application = CommandApplication(
@@ -27,19 +32,13 @@ def main() -> int:
     except (NoidError, ModuleNotFoundError) as error:
         log_line("noid", str(error))
         return 2
-    told, teller = os.pipe()
-    os.set_blocking(teller, False)
-    signal.set_wakeup_fd(teller)
-    # mod_fcgid ends processes with SIGTERM, others with SIGUSR1; either way the request at hand is finished.
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
-        signal.signal(number, lambda *_: None)
-    serve_fastcgi(listener, (told,), application)
+    serve_fastcgi(listener, (shutdown_descriptor(_STOP_SIGNALS),), application)
     return 0
 
 
 def _listener() -> socket.socket:
     try:
-        listener = socket.socket(fileno=os.dup(_LISTENING))
+        listener = socket.socket(fileno=os.dup(_LISTENING_DESCRIPTOR))
         if listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
             return listener
     except OSError:
