@@ -12,8 +12,8 @@ import tokenize
 from pathlib import Path
 
 import pytest
-from conftest import NOID, ROOT
 
+from conftest import NOID, ROOT
 from noidtools.errors import NoidError
 from noidtools.server import flup as flup_adapter
 from noidtools.server import waitress as waitress_adapter
