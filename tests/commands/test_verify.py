@@ -18,7 +18,7 @@ from noidtools.minter.events import Actor
 from noidtools.minter.findings import FAILS, HOLDS, QUALITIES, UNKNOWN, Finding, last_findings, pack_findings
 from noidtools.minter.records import Circulation, value_of
 from noidtools.minter.tables import EVENTS, IDS, VERIFIED
-from noidtools.verification import Verification, last_results
+from noidtools.verification import Verification
 
 CONTACT = ("custodian", "set", "A Library", "--contact", "mailto:names@library.example")
 PROMISE = ("policy", "persistence", "we keep them", "--until", "2999")
@@ -263,14 +263,14 @@ def test_what_was_found_is_kept_with_its_date(f5, opened):
     f5("mint", "1")
     verified(f5)
     minter = opened()
-    found = minter.read(lambda reader: last_results(reader, b"13030/f5154dn7k"))
+    found = minter.read(lambda reader: last_findings(reader, b"13030/f5154dn7k"))
     assert [(finding.quality.name, finding.verdict) for finding in found] == [
         ("registered", HOLDS), ("well-formed", HOLDS), ("check-sound", HOLDS), ("unique", HOLDS), ("bound", FAILS),
         ("resolvable", FAILS), ("accountable", HOLDS), ("persistent", HOLDS),
     ]
     assert found[4].detail == "nothing is bound to it"
     assert abs(int(found[0].date) - int(time.strftime("%Y%m%d%H%M%S", time.gmtime()))) < 1000
-    assert minter.read(lambda reader: last_results(reader, b"13030/f5never")) == []
+    assert minter.read(lambda reader: last_findings(reader, b"13030/f5never")) == []
 
 
 def test_findings_survive_being_kept(f5, opened):
@@ -399,7 +399,7 @@ def test_without_links_the_last_answer_stays_and_with_them_it_is_renewed(noid, s
     minter = opened()
 
     def link() -> Finding:
-        return minter.read(lambda reader: {f.quality.name: f for f in last_results(reader, b"x")})["retrievable"]
+        return minter.read(lambda reader: {f.quality.name: f for f in last_findings(reader, b"x")})["retrievable"]
 
     verified(noid, *LINKS)
     assert link().verdict == HOLDS

@@ -5,9 +5,10 @@ import contextlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from url_support import encode_word
 
 from noidtools.errors import UsageError
-from noidtools.web.request import decode_word, encode_word, query_words
+from noidtools.web.request import decode_word, query_words
 
 
 @pytest.mark.parametrize(("query", "words"), [

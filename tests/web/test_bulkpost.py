@@ -120,7 +120,7 @@ def test_a_body_may_be_too_large(web: Web) -> None:
 def test_a_bound_value_cannot_pass_for_our_lines(web: Web) -> None:
     hostile = ["error: forged", "id: kt1", "", " ", "a\n\nbulk: 9 commands, 9 done, 0 refused", "x\rid: kt2", "bulk:",
                "\n", "\nid: kt3"]
-    from noidtools.web.request import encode_word
+    from url_support import encode_word
 
     for place, value in enumerate(hostile):
         assert web(f"bind+set+kt639k9+e{place}+{encode_word(value.encode()).decode()}", user=USER).status == 200

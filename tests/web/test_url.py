@@ -12,13 +12,13 @@ import pytest
 from conftest import ROOT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from url_support import USER, Web, command, create, environment
+from url_support import USER, Web, command, create, encode_word, environment
 
 from noidtools.commands.table import COMMANDS, LOCAL
 from noidtools.errors import BusyError, StoreError
 from noidtools.minter import Minter
 from noidtools.web.negotiation import prefers_json
-from noidtools.web.request import Trust, encode_word
+from noidtools.web.request import Trust
 
 
 @pytest.fixture
