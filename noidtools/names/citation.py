@@ -152,21 +152,6 @@ def speak(text: bytes) -> bytes:
     return ", ".join(words).encode()
 
 
-def hear(words: bytes) -> bytes:
-    """The text that was spoken; the inverse of `speak`."""
-    meanings = {word: mark for mark, word in _MARKS.items()}
-    meanings |= {word: str(value) for value, word in enumerate(_DIGITS)}
-    meanings |= {word: word[0] for word in _LETTERS}
-    meanings |= {"capital " + word: word[0].upper() for word in _LETTERS}
-    out = []
-    for said in words.decode("utf-8", "replace").lower().split(","):
-        word = said.partition("(")[0].strip()
-        if word and word not in meanings:
-            raise InvalidError(f"“{word}” is not the name of a character; say for instance “alfa” or “slash”.")
-        out.append(meanings.get(word, ""))
-    return "".join(out).encode()
-
-
 def qr(path: str, data: bytes) -> None:
     """Write `data` as a QR code to `path`, as SVG or PNG by its extension."""
     kind = path.rpartition(".")[2].lower()
@@ -184,21 +169,6 @@ def qr(path: str, data: bytes) -> None:
         code.save(path, kind=kind, scale=8, border=4)
     except OSError as error:
         raise UsageError(f"The QR code cannot be written to {path}: {error.strerror}.") from None
-
-
-def steps(name: Name, labels: tuple[bytes, ...] = ()) -> list[tuple[str, bytes]]:
-    """What reading did to a text: what each step is called, and what it gave."""
-    told = [("as given", name.given)]
-    for what, value in (
-        ("the name in it", name.found),
-        ("in normal form", name.text),
-        ("as stored here", stored(name, labels)),
-    ):
-        if value != told[-1][1]:
-            told.append((what, value))
-    if name.query:
-        told.append(("query set aside", name.query))
-    return told
 
 
 def same(

@@ -57,16 +57,6 @@ def ordinals(repertoire: str) -> dict[str, int]:
     return {character: value for value, character in enumerate(REPERTOIRES[repertoire])}
 
 
-def check_character(base: str, repertoire: str = "e") -> str:
-    """The Noid Check Digit Algorithm: the sum of value times position (from 1), modulo the size."""
-    values = ordinals(repertoire)
-    total = 0
-    for position, character in enumerate(base, 1):
-        total += position * values.get(character, 0)
-    return REPERTOIRES[repertoire][total % len(REPERTOIRES[repertoire])]
-
-
-
 # -- Templates: `Prefix.Mask`, the size of the namespace, number to label and back -----------------------------------
 # A label here is what follows the prefix: the characters that match the mask,
 # without the check character.  The scheme adds prefix, NAAN and check character,

@@ -15,7 +15,6 @@ from ..clock import timestamp
 from ..codec import split_pair
 from ..minter.events import record_event
 from ..minter.findings import FAILS, HOLDS, RETRIEVABLE, UNKNOWN, Finding, pack_findings, verdicts
-from ..minter.findings import last_findings as last_results
 from ..minter.tables import ALIASES, ELEMENTS, IDS, VERIFIED
 from .inspection import Inspector
 
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from .inspection import Inspection
     from .links import Link, LinkLimits
     Progress = Callable[[int, int, str], None]
-
-__all__ = ["Count", "Verification", "last_results"]
 
 # Identifiers looked at in one read, and results kept in one write.
 _PAGE, _CHUNK = 1000, 10_000

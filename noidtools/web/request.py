@@ -44,13 +44,6 @@ def decode_word(word: bytes) -> bytes:
     return b"".join(out)
 
 
-def encode_word(word: bytes) -> bytes:
-    """The inverse for one word: a spelling that `words_of` reads as this word and nothing else."""
-    if not word:
-        return b"''"
-    return b"".join(bytes((byte,)) if byte in _PLAIN else b"%%%02X" % byte for byte in word)
-_PLAIN = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/:"
-
 # -- A request as the web server hands it over, and how far what it says is believed ---------------------------------
 
 

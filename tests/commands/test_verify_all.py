@@ -12,7 +12,7 @@ from noidtools.minter.events import Actor
 from noidtools.minter.findings import FAILS, HOLDS, QUALITIES, UNKNOWN, Finding, last_findings, pack_findings
 from noidtools.minter.records import value_of
 from noidtools.minter.tables import EVENTS, IDS, VERIFIED
-from noidtools.verification import Verification, last_results
+from noidtools.verification import Verification
 from support.verification import create_sound_minter, verified
 
 
@@ -49,14 +49,14 @@ def test_many_elements_of_one_identifier_across_pages_count_once(noid, monkeypat
 def test_what_was_found_is_kept_with_its_date(f5):
     f5("mint", "1")
     verified(f5)
-    found = f5.read(lambda reader: last_results(reader, b"13030/f5154dn7k"))
+    found = f5.read(lambda reader: last_findings(reader, b"13030/f5154dn7k"))
     assert [(finding.quality.name, finding.verdict) for finding in found] == [
         ("registered", HOLDS), ("well-formed", HOLDS), ("check-sound", HOLDS), ("unique", HOLDS), ("bound", FAILS),
         ("resolvable", FAILS), ("accountable", HOLDS), ("persistent", HOLDS),
     ]
     assert found[4].detail == "nothing is bound to it"
     assert abs(int(found[0].date) - int(time.strftime("%Y%m%d%H%M%S", time.gmtime()))) < 1000
-    assert f5.read(lambda reader: last_results(reader, b"13030/f5never")) == []
+    assert f5.read(lambda reader: last_findings(reader, b"13030/f5never")) == []
 
 
 def test_findings_survive_being_kept(f5):

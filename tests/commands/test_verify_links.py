@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from noidtools.minter.findings import FAILS, HOLDS, UNKNOWN, Finding
-from noidtools.verification import last_results
+from noidtools.minter.findings import FAILS, HOLDS, UNKNOWN, Finding, last_findings
 from support.odd_server import OddServer
 from support.verification import LINKS, create_sound_minter, findings_of, verified
 
@@ -74,7 +73,7 @@ def test_without_links_the_last_answer_stays_and_with_them_it_is_renewed(noid, s
     noid("bind", "set", "x", "_t", server.url("/200"))
 
     def link() -> Finding:
-        return noid.read(lambda reader: {f.quality.name: f for f in last_results(reader, b"x")})["retrievable"]
+        return noid.read(lambda reader: {f.quality.name: f for f in last_findings(reader, b"x")})["retrievable"]
 
     verified(noid, *LINKS)
     assert link().verdict == HOLDS

@@ -172,3 +172,13 @@ def resolver_of(minter: Noid) -> ResolverClient:
     minters = SingleMinter(str(minter.folder))
     minter.share(minters)
     return ResolverClient(Resolver(minters))
+
+
+_PLAIN = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/:"
+
+
+def encode_word(word: bytes) -> bytes:
+    """One word for a query, in a spelling that `query_words` reads as this word and nothing else."""
+    if not word:
+        return b"''"
+    return b"".join(bytes((byte,)) if byte in _PLAIN else b"%%%02X" % byte for byte in word)

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noidtools.errors import UsageError
-from noidtools.web.request import decode_word, encode_word, query_words
+from noidtools.web.request import decode_word, query_words
+from support.wsgi import encode_word
 
 
 @pytest.mark.parametrize(("query", "words"), [

@@ -10,7 +10,17 @@ from noidtools.errors import ExhaustedError, InvalidError
 from noidtools.schemes.noid import NoidScheme, ensure_form
 from noidtools.schemes.sequence import MOST_COUNTERS, QuasiRandom, Sequential, per_counter
 from noidtools.schemes.settings import Settings
-from noidtools.schemes.template import REPERTOIRES, Template, check_character, checking_repertoire
+from noidtools.schemes.template import REPERTOIRES, Template, checking_repertoire, ordinals
+
+
+def check_character(base: str, repertoire: str = "e") -> str:
+    """The Noid Check Digit Algorithm: the sum of value times position (from 1), modulo the size."""
+    values = ordinals(repertoire)
+    total = 0
+    for position, character in enumerate(base, 1):
+        total += position * values.get(character, 0)
+    return REPERTOIRES[repertoire][total % len(REPERTOIRES[repertoire])]
+
 
 letters = st.text("deixvElwc", min_size=1, max_size=8)
 prefixes = st.text("bcdfghjkmnpqrstvwxz0123456789", max_size=4)

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from noidtools.minter import Minter
-from noidtools.web.request import encode_word
 from support.minter import create_in_child, run_in_child
-from support.wsgi import USER, CommandClient, command_environment
+from support.wsgi import USER, CommandClient, command_environment, encode_word
 
 
 def test_each_lines_result_is_in_the_body_in_order_and_the_counts_last(web: CommandClient) -> None:

@@ -9,9 +9,8 @@ import pytest
 from noidtools.commands.table import COMMANDS, LOCAL
 from noidtools.errors import BusyError, StoreError
 from noidtools.minter import Minter
-from noidtools.web.request import encode_word
 from support.minter import create_in_child, run_in_child
-from support.wsgi import USER, CommandClient
+from support.wsgi import USER, CommandClient, encode_word
 
 
 def word(value: bytes | str) -> str:

@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from noidtools.web.negotiation import prefers_json
-from noidtools.web.request import encode_word
-from support.wsgi import USER, CommandClient
+from support.wsgi import USER, CommandClient, encode_word
 
 
 def word(value: bytes | str) -> str:
