@@ -22,17 +22,17 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from names_support import DOORS, STATIC_PATH  # noqa: E402 - found through the line above
-from resolver_support import Live  # noqa: E402
-from server_support import Site, program  # noqa: E402
-
-from noidtools.codec import pair  # noqa: E402
+from noidtools.codec import pair  # noqa: E402 - found through the line above
 from noidtools.minter import Minter  # noqa: E402
 from noidtools.minter.tables import ELEMENTS  # noqa: E402
 from noidtools.resolution import Lookup, follow_aliases  # noqa: E402
 from noidtools.store.lmdb import Glance  # noqa: E402
+from support.minter import Noid  # noqa: E402
+from support.servers import RESOLVERS as DOORS  # noqa: E402
+from support.servers.deployment import STATIC_PATH, Installation, Site  # noqa: E402
+from support.servers.system import program  # noqa: E402
 
 COPY = "import os\nread, write = os.read, os.write\nwhile piece := read(0, 65536): write(1, piece)"
 ROUNDS, LINES = 60, 1000
@@ -73,7 +73,7 @@ def loop(folder: str) -> None:
 
 
 def _loop(folder: str) -> None:
-    live = Live(Path(folder), "kt.zeededede", "long", "13030", "x", "y")
+    live = Noid.created(Path(folder), "kt.zeededede", "long", "13030", "x", "y")
     fill(live, ROUNDS * LINES)
     live.close()
     dice = random.Random(1)
@@ -103,13 +103,13 @@ def _loop(folder: str) -> None:
 # -- lookups -----------------------------------------------------------------------------------------------------
 
 
-def fill(live: Live, count: int) -> None:
+def fill(live: Noid, count: int) -> None:
     """Names 0, 1, 2, … with targets, in large transactions; what is measured is finding them."""
     step = 200_000
     for start in range(0, count, step):
         items = sorted((pair(b"13030/%d" % number, b"_t"), b"https://target.example/%d" % number)
                        for number in range(start, min(start + step, count)))
-        live.minter.write(lambda writer, items=items: writer.put_many(ELEMENTS, items))
+        live.opened.write(lambda writer, items=items: writer.put_many(ELEMENTS, items))
 
 
 def microseconds(minter: Minter, names: list[bytes]) -> float:
@@ -125,10 +125,10 @@ def microseconds(minter: Minter, names: list[bytes]) -> float:
     return (time.perf_counter() - started) / len(names) * 1e6
 
 
-def bare_microseconds(live: Live, names: list[bytes]) -> float:
+def bare_microseconds(live: Noid, names: list[bytes]) -> float:
     """For getting one value out of the same database, with nothing around it."""
     keys = [ELEMENTS + pair(name, b"_t") for name in names]
-    begin = live.minter.store._environment.begin
+    begin = live.opened.store._environment.begin
     started = time.perf_counter()
     for key in keys:
         with begin() as txn:
@@ -140,7 +140,7 @@ def lookup(folder: str, most: int) -> None:
     print("\nresolving a random name (median of 15 rounds of 4,000)   as stored   as an ARK with hyphens   bare LMDB")
     minters = {}
     for power in range(4, most + 1):
-        minters[power] = Live(Path(folder) / str(power))
+        minters[power] = Noid.created(Path(folder) / str(power))
         fill(minters[power], 10**power)
     times: dict[tuple[int, str], list[float]] = {}
     dice = random.Random(1)
@@ -153,13 +153,13 @@ def lookup(folder: str, most: int) -> None:
             plain = [b"13030/%d" % number for number in asked["plain"]]
             spelled = [b"ark:/13030/%d-%d" % divmod(number, 10) for number in asked["spelled"]]
             bare = [b"13030/%d" % number for number in asked["bare"]]
-            times.setdefault((power, "plain"), []).append(microseconds(live.minter, plain))
-            times.setdefault((power, "spelled"), []).append(microseconds(live.minter, spelled))
+            times.setdefault((power, "plain"), []).append(microseconds(live.opened, plain))
+            times.setdefault((power, "spelled"), []).append(microseconds(live.opened, spelled))
             times.setdefault((power, "bare"), []).append(bare_microseconds(live, bare))
     for power, live in minters.items():
         plain, spelled, bare = (statistics.median(times[power, way]) for way in ("plain", "spelled", "bare"))
         growth = [found / statistics.median(times[4, way]) for found, way in ((plain, "plain"), (spelled, "spelled"))]
-        print(f"  10^{power} names, {live.minter.store.size() >> 20:6,} MB {plain:28.2f} µs {spelled:18.2f} µs"
+        print(f"  10^{power} names, {live.opened.store.size() >> 20:6,} MB {plain:28.2f} µs {spelled:18.2f} µs"
               f" {bare:15.2f} µs   {growth[0]:.2f} and {growth[1]:.2f} of 10^4", flush=True)
         live.close()
 
@@ -168,16 +168,16 @@ def rules(folder: str) -> None:
     print("\nresolving a name that is not stored (median of 15 rounds of 1,000)")
     cases = {}
     for count in (0, 1, 100):
-        live = Live(Path(folder) / f"rules{count}")
+        live = Noid.created(Path(folder) / f"rules{count}")
         for number in range(count):
-            live("bind", "set", f":idmap/^13030/p{number:02d}(.*)", "_t", f"https://r{number}.example/$1")
-        live.target("13030/x", "https://target.example/")
+            live.text("bind", "set", f":idmap/^13030/p{number:02d}(.*)", "_t", f"https://r{number}.example/$1")
+        live.set_target("13030/x", "https://target.example/")
         name = b"ark:/13030/p%02dxyz" % (count - 1) if count else b"ark:/13030/x/p00xyz"
         cases[f"by the last of {count} rules" if count else "by passthrough, without rules"] = (live, [name] * 1000)
     times: dict[str, list[float]] = {}
     for _ in range(15):
         for what, (live, names) in cases.items():
-            times.setdefault(what, []).append(microseconds(live.minter, names))
+            times.setdefault(what, []).append(microseconds(live.opened, names))
     for what, (live, _) in cases.items():
         print(f"  {what:<32} {statistics.median(times[what]):7.2f} µs", flush=True)
         live.close()
@@ -220,12 +220,12 @@ def rate(port: int, seconds: int, path: str, script: str = "") -> float:
 
 
 def servers(seconds: int) -> None:
-    site = Site()
+    installation = Installation()
+    site = Site(installation)
     print(f"\n{'redirects a second, 1,000 names':<62}{'names':>11}{'static':>11}{'of static':>12}")
     try:
-        for kind in ("rewrite", "rewrite-map", "apache-names", "nginx-names", "nginx-map", "embedded-names"):
-            door = DOORS[kind](site, kind)
-            site.doors[kind] = door
+        for kind in ("rewrite", "rewrite-map", "apache-resolver", "nginx-resolver", "nginx-map", "embedded-resolver"):
+            door = site.add(DOORS[kind], kind)
             door.create("kt5", "kt.reeded", "long", "13030", "x", "y")
             names = door.noid("-f", "kt5", "mint", "1000").split()[1::2]
             door.noid("-f", "kt5", "-", stdin="".join(
@@ -239,20 +239,21 @@ def servers(seconds: int) -> None:
             paths.write_text("".join(f"/ark:/{name}\n" for name in names))
             script.write_text(SCRIPT % paths)
             assert door.location(f"ark:/{names[5]}") == f"https://target.example/{names[5]}"
-            rate(door.names_port(), 1, "/", str(script))
-            found = rate(door.names_port(), seconds, "/", str(script))
+            rate(door.resolver_port(), 1, "/", str(script))
+            found = rate(door.resolver_port(), seconds, "/", str(script))
             line = f"  {(door.__doc__ or kind).splitlines()[0]:<60} {found:10,.0f}"
-            if kind == "embedded-names":
+            if kind == "embedded-resolver":
                 door.stop()
                 words = door.service.arguments[2:]
                 door.daemons = []
                 door.run(site.installation / "bin" / "python", "-c", ONLY_REDIRECTS, *words, name="static")
                 door.wait_until_served()
-            static = rate(door.names_port(), seconds, STATIC_PATH)
+            static = rate(door.resolver_port(), seconds, STATIC_PATH)
             print(f"{line} {static:10,.0f} {found / static:11.2f}", flush=True)
             door.stop()
     finally:
         site.close()
+        installation.close()
 
 
 def main() -> None:

@@ -24,18 +24,14 @@ from pathlib import Path
 import lmdb
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "support"))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from server_support import (  # noqa: E402 - found through the line above
-    DOORS,
-    PASSWORD,
-    USER,
-    ApacheCgi,
-    Daemon,
-    Door,
-    Site,
-    program,
-)
+from support.servers import COMMANDS as DOORS  # noqa: E402 - found through the line above
+from support.servers.apache import ApacheCgi  # noqa: E402
+from support.servers.daemon import Daemon  # noqa: E402
+from support.servers.deployment import PASSWORD, USER, Installation, Site  # noqa: E402
+from support.servers.deployment import Deployment as Door  # noqa: E402
+from support.servers.system import program  # noqa: E402
 
 _EMPTY_SCRIPT = '#!{python}\nprint("Content-Type: text/plain\\n\\nid: kt639k9\\n")\n'
 _LMDB_SCRIPT = '#!{python}\nimport lmdb\nprint("Content-Type: text/plain\\n\\nid: kt639k9\\n")\n'
@@ -98,6 +94,11 @@ class Bench:
         self._seconds = seconds
         self._clients = clients
 
+    def started(self, name: str) -> Door:
+        if name not in self.site.deployments:
+            self.site.add(DOORS[name], name).start()
+        return self.site.deployments[name]
+
     def run(self, door: Door, path: str, *headers: str, clients: int = 0) -> Run:
         url = f"http://127.0.0.1:{door.port}{path}"
         clients = clients or (4 if isinstance(door, ApacheCgi) else self._clients)
@@ -107,7 +108,7 @@ class Bench:
         return Run(url, self._seconds, clients, headers, [] if door.name == "apache-cgi" else workers)
 
     def door(self, name: str) -> None:
-        door = self.site.door(name)
+        door = self.started(name)
         door.create("bench", "kt.zeededede")
         door.noid("-f", "bench", "policy", "mint", "anyone")
         (identifier,) = re.findall(r"^id: (\S+)$", door.noid("-f", "bench", "mint", "1"), re.MULTILINE)
@@ -123,7 +124,7 @@ class Bench:
 
     def scripts(self) -> None:
         """Scripts one after the other, so that each has the machine to itself."""
-        door = self.site.door("apache-mod_cgi")
+        door = self.started("apache-mod_cgi")
         python = self.site.installation / "bin" / "python"
         runs = {}
         for name, script in (("empty", _EMPTY_SCRIPT), ("lmdb", _LMDB_SCRIPT)):
@@ -141,7 +142,7 @@ class Bench:
 
     def empty_service(self, name: str) -> None:
         """The rate of an application that does nothing, served by the same workers in place of the program."""
-        door = self.site.door(name)
+        door = self.started(name)
         service: Daemon = door.service
         service.stop()
         door.daemons.remove(service)
@@ -156,7 +157,7 @@ class Bench:
         print(f"{name}: an application that does nothing {done.rate:,.0f}/s, {done.cost:,.0f} µs", flush=True)
 
     def password(self) -> None:
-        door = self.site.door("nginx-fcgi")
+        door = self.started("nginx-fcgi")
         secret = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
         done = self.run(door, f"{door.path}/noidu_bench?mint+1", f"Authorization: Basic {secret}")
         print(f"nginx-fcgi: mint with a password to check (bcrypt) {done.rate:,.0f}/s", flush=True)
@@ -168,7 +169,8 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--doors", nargs="+", default=list(DOORS), choices=list(DOORS))
     options = parser.parse_args()
-    site = Site()
+    installation = Installation()
+    site = Site(installation)
     try:
         bench = Bench(site, options.seconds, options.clients)
         print(f"bare LMDB: {commits(1):,.0f} durable transactions of one put a second\n")
@@ -185,6 +187,7 @@ def main() -> None:
                 bench.empty_service(name)
     finally:
         site.close()
+        installation.close()
 
 
 if __name__ == "__main__":
