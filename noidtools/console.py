@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 from .clock import SECOND
@@ -17,6 +16,7 @@ _FIRST_DISPLAY, _NEXT_DISPLAY = 0.5, 0.1
 # A single wait shorter than this is not displayed.
 _NOTICEABLE = SECOND // 3
 
+_STANDARD_ERROR = 2
 _LONGEST_LOG_LINE = 1000
 _CONTROLS = {code: f"%{code:02X}" for code in (*range(0x20), 0x7F)}
 
@@ -29,19 +29,13 @@ class _StatusLine:
         self._visible = False
 
     def _display(self, text: str) -> None:
-        self._write(_CLEAR + text.encode())
+        _write(self._descriptor, _CLEAR + text.encode())
         self._visible = True
 
     def _clear(self) -> None:
         if self._visible:
-            self._write(_CLEAR)
+            _write(self._descriptor, _CLEAR)
             self._visible = False
-
-    def _write(self, text: bytes) -> None:
-        try:
-            os.write(self._descriptor, text)
-        except OSError:
-            return  # the terminal was closed; the command goes on without it
 
 
 class ProgressBar(_StatusLine):
@@ -75,13 +69,17 @@ class WaitIndicator(_StatusLine):
 def write_error(message: str) -> None:
     """Write one line to standard error; control characters in the message are written as %XX."""
     line = message.translate(_CONTROLS).encode("utf-8", "surrogateescape") + b"\n"
-    try:
-        sys.stderr.buffer.write(line)
-        sys.stderr.buffer.flush()
-    except (OSError, AttributeError):
-        pass  # standard error is closed, or was closed when the process started
+    # Not through sys.stderr, which may be None, and which tries to write again at exit what it could not write.
+    _write(_STANDARD_ERROR, line)
 
 
 def log_line(program: str, message: str) -> None:
     """Write a line to the web server's log, which is our standard error."""
     write_error(f"{program}: {message}"[:_LONGEST_LOG_LINE])
+
+
+def _write(descriptor: int, text: bytes) -> None:
+    try:
+        os.write(descriptor, text)
+    except OSError:
+        return  # it was closed; the command goes on without it

@@ -1,4 +1,4 @@
-"""What can go wrong, as values a door can translate.
+"""The exceptions of noidtools, which each interface translates.
 
     NoidError
     ├── UsageError        the words of a command are wrong
@@ -6,21 +6,22 @@
     ├── NotFoundError     nothing is stored under that name
     ├── ConflictError     it is there already, held, queued, or not in the state the command needs
     ├── ForbiddenError    this caller may not do this
+    │   └── LoginNeededError  nor may anybody who has not logged in
     ├── ExhaustedError    no identifier is left
-    ├── BusyError         another writer, or the clock, kept us waiting too long
-    └── StoreError        the database or the disk under it cannot serve us
+    ├── BusyError         the wait for another writer, or for the clock, took too long
+    └── StoreError        the database or its disk failed
         └── NoMinterError there is no minter in that folder
 
-The message is one sentence for the person who gave the command: it names what
-is wrong and, where there is a remedy, the remedy.  `kind` is the word by which
-doors choose an exit status or an HTTP status, and which JSON answers carry.
+The message is one sentence for the user: it names what is wrong and, where there
+is one, the remedy.  `kind` is the word by which interfaces choose an exit status
+or an HTTP status; JSON answers contain it.
 """
 
 from __future__ import annotations
 
 
 class NoidError(Exception):
-    """A refusal.  The text is the sentence shown to the user."""
+    """A refusal.  `message` is the sentence for the user."""
 
     kind = "refused"
 
@@ -49,6 +50,10 @@ class ForbiddenError(NoidError):
     kind = "forbidden"
 
 
+class LoginNeededError(ForbiddenError):
+    """Refused to an anonymous caller: a login might help."""
+
+
 class ExhaustedError(NoidError):
     kind = "exhausted"
 
@@ -66,12 +71,8 @@ class NoMinterError(StoreError):
 
 
 def printable(value: bytes) -> str:
-    """Bytes as they may stand in a sentence: what is not printable text is written as an escape, line breaks too."""
+    """Bytes for a message of one line: what is not printable text, line breaks included, is written as an escape."""
     text = value.decode("utf-8", "backslashreplace")
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-class LoginNeededError(ForbiddenError):
-    """Refused, but a login might help."""

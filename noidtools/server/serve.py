@@ -52,14 +52,14 @@ class Options:
     """The options of the command, checked; raises UsageError."""
 
     def __init__(self, args: list[bytes]) -> None:
-        given, rest = take_options(args, _OPTIONS)
+        values, rest = take_options(args, _OPTIONS)
         if rest:
             raise UsageError("serve takes options only: say noid serve --help")
-        protocols = [protocol for protocol in _PROTOCOLS if protocol in given]
+        protocols = [protocol for protocol in _PROTOCOLS if protocol in values]
         if len(protocols) > 1:
             raise UsageError("one process speaks one of HTTP, FastCGI and SCGI: start another for the other")
         self.protocol = protocols[0] if protocols else "http"
-        last = {name: values[-1] for name, values in given.items()}
+        last = {name: each[-1] for name, each in values.items()}
         self.address = Address(last.get(self.protocol, _DEFAULT_ADDRESS))
         self.minters = last.get("minters", "")
         usual = 1 if self.protocol == "http" else max(2, os.cpu_count() or 1)
@@ -67,7 +67,7 @@ class Options:
         self.threads = _number(last, "threads", _DEFAULT_THREADS, 1, 1000)
         self.largest_body = _number(last, "max-body", LARGEST_BODY, 0, 1 << 40)
         self.socket_mode = _mode(last.get("socket-mode", "660"))
-        self.trust = self._trust(given.get("proxy", []), last.get("user-header", ""), last.get("user", ""))
+        self.trust = self._trust(values.get("proxy", []), last.get("user-header", ""), last.get("user", ""))
 
     def _trust(self, proxies: list[str], user_header: str, user: str) -> Trust:
         if user_header and not proxies:
@@ -134,8 +134,8 @@ def _announce(options: Options, dbdir: str, listener: socket.socket) -> None:
     log_line("noid", f"serving {what} by {options.protocol} at {where}")
 
 
-def _number(given: dict[str, str], name: str, default: int, least: int, most: int) -> int:
-    text = given.get(name, str(default))
+def _number(values: dict[str, str], name: str, default: int, least: int, most: int) -> int:
+    text = values.get(name, str(default))
     if not (text.isascii() and text.isdigit()) or not least <= int(text[:15]) <= most:
         raise UsageError(f"--{name} is a number from {least} to {most}, not {text!r}")
     return int(text)

@@ -1,9 +1,9 @@
-"""Verifying: whether what is stated of identifiers is so.
+"""Verification: whether the stated qualities of identifiers hold.
 
-What the minter itself tells is looked at in one read of the database for many
-identifiers; whether addresses answer is asked of the web afterwards, with no
-transaction open; what was found is kept in one write, again for many.  So
-neither a slow server nor a million identifiers keep anybody from the minter.
+The minter is inspected in one read transaction for many identifiers.  Links are
+checked after it, with no transaction open, and the findings of many identifiers
+are stored in one write transaction.  So neither a slow server nor a million
+identifiers block the minter for others.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from .links import Link, LinkLimits
     Progress = Callable[[int, int, str], None]
 
-# Identifiers looked at in one read, and results kept in one write.
+# How many identifiers are inspected in one read transaction, and how many results are stored in one write transaction.
 _PAGE, _CHUNK = 1000, 10_000
 
-# Asking the web takes its time, so what was found is kept earlier: after so many results, or so many seconds.
+# Checking links takes long, so that results are stored earlier: after so many of them, or so many seconds.
 _CHUNK_OF_LINKS, _SECONDS = 500, 5.0
 
 
 class VerificationCount:
-    """How many identifiers were verified, how many of them fail, and how often each combination of verdicts was.
+    """How many identifiers were verified, how many of them fail, and how often each combination of verdicts occurred.
 
-    `common` tells by quality what was found of all alike.
+    `common` has, by the name of a quality, the detail of a finding that is the same for all identifiers.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class VerificationCount:
 
     @property
     def verdicts(self) -> dict[str, dict[str, int]]:
-        """For each quality how often each verdict was."""
+        """For each quality how often each verdict occurred."""
         counted: dict[str, dict[str, int]] = {}
         for codes, times in self._codes.items():
             for quality, verdict in verdicts(codes):
@@ -68,7 +68,7 @@ class VerificationCount:
 
 
 class Verification:
-    """One run over the identifiers `named`, or over all; with `limits` addresses are asked for too."""
+    """One run over the identifiers `named`, or over all; with `limits` their links are checked too."""
 
     def __init__(
         self, minter: Minter, actor: Actor, *, named: list[bytes] | None = None, limits: LinkLimits | None = None,
@@ -83,38 +83,38 @@ class Verification:
         self._total = 0
 
     def run(self) -> Iterator[list[Inspection]]:
-        """Results, as they are kept."""
-        self._total = self._how_many() if self._progress else 0
+        """The results in chunks, each after it was stored."""
+        self._total = self._count_identifiers() if self._progress else 0
         inspected = self._inspected_by_name() if self._named is not None else self._inspected()
-        results = inspected if self._limits is None else self._asked(inspected, self._limits)
+        results = inspected if self._limits is None else self._with_links(inspected, self._limits)
         most = _CHUNK if self._limits is None else _CHUNK_OF_LINKS
         chunk: list[Inspection] = []
         due = time.monotonic() + _SECONDS
         try:
             for result in results:
                 self.count.add(result)
-                self._tell()
+                self._report_progress()
                 chunk.append(result)
                 if len(chunk) >= most or (self._limits is not None and time.monotonic() > due):
-                    yield self._kept(chunk)
+                    yield self._stored(chunk)
                     chunk, due = [], time.monotonic() + _SECONDS
             if chunk:
-                yield self._kept(chunk)
+                yield self._stored(chunk)
         finally:
             if self._progress:
                 self._progress(1, 1, "")
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if self._progress and (self._limits is not None or self.count.identifiers % _PAGE == 0):
             failing = f"{self.count.failing} failing" if self.count.failing else ""
             self._progress(self.count.identifiers, max(self._total, self.count.identifiers + 1), failing)
 
-    def _how_many(self) -> int:
+    def _count_identifiers(self) -> int:
         if self._named is not None:
             return len(self._named)
         return self._minter.read(lambda reader: sum(1 for _ in reader.scan(IDS)))
 
-    # -- what the minter tells -------------------------------------------------------------------------
+    # -- inspection of the minter ----------------------------------------------------------------------
 
     def _inspector(self, reader: Reader) -> Inspector:
         return Inspector(self._minter, reader, timestamp(self._actor.now()))
@@ -158,21 +158,21 @@ class Verification:
             before = identifier
         return found, items[-1][0]
 
-    # -- what the web tells ----------------------------------------------------------------------------
+    # -- links -----------------------------------------------------------------------------------------
 
-    def _asked(self, inspected: Iterator[Inspection], limits: LinkLimits) -> Iterator[Inspection]:
-        """The results, with what was found about their addresses, in the order in which that is known."""
+    def _with_links(self, inspected: Iterator[Inspection], limits: LinkLimits) -> Iterator[Inspection]:
+        """The results with the findings about their links, in the order of completion."""
         from .links import check_links
 
         found: dict[int, list[tuple[bytes, Link]]] = {}
 
-        def questions() -> Iterator[tuple[tuple[Inspection, bytes], bytes]]:
+        def links_of_results() -> Iterator[tuple[tuple[Inspection, bytes], bytes]]:
             for result in inspected:
-                # Those that lead nowhere pass through as well, so that they do not pile up.
+                # A result without links passes through too, as one empty link, so that results keep flowing.
                 for url in dict.fromkeys(result.urls) or (b"",):
                     yield (result, url), url
 
-        for (result, url), link in check_links(questions(), limits):
+        for (result, url), link in check_links(links_of_results(), limits):
             links = found.setdefault(id(result), [])
             links.append((url, link))
             if len(links) >= len(set(result.urls)):
@@ -181,15 +181,15 @@ class Verification:
                     result.link = _retrievable(links)
                 yield result
 
-    # -- keeping it ------------------------------------------------------------------------------------
+    # -- storing ---------------------------------------------------------------------------------------
 
-    def _kept(self, results: list[Inspection]) -> list[Inspection]:
+    def _stored(self, results: list[Inspection]) -> list[Inspection]:
         known = {result.identifier: result for result in results if result.known}
         if known:
-            self._minter.write(lambda writer: self._keep(writer, known))
+            self._minter.write(lambda writer: self._store(writer, known))
         return results
 
-    def _keep(self, writer: Writer, results: dict[bytes, Inspection]) -> None:
+    def _store(self, writer: Writer, results: dict[bytes, Inspection]) -> None:
         date = timestamp(self._actor.now())
         rows = []
         for identifier, result in sorted(results.items()):
@@ -197,12 +197,12 @@ class Verification:
             rows.append((identifier, pack_findings(date, result.codes, result.findings, result.link, before)))
         writer.put_many(VERIFIED, rows)
         failing = sum(result.failed for result in results.values())
-        told = b"%d identifier%b, %d failing" % (len(results), b"" if len(results) == 1 else b"s", failing)
-        record_event(writer, self._actor, b"verify", told, ids=results if self._named is not None else ())
+        summary = b"%d identifier%b, %d failing" % (len(results), b"" if len(results) == 1 else b"s", failing)
+        record_event(writer, self._actor, b"verify", summary, ids=results if self._named is not None else ())
 
 
 def _retrievable(links: list[tuple[bytes, Link]]) -> Finding:
-    """The worst that was found about any address of a name."""
+    """The worst finding about any link of a name."""
     url, worst = min(links, key=lambda item: (FAILS, UNKNOWN, HOLDS).index(item[1].verdict))
     if not url:
         return Finding(RETRIEVABLE, UNKNOWN)
