@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from noidtools.resolution import export as module
 from noidtools.resolution.export import _RowFile, export
+from support.minter import Noid
 from support.process import NOID
-from support.resolver_support import Live
 
 
 @pytest.fixture
 def free(tmp_path):
-    live = Live(tmp_path / "m")
-    yield live
-    live.close()
+    minter = Noid.created(tmp_path / "m")
+    yield minter
+    minter.close()
 
 
 @given(st.lists(st.tuples(st.binary(max_size=40), st.binary(max_size=40))))
@@ -42,11 +42,11 @@ def test_many_rows_go_to_a_file_beside_the_map_and_leave_nothing(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("form", ["txt", "nginx", "dbm"])
+@pytest.mark.parametrize("form", ["txt", "nginx", pytest.param("dbm", marks=pytest.mark.servers)])
 def test_files_are_written_and_the_tool_runs_outside_the_transaction(free, tmp_path, monkeypatch, form):
-    free.target("13030/a", "https://a.example/")
+    free.set_target("13030/a", "https://a.example/")
     transactions, outside = [], []
-    read, replace, run = free.minter.read, os.replace, subprocess.run
+    read, replace, run = free.opened.read, os.replace, subprocess.run
 
     def reading(work):
         transactions.append("open")
@@ -61,17 +61,17 @@ def test_files_are_written_and_the_tool_runs_outside_the_transaction(free, tmp_p
             return call(*words, **options)
         return wrapper
 
-    monkeypatch.setattr(free.minter, "read", reading)
+    monkeypatch.setattr(free.opened, "read", reading)
     monkeypatch.setattr(module.os, "replace", recorded("replace", replace))
     monkeypatch.setattr(module.subprocess, "run", recorded("run", run))
-    assert export(free.minter, form, str(tmp_path / "map")) == (1, 0)
+    assert export(free.opened, form, str(tmp_path / "map")) == (1, 0)
     assert outside == ([("run", [])] if form == "dbm" else []) + [("replace", [])]
 
 
 def test_a_map_shows_one_moment(free, tmp_path, monkeypatch):
     """What is bound while the rows are read is not in the map; what is bound before it is written neither."""
     for number in range(3):
-        free.target(f"13030/{number}", "https://a.example/")
+        free.set_target(f"13030/{number}", "https://a.example/")
     rows = module._rows
 
     def interrupted(minter, reader, element):
@@ -83,7 +83,7 @@ def test_a_map_shows_one_moment(free, tmp_path, monkeypatch):
                 assert done.returncode == 0, done.stderr
 
     monkeypatch.setattr(module, "_rows", interrupted)
-    assert export(free.minter, "txt", str(tmp_path / "map")) == (3, 0)
+    assert export(free.opened, "txt", str(tmp_path / "map")) == (3, 0)
     assert "late" not in (tmp_path / "map").read_text()
     monkeypatch.undo()
-    assert export(free.minter, "txt", str(tmp_path / "map")) == (4, 0)
+    assert export(free.opened, "txt", str(tmp_path / "map")) == (4, 0)

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from conftest import NOID, ROOT
 from noidtools.errors import NoidError
 from noidtools.server import flup as flup_adapter
 from noidtools.server import waitress as waitress_adapter
 from noidtools.server.compatibility import ensure_members, missing_members
+from support.process import NOID
+from support.project import ROOT
 
 ADAPTERS = [("flup", flup_adapter), ("waitress", waitress_adapter)]
 

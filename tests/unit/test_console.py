@@ -7,10 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
 
 from noidtools import console
 from noidtools.clock import SECOND
+from support.project import ROOT
 
 
 def _python(code: str, **options) -> subprocess.CompletedProcess[bytes]:

@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from noidtools.clock import (
     xsd_datetime,
 )
 from noidtools.errors import UsageError
+from support.project import ROOT
 
 SECONDS = posix(2026, 11, 16, 0, 28, 25)
 
