@@ -151,6 +151,8 @@ def location(url: bytes) -> bytes | None:
     """The target for a Location header; None if a reader must not or cannot be redirected there."""
     if not may_be_followed(url):
         return None
+    if not url.translate(None, _URI):
+        return url  # as nearly all are
     try:
         return to_uri(url)
     except InvalidError:
@@ -162,8 +164,6 @@ def to_uri(url: bytes) -> bytes:
 
     Raises InvalidError if the host is not ASCII and not a valid international domain name.
     """
-    if not url.translate(None, _URI):
-        return url
     end = _path_start(url)
     if not url[:end].isascii():
         url = _with_ascii_host(url[:end]) + url[end:]
