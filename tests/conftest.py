@@ -16,6 +16,15 @@ __all__ = ["NOID", "ROOT"]
 
 # The programs under test are those of this tree, whatever may be installed besides.
 os.environ["PYTHONPATH"] = str(ROOT)
+_HERE = Path(__file__).parent
+_DOCUMENTATION = (_HERE / "docs", _HERE / "test_readme.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The examples of the documentation are whole sessions at the shell: the fast run leaves them out."""
+    for item in items:
+        if any(path in (item.path, *item.path.parents) for path in _DOCUMENTATION):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

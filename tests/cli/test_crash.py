@@ -7,7 +7,11 @@ import signal
 import subprocess
 import time
 
+import pytest
+
 from support.process import NOID
+
+pytestmark = pytest.mark.slow
 
 ROUNDS = 12
 PROCESSES = 4

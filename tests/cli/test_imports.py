@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from noidtools.commands import bulk, idempotency
 from noidtools.web import commands
 from support.process import NOID, run_script
@@ -70,6 +72,7 @@ def test_rdflib_is_imported_only_when_a_description_is_made():
     assert run_script("modules_for_description") == "\n"
 
 
+@pytest.mark.slow
 def test_the_same_facts_give_the_same_octets_in_every_process():
     one, other = (run_script("digests_of_description", options=("-W", "ignore"), env={"PYTHONHASHSEED": seed})
                   for seed in ("1", "2"))

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import time
 
+import pytest
+
 from support.process import NOID
 
 
@@ -37,6 +39,7 @@ def test_a_follower_ends_when_nobody_listens(noid):
         assert b"Traceback" not in process.stderr.read()
 
 
+@pytest.mark.slow
 def test_an_event_and_its_change_are_of_one_commit(noid):
     """Whatever is killed when: the number of events of an element is the number of times it was set."""
     noid("dbcreate")

@@ -109,6 +109,7 @@ def check_replies(replies: list[bytes], expected: list[bytes | None]) -> None:
     assert not wrong, (wrong[:5], [replies[place] for place in wrong[:5]])
 
 
+@pytest.mark.slow
 def test_pipelined_every_known_line_gets_its_own_reply(thousand):
     folder, names = thousand
     lines, expected = hostile_lines(300_000, names, 1)
@@ -135,6 +136,7 @@ def test_pipelined_every_known_line_gets_its_own_reply(thousand):
     check_replies(got[:-1].split(b"\n"), expected)
 
 
+@pytest.mark.slow
 def test_in_lock_step_every_known_line_gets_its_own_reply(thousand):
     folder, names = thousand
     lines, expected = hostile_lines(40_000, names, 3)

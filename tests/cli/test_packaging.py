@@ -41,6 +41,7 @@ def wheel(tmp_path_factory):
     return next(target.glob("*.whl"))
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_what_is_needed_and_no_tests(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert "noidtools/py.typed" in names and "noidtools/store/lmdb.py" in names
@@ -49,6 +50,7 @@ def test_the_wheel_holds_what_is_needed_and_no_tests(wheel):
     assert scripts == {path.name for path in (ROOT / "cgi-bin").iterdir() if path.is_file()}
 
 
+@pytest.mark.slow
 def test_the_installed_command_mints(wheel, tmp_path):
     site = tmp_path / "site"
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", site, wheel], check=True)

@@ -7,12 +7,15 @@ import re
 import subprocess
 import time
 
+import pytest
+
 from noidtools.schemes.ibi import parse
 from support.minter import timed_noid
 from support.process import NOID
 from support.templates import IBI
 
 
+@pytest.mark.slow
 def test_many_processes_get_different_labels_in_the_order_of_asking(tmp_path, noid):
     noid("dbcreate", *IBI, "--granularity", "0.1")
     began = time.time()
@@ -59,6 +62,7 @@ def test_a_killed_waiter_loses_its_label_and_nobody_gets_it(tmp_path, noid):
     assert parse(label.encode())[2].seconds == soon + 2
 
 
+@pytest.mark.slow
 def test_who_waits_at_a_terminal_sees_how_long(tmp_path, noid):
     noid("dbcreate", *IBI, "--granularity", "1")
     terminal, other_end = os.openpty()

@@ -21,6 +21,7 @@ def f5(noid):
     return noid
 
 
+@pytest.mark.slow
 def test_a_killed_run_has_kept_what_it_said(f5):
     f5("mint", "21000", "_t", "https://example.org/")
     running = subprocess.Popen([*NOID, "verify"], cwd=f5.folder, stdout=subprocess.PIPE)
@@ -37,6 +38,7 @@ def server():
         yield odd
 
 
+@pytest.mark.slow
 def test_the_minter_can_be_written_while_links_are_checked(noid, server):
     noid("dbcreate")
     noid("bind", "set", "x", "_t", server.url("/never"))
@@ -64,6 +66,7 @@ def test_a_bar_grows_on_a_terminal_and_nowhere_else(noid, server):
     assert "of 4" in shown and "[###" in shown and shown.endswith("\r\x1b[K")
 
 
+@pytest.mark.slow
 def test_many_identifiers_are_verified_in_little_time_and_memory(noid):
     noid("dbcreate", "kt.reedeed")
     noid("mint", "12000", "_t", "https://example.org/")

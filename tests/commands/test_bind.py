@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 
 def test_a_value_that_looks_like_an_option_is_a_value(noid):
     noid("dbcreate")
@@ -33,6 +35,7 @@ def test_names_values_and_identifiers_are_bytes_as_given(noid):
     assert noid("mint", "1") == "id: 0\n\n"
 
 
+@pytest.mark.slow
 def test_long_names_and_huge_values_work(noid):
     noid("dbcreate")
     element, identifier = "e" * 2000, "i" * 3000

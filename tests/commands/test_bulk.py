@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 
 def test_each_commands_output_ends_with_one_blank_line(noid):
     noid("dbcreate", ".sd")
@@ -58,6 +60,7 @@ def test_an_input_that_ends_in_the_middle_of_a_line_is_run_to_its_end(noid):
     assert noid("-", stdin=b"") == ""
 
 
+@pytest.mark.slow
 def test_twenty_thousand_bindings_are_all_there(noid):
     noid("dbcreate")
     out = noid("-", stdin=b"".join(b"bind set i%d e v%d\n" % (n, n) for n in range(20000)))

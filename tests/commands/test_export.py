@@ -86,6 +86,7 @@ def test_another_element_can_be_named(free):
     assert written(free, "txt")[0] == "13030/a https://a.example/\n"
 
 
+@pytest.mark.slow
 def test_readers_of_the_map_see_the_old_one_or_the_new_one_whole(free, tmp_path):
     for number in range(300):
         free.write(lambda writer, number=number: free.set_target(f"13030/{number:03}", f"https://a.example/{number}"))

@@ -27,11 +27,12 @@ def test_every_command_is_explained(noid):
     from noidtools.commands import COMMANDS
 
     listed = noid("help")
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    documentation = "".join(page.read_text(encoding="utf-8") for page in pages)
     for name, command in COMMANDS.items():
         assert command.usage in listed
         assert noid("help", name).startswith(command.usage)
-        assert f"`{name}" in readme, f"README.md does not explain {name}"
+        assert f"`{name}" in documentation, f"the documentation does not explain {name}"
     assert noid() == listed == noid("-h")
     noid.refused("help", "nosuch", status=1)
 

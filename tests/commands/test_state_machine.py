@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -20,6 +21,8 @@ from noidtools.minter.events import LONGEST_VALUE, Digest
 from noidtools.minter.records import Circulation, find, held_count
 from noidtools.minter.tables import ALIASES, EVENTS, IDS, QUEUE
 from support.minter import Noid
+
+pytestmark = pytest.mark.slow
 
 OWN = [f"x{digit}" for digit in "0123456789"]
 FOREIGN = ["old", "older", "ark:/99999/old"]

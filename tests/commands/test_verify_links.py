@@ -24,6 +24,7 @@ def server():
         yield odd
 
 
+@pytest.mark.slow
 def test_links_are_checked_against_a_server_that_does_everything_wrong(noid, server):
     noid("dbcreate")
     paths = {

@@ -151,7 +151,6 @@ def test_the_lock_is_not_held_from_start_to_end(web: CommandClient, monkeypatch:
 
 
 def test_a_client_that_stops_reading_stops_the_run_between_two_commits(web: CommandClient) -> None:
-
     body = b"".join(b"bind set kt639k9 e%d y\n" % number for number in range(5000))
     environ = command_environment("-", user=USER, method="POST", body=body, path="/noidu_kt5", accept="")
     parts = web.application(environ, lambda *_: None)

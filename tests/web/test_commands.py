@@ -187,6 +187,7 @@ def test_no_path_leads_anywhere_but_to_a_minter(web: CommandClient, path: str) -
     assert reply.status == 404 and str(web.folder) not in reply.text
 
 
+@pytest.mark.slow
 def test_more_minters_than_are_kept_open_are_all_served(tmp_path: Path) -> None:
     web = CommandClient(tmp_path)
     names = [f"m{number}" for number in range(70)]

@@ -57,6 +57,7 @@ def test_if_the_shared_commit_fails_each_request_is_served_by_itself(
     assert replies[0].ids != replies[1].ids
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("granularity", ["0.1", "1"])
 def test_labels_made_from_the_time_are_waited_for_however_they_are_asked_for(tmp_path: Path, granularity: str) -> None:
     create_in_child(tmp_path / "kt5", "--scheme", "ibip", "--ip", "150.163.34.243", "--granularity", granularity)

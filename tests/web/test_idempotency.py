@@ -133,8 +133,8 @@ def test_a_bulk_run_may_be_repeated(web: CommandClient) -> None:
     assert other.ids == [] and "another command" in other.text and "1 refused" in other.text
 
 
+@pytest.mark.slow
 def test_a_bulk_run_that_broke_off_is_completed_by_its_repetition(web: CommandClient) -> None:
-
     body = b"mint 1\n" * 3000
     environ = command_environment("-", method="POST", body=body, path="/noidu_kt5", accept="", **keyed("k"))
     parts = web.application(environ, lambda *_: None)

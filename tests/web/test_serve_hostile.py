@@ -4,11 +4,46 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from support import gateway
+from support.minter import Noid
 from support.served import Served
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("minters")
+
+
+@pytest.fixture(scope="module")
+def http_server(folder: Path) -> Iterator[Served]:
+    yield from started(folder, "--http", "127.0.0.1:0", "--user", "alice")
+
+
+@pytest.fixture(scope="module")
+def fcgi(folder: Path) -> Iterator[Served]:
+    yield from started(folder, "--fcgi", str(folder / "noid.sock"), "--workers", "2")
+
+
+def started(folder: Path, *words: str) -> Iterator[Served]:
+    served = Served.start(folder / f"{words[0][2:]}.log", "serve", "--minters", folder, *words)
+    if "--workers" in words:
+        served.until(lambda: len(served.workers) == 2)
+    yield served
+    assert served.stop() == 0
+    assert "Traceback" not in served.log.read_text()
+
+
+@pytest.fixture(autouse=True)
+def new_minter(folder: Path, tmp_path: Path) -> None:
+    """Puts a new minter in the place of the one that the last test used; the servers go on."""
+    if (folder / "kt5").exists():
+        (folder / "kt5").rename(tmp_path / "kt5")
+    Noid.created(folder / "kt5", "kt.reeded").close()
 
 
 def ask(served: Served, query: str, body: bytes = b"", **said: str) -> tuple[int, dict[str, str], bytes]:

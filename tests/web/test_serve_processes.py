@@ -20,6 +20,8 @@ from support.minter import run_in_child
 from support.process import NOID, process_is_alive
 from support.served import Served
 
+pytestmark = pytest.mark.slow
+
 
 def ask(served: Served, query: str, body: bytes = b"", **said: str) -> tuple[int, dict[str, str], bytes]:
     return gateway.fastcgi(served.place, query, body, **{"path": "/nd/noidu_kt5", "user": "alice", **said})
