@@ -1,119 +1,22 @@
-"""The shell's clocks: one that shows on a terminal how long there is to wait, and one for tests."""
+"""The shell's interface: `noid [-f Dbdir] [-vh] Command Arguments`."""
 
 from __future__ import annotations
 
-import fcntl
 import os
-import select
 import sys
 
 from ..clock import Clock
-from ..commands import Call, Session, command_for, run
+from ..commands import Call, Session
 from ..commands.answers import anvl
-from ..commands.bulk import LONGEST_LINE
-from ..commands.lines import LineSource
-from ..commands.table import reads_input
 from ..console import write_error
 from ..errors import NoidError, StoreError, UsageError
 from ..minter.events import Actor, process_owner
-from ..schemes.timegrid import Date, parse_date
 from ..version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..clock import OnWait
     from ..commands.answers import Answer
     from ..commands.session import Progress
-
-
-
-class FileClock(Clock):
-    """Shows the seconds since 1970 that stand in a file, for tests: waiting for them moves them on, in no time.
-
-    Several processes may share the file.
-    """
-
-    __slots__ = ("_path",)
-
-    def __init__(
-        self, path: str, on_wait: OnWait | None = None, on_notice: Callable[[str], None] | None = None
-    ) -> None:
-        super().__init__(on_wait, on_notice)
-        self._path = path
-
-    def __call__(self) -> int:
-        return self._moved(0)
-
-    def sleep(self, nanoseconds: int) -> None:
-        self._moved(nanoseconds)
-
-    def _moved(self, nanoseconds: int) -> int:
-        try:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
-        except OSError as error:
-            raise StoreError(f"the file of the clock, {self._path}, cannot be used: {error.strerror}") from None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            shown = _nanoseconds(os.read(descriptor, 200).strip(), self._path)
-            if nanoseconds:
-                os.ftruncate(descriptor, 0)
-                os.pwrite(descriptor, bytes(Date(shown + nanoseconds, 9)), 0)
-            return shown + nanoseconds
-        finally:
-            os.close(descriptor)
-
-
-def _nanoseconds(text: bytes, path: str) -> int:
-    try:
-        return parse_date(text).floor(9)
-    except NoidError as error:
-        raise StoreError(f"the file of the clock, {path}: {error.message}") from None
-
-# -- Lines from a file descriptor, with the knowledge whether the next one is there already --------------------------
-
-_PIECE = 1 << 16
-
-
-class FileSource(LineSource):
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._buffer = bytearray()
-        self._ended = False
-
-    def read_line(self) -> bytes:
-        searched = 0
-        while True:
-            end = self._buffer.find(b"\n", searched)
-            if end >= 0 or self._ended:
-                cut = end + 1 if end >= 0 else len(self._buffer)
-                line = bytes(self._buffer[:cut])
-                del self._buffer[:cut]
-                return line
-            searched = len(self._buffer)
-            if searched > LONGEST_LINE:
-                self._skip_line()
-                raise UsageError(f"the line is longer than {LONGEST_LINE} bytes")
-            piece = os.read(self._descriptor, _PIECE)
-            self._ended = not piece
-            self._buffer += piece
-
-    def _skip_line(self) -> None:
-        """Leave out the rest of a line, so that it is not taken for the next one."""
-        while not self._ended:
-            piece = os.read(self._descriptor, _PIECE)
-            self._ended = not piece
-            _, newline, self._buffer = bytearray(piece).partition(b"\n")
-            if newline:
-                return
-        self._buffer = bytearray()
-
-    def ready(self) -> bool:
-        # A sender that waits for its answer before it sends the next command must not be made to wait.
-        return b"\n" in self._buffer or self._ended or bool(select.select([self._descriptor], [], [], 0)[0])
-
-# -- The shell's door: `noid [-f Dbdir] [-vh] Command Arguments` -----------------------------------------------------
 
 DONE, REFUSED, WRONG_USAGE = 0, 1, 2
 
@@ -168,8 +71,12 @@ def _main(program: str, words: list[bytes], out: _Output) -> int:
     try:
         if words == [b"-"]:
             return _bulk(session, out)
-        command_for(words)
-        out.answer(run(Call(session, words, _pairs(words))))
+        call = Call(session, words)
+        if call.reads_input:
+            from .input import FileSource
+
+            call.read_elements(FileSource(0).read_line)
+        out.answer(call.run())
         return REFUSED if out.failed else DONE
     finally:
         session.close()
@@ -216,7 +123,11 @@ def _clock() -> Clock:
     from ..console import WaitIndicator
 
     progress = WaitIndicator(2) if terminal else None
-    return FileClock(file, progress, _write_note) if file else Clock(progress, _write_note)
+    if not file:
+        return Clock(progress, _write_note)
+    from .clock import FileClock
+
+    return FileClock(file, progress, _write_note)
 
 
 def _write_note(sentence: str) -> None:
@@ -231,18 +142,9 @@ def _progress() -> Progress | None:
     return ProgressBar(2)
 
 
-def _pairs(words: list[bytes]) -> list[tuple[bytes, bytes]] | None:
-    form = reads_input(words)
-    if not form:
-        return None
-    from ..commands.lines import read_elements, read_one_element
-
-    read_line = FileSource(0).read_line
-    return read_elements(read_line) if form == ":" else read_one_element(read_line)
-
-
 def _bulk(session: Session, out: _Output) -> int:
     from ..commands.bulk import run_lines
+    from .input import FileSource
 
     status = DONE
     for result in run_lines(session, FileSource(0)):

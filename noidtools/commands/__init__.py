@@ -1,8 +1,9 @@
-"""The command language: words in, an Answer out.  What a command means is decided here, for every door."""
+"""The command language: words in, an Answer out.  What a command means is decided here, for every interface."""
 
 from __future__ import annotations
 
-from .session import Call, Session
-from .table import COMMANDS, Command, command_for, run
+from .call import Call, Invocation, run
+from .session import Session
+from .table import all_commands, command_for
 
-__all__ = ["COMMANDS", "Call", "Command", "Session", "command_for", "run"]
+__all__ = ["Call", "Invocation", "Session", "all_commands", "command_for", "run"]

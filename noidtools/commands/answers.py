@@ -38,6 +38,10 @@ class Record:
         """One dictionary for each thing this record tells of."""
         return [{label.decode("utf-8", "surrogateescape"): value} for label, value, _ in self.lines()]
 
+    def without_peppers(self) -> Record:
+        """This record as it may be stored; itself if it holds no pepper."""
+        return self
+
 
 class Fields(Record):
     """Labelled values, in order; the plainest record.  One dictionary in JSON."""
@@ -55,18 +59,22 @@ class Fields(Record):
 
 
 class Ids(Record):
-    """Identifiers, one a line."""
+    """Identifiers, one a line; with `peppered` each has its pepper behind an exclamation mark."""
 
-    __slots__ = ("ids",)
+    __slots__ = ("ids", "_peppered")
 
-    def __init__(self, ids: list[bytes]) -> None:
+    def __init__(self, ids: list[bytes], *, peppered: bool = False) -> None:
         self.ids = ids
+        self._peppered = peppered
 
     def lines(self) -> Iterable[Line]:
         return [(b"id", identifier, 0) for identifier in self.ids]
 
     def data(self) -> list[dict[str, object]]:
         return [{"id": identifier} for identifier in self.ids]
+
+    def without_peppers(self) -> Record:
+        return Ids([identifier.rpartition(b"!")[0] for identifier in self.ids]) if self._peppered else self
 
 
 class BoundRecord(Record):
@@ -88,6 +96,13 @@ class BoundRecord(Record):
         bound = self._bound
         return [{"id": bound.identifier, "element": bound.element, "bind": bound.how, "status": bound.status,
                  "written": bound.written, "before": bound.before}]
+
+    def without_peppers(self) -> Record:
+        bound = self._bound
+        if bound.how != b"peppermint":
+            return self
+        identifier = bound.identifier.rpartition(b"!")[0]
+        return BoundRecord(type(bound)(identifier, bound.element, bound.how, bound.written, bound.before))
 
 
 class Blank(Record):

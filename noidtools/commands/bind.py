@@ -3,30 +3,46 @@
 from __future__ import annotations
 
 from ..minter import bindings, minting
+from ..minter.policies import BIND, MINT
 from .answers import Answer, Blank, BoundRecord
+from .command import Command, Form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .answers import Record
-    from .session import Call
+    from .call import Call
 
 
-def bind(call: Call) -> Answer:
-    args = call.need(3, 4, "bind How Id Element Value")
-    how, given = args[0], args[1]
-    bindings.ensure_how(how)
-    pairs = _pairs(call)
-    done = minting.bind_elements(call.minter, call.actor, how, given, pairs, sharing=call.session.sharing)
+def _bind(call: Call) -> Answer:
+    how, identifier = call.words[:2]
     records: list[Record] = []
+    done = minting.bind_elements(
+        call.minter, call.actor, how, identifier, _pairs(call), sharing=call.session.sharing
+    )
     for bound in done:
         records += [BoundRecord(bound), Blank()]
     return Answer(*records[:-1], spaced=True)
 
 
 def _pairs(call: Call) -> list[tuple[bytes, bytes | None]]:
-    how, element = call.args[0], call.args[2]
+    """Elements and their values, None where there is a value to remove."""
     if call.pairs is not None:
-        return [(name, None if how in bindings.REMOVING else value) for name, value in call.pairs]
-    value = call.args[3] if len(call.args) == 4 else None
-    bindings.ensure_value_fits(how, value)
-    return [(element, value)]
+        removing = call.words[0] in bindings.REMOVING
+        return [(element, None if removing else value) for element, value in call.pairs]
+    return [(call.words[2], call.words[3] if len(call.words) > 3 else None)]
+
+
+_CHANGING, _REMOVING, _MINTING = (
+    b"|".join(hows).decode() for hows in (bindings.CHANGING, bindings.REMOVING, bindings.MINTING)
+)
+COMMANDS = (
+    Command(
+        "bind", "bind a value to an element of an identifier, or take it away",
+        Form(f"{_CHANGING} Id Element Value", _bind, BIND, too_few="a Value is missing"),
+        Form(f"{_CHANGING} Id :|:-", _bind, BIND),
+        Form(f"{_REMOVING} Id Element|:|:-", _bind, BIND, too_many="removing takes no Value"),
+        Form(f"{_MINTING} new Element Value", _bind, MINT, BIND),
+        Form(f"{_MINTING} new :|:-", _bind, MINT, BIND),
+        input_at=2,
+    ),
+)

@@ -1,31 +1,58 @@
-"""Many commands, one a line, sharing commits without sharing each other's refusals."""
+"""Many commands, one a line, sharing commits without sharing each other's refusals.
+
+Parsing is apart from running: `parse_lines` gives the calls of a source, `run_lines` runs them.
+"""
 
 from __future__ import annotations
 
 import time
 
 from ..errors import NoidError, UsageError
-from ..minter.minting import CHUNK
 from ..schemes import NeedsOwnTransaction
-from . import Call, command_for, lines, run
-from .lines import LineSource
-from .table import reads_input, writes
+from .call import Call
+from .lines import split_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from . import Session
     from .answers import Answer, Record
+    from .lines import LineSource, ReadLine
+    from .session import Session
 
+    # Runs the command of a line.
+    Runner = Callable[[Call, int], Answer]
 
 # Enough commands that the cost of a commit vanishes, few enough that other writers and the reader do not wait long.
 _MOST_TOGETHER = 500
 _SECONDS_TOGETHER = 0.2
 _MOST_BYTES_TOGETHER = 8 << 20
 
-# A line this long is no command of ours; it would only fill memory.
-LONGEST_LINE = 256 << 20
+
+class BulkLine:
+    """One line of a source: the call in it, or why there is none."""
+
+    __slots__ = ("number", "call", "error")
+
+    def __init__(self, number: int, call: Call | None, error: NoidError | None = None) -> None:
+        self.number = number
+        self.call = call
+        self.error = error
+
+    @property
+    def writes(self) -> bool:
+        return self.call is not None and self.call.writes
+
+    @property
+    def streams(self) -> bool:
+        return self.call is not None and self.call.streams
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it holds."""
+        if self.call is None:
+            return 0
+        return sum(map(len, self.call.args)) + sum(len(value) for _, value in self.call.pairs or ())
 
 
 class BulkResult:
@@ -51,52 +78,11 @@ class BulkResult:
         return not self.spaced and self.error is None
 
 
-class _BulkLine:
-    __slots__ = ("line", "call", "error")
-
-    def __init__(self, line: int, call: Call | None, error: NoidError | None) -> None:
-        self.line = line
-        self.call = call
-        self.error = error
-
-    @property
-    def writes(self) -> bool:
-        return self.call is not None and writes([self.call.name, *self.call.args])
-
-    @property
-    def size(self) -> int:
-        """About how many bytes it holds."""
-        if self.call is None:
-            return 0
-        return sum(map(len, self.call.args)) + sum(len(value) for _, value in self.call.pairs or ())
+# -- parsing ---------------------------------------------------------------------------------------------------------
 
 
-def run_lines(
-    session: Session, source: LineSource, allow: Callable[[Call], None] | None = None
-) -> Iterator[BulkResult]:
-    """Run the commands of a source; yields each result once it is on disk.  `allow` may refuse a command."""
-    tasks = _tasks(session, source, allow)
-    pending: _BulkLine | None = next(tasks, None)
-    while pending is not None:
-        batch = [pending]
-        pending = None
-        alone = _streams(batch[0])
-        size = batch[0].size
-        while not alone and len(batch) < _MOST_TOGETHER and size < _MOST_BYTES_TOGETHER and source.ready():
-            following = next(tasks, None)
-            if following is None:
-                break
-            if _streams(following):
-                pending = following
-                break
-            batch.append(following)
-            size += following.size
-        yield from _run_alone(batch[0]) if alone else _run_sharing(session, batch)
-        if pending is None:
-            pending = next(tasks, None)
-
-
-def _tasks(session: Session, source: LineSource, allow: Callable[[Call], None] | None) -> Iterator[_BulkLine]:
+def parse_lines(session: Session, source: LineSource) -> Iterator[BulkLine]:
+    """The lines of a source that are not empty and no comments, with their numbers from 1 on."""
     number = 0
     while True:
         number += 1
@@ -104,7 +90,7 @@ def _tasks(session: Session, source: LineSource, allow: Callable[[Call], None] |
         try:
             line = source.read_line()
         except UsageError as error:
-            yield _BulkLine(started, None, error)
+            yield BulkLine(started, None, error)
             continue
         if not line:
             break
@@ -117,99 +103,115 @@ def _tasks(session: Session, source: LineSource, allow: Callable[[Call], None] |
             return source.read_line()
 
         try:
-            yield _BulkLine(started, _parse_call(session, line, read_line, allow), None)
+            yield BulkLine(started, _parse_line(session, line, read_line))
         except NoidError as error:
-            yield _BulkLine(started, None, error)
+            yield BulkLine(started, None, error)
 
 
-def _parse_call(
-    session: Session, line: bytes, read_line: Callable[[], bytes], allow: Callable[[Call], None] | None
-) -> Call:
-    given = lines.split_words(line.removesuffix(b"\n").removesuffix(b"\r"))
-    command = command_for(given)
-    if command.kind == "local":
-        raise UsageError(f"{command.name} cannot be used in bulk: run it on its own")
-    form = reads_input(given)
-    pairs = None
-    if form:
-        pairs = lines.read_elements(read_line) if form == ":" else lines.read_one_element(read_line)
-    call = Call(session, given, pairs)
-    if allow is not None:
-        allow(call)
+def _parse_line(session: Session, line: bytes, read_line: ReadLine) -> Call:
+    call = Call(session, split_words(line.removesuffix(b"\n").removesuffix(b"\r")))
+    if call.command.shell_only:
+        raise UsageError(f"{call.command.name} cannot be used in bulk: run it on its own")
+    call.read_elements(read_line)
     return call
 
 
-def _streams(task: _BulkLine) -> bool:
-    """Whether the answer may be too long to hold: it is then run on its own and handed on in parts."""
-    call = task.call
-    if call is not None and call.name == b"log":
-        return True
-    if call is None or not call.args:
-        return False
-    if call.name in (b"mint", b"peppermint"):
-        count = call.args[0]
-        return count.startswith(b"--") or (count.isdigit() and len(count) < 19 and int(count) > CHUNK)
-    return call.name == b"dbinfo" and call.args[0] == b"dump"
+# -- running ---------------------------------------------------------------------------------------------------------
 
 
-def _run_alone(task: _BulkLine) -> Iterator[BulkResult]:
-    assert task.call is not None
-    last = BulkResult(task.line)
-    try:
-        answer: Answer = run(task.call)
-        for record in answer.records:
-            part = BulkResult(task.line)
-            part.records, part.spaced = [record], False
-            yield part
-        last.failed = answer.failed
-    except NoidError as error:
-        last.error, last.failed = error, True
-    yield last
+def run_lines(session: Session, source: LineSource, run: Runner | None = None) -> Iterator[BulkResult]:
+    """Run the commands of a source; yields each result once it is on disk."""
+    return _BulkRun(session, run or (lambda call, line: call.run())).run(source)
 
 
-def _run_sharing(session: Session, batch: list[_BulkLine]) -> Iterator[BulkResult]:
-    waiting = list(batch)
-    while waiting:
-        if any(task.writes for task in waiting):
-            try:
-                done = session.write_together(lambda _: _run_some(waiting))  # noqa: B023 - run before the loop goes on
-            except NoidError as error:
-                # Nothing can be written, or nothing was; what only reads need not suffer from its neighbours.
-                done = [
-                    BulkResult(task.line, task.error or error) if task.writes else _run_one(task) for task in waiting
-                ]
-        else:
-            done = _run_some(waiting)
-        yield from done
-        waiting = waiting[len(done) :]
-        if not done:
-            yield from _run_alone(waiting.pop(0))
+class _BulkRun:
+    __slots__ = ("_session", "_run")
 
+    def __init__(self, session: Session, run: Runner) -> None:
+        self._session = session
+        self._run = run
 
-def _run_some(tasks: list[_BulkLine]) -> list[BulkResult]:
-    deadline = time.monotonic() + _SECONDS_TOGETHER
-    size = 0
-    done: list[BulkResult] = []
-    for task in tasks:
+    def run(self, source: LineSource) -> Iterator[BulkResult]:
+        lines = parse_lines(self._session, source)
+        following = next(lines, None)
+        while following is not None:
+            if following.streams:
+                yield from self._run_alone(following)
+                following = next(lines, None)
+                continue
+            batch, size = [following], following.size
+            following = None
+            while len(batch) < _MOST_TOGETHER and size < _MOST_BYTES_TOGETHER and source.ready():
+                following = next(lines, None)
+                if following is None or following.streams:
+                    break
+                batch.append(following)
+                size += following.size
+                following = None
+            yield from self._run_together(batch)
+            if following is None:
+                following = next(lines, None)
+
+    def _run_alone(self, line: BulkLine) -> Iterator[BulkResult]:
+        """Run one command in transactions of its own, and hand on its records as they come."""
+        assert line.call is not None
+        last = BulkResult(line.number)
         try:
-            done.append(_run_one(task))
-        except NeedsOwnTransaction:
-            break
-        size += done[-1].size
-        if time.monotonic() > deadline or size > _MOST_BYTES_TOGETHER:
-            break
-    return done
+            answer = self._run(line.call, line.number)
+            for record in answer.records:
+                part = BulkResult(line.number)
+                part.records, part.spaced = [record], False
+                yield part
+            last.failed = answer.failed
+        except NoidError as error:
+            last.error, last.failed = error, True
+        yield last
 
+    def _run_together(self, batch: list[BulkLine]) -> Iterator[BulkResult]:
+        """Run commands in as few transactions as may be, each of them in a savepoint."""
+        waiting = batch
+        while waiting:
+            done = self._run_shared(waiting)
+            yield from done
+            waiting = waiting[len(done) :]
+            if not done:
+                yield from self._run_alone(waiting.pop(0))
 
-def _run_one(task: _BulkLine) -> BulkResult:
-    result = BulkResult(task.line, task.error)
-    if task.call is None:
+    def _run_shared(self, lines: list[BulkLine]) -> list[BulkResult]:
+        """Run the first of these commands in one transaction; none if the first needs one of its own."""
+        if not any(line.writes for line in lines):
+            return self._run_some(lines)
+        try:
+            return self._session.write_together(lambda _: self._run_some(lines))
+        except NoidError as error:
+            # Nothing can be written, or nothing was; what only reads need not suffer from its neighbours.
+            return [
+                BulkResult(line.number, line.error or error) if line.writes else self._run_one(line) for line in lines
+            ]
+
+    def _run_some(self, lines: list[BulkLine]) -> list[BulkResult]:
+        deadline = time.monotonic() + _SECONDS_TOGETHER
+        size = 0
+        done: list[BulkResult] = []
+        for line in lines:
+            try:
+                done.append(self._run_one(line))
+            except NeedsOwnTransaction:
+                break
+            size += done[-1].size
+            if time.monotonic() > deadline or size > _MOST_BYTES_TOGETHER:
+                break
+        return done
+
+    def _run_one(self, line: BulkLine) -> BulkResult:
+        result = BulkResult(line.number, line.error)
+        if line.call is None:
+            return result
+        try:
+            answer = self._run(line.call, line.number)
+            for record in answer.records:
+                result.records.append(record)
+            result.failed = answer.failed
+        except NoidError as error:
+            result.error, result.failed = error, True
         return result
-    try:
-        answer: Answer = run(task.call)
-        for record in answer.records:
-            result.records.append(record)
-        result.failed = answer.failed
-    except NoidError as error:
-        result.error, result.failed = error, True
-    return result

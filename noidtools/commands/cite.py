@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from ..errors import ForbiddenError, NoMinterError, UsageError
+from ..errors import ForbiddenError, NoMinterError
+from ..minter.policies import READ
 from ..minter.spellings import citation_forms, compare_names
 from ..names import citation
 from .answers import Answer, Record
-from .session import take_options
+from .command import Command, Form, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .answers import Line
-    from .session import Call
+    from .call import Call
 
 
 class CitationRecord(Record):
@@ -49,23 +50,20 @@ class SamenessRecord(Record):
         return [{"same": self._same, "why": list(self._why)}]
 
 
-def cite(call: Call) -> Answer:
-    options, words = take_options(call.args, ("qr",))
-    if len(words) != 1:
-        raise UsageError("cite takes one identifier: say cite Id [--qr File]")
-    if "qr" in options and not call.session.local:
+def _cite(call: Call) -> Answer:
+    if call.flag("qr") and not call.session.local:
         raise ForbiddenError("--qr writes a file on the server: it is for the shell, not for the web")
     minter = call.minter
-    forms = minter.read(lambda reader: citation_forms(minter, reader, words[0]))
-    for path in options.get("qr", []):
+    forms = minter.read(lambda reader: citation_forms(minter, reader, call.words[0]))
+    for path in call.values("qr"):
         chosen = dict(reversed(forms))
         citation.qr(path, chosen.get("web") or chosen["canonical"])
         forms.append(("qr", path.encode()))
     return Answer(CitationRecord(forms), spaced=True)
 
 
-def same(call: Call) -> Answer:
-    first, second = call.need(2, 2, "same Name Name")
+def _same(call: Call) -> Answer:
+    first, second = call.words
     try:
         minter = call.minter
         alike, why = minter.read(lambda reader: compare_names(minter, reader, first, second))
@@ -73,3 +71,13 @@ def same(call: Call) -> Answer:
         # Names can be compared without a minter; one only adds its own context and what is claimed of it.
         alike, why = citation.same(first, second)
     return Answer(SamenessRecord(alike, why), spaced=True, failed=not alike)
+
+
+COMMANDS = (
+    Command(
+        "cite", "the forms in which a name is written, printed, linked and spoken",
+        Form("Id [--qr File]…", _cite, READ),
+        options=(Option("--qr File", "write a QR code of the link to an .svg or .png file; for the shell only"),),
+    ),
+    Command("same", "whether two spellings are the same name, and why", Form("Name Name", _same, READ)),
+)

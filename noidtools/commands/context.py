@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..errors import UsageError
 from ..minter import contexts
+from ..minter.policies import ADMIN
 from .answers import Answer, Fields, Record
-from .session import as_text, take_options
+from .command import Command, Form, Option, as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,30 +15,28 @@ if TYPE_CHECKING:
     from ..minter import Minter
     from ..store import Writer
     from .answers import Line
-    from .session import Call
-
-_CONTEXT = (
-    "context [alias [--remove] From To --authority Who | resolver Url…], "
-    "for instance context alias 102.100.archer 102.100.821 --authority 'the ARCHER project'"
-)
+    from .call import Call
 
 
-def context(call: Call) -> Answer:
-    if not call.args:
-        return _context_answer(call.minter)
-    what = call.args[0]
-    options, words = take_options(call.args[1:], ("authority",), ("remove",))
-    if what == b"resolver" and words and not options:
-        addresses = [] if words == [b"-"] else words
-        call.minter.write(lambda writer: contexts.set_resolvers(writer, call.actor, addresses))
-        return _context_answer(call.minter)
-    if what != b"alias" or len(words) != 2 or len(options.get("authority", [])) != 1:
-        raise UsageError(f"say {_CONTEXT}")
-    alias, target = (as_text(word, "the label of a context") for word in words)
-    deed = contexts.remove_context_alias if "remove" in options else contexts.add_context_alias
+def _show(call: Call) -> Answer:
+    return _context_answer(call.minter)
+
+
+def _set_resolvers(call: Call) -> Answer:
+    addresses = [] if call.words[1:] == [b"-"] else call.words[1:]
+    call.minter.write(lambda writer: contexts.set_resolvers(writer, call.actor, addresses))
+    return _context_answer(call.minter)
+
+
+def _change_alias(call: Call) -> Answer:
+    if len(call.values("authority")) > 1:
+        raise UsageError("one claim is made by one authority: say context alias From To --authority Who for each")
+    alias, target = (as_text(word, "the label of a context") for word in call.words[1:])
+    authority = call.option("authority") or ""
+    change = contexts.remove_context_alias if call.flag("remove") else contexts.add_context_alias
 
     def work(writer: Writer) -> None:
-        deed(writer, call.actor, alias, target, options["authority"][0])
+        change(writer, call.actor, alias, target, authority)
 
     call.minter.write(work)
     return _context_answer(call.minter)
@@ -73,3 +72,17 @@ def _context_answer(minter: Minter) -> Answer:
     if not any(found.lines()):
         return Answer(Fields(("note", b"nothing is said about the context")), spaced=True)
     return Answer(found, spaced=True)
+
+
+COMMANDS = (
+    Command(
+        "context", "what else the context of the names is called, and where they are followed",
+        Form("", _show, ADMIN, writes=False),
+        Form("alias From To --authority Who [--remove]", _change_alias, ADMIN),
+        Form("resolver -|Url…", _set_resolvers, ADMIN),
+        options=(
+            Option("--authority Who", "who claims that the two labels are of one context"),
+            Option("--remove", "take the claim back"),
+        ),
+    ),
+)

@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError
 from ..minter import creation
 from ..minter.report import properties
 from .answers import Answer, Fields
-from .session import as_text, take_options
+from .command import Command, Form, Option, as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .session import Call
+    from .call import Call
 
 _POSITIONAL = ("template", "term", "naan", "naa", "subnaa")
 
 
-def dbcreate(call: Call) -> Answer:
-    options, words = take_options(call.args, ("scheme", "label", *creation.SCHEME_OPTIONS))
-    if len(words) > len(_POSITIONAL):
-        raise UsageError("too many words for dbcreate: say dbcreate [Template [Term [NAAN NAA SubNAA]]]")
-    values = {name: given[-1] for name, given in options.items() if name != "label"}
-    for name, word in zip(_POSITIONAL, words, strict=False):
+def _dbcreate(call: Call) -> Answer:
+    values = {name: call.option(name) or "" for name in call.options if name != "label"}
+    for name, word in zip(_POSITIONAL, call.words, strict=False):
         # A hyphen leaves a place empty, so that a later one can be given.
         if word not in (b"", b"-"):
             values[name] = as_text(word, f"the {name}")
-    settings = creation.new_settings(values, options.get("label", []))
+    settings = creation.new_settings(values, call.values("label"))
     minter = creation.create(call.session.dbdir, settings, call.actor)
     try:
         return Answer(Fields(("Created", minter.store.folder.encode("utf-8", "surrogateescape")), *properties(minter)),
                       spaced=True)
     finally:
         minter.close()
+
+
+_OPTIONS = (
+    Option("--label Label", "strip this from identifiers that are asked for, and add the first of them to answers"),
+    Option("--seed N", "which quasi-random order, a number"),
+    Option("--at-last stop|wrap|addN", "what happens when the namespace is used up; addN adds N characters"),
+    Option("--scheme noid|ibi|ibip|pilin", "how labels are made"),
+    Option("--computer Name", "ibi: the full domain name of the server"),
+    Option("--ip Address", "ibip: the address of the server"),
+    Option("--port N", "ibi, ibip: the port of the server"),
+    Option("--prefix Prefix", "pilin: the Handle prefix"),
+    Option("--granularity Seconds", "ibi, ibip: from one label to the next"),
+    Option("--patience Seconds", "ibi, ibip, pilin: how long one label may be waited for"),
+)
+COMMANDS = (
+    Command(
+        "dbcreate", "create a minter in Dbdir/NOID",
+        Form("[Template [Term [NAAN [NAA [SubNAA]]]]] " + " ".join(
+            f"[{option.usage}]{'…' if option.name == 'label' else ''}" for option in _OPTIONS
+        ), _dbcreate),
+        options=_OPTIONS, shell_only=True,
+    ),
+)

@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError, printable
+from ..errors import printable
 from ..minter.notes import all_notes, put_note
+from ..minter.policies import ADMIN, READ
 from .answers import Answer, Fields
+from .command import Command, Form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .session import Call
+    from .call import Call
 
 
-def dbinfo(call: Call) -> Answer:
+def _brief(call: Call) -> Answer:
+    return _info(call)
+
+
+def _full(call: Call) -> Answer:
+    from ..minter.report import internals
+
+    minter = call.minter
+    return _info(call, minter.read(lambda reader: internals(minter, reader)))
+
+
+def _info(call: Call, more: list[tuple[str, bytes]] | None = None) -> Answer:
     from ..minter import report
 
-    args = call.need(0, 1, "dbinfo [brief|full|dump]")
-    level = args[0] if args else b"brief"
     minter = call.minter
-    if level == b"dump":
-        return Answer(stream=(Fields(pair) for pair in report.dump(minter)), spaced=True)
-    if level not in (b"brief", b"full"):
-        raise UsageError(f"dbinfo {level.decode('utf-8', 'backslashreplace')!r}? say brief, full or dump")
-    fields = report.properties(minter) + minter.read(lambda reader: report.standing(minter, reader))
-    if level == b"full":
-        fields += minter.read(lambda reader: report.internals(minter, reader))
-    notes = minter.read(all_notes)
-    shown = (Fields(("Note", printable(name).encode() + b": " + text)) for name, text in notes)
-    return Answer(Fields(*fields), *shown, spaced=True)
+    fields = report.properties(minter) + minter.read(lambda reader: report.standing(minter, reader)) + (more or [])
+    notes = (Fields(("Note", printable(name).encode() + b": " + text)) for name, text in minter.read(all_notes))
+    return Answer(Fields(*fields), *notes, spaced=True)
 
 
-def note(call: Call) -> Answer:
-    name, text = call.need(2, 2, "note Name Text")
+def _dump(call: Call) -> Answer:
+    from ..minter.report import dump
+
+    return Answer(stream=(Fields(pair) for pair in dump(call.minter)), spaced=True)
+
+
+def _note(call: Call) -> Answer:
+    name, text = call.words
     call.minter.write(lambda writer: put_note(writer, call.actor, name, text))
     return Answer(Fields(("ok", b"note " + name + b" kept")), spaced=True)
+
+
+COMMANDS = (
+    Command(
+        "dbinfo", "what the minter is and where it stands",
+        Form("[brief]", _brief, READ),
+        Form("full", _full, ADMIN, writes=False),
+        Form("dump", _dump, ADMIN, writes=False, streams=True),
+    ),
+    Command("note", "keep a note with the minter, shown by dbinfo", Form("Name Text", _note, ADMIN)),
+)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..description.formats import RDF_FORMATS, ensure_rdf_format
-from ..errors import UsageError
+from ..minter.policies import READ
 from .answers import Answer, Record
-from .session import take_options
+from .command import Command, Form, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ..minter import Minter
     from .answers import Line
-    from .session import Call
+    from .call import Call
 
 
 class DocumentRecord(Record):
@@ -33,12 +33,9 @@ class DocumentRecord(Record):
         return [{"format": RDF_FORMATS[self._form], "document": self._text}]
 
 
-def describe(call: Call) -> Answer:
-    options, words = take_options(call.args, ("format",))
-    if len(words) > 1:
-        raise UsageError("describe takes one identifier, or none for the minter: say describe [Id] [--format turtle]")
-    form = ensure_rdf_format(options.get("format", ["turtle"])[-1])
-    text = describe_name(call.minter, words[0], form) if words else describe_minter(call.minter, form)
+def _describe(call: Call) -> Answer:
+    form = ensure_rdf_format(call.option("format") or "turtle")
+    text = describe_name(call.minter, call.words[0], form) if call.words else describe_minter(call.minter, form)
     return Answer(DocumentRecord(form, text))
 
 
@@ -54,3 +51,13 @@ def describe_name(minter: Minter, text: bytes, form: str) -> bytes:
     from ..description import gatherer, rdf
 
     return rdf.name_document(minter.read(lambda reader: gatherer.gather_text(minter, reader, text)), form)
+
+
+COMMANDS = (
+    Command(
+        "describe", "the identifier system this minter is, or all about one identifier, as RDF",
+        Form("[Id] [--format turtle|json-ld|xml]", _describe, READ,
+             too_many="describe takes one identifier, or none for the minter"),
+        options=(Option("--format turtle|json-ld|xml", "turtle, unless given"),),
+    ),
+)

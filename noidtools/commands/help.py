@@ -3,27 +3,55 @@
 from __future__ import annotations
 
 from ..errors import NotFoundError, printable
+from ..minter.policies import READ
 from .answers import Answer, Text
+from .command import Command, Form
+from .table import all_commands, find_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .session import Call
+    from collections.abc import Iterable
+
+    from .call import Call
 
 
-def help(call: Call) -> Answer:
-    from .table import COMMANDS
+def list_commands(commands: Iterable[Command]) -> str:
+    """The usage and the summary of each command."""
+    return "".join(f"{_indent(command.usage, 2)}\n{' ' * 6}{command.summary}\n" for command in commands)
 
-    args = call.need(0, 1, "help [Command]")
-    if not args:
-        lines = [f"  {command.usage}\n      {command.summary}" for command in COMMANDS.values()]
-        return Answer(Text("noid [-f Dbdir] [-vh] Command Arguments\n\n" + "\n".join(lines)), spaced=True)
-    name = printable(args[0])
-    if name not in COMMANDS:
+
+def explain(command: Command) -> str:
+    """The usage, the summary, the options and the description of a command."""
+    names = [option.usage for option in command.options]
+    width = max(map(len, names), default=0)
+    options = "".join(
+        f"  {name.ljust(width)}  {option.about}\n" for name, option in zip(names, command.options, strict=True)
+    )
+    parts = [f"{command.usage}\n    {command.summary}\n", options, command.about]
+    return "\n".join(part for part in parts if part)
+
+
+def _indent(text: str, width: int) -> str:
+    return "\n".join(" " * width + line for line in text.splitlines())
+
+
+def _help(call: Call) -> Answer:
+    return Answer(Text("noid [-f Dbdir] [-vh] Command Arguments\n\n" + list_commands(all_commands())), spaced=True)
+
+
+def _help_with(call: Call) -> Answer:
+    name = printable(call.words[0])
+    command = find_command(name)
+    if command is None:
         raise NotFoundError(f"there is no command {name!r}: say help for a list")
-    command = COMMANDS[name]
-    return Answer(Text(f"{command.usage}\n    {command.summary}"), spaced=True)
+    return Answer(Text(explain(command)), spaced=True)
 
 
-def hello(call: Call) -> Answer:
-    call.need(0, 0, "hello")
+def _hello(call: Call) -> Answer:
     return Answer(Text("Hello."), spaced=True)
+
+
+COMMANDS = (
+    Command("help", "explain commands", Form("", _help, READ), Form("Command", _help_with, READ)),
+    Command("hello", "answer, to show that the interface works", Form("", _hello, READ)),
+)

@@ -7,8 +7,9 @@ from ..errors import UsageError
 from ..minter.events import Digest
 from ..minter.history import follow, history_of, newest_number, stream
 from ..minter.identifiers import display_name
+from ..minter.policies import ADMIN, READ
 from .answers import Answer, Record, json_ready
-from .session import take_options
+from .command import Command, Form, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ..minter import Minter
     from ..minter.events import Change, Event
     from .answers import Line
-    from .session import Call
+    from .call import Call
 
 # Numbers of events have fewer digits than dates.
 _DATE_DIGITS = 14
@@ -105,25 +106,20 @@ def _indent(value: bytes) -> bytes:
     return value.replace(b"\n", b"\n ")
 
 
-def history(call: Call) -> Answer:
-    options, words = take_options(call.args, (), ("json",))
-    if len(words) != 1:
-        raise UsageError("history takes one identifier: say history Id [--json]")
+def _history(call: Call) -> Answer:
     minter = call.minter
-    found = minter.read(lambda reader: history_of(minter, reader, words[0]))
-    return Answer(*(EventRecord(minter, event, "json" in options) for event in found))
+    found = minter.read(lambda reader: history_of(minter, reader, call.words[0]))
+    return Answer(*(EventRecord(minter, event, call.flag("json")) for event in found))
 
 
-def log(call: Call) -> Answer:
-    options, words = take_options(call.args, ("since",), ("follow", "json"))
-    if words:
-        raise UsageError("log takes no such word: say log [--since Date|Number] [--follow] [--json]")
-    after, since = _since(options["since"][-1]) if "since" in options else (0, b"")
+def _log(call: Call) -> Answer:
+    start = call.option("since")
+    after, since = (0, b"") if start is None else _since(start)
     minter = call.minter
     newest = minter.read(newest_number)
     if after > newest and len(str(after)) in _DIGITS_OF_DATES:
         raise UsageError(f"there are {newest} events, none after number {after}: a date is written 2026-11-16")
-    follows = "follow" in options
+    follows = call.flag("follow")
     if follows and call.actor.door != b"shell":
         raise UsageError("--follow is for the shell: ask again with --since and the number of the last event you have")
 
@@ -131,7 +127,7 @@ def log(call: Call) -> Answer:
         events = (follow(minter, call.actor.clock, after=after, since=since) if follows
                   else stream(minter, after=after, since=since))
         for event in events:
-            yield EventRecord(minter, event, "json" in options)
+            yield EventRecord(minter, event, call.flag("json"))
 
     return Answer(stream=records())
 
@@ -141,3 +137,21 @@ def _since(text: str) -> tuple[int, bytes]:
     if text.isdigit() and text.isascii() and len(text) < _DATE_DIGITS:
         return min(int(text), (1 << 40) - 1), b""
     return 0, clock.first_second(text)
+
+
+_JSON = Option("--json", "one JSON object a line for each event")
+COMMANDS = (
+    Command(
+        "history", "everything that was done to an identifier, with what it was before and after",
+        Form("Id [--json]", _history, READ), options=(_JSON,),
+    ),
+    Command(
+        "log", "everything that was done here",
+        Form("[--since Date|Number] [--follow] [--json]", _log, ADMIN, writes=False, streams=True),
+        options=(
+            Option("--since Date|Number", "from this date on, or after the event of this number"),
+            Option("--follow", "wait for more; for the shell only"),
+            _JSON,
+        ),
+    ),
+)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from ..errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
     ReadLine = Callable[[], bytes]  # a line with its newline, or nothing at the end
+
+# A longer line is refused, because it is no command of ours and would only fill memory.
+LONGEST_LINE = 256 << 20
 
 _SPACES = b" \t\r\n\v\f"
 
@@ -16,6 +22,18 @@ _ESCAPABLE = b'"\\$`\n'
 
 # 1 for each byte that means something, so that long stretches of others can be jumped over.
 _MARKED = bytes(byte in _SPACES + b"'\"\\" for byte in range(256))
+
+
+class LineSource(ABC):
+    """Where lines come from."""
+
+    @abstractmethod
+    def read_line(self) -> bytes:
+        """The next line with its newline, or nothing at the end."""
+
+    def ready(self) -> bool:
+        """Whether the next line can be had without waiting for a slow sender."""
+        return True
 
 
 def split_words(line: bytes) -> list[bytes]:
@@ -80,7 +98,6 @@ def _double_quoted(line: bytes, place: int, word: bytearray) -> int:
 # -- Elements given as lines of text, for the element names `:` and `:-` of the bind command -------------------------
 
 
-
 def read_elements(read_line: ReadLine) -> list[tuple[bytes, bytes]]:
     """For `:`, lines up to a blank one: `Element: value`, continued on indented lines, `#` for comments."""
     lines = []
@@ -130,13 +147,3 @@ def _split_element(line: bytes) -> tuple[bytes, bytes]:
         shown = line.strip()[:60].decode("utf-8", "backslashreplace")
         raise UsageError(f"{shown!r} is not of the form Element: value")
     return element.strip(), value.lstrip(b" \t")
-
-
-class LineSource:
-    """Where lines come from.  `ready` tells whether the next one can be had without waiting for a slow sender."""
-
-    def read_line(self) -> bytes:
-        raise AssertionError("a source reads lines")
-
-    def ready(self) -> bool:
-        return True

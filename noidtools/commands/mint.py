@@ -2,53 +2,94 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError
+from ..codec import pack, unpack
 from ..minter import minting
+from ..minter.policies import BIND, MINT
+from ..schemes import MintRequest
 from .answers import Answer, Ids
-from .session import as_count
+from .command import Command, Form, Option, Part, as_count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..store import Writer
     from .answers import Record
-    from .session import Call
+    from .call import Call, Invocation
+
+# So many identifiers are minted in no time; whoever wants more does not share a transaction with other users.
+_FEW = 1000
+_LONGEST_COUNT = 18
 
 
-
-def mint(call: Call) -> Answer:
-    return _mint(call, peppered=False)
-
-
-def peppermint(call: Call) -> Answer:
-    return _mint(call, peppered=True)
-
-
-def _mint(call: Call, *, peppered: bool) -> Answer:
-    call, patience = _without_patience(call)
-    args = call.need(1, 3, f"{call.name.decode()} [--patience S] N [Element Value]")
-    if len(args) == 2:
-        raise UsageError(f"an Element needs a Value: say {call.name.decode()} N Element Value")
-    count = as_count(args[0])
-    element, value = (args[1], args[2]) if len(args) == 3 else (None, b"")
-    order = minting.MintOptions(peppered=peppered, element=element, value=value)
+def _mint(call: Call) -> Answer:
+    count, options, patience = as_count(call.words[0]), _options(call), _patience(call)
 
     def records() -> Iterator[Record]:
         sharing = call.session.sharing
-        for ids in minting.mint(call.minter, call.actor, count, order, patience=patience, sharing=sharing):
-            yield Ids(ids)
+        for ids in minting.mint(call.minter, call.actor, count, options, patience=patience, sharing=sharing):
+            yield Ids(ids, peppered=options.peppered)
 
     return Answer(stream=records(), spaced=True)
 
 
-def _without_patience(call: Call) -> tuple[Call, int | None]:
-    """The option that may stand before N, and nowhere else: behind it a value may look like an option."""
-    if not call.args or not call.args[0].startswith(b"--"):
-        return call, None
-    from ..schemes.timed import parse_patience
-    from .session import Call, take_options
+def _mint_part(call: Call, writer: Writer, state: bytes) -> Part:
+    """Mint as many as one transaction should, counted to the same event as those before."""
+    made, event = (int(number) for number in unpack(state)) if state else (0, 0)
+    count = as_count(call.words[0])
+    request = MintRequest(call.actor.clock, _patience(call), whole=True, made=made, wanted=count)
+    size = min(count - made, minting.CHUNK)
+    options = _options(call)
+    batch = minting.mint_some(call.minter, writer, call.actor, size, options, request, event)
+    if batch.ended and not batch.ids:
+        raise minting.exhausted(call.minter)
+    made += len(batch.ids)
+    left = made < count and not batch.ended
+    return Part([Ids(batch.ids, peppered=options.peppered)], pack([b"%d" % made, b"%d" % batch.event]) if left else b"",
+                minting.exhausted(call.minter) if batch.ended else None)
 
-    length = 1 if b"=" in call.args[0] else 2
-    options, _ = take_options(call.args[:length], ("patience",))
-    patience = parse_patience(options["patience"][0].encode()) if options else None
-    return Call(call.session, [call.name, *call.args[length:]], call.pairs), patience
+
+def _options(call: Call) -> minting.MintOptions:
+    peppered = call.command is PEPPERMINT
+    if len(call.words) == 1:
+        return minting.MintOptions(peppered=peppered)
+    return minting.MintOptions(peppered=peppered, element=call.words[1], value=call.words[2])
+
+
+def _patience(call: Call) -> int | None:
+    text = call.option("patience")
+    if text is None:
+        return None
+    from ..schemes.timed import parse_patience
+
+    return parse_patience(text.encode())
+
+
+def _is_long(call: Invocation) -> bool:
+    """Whether it takes several transactions, or a wait that its sender chose."""
+    return bool(call.options) or _count(call) > minting.CHUNK
+
+
+def _is_short(call: Invocation) -> bool:
+    return 0 <= _count(call) < _FEW
+
+
+def _count(call: Invocation) -> int:
+    """How many are wanted, -1 if that is not said in digits."""
+    word = call.words[0] if call.words else b""
+    return int(word) if word.isdigit() and len(word) <= _LONGEST_COUNT else -1
+
+
+def _command(name: str, summary: str) -> Command:
+    return Command(
+        name, summary,
+        Form("[--patience S] N", _mint, MINT, streams=_is_long, batches=_is_short, resume=_mint_part),
+        Form("[--patience S] N Element Value", _mint, MINT, BIND, streams=_is_long, batches=_is_short,
+             resume=_mint_part, too_few="an Element needs a Value"),
+        options=(Option("--patience S", "where labels are made from the time, wait up to S seconds for each"),),
+        options_first=True,
+    )
+
+
+PEPPERMINT = _command("peppermint", "as mint, each with a secret (ID!PEPPER) that later changes need")
+COMMANDS = (_command("mint", "make N identifiers, each with Element bound to Value if given"), PEPPERMINT)

@@ -5,75 +5,54 @@ from __future__ import annotations
 from .. import clock
 from ..errors import UsageError
 from ..minter import policies
+from ..minter.policies import ADMIN
 from .answers import Answer, Fields
-from .session import take_options
+from .command import Command, Form, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..store import Reader, Writer
-    from .session import Call
+    from ..store import Reader
+    from .call import Call
 
-_USAGE = (
-    "policy [read|mint|bind|admin [anyone|authenticated|nobody|default|User…]], policy label-format, "
-    "policy minting [publish|reserve], policy association [Text] or policy persistence [Text [--until Date]]"
-)
+_DEFAULT = b"default"
 
 
-def policy(call: Call) -> Answer:
-    from ..minter import policies
+def _show_all(call: Call) -> Answer:
+    minter = call.minter
+    stated = minter.read(lambda reader: policy_fields(call, reader, *policies.STATED_POLICIES))
+    return Answer(_access(call, *policies.CLASSES), stated, spaced=True)
 
-    if call.args and call.args[0] in [name.encode() for name in policies.STATED_POLICIES]:
-        return Answer(stated_policy(call), spaced=True)
-    names = [_class(call.args[0])] if call.args else list(policies.CLASSES)
-    if len(call.args) > 1:
-        rule = None if call.args[1:] == [b"default"] else policies.AccessRule.given(call.args[1:])
 
-        def work(writer: Writer) -> None:
-            policies.set_access(writer, call.actor, names[0], rule)
+def _show(call: Call) -> Answer:
+    name = call.words[0].decode()
+    if name in policies.CLASSES:
+        return Answer(_access(call, name), spaced=True)
+    return Answer(call.minter.read(lambda reader: policy_fields(call, reader, name)), spaced=True)
 
-        call.minter.write(work)
+
+def _access(call: Call, *names: str) -> Fields:
     rules = call.minter.read(policies.AccessPolicy.of).rules
-    access = Fields(*((name, rules[name].shown()) for name in names))
-    if call.args:
-        return Answer(access, spaced=True)
-    others = call.minter.read(lambda reader: policy_fields(call, reader, *policies.STATED_POLICIES))
-    return Answer(access, others, spaced=True)
+    return Fields(*((name, rules[name].shown()) for name in names))
 
 
-def _class(word: bytes) -> str:
-    name = word.decode("utf-8", "backslashreplace")
-    if name not in policies.CLASSES:
-        raise UsageError(f"there is no class {name[:60]!r}: say {_USAGE}")
-    return name
-
-# -- The policies that `policy` shows and sets besides who may do what -----------------------------------------------
-
-_DEFAULT = [b"default"]
-_USAGES = {
-    policies.MINTING: "policy minting [publish|reserve|default]",
-    policies.ASSOCIATION: "policy association [Text|default]",
-    policies.PERSISTENCE: "policy persistence [Text|default] [--from Date] [--until Date]",
-}
+def _set_access(call: Call) -> Answer:
+    name, *audience = call.words
+    rule = None if audience == [_DEFAULT] else policies.AccessRule.given(audience)
+    call.minter.write(lambda writer: policies.set_access(writer, call.actor, name.decode(), rule))
+    return _show(call)
 
 
-def stated_policy(call: Call) -> Fields:
-    """`policy` with one of these names: set it if more was said, and show it."""
-    name = call.args[0].decode()
-    persists = name == policies.PERSISTENCE
-    options, words = take_options(call.args[1:], ("from", "until")) if persists else ({}, call.args[1:])
-    if name == policies.LABEL_FORMAT and words:
-        raise UsageError("the label format follows from the template and is not set by hand")
-    if len(words) > 1:
-        raise UsageError(f"a text of several words is quoted: say {_USAGES[name]}")
-    if options and words in ([], _DEFAULT):
-        raise UsageError(f"a time goes with a text: say {_USAGES[name]}")
-    if words:
-        start = clock.first_second(options["from"][-1]) if "from" in options else b""
-        until = clock.last_second(options["until"][-1]) if "until" in options else b""
-        call.minter.write(
-            lambda writer: policies.set_stated_policy(writer, call.actor, name, words[0], start, until)
-        )
-    return call.minter.read(lambda reader: policy_fields(call, reader, name))
+def _set_stated(call: Call) -> Answer:
+    name, text = call.words
+    if text == _DEFAULT and call.options:
+        raise UsageError("a time goes with a text, and default has none")
+    since, end = call.option("from"), call.option("until")
+    start = clock.first_second(since) if since else b""
+    until = clock.last_second(end) if end else b""
+    call.minter.write(
+        lambda writer: policies.set_stated_policy(writer, call.actor, name.decode(), text, start, until)
+    )
+    return _show(call)
 
 
 def policy_fields(call: Call, reader: Reader, *names: str) -> Fields:
@@ -92,3 +71,22 @@ def policy_fields(call: Call, reader: Reader, *names: str) -> Fields:
             if promise:
                 fields += [("persistence-from", promise.start), ("persistence-until", promise.until)]
     return Fields(*((name, value) for name, value in fields if value or len(names) == 1))
+
+
+_QUOTED = "a text of several words is quoted"
+COMMANDS = (
+    Command(
+        "policy", "who may use a class of commands through the web, and what the minter promises",
+        Form("", _show_all, ADMIN, writes=False),
+        Form(f"{'|'.join(policies.CLASSES + policies.STATED_POLICIES)}", _show, ADMIN, writes=False,
+             too_many="the label format follows from the template and is not set by hand"),
+        Form(f"{'|'.join(policies.CLASSES)} anyone|authenticated|nobody|default|User…", _set_access, ADMIN),
+        Form("minting publish|reserve|default", _set_stated, ADMIN),
+        Form("association Text|default", _set_stated, ADMIN, too_many=_QUOTED),
+        Form("persistence Text|default [--from Date] [--until Date]", _set_stated, ADMIN, too_many=_QUOTED),
+        options=(
+            Option("--from Date", "when the promise begins; now, unless given"),
+            Option("--until Date", "when it ends; never, unless given"),
+        ),
+    ),
+)

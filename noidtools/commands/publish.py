@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError
 from ..minter import lifecycle
+from ..minter.policies import ADMIN, BIND
 from .answers import Answer, Fields
-from .session import take_options
+from .command import Command, Form, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .answers import Record
-    from .session import Call
+    from .call import Call
 
 
 
-def publish(call: Call) -> Answer:
-    given = call.need(1, None, "publish Id…")
+def _publish(call: Call) -> Answer:
     minter = call.minter
-    return _state_answer(call, minter.write(lambda writer: lifecycle.publish(minter, writer, call.actor, given)))
+    return _state_answer(call, minter.write(lambda writer: lifecycle.publish(minter, writer, call.actor, call.words)))
 
 
-def reserve(call: Call) -> Answer:
-    given = call.need(1, None, "reserve Id…")
+def _reserve(call: Call) -> Answer:
     minter = call.minter
-    return _state_answer(call, minter.write(lambda writer: lifecycle.reserve(minter, writer, call.actor, given)))
+    return _state_answer(call, minter.write(lambda writer: lifecycle.reserve(minter, writer, call.actor, call.words)))
 
 
 def _state_answer(call: Call, moves: list[lifecycle.StateChange]) -> Answer:
@@ -36,15 +34,30 @@ def _state_answer(call: Call, moves: list[lifecycle.StateChange]) -> Answer:
     return Answer(*records, spaced=True)
 
 
-def withdraw(call: Call) -> Answer:
-    options, words = take_options(call.args, ("reason", "successor"))
-    if len(words) != 1:
-        raise UsageError("withdraw takes one identifier: say withdraw Id [--reason Text] [--successor Name]")
-    reason, successor = (options[name][-1].encode() if name in options else None for name in ("reason", "successor"))
+def _withdraw(call: Call) -> Answer:
+    texts = (call.option("reason"), call.option("successor"))
+    reason, successor = (None if text is None else text.encode() for text in texts)
     minter = call.minter
     own, stone = minter.write(
-        lambda writer: lifecycle.withdraw(minter, writer, call.actor, words[0], reason, successor)
+        lambda writer: lifecycle.withdraw(minter, writer, call.actor, call.words[0], reason, successor)
     )
     fields = [("id", own.shown), ("State", lifecycle.WITHDRAWN_STATE.encode()), ("Withdrawn", stone.date),
               ("Reason", stone.reason), ("Successor", stone.successor)]
     return Answer(Fields(*((name, value) for name, value in fields if value)), spaced=True)
+
+
+COMMANDS = (
+    Command("publish", "let the public resolve identifiers that were reserved", Form("Id…", _publish, BIND)),
+    Command(
+        "reserve", "keep identifiers from the public; a name that was not minted is held as well",
+        Form("Id…", _reserve, BIND),
+    ),
+    Command(
+        "withdraw", "take an identifier out of use for good; resolvers then show when, why and what to use instead",
+        Form("Id [--reason Text] [--successor Name]", _withdraw, ADMIN),
+        options=(
+            Option("--reason Text", "why, for those who ask for the identifier"),
+            Option("--successor Name", "what to use instead"),
+        ),
+    ),
+)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from .. import clock
 from ..clock import timestamp
-from ..errors import UsageError
 from ..minter import aliases, identifiers
+from ..minter.policies import BIND, READ
 from ..minter.relations import add_synonym, prefer_name, relations_of, remove_preference, remove_synonym
 from .answers import Answer, Blank, Fields, Record
-from .session import take_options
+from .command import Command, Form, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
     from ..minter.relations import Relation, SynonymClaim
     from .answers import Line
-    from .session import Call
-
-_ALIAS = "alias Alias Target [--authority Who], or alias --remove Alias"
-_SYNONYM = "synonym Name Name --authority Who [--from Date] [--until Date], or synonym --remove Name Name"
-_PREFER = "prefer [--remove] Name [--authority Who]"
+    from .call import Call
 
 
 class RelationRecord(Record):
@@ -68,37 +64,36 @@ class NoRelations(Record):
         return []
 
 
-def alias(call: Call) -> Answer:
-    options, words = take_options(call.args, ("authority",), ("remove",))
-    minter, actor = call.minter, call.actor
-    if "remove" in options:
-        (given,) = _need(words, 1, _ALIAS)
-        made = minter.write(lambda writer: aliases.remove_alias(minter, writer, actor, given))
-        done = made.alias.shown + b" no longer stands for " + made.target.shown
-        return Answer(Fields(("ok", done)), Fields(("note", made.alias.shown + b" stays on hold")), spaced=True)
-    name, target = _need(words, 2, _ALIAS)
-    authority = _last(options, "authority")
-    made = minter.write(lambda writer: aliases.create_alias(minter, writer, actor, name, target, authority))
+def _alias(call: Call) -> Answer:
+    minter, (name, target) = call.minter, call.words
+    made = minter.write(
+        lambda writer: aliases.create_alias(minter, writer, call.actor, name, target, _authority(call))
+    )
     notes = [Fields(("note", made.alias.shown + b" taken out of the queue"))] if made.unqueued else []
     return Answer(Fields(("ok", made.alias.shown + b" stands for " + made.target.shown)), *notes, spaced=True)
 
 
-def synonym(call: Call) -> Answer:
-    options, words = take_options(call.args, ("authority", "from", "until"), ("remove",))
-    one, other = _need(words, 2, _SYNONYM)
-    minter, actor = call.minter, call.actor
-    authority = _last(options, "authority")
-    if "remove" in options:
-        if "from" in options or "until" in options:
-            raise UsageError("a claim is taken back as a whole: --remove goes without --from and --until")
-        gone = minter.write(lambda writer: remove_synonym(minter, writer, actor, one, other, authority))
-        return Answer(Fields(("ok", _claim_text(gone, b"no longer synonyms"))), spaced=True)
-    if not authority:
-        raise UsageError("who says that they are synonyms? name an --authority")
-    start = clock.first_second(options["from"][-1]) if "from" in options else b""
-    until = clock.last_second(options["until"][-1]) if "until" in options else b""
-    made = minter.write(lambda writer: add_synonym(minter, writer, actor, one, other, authority, start, until))
+def _remove_alias(call: Call) -> Answer:
+    minter = call.minter
+    made = minter.write(lambda writer: aliases.remove_alias(minter, writer, call.actor, call.words[0]))
+    done = made.alias.shown + b" no longer stands for " + made.target.shown
+    return Answer(Fields(("ok", done)), Fields(("note", made.alias.shown + b" stays on hold")), spaced=True)
+
+
+def _synonym(call: Call) -> Answer:
+    minter, (one, other) = call.minter, call.words
+    start, until = call.option("from"), call.option("until")
+    made = minter.write(lambda writer: add_synonym(
+        minter, writer, call.actor, one, other, _authority(call),
+        clock.first_second(start) if start else b"", clock.last_second(until) if until else b"",
+    ))
     return Answer(Fields(("ok", _claim_text(made, b"synonyms"))), spaced=True)
+
+
+def _remove_synonym(call: Call) -> Answer:
+    minter, (one, other) = call.minter, call.words
+    gone = minter.write(lambda writer: remove_synonym(minter, writer, call.actor, one, other, _authority(call)))
+    return Answer(Fields(("ok", _claim_text(gone, b"no longer synonyms"))), spaced=True)
 
 
 def _claim_text(claim: SynonymClaim, what: bytes) -> bytes:
@@ -106,19 +101,28 @@ def _claim_text(claim: SynonymClaim, what: bytes) -> bytes:
     return names + b" are " + what + b" according to " + claim.relation.authority
 
 
-def prefer(call: Call) -> Answer:
-    options, words = take_options(call.args, ("authority",), ("remove",))
-    (given,) = _need(words, 1, _PREFER)
-    minter, actor = call.minter, call.actor
-    authority = _last(options, "authority")
-    change = remove_preference if "remove" in options else prefer_name
-    own, relation = minter.write(lambda writer: change(minter, writer, actor, given, authority))
-    done = b" is no longer preferred by " if "remove" in options else b" is preferred by "
-    return Answer(Fields(("ok", own.shown + done + relation.authority)), spaced=True)
+def _prefer(call: Call) -> Answer:
+    minter = call.minter
+    own, relation = minter.write(
+        lambda writer: prefer_name(minter, writer, call.actor, call.words[0], _authority(call))
+    )
+    return Answer(Fields(("ok", own.shown + b" is preferred by " + relation.authority)), spaced=True)
 
 
-def relations(call: Call) -> Answer:
-    (given,) = call.need(1, 1, "relations Name")
+def _remove_preference(call: Call) -> Answer:
+    minter = call.minter
+    own, relation = minter.write(
+        lambda writer: remove_preference(minter, writer, call.actor, call.words[0], _authority(call))
+    )
+    return Answer(Fields(("ok", own.shown + b" is no longer preferred by " + relation.authority)), spaced=True)
+
+
+def _authority(call: Call) -> bytes:
+    return (call.option("authority") or "").encode()
+
+
+def _relations(call: Call) -> Answer:
+    (given,) = call.words
     minter = call.minter
     own, found = minter.read(lambda reader: (
         (ref := identifiers.named(minter, reader, given)), list(relations_of(reader, ref.key))
@@ -132,11 +136,31 @@ def relations(call: Call) -> Answer:
     return Answer(*records[:-1], spaced=True)
 
 
-def _need(words: list[bytes], count: int, usage: str) -> list[bytes]:
-    if len(words) != count:
-        raise UsageError(f"too {'few' if len(words) < count else 'many'} words: say {usage}")
-    return words
-
-
-def _last(options: dict[str, list[str]], name: str) -> bytes:
-    return options[name][-1].encode() if name in options else b""
+_AUTHORITY = Option("--authority Who", "who says so")
+COMMANDS = (
+    Command(
+        "alias", "let a name stand for another, or no longer",
+        Form("Alias Target [--authority Who]", _alias, BIND),
+        Form("--remove Alias", _remove_alias, BIND),
+        options=(_AUTHORITY, Option("--remove", "the alias no longer stands for anything; it stays on hold")),
+    ),
+    Command(
+        "synonym", "record that an authority holds two names to be of one thing, or no longer",
+        Form("Name Name --authority Who [--from Date] [--until Date]", _synonym, BIND),
+        Form("--remove Name Name [--authority Who]", _remove_synonym, BIND),
+        options=(
+            _AUTHORITY,
+            Option("--from Date", "when the claim begins to hold; now, unless given"),
+            Option("--until Date", "when it ceases to hold; never, unless given"),
+            Option("--remove", "take the claim back as a whole"),
+        ),
+    ),
+    Command(
+        "prefer", "mark the name an authority prefers among synonyms, or no longer",
+        Form("Name [--authority Who]", _prefer, BIND),
+        Form("--remove Name [--authority Who]", _remove_preference, BIND),
+        options=(_AUTHORITY, Option("--remove", "take the mark away")),
+    ),
+    Command("relations", "the aliases, synonyms, successors and preferences of a name",
+            Form("Name", _relations, READ)),
+)

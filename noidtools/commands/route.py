@@ -23,13 +23,13 @@ from ..errors import InvalidError, NotFoundError, StoreError, UsageError
 from ..rules import Rule
 from . import lines
 from .answers import Answer, Values
-from .session import take_options
+from .command import Command, Form, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .session import Call
+    from .call import Call
     Taking = Callable[[bytes], bytes | None]
 
 _ROUTES = "routes"
@@ -37,12 +37,9 @@ _LONGEST_FILE = 10 << 20
 _LONGEST_ITEM = 10_000
 
 
-def route(call: Call) -> Answer:
-    options, words = take_options(call.args, ("routes",))
-    if len(words) != 1:
-        raise UsageError("which item? say route Item [--routes File]")
-    path = options.get("routes", [os.path.join(call.session.dbdir, _ROUTES)])[-1]
-    return Answer(Values([(b"minter", read_routes(path).minter_for(words[0]))]))
+def _route(call: Call) -> Answer:
+    path = call.option("routes") or os.path.join(call.session.dbdir, _ROUTES)
+    return Answer(Values([(b"minter", read_routes(path).minter_for(call.words[0]))]))
 
 
 def read_routes(path: str) -> Routes:
@@ -106,3 +103,12 @@ def _share(minters: list[bytes]) -> Taking:
         return sha256(b"%d:%b%b" % (len(minter), minter, item)).digest()
 
     return lambda item: max(minters, key=lambda minter: lot(minter, item))
+
+
+COMMANDS = (
+    Command(
+        "route", "which of several minters names an item, by rules in a file",
+        Form("Item [--routes File]", _route, too_few="which item?", too_many="which item?"),
+        options=(Option("--routes File", "the rules; Dbdir/routes, unless given"),), shell_only=True,
+    ),
+)

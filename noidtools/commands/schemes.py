@@ -1,23 +1,24 @@
-"""Commands about schemes: which there are, what a label says, how fine the grid of time is, who names an item."""
+"""Commands about schemes: which there are, what a label says, and how labels are made from the time."""
 
 from __future__ import annotations
 
 from ..errors import NoMinterError
 from ..minter import events
+from ..minter.policies import ADMIN, READ
 from ..minter.tables import META
 from .answers import Answer, Blank, Fields
+from .command import Command, Form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..store import Writer
     from .answers import Record
-    from .session import Call
+    from .call import Call
 
 
-def schemes(call: Call) -> Answer:
+def _schemes(call: Call) -> Answer:
     from ..schemes import NAMES, scheme_class
 
-    call.need(0, 0, "schemes")
     records: list[Record] = []
     for name in NAMES:
         scheme = scheme_class(name)
@@ -27,11 +28,11 @@ def schemes(call: Call) -> Answer:
     return Answer(*records[:-1], spaced=True)
 
 
-def decode(call: Call) -> Answer:
+def _decode(call: Call) -> Answer:
     from ..names import parse
     from ..schemes import form_of
 
-    (given,) = call.need(1, 1, "decode Label")
+    (given,) = call.words
     try:
         label = call.minter.stored(given)
     except NoMinterError:
@@ -42,16 +43,9 @@ def decode(call: Call) -> Answer:
     return Answer(Fields(*form_of(label).decode(label)), spaced=True)
 
 
-def granularity(call: Call) -> Answer:
-    return _adjust(call, "granularity", "granularity Seconds")
-
-
-def patience(call: Call) -> Answer:
-    return _adjust(call, "patience", "patience Seconds")
-
-
-def _adjust(call: Call, name: str, usage: str) -> Answer:
-    (given,) = call.need(1, 1, usage)
+def _adjust(call: Call) -> Answer:
+    """Change the setting of the generator that the command is named after."""
+    name, (given,) = call.command.name, call.words
     minter = call.minter
 
     def work(writer: Writer) -> tuple[bytes, bytes]:
@@ -63,3 +57,14 @@ def _adjust(call: Call, name: str, usage: str) -> Answer:
 
     before, after = minter.write(work)
     return Answer(Fields(("ok", b"%b is %b, was %b" % (name.encode(), after, before))), spaced=True)
+
+
+COMMANDS = (
+    Command("schemes", "list the ways in which labels can be made", Form("", _schemes, READ)),
+    Command("decode", "what an IBI, IBIp or PILIN label says: its scheme, place and time",
+            Form("Label", _decode, READ)),
+    Command("granularity", "set how far apart labels made from the time are: 60, 1, 0.1, 0.01, …",
+            Form("Seconds", _adjust, ADMIN)),
+    Command("patience", "set how long one identifier made from the time may be waited for",
+            Form("Seconds", _adjust, ADMIN)),
+)

@@ -1,14 +1,48 @@
-"""The command that serves minters on the web.  It is run by the shell's interface itself."""
+"""The command that serves minters on the web.  The shell's interface runs it, in the package server."""
 
 from __future__ import annotations
 
 from ..errors import UsageError
+from .command import Command, Form, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .answers import Answer
-    from .session import Call
+    from .call import Call
 
 
-def serve(call: Call) -> Answer:
+def _serve(call: Call) -> Answer:
     raise UsageError("serve runs until it is stopped, so it is given on its own at the shell: noid serve")
+
+
+_OPTIONS = (
+    Option("--http Address", "speak HTTP; this is the default, at 127.0.0.1:8080"),
+    Option("--fcgi Address", "speak FastCGI"),
+    Option("--scgi Address", "speak SCGI"),
+    Option("--minters Dir", "serve every minter in a folder of Dir: that in Dir/NAME at …/noidu_NAME"),
+    Option("--workers N", "so many processes; unless given one for HTTP, else one for each processor and at least two"),
+    Option("--threads N", "so many requests at once in each process, for HTTP; 4, unless given"),
+    Option("--socket-mode Mode", "permissions of a Unix socket; 660, unless given"),
+    Option("--max-body Bytes", "the largest body that is accepted; 268435456, unless given"),
+    Option("--proxy Address", "believe X-Forwarded-For from this address, where unix means a Unix socket; repeatable"),
+    Option("--user-header Name", "believe from those proxies that the user is the one in this header, which they must "
+                                 "set in every request"),
+    Option("--user Name", "for trying things out: everybody is this user; only for HTTP at a loopback address"),
+)
+_COMMON = " ".join(f"[{option.usage}]" for option in _OPTIONS[3:])
+COMMANDS = (
+    Command(
+        "serve", "serve minters on the web",
+        Form(f"[--http Address] {_COMMON}", _serve),
+        Form(f"--fcgi Address {_COMMON}", _serve),
+        Form(f"--scgi Address {_COMMON}", _serve),
+        options=_OPTIONS, shell_only=True,
+        about="""\
+Serves the minter in Dbdir, until it is told to stop: commands at …/noidu, and every other path as a name to resolve.
+SIGTERM stops it when the requests at hand are answered; SIGHUP starts it anew, with the code as it then is, without
+refusing a request.
+
+An Address is HOST:PORT, [IPv6]:PORT, the path of a Unix socket, or systemd for a socket that systemd listens at.
+""",
+    ),
+)

@@ -1,8 +1,7 @@
-"""Who gives commands, to which minter; and one command as given."""
+"""Who gives commands, and to which minter."""
 
 from __future__ import annotations
 
-from ..errors import UsageError, printable
 from ..minter import Minter
 
 TYPE_CHECKING = False
@@ -56,76 +55,3 @@ class Session:
         if self._minter is not None:
             self._minter.close()
             self._minter = None
-
-
-class Call:
-    """One command: its words after the first, and the elements read from the input where the words ask for it."""
-
-    __slots__ = ("session", "name", "args", "pairs")
-
-    def __init__(self, session: Session, words: list[bytes], pairs: list[tuple[bytes, bytes]] | None = None) -> None:
-        self.session = session
-        self.name = words[0]
-        self.args = words[1:]
-        self.pairs = pairs
-
-    @property
-    def minter(self) -> Minter:
-        return self.session.minter
-
-    @property
-    def actor(self) -> Actor:
-        return self.session.actor
-
-    def need(self, least: int, most: int | None, usage: str) -> list[bytes]:
-        """The arguments, if there are as many as the command takes."""
-        count = len(self.args)
-        if count < least or (most is not None and count > most):
-            what = "too few" if count < least else "too many"
-            raise UsageError(f"{what} words for {self.name.decode()}: say {usage}")
-        return self.args
-
-
-def take_options(
-    args: list[bytes], known: tuple[str, ...], flags: tuple[str, ...] = ()
-) -> tuple[dict[str, list[str]], list[bytes]]:
-    """Options `--name value` or `--name=value` among a command's arguments, and the arguments that remain.
-
-    Each option takes a value and may be repeated; those in `flags` take none.  `--` ends them.
-    """
-    options: dict[str, list[str]] = {}
-    rest: list[bytes] = []
-    pending = list(args)
-    while pending:
-        word = pending.pop(0)
-        if word == b"--":
-            return options, rest + pending
-        if not word.startswith(b"--"):
-            rest.append(word)
-            continue
-        name, equals, value = word[2:].decode("utf-8", "replace").partition("=")
-        if name in flags:
-            if equals:
-                raise UsageError(f"option --{name} takes no value")
-        elif name not in known:
-            raise UsageError(f"there is no option --{name}: known are {', '.join('--' + n for n in (*known, *flags))}")
-        elif not equals:
-            if not pending:
-                raise UsageError(f"option --{name} needs a value")
-            value = as_text(pending.pop(0), f"--{name}")
-        options.setdefault(name, []).append(value)
-    return options, rest
-
-
-def as_text(word: bytes, what: str) -> str:
-    try:
-        return word.decode()
-    except UnicodeDecodeError:
-        raise UsageError(f"{what} is not valid UTF-8") from None
-
-
-def as_count(word: bytes) -> int:
-    """A number of identifiers."""
-    if not word.isdigit() or len(word) > 18:
-        raise UsageError(f"how many? {printable(word)!r} is not a number from 0 on")
-    return int(word)

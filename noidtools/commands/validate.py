@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from ..errors import NoMinterError
 from ..minter import identifiers
+from ..minter.policies import READ
 from ..minter.validation import validate_form, validate_own
 from .answers import Answer, Values, Verdicts
-from .session import as_text
+from .command import Command, Form, as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .session import Call
+    from .call import Call
 
 
-def validate(call: Call) -> Answer:
-    args = call.need(2, None, "validate Template|Scheme|- Id…")
-    form, given = args[0], args[1:]
+def _validate(call: Call) -> Answer:
+    form, given = call.words[0], call.words[1:]
     verdicts = validate_own(call.minter, given) if form == b"-" else validate_form(as_text(form, "the template"), given)
     return Answer(Verdicts(verdicts), failed=any(fault for _, fault in verdicts))
 
 
-def path(call: Call) -> Answer:
-    (given,) = call.need(1, 1, "path Id")
+def _path(call: Call) -> Answer:
+    (given,) = call.words
     try:
         minter = call.minter
         identifier = minter.read(lambda reader: identifiers.to_read(minter, reader, given))
@@ -32,3 +32,15 @@ def path(call: Call) -> Answer:
         # The path depends on the identifier alone; a minter only adds what it knows of labels and spellings.
         made = pairtree_path(given)
     return Answer(Values([(b"path", made)]))
+
+
+COMMANDS = (
+    Command(
+        "validate", "check identifiers against a template, a scheme such as ibi, or - for the minter's own",
+        Form("Template|Scheme|- Id…", _validate, READ),
+    ),
+    Command(
+        "path", "the folder made of an identifier: its characters two by two, or a repository's four folders",
+        Form("Id", _path, READ),
+    ),
+)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ..errors import ConflictError, ForbiddenError, UsageError
 from ..minter.findings import FAILS, HOLDS, QUALITIES, UNKNOWN
-from ..schemes import NeedsOwnTransaction
+from ..minter.policies import ADMIN
 from ..verification import Verification
 from .answers import Answer, Record
-from .session import take_options
+from .command import Command, Form, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..verification.inspection import Inspection
     from ..verification.links import LinkLimits
     from .answers import Line
-    from .session import Call
+    from .call import Call
 
 _NUMBERS = {
     # Option, what it sets, least and most.
@@ -82,21 +82,37 @@ def _detail(count: VerificationCount, name: str) -> dict[str, object]:
 _WORDS = {HOLDS: "hold", FAILS: "fail", UNKNOWN: "unknown"}
 
 
-def verify(call: Call) -> Answer:
-    options, given = take_options(call.args, tuple(_NUMBERS), ("links", "allow-private"))
-    limits = _limits(call, options)
-    if limits is not None or not given:
-        _ensure_nobody_waits(call)
-    run = Verification(
-        call.minter, call.actor, named=given or None, limits=limits, progress=call.session.progress
-    )
+def _verify(call: Call) -> Answer:
+    return _run(call, None)
+
+
+def _verify_links(call: Call) -> Answer:
+    from ..verification.links import LinkLimits
+
+    if call.flag("allow-private") and not call.session.local:
+        raise ForbiddenError("--allow-private reaches into the server's own network: it is for the shell only")
+    limits = LinkLimits(allow_private=call.flag("allow-private"))
+    for name, (attribute, least, most) in _NUMBERS.items():
+        text = call.option(name)
+        if text is not None:
+            value = _number(name, text, least, most)
+            setattr(limits, attribute, int(value) if attribute == "hands" else value)
+    return _run(call, limits)
+
+
+def _run(call: Call, limits: LinkLimits | None) -> Answer:
+    names = call.words
+    if call.minter.writing and call.streams:
+        # This may take long, and nobody else could write meanwhile.
+        raise ConflictError("this cannot be done in a transaction with other commands")
+    run = Verification(call.minter, call.actor, named=names or None, limits=limits, progress=call.session.progress)
     answer = Answer(spaced=True)
 
     def records() -> Iterator[Record]:
         for results in run.run():
             for result in results:
-                if given or result.failed:
-                    record = VerifiedRecord(result, own=not given)
+                if names or result.failed:
+                    record = VerifiedRecord(result, own=not names)
                     if record:
                         yield record
         answer.failed = run.count.failing > 0
@@ -104,34 +120,6 @@ def verify(call: Call) -> Answer:
 
     answer.records = records()
     return answer
-
-
-def _ensure_nobody_waits(call: Call) -> None:
-    """What takes long is not done while a transaction is open: nobody else could write meanwhile."""
-    if call.session.sharing:
-        raise NeedsOwnTransaction
-    if call.minter.writing:
-        raise ConflictError(
-            "this would keep all others from writing, because it was sent with an Idempotency-Key: send it without, "
-            "since it can be repeated without harm"
-        )
-
-
-def _limits(call: Call, options: dict[str, list[str]]) -> LinkLimits | None:
-    if "links" not in options:
-        if options:
-            raise UsageError(f"--{next(iter(options))} is about links: say verify --links, too")
-        return None
-    if "allow-private" in options and not call.session.local:
-        raise ForbiddenError("--allow-private reaches into the server's own network: it is for the shell only")
-    from ..verification.links import LinkLimits
-
-    limits = LinkLimits(allow_private="allow-private" in options)
-    for name, (attribute, least, most) in _NUMBERS.items():
-        if name in options:
-            value = _number(name, options[name][-1], least, most)
-            setattr(limits, attribute, int(value) if attribute == "hands" else value)
-    return limits
 
 
 def _number(name: str, text: str, least: float, most: float) -> float:
@@ -142,3 +130,20 @@ def _number(name: str, text: str, least: float, most: float) -> float:
     if not least <= value <= most:
         raise UsageError(f"--{name} is a number from {least:g} to {most:g}, not {text!r}")
     return value
+
+
+COMMANDS = (
+    Command(
+        "verify", "check what is stated of identifiers, of all if none is named",
+        Form("[Id…]", _verify, ADMIN, streams=lambda call: not call.words),
+        Form("[Id…] --links [--timeout S] [--delay S] [--parallel N] [--allow-private]", _verify_links, ADMIN,
+             streams=True),
+        options=(
+            Option("--links", "also ask their targets, each host one request at a time"),
+            Option("--timeout S", "seconds to wait for an answer"),
+            Option("--delay S", "seconds between two requests to one host"),
+            Option("--parallel N", "how many hosts are asked at once"),
+            Option("--allow-private", "ask hosts in private networks, too; for the shell only"),
+        ),
+    ),
+)

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from .events import Actor
 
 
-# The kinds of the command table; a test proves that these are they.
+# From the least to the most demanding.
 CLASSES = READ, MINT, BIND, ADMIN = "read", "mint", "bind", "admin"
-LOCAL = "local"
 ANYONE, AUTHENTICATED, NOBODY = b"anyone", b"authenticated", b"nobody"
 AUDIENCES = (ANYONE, AUTHENTICATED, NOBODY)
 
@@ -96,13 +95,13 @@ class AccessPolicy:
         kept = config.values(reader, "policy")
         return cls({name: AccessRule.unpacked(packed) for name, packed in kept.items() if name in CLASSES})
 
-    def ensure(self, kind: str, words: list[bytes], user: bytes) -> None:
-        """Refuse a command of this kind that this user may not give, and say who may."""
-        for name in classes_of(kind, words):
+    def ensure(self, command: str, classes: tuple[str, ...], user: bytes) -> None:
+        """Refuse a command of these classes to a user who is not admitted to all of them, and say who is."""
+        for name in classes:
             rule = self.rules[name]
             if rule.admits(user):
                 continue
-            needed = f"{words[0].decode()} is of the class {name}, which here is for {_audience(rule)}"
+            needed = f"{command} is of the class {name}, which here is for {_audience(rule)}"
             if user or not rule.login_helps():
                 who = user.decode("utf-8", "backslashreplace") or "somebody who did not log in"
                 raise ForbiddenError(f"{needed}, and not for {who}")
@@ -112,29 +111,6 @@ class AccessPolicy:
 def set_access(writer: Writer, actor: Actor, name: str, rule: AccessRule | None) -> None:
     """Set the rule of a class, or with None go back to its default."""
     config.change(writer, actor, f"policy/{name}", rule.packed() if rule else None)
-
-
-def classes_of(kind: str, words: list[bytes]) -> tuple[str, ...]:
-    """The classes a command of this kind falls into; who gives it must be admitted to all of them."""
-    name, args = words[0], words[1:]
-    if kind == LOCAL:
-        raise ForbiddenError(f"{name.decode()} works on the server's files: it is for the shell, not for the web")
-    if name == b"log" or (name == b"dbinfo" and args[:1] not in ([], [b"brief"])):
-        return (ADMIN,)
-    if name == b"custodian" and not any(word in (b"set", b"remove") for word in args):
-        # Whom to ask is for everybody to know.
-        return (READ,)
-    if name == b"bind" and args[:1] in ([b"mint"], [b"peppermint"]):
-        return (MINT, BIND)
-    if kind == MINT and len(_without_options(args)) > 1:
-        return (MINT, BIND)
-    return (kind,)
-
-
-def _without_options(args: list[bytes]) -> list[bytes]:
-    while args and args[0].startswith(b"--"):
-        args = args[1 if b"=" in args[0] else 2 :]
-    return args
 
 
 def _audience(rule: AccessRule) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from socket import socket
     from typing import Any
 
-    from ..web.commands import CommandApplication
+    from ..web.batch import Application
     from ..web.request import Environ
 
 # The releases that were tested; the same as in setup.cfg.
@@ -68,7 +68,7 @@ _CONNECTION_ERRORS = (OSError, EOFError, struct.error, IndexError, ValueError)
 # -- FastCGI ---------------------------------------------------------------------------------------------------------
 
 
-def serve_fastcgi(listener: socket, shutdown: tuple[int, ...], application: CommandApplication) -> None:
+def serve_fastcgi(listener: socket, shutdown: tuple[int, ...], application: Application) -> None:
     """Serve FastCGI requests in a worker process until a descriptor in `shutdown` becomes readable."""
     gateway = _FastCgiGateway(application)
     GatewayWorker(listener, lambda peer: _FastCgiConnection(peer, gateway), application.prepare).run(shutdown)
@@ -79,7 +79,7 @@ class _FastCgiGateway(fcgi.BaseFCGIServer):  # type: ignore[misc]
 
     maxwrite = _LARGEST_RECORD
 
-    def __init__(self, application: CommandApplication) -> None:
+    def __init__(self, application: Application) -> None:
         super().__init__(application, multithreaded=False, multiprocess=True)
 
     def _sanitizeEnv(self, environ: Environ) -> None:  # noqa: N802 - flup's name
@@ -218,14 +218,14 @@ class _BufferedSocket:
 # -- SCGI: one request for each connection ---------------------------------------------------------------------------
 
 
-def serve_scgi(listener: socket, shutdown: tuple[int, ...], application: CommandApplication) -> None:
+def serve_scgi(listener: socket, shutdown: tuple[int, ...], application: Application) -> None:
     """Serve SCGI requests in a worker process until a descriptor in `shutdown` becomes readable."""
     gateway = _ScgiGateway(application)
     GatewayWorker(listener, lambda peer: _ScgiConnection(peer, gateway), lambda environs: None).run(shutdown)
 
 
 class _ScgiGateway(scgi.BaseSCGIServer):  # type: ignore[misc]
-    def __init__(self, application: CommandApplication) -> None:
+    def __init__(self, application: Application) -> None:
         # At lower levels flup logs paths as they were sent, with line breaks.
         super().__init__(application, multithreaded=False, multiprocess=True, loggingLevel=logging.CRITICAL)
 

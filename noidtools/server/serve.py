@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 
-from ..commands.session import take_options
+from ..commands import Invocation, command_for
 from ..console import log_line
 from ..errors import UsageError
 from ..minter import FOLDER
@@ -21,45 +21,21 @@ if TYPE_CHECKING:
     from .process import Work
 
 _PROTOCOLS = ("http", "fcgi", "scgi")
-_OPTIONS = (*_PROTOCOLS, "minters", "workers", "threads", "socket-mode", "max-body", "proxy", "user-header", "user")
 _DEFAULT_ADDRESS = "127.0.0.1:8080"
 _DEFAULT_THREADS = 4
-_HELP = """\
-noid [-f Dbdir] serve [Options]
-
-Serves the minter in Dbdir, until it is told to stop: commands at …/noidu, and every other path as a name to resolve.
-SIGTERM stops it when the requests at hand are answered; SIGHUP starts it anew, with the code as it then is, without
-refusing a request.
-
-  --http ADDRESS        speak HTTP; this is the default, at 127.0.0.1:8080
-  --fcgi ADDRESS        speak FastCGI
-  --scgi ADDRESS        speak SCGI
-                        ADDRESS is HOST:PORT, [IPv6]:PORT, the path of a Unix socket, or systemd for a socket that
-                        systemd listens at
-  --minters DIR         serve every minter in a folder of DIR: that in DIR/NAME at …/noidu_NAME
-  --workers N           so many processes (default: one for HTTP, else one for each processor and at least two)
-  --threads N           so many requests at once in each process, for HTTP (default: 4)
-  --socket-mode MODE    permissions of a Unix socket (default: 660)
-  --max-body BYTES      the largest body that is accepted (default: 268435456)
-  --proxy ADDRESS       believe X-Forwarded-For from this address; unix means through a Unix socket; repeatable
-  --user-header NAME    believe from those proxies that the user is the one in this header.  The proxy must set the
-                        header in every request, or anybody can be anybody
-  --user NAME           for trying things out: everybody is this user.  HTTP at a loopback address only
-"""
 
 
 class Options:
     """The options of the command, checked; raises UsageError."""
 
     def __init__(self, args: list[bytes]) -> None:
-        values, rest = take_options(args, _OPTIONS)
-        if rest:
-            raise UsageError("serve takes options only: say noid serve --help")
-        protocols = [protocol for protocol in _PROTOCOLS if protocol in values]
+        given = Invocation([b"serve", *args])
+        protocols = [protocol for protocol in _PROTOCOLS if given.flag(protocol)]
         if len(protocols) > 1:
             raise UsageError("one process speaks one of HTTP, FastCGI and SCGI: start another for the other")
+        given.ensure_fits()
         self.protocol = protocols[0] if protocols else "http"
-        last = {name: each[-1] for name, each in values.items()}
+        last = {name: given.option(name) or "" for name in given.options}
         self.address = Address(last.get(self.protocol, _DEFAULT_ADDRESS))
         self.minters = last.get("minters", "")
         usual = 1 if self.protocol == "http" else max(2, os.cpu_count() or 1)
@@ -67,7 +43,7 @@ class Options:
         self.threads = _number(last, "threads", _DEFAULT_THREADS, 1, 1000)
         self.largest_body = _number(last, "max-body", LARGEST_BODY, 0, 1 << 40)
         self.socket_mode = _mode(last.get("socket-mode", "660"))
-        self.trust = self._trust(values.get("proxy", []), last.get("user-header", ""), last.get("user", ""))
+        self.trust = self._trust(given.values("proxy"), last.get("user-header", ""), last.get("user", ""))
 
     def _trust(self, proxies: list[str], user_header: str, user: str) -> Trust:
         if user_header and not proxies:
@@ -84,7 +60,9 @@ class Options:
 
 def serve(dbdir: str, args: list[bytes]) -> int:
     if args and args[0] in (b"--help", b"-h", b"help"):
-        sys.stdout.buffer.write(_HELP.encode())
+        from ..commands.help import explain
+
+        sys.stdout.buffer.write(explain(command_for([b"serve"])).encode())
         return 0
     options = Options(args)
     application = Site(_minters(dbdir, options), trust=options.trust, challenge=options.challenge,

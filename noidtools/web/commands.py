@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..commands import Call, Session, command_for, run
+from ..commands import Call, Session, all_commands
 from ..commands.answers import Answer, Text
-from ..commands.table import COMMANDS, LOCAL, reads_input, writes
-from ..errors import ForbiddenError, NoidError
+from ..errors import NoidError
 from ..minter.events import Actor
 from ..minter.policies import AccessPolicy
 from ..schemes import NeedsOwnTransaction
-from .request import LARGEST_BODY, REQUEST, RESPONSE, Request, Trust
+from .batch import prepare_batch, take_prepared
+from .request import LARGEST_BODY, Request, Trust
 from .response import Response, send
 from .writers import TextWriter
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from ..commands.idempotency import IdempotentRun
     from ..minter.folder import MinterFolder
     from .request import Environ
     from .response import AnswerWriter
@@ -40,8 +39,10 @@ A request with an Idempotency-Key can be repeated for a day: what was done is an
 
 
 def help_answer() -> Answer:
-    shown = [f"  {command.usage}\n      {command.summary}\n" for command in COMMANDS.values() if command.kind != LOCAL]
-    return Answer(Text(_INTRODUCTION + "".join(shown)))
+    from ..commands.help import list_commands
+
+    offered = [command for command in all_commands() if not command.shell_only]
+    return Answer(Text(_INTRODUCTION + list_commands(offered)))
 
 # -- The door of URLs: one WSGI application, whatever carries it -----------------------------------------------------
 # The command stands in the query string, its words separated by `+`.  `-` runs
@@ -68,16 +69,18 @@ class CommandApplication:
         self._largest_body = largest_body
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
-        request = environ.pop(REQUEST, None) or Request(environ, self.trust)
-        response = environ.pop(RESPONSE, None) or self.respond(request)
+        request, response = take_prepared(environ) or (Request(environ, self.trust), None)
+        if response is None:
+            response = self.respond(request)
         if not isinstance(response.body, bytes):
             response.body = _guard_stream(environ, response.body)
         return send(response, request.method, start_response)
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request: Request, *, sharing: bool = False) -> Response:
+        """Run the command of a request, with `sharing` in a transaction that others share."""
         writing = _writer_for(request)
         try:
-            return self._respond(request, writing)
+            return self._respond(request, writing, sharing)
         except NeedsOwnTransaction:
             raise
         except Exception as error:  # noqa: BLE001 - a refusal, or a fault of ours: each has its status
@@ -87,11 +90,9 @@ class CommandApplication:
 
     def prepare(self, environs: list[Environ]) -> None:
         """Serve several requests together as far as that can be; they are then still to be called one by one."""
-        from .batch import prepare_batch
-
         prepare_batch(self, environs)
 
-    def _respond(self, request: Request, writing: AnswerWriter) -> Response:
+    def _respond(self, request: Request, writing: AnswerWriter, sharing: bool) -> Response:
         if request.method not in _METHODS:
             raise _method_not_allowed(_METHODS, f"{request.method[:20]!a} is no method for commands: use GET or POST")
         minter = self.minters.find(request.path)
@@ -100,9 +101,9 @@ class CommandApplication:
 
             return _answer_response(request.environ, help_answer(), writing, [])
         session = Session(minter.dbdir, Actor(request.contact, b"web"), minter=minter)
-        session.sharing = request.sharing
+        session.sharing = sharing
         if words == [b"-"]:
-            from .batch import respond_to_bulk
+            from .bulk import respond_to_bulk
 
             return respond_to_bulk(request, session, writing, self._largest_body)
         return self._respond_to_one(request, session, words, writing)
@@ -110,28 +111,26 @@ class CommandApplication:
     def _respond_to_one(
         self, request: Request, session: Session, words: list[bytes], writing: AnswerWriter
     ) -> Response:
-        command = command_for(words)
-        if writes(words):
+        call = Call(session, words)
+        if call.writes:
             if request.method == "HEAD":
-                raise _method_not_allowed(("GET", "POST"), f"HEAD changes nothing: {command.name} by GET or POST")
-            ensure_not_cross_site(request)
-        session.minter.read(AccessPolicy.of).ensure(command.kind, words, request.user)
-        call = Call(session, words, self._pairs(request, words))
-        once = idempotent_run(request, session) if writes(words) else None
-        answer = once.run(call) if once else run(call)
+                raise _method_not_allowed(("GET", "POST"), f"HEAD changes nothing: {call.command.name} by GET or POST")
+            request.ensure_may_write()
+        session.minter.read(AccessPolicy.of).ensure(call.command.name, call.access, request.user)
+        self._read_elements(request, call)
+        once = request.idempotent_run() if call.writes else None
+        answer = once.run(call) if once else call.run()
         headers = [("Idempotency-Replayed", "true")] if once and once.replayed else []
         return _answer_response(request.environ, answer, writing, headers)
 
-    def _pairs(self, request: Request, words: list[bytes]) -> list[tuple[bytes, bytes]] | None:
-        form = reads_input(words)
-        if not form:
-            return None
-        from ..commands.lines import read_elements, read_one_element
+    def _read_elements(self, request: Request, call: Call) -> None:
+        if not call.reads_input:
+            return
         from .request import read_body
 
         body = read_body(request.environ, self._largest_body)
         try:
-            return read_elements(body.read_line) if form == ":" else read_one_element(body.read_line)
+            call.read_elements(body.read_line)
         finally:
             body.close()
 
@@ -147,23 +146,6 @@ def _writer_for(request: Request) -> AnswerWriter:
 
             return JsonWriter()
     return TextWriter()
-
-
-def ensure_not_cross_site(request: Request) -> None:
-    reason = request.why_not_write()
-    if reason:
-        raise ForbiddenError(reason)
-
-
-def idempotent_run(request: Request, session: Session) -> IdempotentRun | None:
-    """What makes this request repeatable, if its sender asked for that."""
-    key = request.idempotency_key
-    if not key:
-        return None
-    from ..commands.idempotency import IdempotentRun
-
-    # Strangers may well choose the same key, and are not to get each other's answers.
-    return IdempotentRun(session, request.user or b"@" + session.actor.who, key)
 
 
 def _answer_response(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from ..commands.lines import LineSource
-from ..errors import UsageError
+from ..errors import ForbiddenError, UsageError
 from .response import HttpError, too_large
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import IO, Any
+
+    from ..commands.idempotency import IdempotentRun
     Environ = dict[str, Any]
-    from typing import IO
 
 _QUOTING = b"\"'\\"
 _HEX = b"0123456789abcdefABCDEF"
@@ -50,9 +51,6 @@ def decode_word(word: bytes) -> bytes:
 # The most that is accepted of a body unless somebody says otherwise: a million commands and more.
 LARGEST_BODY = 256 << 20
 
-# Where a request and its response rest in its environment, when it was served together with others.
-REQUEST, RESPONSE = "noid.request", "noid.response"
-
 # A request that came through a Unix socket has no address; this is the word for it in the list of proxies.
 UNIX = "unix"
 _NO_ADDRESS = ("", "localhost", "unix:")
@@ -83,13 +81,11 @@ class Trust:
 
 
 class Request:
-    __slots__ = ("environ", "method", "sharing", "_trust", "_words")
+    __slots__ = ("environ", "method", "_trust", "_words")
 
     def __init__(self, environ: Environ, trust: Trust) -> None:
         self.environ = environ
         self.method: str = environ.get("REQUEST_METHOD", "GET")
-        # Whether it is served in a transaction with others.
-        self.sharing = False
         self._trust = trust
         self._words: list[bytes] | None = None
 
@@ -142,6 +138,12 @@ class Request:
 
     # -- browsers --------------------------------------------------------------------------------------
 
+    def ensure_may_write(self) -> None:
+        """Refuse a change that a browser was made to ask for by another site, or asks for ahead of its user."""
+        reason = self.why_not_write()
+        if reason:
+            raise ForbiddenError(reason)
+
     def why_not_write(self) -> str:
         """Why a request that would change something is refused although its user might make it, or nothing.
 
@@ -172,6 +174,16 @@ class Request:
         if len(given) > _LONGEST_KEY or any(not "!" <= character <= "~" for character in given):
             raise UsageError(f"an Idempotency-Key has 1 to {_LONGEST_KEY} visible ASCII characters")
         return given.encode()
+
+    def idempotent_run(self) -> IdempotentRun | None:
+        """What makes this request repeatable, if its sender asked for that."""
+        key = self.idempotency_key
+        if not key:
+            return None
+        from ..commands.idempotency import IdempotentRun
+
+        # Users who did not log in may well choose the same key, and are not to get each other's answers.
+        return IdempotentRun(self.user or b"@" + self.contact, key)
 
 
 def _is_address(text: str) -> bool:

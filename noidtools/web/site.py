@@ -14,25 +14,27 @@ if TYPE_CHECKING:
     from ..minter.folder import MinterFolder
     from .request import Environ
 
-_DOOR = "noidu"
+_COMMAND_PATH = "noidu"
 
 
-class Site(CommandApplication):
+class Site:
+    """Commands and names of the same minters."""
+
     def __init__(self, minters: MinterFolder, *, trust: Trust | None = None, challenge: str = BASIC,
                  largest_body: int = LARGEST_BODY) -> None:
-        super().__init__(minters, trust=trust, challenge=challenge, largest_body=largest_body)
+        self._commands = CommandApplication(minters, trust=trust, challenge=challenge, largest_body=largest_body)
         self._names = Resolver(minters, trust=trust)
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
-        if is_for_commands(environ):
-            return super().__call__(environ, start_response)
-        return self._names(environ, start_response)
+        application = self._commands if is_for_commands(environ) else self._names
+        return application(environ, start_response)
 
     def prepare(self, environs: list[Environ]) -> None:
-        super().prepare([environ for environ in environs if is_for_commands(environ)])
+        """Serve several requests together as far as that can be; they are then still to be called one by one."""
+        self._commands.prepare([environ for environ in environs if is_for_commands(environ)])
 
 
 def is_for_commands(environ: Environ) -> bool:
     path: str = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
     last = path.rpartition("/")[2]
-    return last == _DOOR or last.startswith(f"{_DOOR}_")
+    return last == _COMMAND_PATH or last.startswith(f"{_COMMAND_PATH}_")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from noidtools.commands import COMMANDS
+from noidtools.commands import all_commands
 from support.page_examples import Reader, blocks, examples, matches
 from support.project import ROOT
 
@@ -97,8 +97,8 @@ def test_the_front_page_is_short():
 
 def test_every_command_is_explained():
     text = "".join(prose(page) for page in PAGES[1:])
-    for name in COMMANDS:
-        assert re.search(rf"`(?:noid )?{name}[ `]", text), f"no page explains {name}"
+    for command in all_commands():
+        assert re.search(rf"`(?:noid )?{command.name}[ `]", text), f"no page explains {command.name}"
 
 
 def test_every_configuration_and_benchmark_is_mentioned_and_exists():

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from noidtools.commands.table import ADMIN, BIND, COMMANDS, LOCAL, MINT, READ
+from noidtools.commands import Invocation, all_commands
 from noidtools.errors import ForbiddenError, InvalidError, LoginNeededError
 from noidtools.minter import policies
-from noidtools.minter.policies import AccessPolicy, AccessRule, classes_of
+from noidtools.minter.policies import ADMIN, BIND, MINT, READ, AccessPolicy, AccessRule
 
 
-def test_the_classes_are_the_kinds_of_the_command_table() -> None:
+def test_the_classes_are_those_of_the_commands() -> None:
     assert policies.CLASSES == (READ, MINT, BIND, ADMIN)
-    assert policies.LOCAL == LOCAL
-    assert {command.kind for command in COMMANDS.values()} == {*policies.CLASSES, LOCAL}
+    offered = [form for command in all_commands() if not command.shell_only for form in command.forms]
+    assert {name for form in offered for name in form.access} == set(policies.CLASSES)
 
 
 def classes(line: str) -> tuple[str, ...]:
-    words = line.encode().split()
-    return classes_of(COMMANDS[line.split()[0]].kind, words)
+    return Invocation(line.encode().split()).access
 
 
 @pytest.mark.parametrize(("line", "needed"), [
@@ -36,7 +35,7 @@ def test_every_command_has_its_class(line: str, needed: tuple[str, ...]) -> None
     assert classes(line) == needed
 
 
-@pytest.mark.parametrize("name", [name for name, command in COMMANDS.items() if command.kind == LOCAL])
+@pytest.mark.parametrize("name", [command.name for command in all_commands() if command.shell_only])
 def test_what_works_on_files_is_not_for_the_web(name: str) -> None:
     with pytest.raises(ForbiddenError, match="shell"):
         classes(name)
@@ -72,21 +71,21 @@ def test_a_rule_that_makes_no_sense_is_refused(given: list[str]) -> None:
 
 def test_a_login_is_asked_for_only_where_it_would_help() -> None:
     rules = AccessPolicy({MINT: AccessRule(policies.NOBODY), BIND: AccessRule(users=(b"bob",))})
-    rules.ensure(READ, [b"get"], NOBODY_KNOWN)
+    rules.ensure("get", (READ,), NOBODY_KNOWN)
     with pytest.raises(LoginNeededError, match="log in"):
-        rules.ensure(ADMIN, [b"note"], NOBODY_KNOWN)
+        rules.ensure("note", (ADMIN,), NOBODY_KNOWN)
     with pytest.raises(LoginNeededError):
-        rules.ensure(BIND, [b"hold"], NOBODY_KNOWN)
-    for kind, name, user in [(MINT, b"mint", NOBODY_KNOWN), (MINT, b"mint", ALICE), (BIND, b"hold", ALICE)]:
+        rules.ensure("hold", (BIND,), NOBODY_KNOWN)
+    for kind, name, user in [(MINT, "mint", NOBODY_KNOWN), (MINT, "mint", ALICE), (BIND, "hold", ALICE)]:
         with pytest.raises(ForbiddenError) as caught:
-            rules.ensure(kind, [name], user)
+            rules.ensure(name, (kind,), user)
         assert not isinstance(caught.value, LoginNeededError)
-    rules.ensure(BIND, [b"hold"], b"bob")
+    rules.ensure("hold", (BIND,), b"bob")
 
 
 def test_a_refusal_does_not_tell_who_else_may() -> None:
     with pytest.raises(ForbiddenError) as caught:
-        AccessPolicy({BIND: AccessRule(users=(b"bob",))}).ensure(BIND, [b"hold"], ALICE)
+        AccessPolicy({BIND: AccessRule(users=(b"bob",))}).ensure("hold", (BIND,), ALICE)
     assert "bob" not in caught.value.message
 
 
@@ -94,7 +93,5 @@ def test_a_refusal_does_not_tell_who_else_may() -> None:
     "custodian", "custodian show", "custodian x0", "custodian history x0", "custodian set Bob", "custodian remove x0",
 ])
 def test_what_is_of_the_class_read_is_what_writes_nothing(line):
-    from noidtools.commands.table import COMMANDS, writes
-
-    words = line.encode().split()
-    assert (classes_of(COMMANDS["custodian"].kind, words) == ("read",)) is not writes(words)
+    invocation = Invocation(line.encode().split())
+    assert (invocation.access == ("read",)) is not invocation.writes

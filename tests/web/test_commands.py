@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noidtools.commands.table import COMMANDS, LOCAL
+from noidtools.commands import all_commands
 from noidtools.errors import BusyError, StoreError
 from noidtools.minter import Minter
 from support.minter import create_in_child, run_in_child
@@ -43,8 +43,9 @@ def test_the_answer_is_that_of_the_shell(web: CommandClient) -> None:
 def test_a_minter_explains_itself(web: CommandClient, query: str) -> None:
     reply = web(query)
     assert reply.status == 200
-    for name, described in COMMANDS.items():
-        assert (f"\n  {described.usage}\n" in reply.text) == (described.kind != LOCAL), name
+    for described in all_commands():
+        for usage in described.usage.splitlines():
+            assert (f"\n  {usage}\n" in reply.text) == (not described.shell_only), usage
 
 
 def test_the_explanation_is_json_for_those_who_want_that(web: CommandClient) -> None:

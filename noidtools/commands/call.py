@@ -1,0 +1,130 @@
+"""A call: one command with its words, as somebody gave it, and what is known of it before it runs."""
+
+from __future__ import annotations
+
+from ..errors import ForbiddenError
+from .table import command_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..minter import Minter
+    from ..minter.events import Actor
+    from .answers import Answer
+    from .command import Fact
+    from .lines import ReadLine
+    from .session import Session
+
+
+class Invocation:
+    """The words of a command, parsed, and what they say about it.
+
+    `args` are all words after the command's name, `words` are those among them that are no options.  Words that fit no
+    form of the command are refused by `ensure_fits`; until then they count as the form that comes closest.
+    """
+
+    __slots__ = ("command", "args", "form", "words", "_options", "_misfit")
+
+    def __init__(self, words: list[bytes]) -> None:
+        """Raises UsageError if there is no such command."""
+        self.command = command_for(words)
+        self.args = words[1:]
+        self.form, self._options, self.words, self._misfit = self.command.parse(self.args)
+
+    def ensure_fits(self) -> None:
+        """Refuse words that fit no form of the command."""
+        if self._misfit is not None:
+            raise self._misfit
+
+    # -- options ---------------------------------------------------------------------------------------
+
+    @property
+    def options(self) -> list[str]:
+        """The names of the options given."""
+        return list(self._options)
+
+    def flag(self, name: str) -> bool:
+        return name in self._options
+
+    def option(self, name: str) -> str | None:
+        """The value of an option, the last if it was given several times."""
+        values = self._options.get(name)
+        return values[-1] if values else None
+
+    def values(self, name: str) -> list[str]:
+        """All values of an option that may be given several times."""
+        return self._options.get(name, [])
+
+    # -- what is known before it runs ------------------------------------------------------------------
+
+    @property
+    def access(self) -> tuple[str, ...]:
+        """The classes to which a web user must be admitted; raises ForbiddenError for what the web never offers."""
+        if self.command.shell_only:
+            raise ForbiddenError(
+                f"{self.command.name} works on the server's files: it is for the shell, not for the web"
+            )
+        return self.form.access
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes the minter."""
+        return self.form.writes
+
+    @property
+    def streams(self) -> bool:
+        """Whether the answer may be long or take long."""
+        return self._fact(self.form.streams)
+
+    @property
+    def batches(self) -> bool:
+        """Whether it may share a transaction with the commands of other users."""
+        if not self.writes or self.reads_input or self.streams:
+            return False
+        return self.form.batches is None or self._fact(self.form.batches)
+
+    @property
+    def reads_input(self) -> str:
+        """':' or ':-' where elements are to be read from the input, else ''."""
+        place = self.command.input_at
+        if place is None or len(self.args) != place + 1 or self.args[place] not in (b":", b":-"):
+            return ""
+        return self.args[place].decode()
+
+    def _fact(self, fact: Fact) -> bool:
+        return fact if isinstance(fact, bool) else fact(self)
+
+
+class Call(Invocation):
+    """An invocation in a session.  `pairs` are the elements read from the input, where the words ask for them."""
+
+    __slots__ = ("session", "pairs")
+
+    def __init__(self, session: Session, words: list[bytes], pairs: list[tuple[bytes, bytes]] | None = None) -> None:
+        super().__init__(words)
+        self.session = session
+        self.pairs = pairs
+
+    @property
+    def minter(self) -> Minter:
+        return self.session.minter
+
+    @property
+    def actor(self) -> Actor:
+        return self.session.actor
+
+    def read_elements(self, read_line: ReadLine) -> None:
+        """Read the elements from the input, if the words ask for that."""
+        marker = self.reads_input
+        if marker:
+            from . import lines
+
+            read = lines.read_elements if marker == ":" else lines.read_one_element
+            self.pairs = read(read_line)
+
+    def run(self) -> Answer:
+        self.ensure_fits()
+        return self.form.run(self)
+
+
+def run(call: Call) -> Answer:
+    return call.run()

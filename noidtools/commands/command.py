@@ -1,0 +1,173 @@
+"""What a command is: its forms, and of each form the usage, the access classes, and what running it involves."""
+
+from __future__ import annotations
+
+from ..errors import UsageError, printable
+from ..minter.policies import CLASSES
+from .usage import Option, Pattern, as_count, as_text, split_options
+
+__all__ = ["Command", "Form", "Option", "Part", "as_count", "as_text"]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ..errors import NoidError
+    from ..store import Writer
+    from .answers import Answer, Record
+    from .call import Call, Invocation
+    from .usage import Options
+
+    # What may depend on the words.
+    Fact = bool | Callable[[Invocation], bool]
+    Handler = Callable[[Call], Answer]
+
+
+class Part:
+    """What one transaction did for a call that takes several.
+
+    `state` says where the next one goes on; it is empty after the last.  `error` is the refusal that ended the work.
+    """
+
+    __slots__ = ("records", "state", "error")
+
+    def __init__(self, records: list[Record], state: bytes = b"", error: NoidError | None = None) -> None:
+        self.records = records
+        self.state = state
+        self.error = error
+
+
+class Form:
+    """One form of a command.
+
+    access    the classes to which a web user must be admitted, all of them
+    writes    whether it changes the minter; unless given, all forms do that are of another class than read
+    streams   whether the answer may be long or take long: it is then run in no transaction with other commands,
+              and its records are handed on as they come
+    batches   whether it is quick enough to share a transaction with the commands of other users; unless given, all
+              forms are that write and do not stream
+    resume    for a form that writes and streams: does one part of the work, from the state that the part before left
+    too_few, too_many    in place of the usual words about a wrong number of words
+    """
+
+    __slots__ = ("usage", "run", "access", "writes", "streams", "batches", "resume", "too_few", "too_many")
+
+    def __init__(
+        self, usage: str, run: Handler, *access: str, writes: bool | None = None, streams: Fact = False,
+        batches: Fact | None = None, resume: Callable[[Call, Writer, bytes], Part] | None = None,
+        too_few: str = "", too_many: str = "",
+    ) -> None:
+        self.usage = usage
+        self.run = run
+        self.access = access
+        self.writes = bool(access) and access != CLASSES[:1] if writes is None else writes
+        self.streams = streams
+        self.batches = batches
+        self.resume = resume
+        self.too_few = too_few
+        self.too_many = too_many
+
+
+class Command:
+    """A command with all its forms.
+
+    summary        one line, for the list of commands
+    about          more, in Markdown, for the reference
+    example        commands with what they print, for the reference
+    fails          when it ends with exit status 1 although it was carried out
+    input_at       the place of the word `:` or `:-` that, as the last word, asks for elements from the input
+    shell_only     it works on this machine's files, and is not offered on the web nor in bulk
+    options_first  options stand before the first word only, because the words after it may look like options
+    """
+
+    __slots__ = ("name", "summary", "forms", "options", "about", "example", "fails", "input_at", "shell_only",
+                 "options_first", "_patterns")
+
+    def __init__(
+        self, name: str, summary: str, *forms: Form, options: tuple[Option, ...] = (), about: str = "",
+        example: str = "", fails: str = "", input_at: int | None = None, shell_only: bool = False,
+        options_first: bool = False,
+    ) -> None:
+        self.name = name
+        self.summary = summary
+        self.forms = forms
+        self.options = options
+        self.about = about
+        self.example = example
+        self.fails = fails
+        self.input_at = input_at
+        self.shell_only = shell_only
+        self.options_first = options_first
+        self._patterns: list[tuple[Form, Pattern]] = []
+
+    @property
+    def usage(self) -> str:
+        """All forms, one a line."""
+        return "\n".join(self.usages(self.forms))
+
+    def usages(self, forms: Iterable[Form]) -> list[str]:
+        return [f"{self.name} {form.usage}".rstrip() for form in forms]
+
+    # -- parsing ---------------------------------------------------------------------------------------
+
+    def parse(self, args: list[bytes]) -> tuple[Form, Options, list[bytes], UsageError | None]:
+        """The form that the words after the command's name have, their options, and the words without these.
+
+        Words that fit no form get the form that comes closest, and the refusal with which they are to be answered.
+        """
+        try:
+            options, words = ({}, args) if not self.options else split_options(
+                args, self.options, first=self.options_first)
+        except UsageError as error:
+            return self._strictest(), {}, args, error
+        form = self._fitting(words, options)
+        if form is not None:
+            return form, options, words, None
+        form, pattern = max(self.patterns, key=lambda item: item[1].closeness(words, options))
+        misfit = self._misfit(form, pattern, words, options)
+        return self._strictest() if pattern.lead(words) < 0 else form, options, words, misfit
+
+    @property
+    def patterns(self) -> list[tuple[Form, Pattern]]:
+        if not self._patterns:
+            valued = {option.name for option in self.options if option.value}
+            self._patterns = [(form, Pattern(form.usage, valued)) for form in self.forms]
+        return self._patterns
+
+    def _fitting(self, words: list[bytes], options: Options) -> Form | None:
+        """The form that these words fit.  Forms that begin with the first word go before those that take any word."""
+        found, most = None, 0
+        for form, pattern in self.patterns:
+            lead = pattern.lead(words)
+            if lead > most:
+                found, most = None, lead
+            if lead == most and found is None and pattern.fits(words, options):
+                found = form
+        return found
+
+    def _strictest(self) -> Form:
+        return max(self.forms, key=lambda form: max(map(CLASSES.index, form.access), default=-1))
+
+    def _misfit(self, form: Form, pattern: Pattern, words: list[bytes], options: Options) -> UsageError:
+        """Why these words are not of the form that comes closest."""
+        lead, count, place = pattern.lead(words), len(words), pattern.mismatch(words)
+        near = [other for other, other_pattern in self.patterns if other_pattern.lead(words) == lead]
+        if lead < 0 and self.forms[1:]:
+            return self._refusal(f"{self.name} {printable(words[0])[:60]!r}?", self.forms)
+        if not pattern.admits_options(options):
+            foreign = [name for name in options if name not in pattern.options]
+            missing = [name for name in sorted(pattern.required) if name not in options]
+            why = f"--{foreign[0]} does not go with this" if foreign else f"--{missing[0]} is missing"
+        elif not pattern.admits_count(count):
+            many = not pattern.has_room(count)
+            why = (form.too_many if many else form.too_few) or f"too {'many' if many else 'few'} words for {self.name}"
+        else:
+            assert place is not None
+            *others, last = [literal.decode() for literal in pattern.literals[place]]
+            choice = f"{', '.join(others)} or {last}" if others else f"the word {last}"
+            why = f"write {choice} in place of {printable(words[place])[:60]!r}"
+        return self._refusal(f"{why}:", near)
+
+    def _refusal(self, why: str, forms: Iterable[Form]) -> UsageError:
+        *others, last = self.usages(forms)
+        return UsageError(f"{why} say {', '.join(others)} or {last}" if others else f"{why} say {last}")

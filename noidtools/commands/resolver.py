@@ -1,0 +1,143 @@
+"""Commands about how the minter resolves names, and whether it does so rightly."""
+
+from __future__ import annotations
+
+from .. import resolution
+from ..errors import ForbiddenError, InvalidError
+from ..minter import bindings, config
+from ..minter.policies import ADMIN, READ
+from ..names import targets
+from .answers import Answer, Fields
+from .command import Command, Form, Option, as_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..resolution import Outcome
+    from ..store import Reader, Writer
+    from .answers import Record
+    from .call import Call
+
+
+def _check(call: Call) -> Answer:
+    """Resolve every canary and compare; with --through, over the web as a reader would."""
+    canaries = call.minter.read(lambda reader: config.values(reader, resolution.CANARY))
+    if not canaries:
+        return Answer(Fields(("note", b"there is nothing to check: set names with 'resolver canary Name Target'")),
+                      spaced=True)
+    ask = _asking(call, call.option("through") or "")
+    records: list[Record] = []
+    failed = False
+    for name, expected in canaries.items():
+        found = ask(name)
+        right = found == expected
+        failed = failed or not right
+        shown = name.encode() + b" leads to " + found
+        records.append(Fields(("ok", shown) if right else ("error", shown + b", not to " + expected)))
+    return Answer(*records, spaced=True, failed=failed)
+
+
+def _asking(call: Call, base: str) -> Callable[[str], bytes]:
+    if base:
+        if call.actor.door != b"shell":
+            raise ForbiddenError("--through makes requests to other servers, so it can only be used at the shell")
+        from ..verification.http import location_at
+
+        return lambda name: location_at(base, name)
+
+    def ask(name: str) -> bytes:
+        outcome = resolution.resolve(call.minter, name.encode())
+        return _where(outcome)
+
+    return ask
+
+
+def _where(outcome: Outcome) -> bytes:
+    """Where a reader is sent, as a header says it."""
+    for target in outcome.targets:
+        return targets.location(target.url) or target.url
+    return outcome.kind.encode()
+
+
+def _set_element(call: Call) -> Answer:
+    return _change(call, call.words[1])
+
+
+def _set_fallback(call: Call) -> Answer:
+    if call.words[1] != b"-":
+        _ensure_fallback(call.words[1])
+    return _change(call, call.words[1])
+
+
+def _set_passthrough(call: Call) -> Answer:
+    return _change(call, call.words[1])
+
+
+def _change(call: Call, value: bytes) -> Answer:
+    name = f"resolver/{call.words[0].decode()}"
+    call.minter.write(lambda writer: config.change(writer, call.actor, name, None if value == b"-" else value))
+    return _settings(call)
+
+
+def _ensure_fallback(value: bytes) -> None:
+    probe = targets.extended(value.replace(resolution.NAME, targets.SUFFIX), b"x")
+    if probe is None or targets.location(probe) != probe or value[:1] in (b"", b"/") or b"|" in value:
+        raise InvalidError("a fallback is the URL of another resolver, such as https://n2t.net/, to which the name "
+                           "is added at the end, or where it says ${name}")
+
+
+def _set_passthrough_of(call: Call) -> Answer:
+    minter, (_, value, given) = call.minter, call.words
+    how, bound = (b"set", b"off") if value == b"off" else (b"purge", None)
+    pairs = [(resolution.PASSTHROUGH_ELEMENT, bound)]
+    minter.write(lambda writer: bindings.bind(minter, writer, call.actor, how, given, pairs))
+    return Answer(Fields(("ok", b"passthrough is " + value + b" for " + given)), spaced=True)
+
+
+def _set_canary(call: Call) -> Answer:
+    minter, (_, given, *targets_) = call.minter, call.words
+    name = as_text(given, "the name of a canary")
+    target = targets_[0] if targets_ else b""
+    if not target:
+        target = _where(resolution.resolve(minter, given))
+    value = None if target == b"-" else target
+
+    def work(writer: Writer) -> None:
+        config.change(writer, call.actor, f"{resolution.CANARY}/{name}", value)
+
+    minter.write(work)
+    done = b" is no longer checked" if value is None else b" must lead to " + target
+    return Answer(Fields(("ok", given + done)), spaced=True)
+
+
+def _settings(call: Call) -> Answer:
+    def work(reader: Reader) -> list[tuple[str, bytes]]:
+        fields = [
+            ("element", resolution.target_element(reader)),
+            ("fallback", config.value(reader, resolution.FALLBACK) or b"none"),
+            ("passthrough", config.value(reader, resolution.PASSTHROUGH) or b"on"),
+        ]
+        canaries = config.values(reader, resolution.CANARY)
+        return fields + [("canary", name.encode() + b" " + target) for name, target in canaries.items()]
+
+    return Answer(Fields(*call.minter.read(work)), spaced=True)
+
+
+COMMANDS = (
+    Command(
+        "resolver", "how names are resolved, and which are checked; - in place of a value goes back to the default",
+        Form("", _settings, ADMIN, writes=False),
+        Form("element Element|-", _set_element, ADMIN),
+        Form("fallback Url|-", _set_fallback, ADMIN),
+        Form("passthrough on|off|-", _set_passthrough, ADMIN),
+        Form("passthrough on|off Id", _set_passthrough_of, ADMIN),
+        Form("canary Name [Target|-]", _set_canary, ADMIN),
+    ),
+    Command(
+        "check", "whether every canary leads where it should",
+        Form("[--through Url]", _check, READ, too_many="names to check are set with resolver canary Name Target"),
+        options=(Option("--through Url", "ask the web resolver at this address, in place of the minter; "
+                                         "for the shell only"),),
+    ),
+)

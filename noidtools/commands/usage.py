@@ -1,0 +1,164 @@
+"""The usage of a command as the description by which its words are parsed.
+
+    set Name [Id] [--contact Contact]
+
+A word that begins with a capital letter stands for any word, every other word for itself; `a|b` is a choice.  `…`
+repeats the word before it, brackets enclose what may be left out, and `--name` is an option of the command.
+"""
+
+from __future__ import annotations
+
+from ..errors import UsageError, printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # The values of each option, in the order given; an empty one for an option without value.
+    Options = dict[str, list[str]]
+
+
+class Pattern:
+    """A usage taken apart: which words stand where, how many there may be, and which options go with them."""
+
+    __slots__ = ("literals", "counts", "unbounded", "options", "required", "_depth")
+
+    def __init__(self, usage: str, valued: set[str]) -> None:
+        self.literals: list[tuple[bytes, ...]] = []  # for each place the words that may stand there; none: any word
+        self.unbounded = False
+        self.options: set[str] = set()
+        self.required: set[str] = set()
+        self._depth = 0
+        tokens = usage.replace("[", " [ ").replace("]", " ] ").split()
+        self.counts = self._group(tokens[::-1], valued)
+
+    def _group(self, tokens: list[str], valued: set[str]) -> set[int]:
+        """Take the tokens, last first, up to the end of their group; returns how many words the group may be."""
+        counts = {0}
+        while tokens and (token := tokens.pop()) != "]":
+            if token == "[":
+                self._depth += 1
+                inner = self._group(tokens, valued) | {0}
+                self._depth -= 1
+                counts = {outer + more for outer in counts for more in inner}
+            elif token.startswith("--"):
+                self._add_option(token[2:])
+                if token[2:] in valued:
+                    tokens.pop()
+            elif token != "…":
+                self._add_word(token)
+                counts = {count + 1 for count in counts}
+        return counts
+
+    def _add_option(self, name: str) -> None:
+        self.options.add(name)
+        if not self._depth:
+            self.required.add(name)
+
+    def _add_word(self, token: str) -> None:
+        if token.endswith("…"):
+            self.unbounded = True
+        choices = token.removesuffix("…").split("|")
+        self.literals.append(() if any(choice[0].isupper() for choice in choices)
+                             else tuple(choice.encode() for choice in choices))
+
+    def lead(self, words: list[bytes]) -> int:
+        """Whether the first word is one that the form begins with: 1 yes, 0 the form does not say, -1 no."""
+        if not words:
+            return 0
+        if not self.literals:
+            return -1
+        if not self.literals[0]:
+            return 0
+        return 1 if words[0] in self.literals[0] else -1
+
+    def admits_options(self, options: Options) -> bool:
+        return self.required <= options.keys() <= self.options
+
+    def mismatch(self, words: list[bytes]) -> int | None:
+        """The place of the first word that cannot stand where it does."""
+        for place, literals in enumerate(self.literals[: len(words)]):
+            if literals and words[place] not in literals:
+                return place
+        return None
+
+    def admits_count(self, count: int) -> bool:
+        return count in self.counts or (self.unbounded and count > min(self.counts))
+
+    def has_room(self, count: int) -> bool:
+        return self.unbounded or count <= max(self.counts)
+
+    def fits(self, words: list[bytes], options: Options) -> bool:
+        return self.admits_count(len(words)) and self.mismatch(words) is None and self.admits_options(options)
+
+    def closeness(self, words: list[bytes], options: Options) -> tuple[int, ...]:
+        """How near words that fit no usage of a command come to this one: the greater, the nearer."""
+        count = len(words)
+        room = self.has_room(count)
+        return (self.lead(words), self.admits_options(options), self.mismatch(words) is None,
+                self.admits_count(count), room, 0 if room else max(self.counts))
+
+
+class Option:
+    """An option of a command: `--name Value`, or `--name` for one that takes no value."""
+
+    __slots__ = ("name", "value", "about")
+
+    def __init__(self, usage: str, about: str) -> None:
+        name, _, self.value = usage.partition(" ")
+        self.name = name.removeprefix("--")
+        self.about = about
+
+    @property
+    def usage(self) -> str:
+        return f"--{self.name} {self.value}".rstrip()
+
+
+def split_options(args: list[bytes], known: tuple[Option, ...], *, first: bool) -> tuple[Options, list[bytes]]:
+    """Options `--name value` or `--name=value`, and the words that remain.
+
+    `--` ends the options; with `first` the first word does, too.  Raises UsageError for what is no known option.
+    """
+    options: Options = {}
+    words: list[bytes] = []
+    pending = args[::-1]
+    while pending:
+        word = pending.pop()
+        if word == b"--":
+            break
+        if not word.startswith(b"--"):
+            words.append(word)
+            if first:
+                break
+            continue
+        name, equals, value = word[2:].partition(b"=")
+        option = _option(name, known)
+        if not option.value:
+            if equals:
+                raise UsageError(f"option --{option.name} takes no value")
+        elif not equals:
+            if not pending:
+                raise UsageError(f"option --{option.name} needs a value")
+            value = pending.pop()
+        options.setdefault(option.name, []).append(as_text(value, f"--{option.name}"))
+    return options, words + pending[::-1]
+
+
+def _option(name: bytes, known: tuple[Option, ...]) -> Option:
+    for option in known:
+        if option.name.encode() == name:
+            return option
+    names = ", ".join(f"--{option.name}" for option in known)
+    raise UsageError(f"there is no option --{printable(name)[:60]}: known are {names}")
+
+
+def as_text(word: bytes, what: str) -> str:
+    try:
+        return word.decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"{what} is not valid UTF-8") from None
+
+
+def as_count(word: bytes) -> int:
+    """A number of identifiers."""
+    if not word.isdigit() or len(word) > 18:
+        raise UsageError(f"how many? {printable(word)!r} is not a number from 0 on")
+    return int(word)

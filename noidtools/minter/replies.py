@@ -1,0 +1,109 @@
+"""Replies to requests that carried an Idempotency-Key, stored for a day so that the request can be repeated.
+
+A reply is stored in the transaction of the work that it reports.  Of the key and its owner only a digest is stored.  A
+reply is stored in the clear, so whoever stores one leaves out what is secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from ..codec import pack, unpack
+from .tables import REPLIES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..store import Reader, Writer
+
+_STORED_SECONDS = 24 * 60 * 60
+
+# Expired replies are deleted a few at a time, with each request that stores one, so that none takes long.
+_MOST_CLEARED = 1000
+
+# Kinds of keys in the table: when a key was first used, the same in the order of time, and the parts of its replies.
+_USED, _BY_TIME, _PART = b"k", b"t", b"p"
+
+# What a stored reply begins with.  Release 0.1.0 stored random bytes of this length and then an enciphered reply, which
+# is not read any more.  It takes this for such bytes, and what it deciphers with them for the reply to another command.
+_FORMAT = b"noidtools reply\n"
+
+
+class Reply:
+    """What was answered: `request` is the digest of the command, `body` the answer.
+
+    A reply that release 0.1.0 stored has neither.
+    """
+
+    __slots__ = ("request", "body")
+
+    def __init__(self, request: bytes, body: bytes) -> None:
+        self.request = request
+        self.body = body
+
+
+class KeyReplies:
+    """The replies to the requests with one key of one owner, at one time (in seconds since 1970)."""
+
+    __slots__ = ("_name", "_now")
+
+    def __init__(self, owner: bytes, key: bytes, now: int) -> None:
+        self._name = hashlib.sha256(pack([owner, key])).digest()
+        self._now = now
+
+    def find(self, reader: Reader, line: int, part: int) -> Reply | None:
+        """The reply to one part of the command in one line of the request."""
+        since = reader.get(REPLIES, _USED + self._name)
+        if since is None or self._has_expired(int(since)):
+            return None
+        packed = reader.get(REPLIES, self._place(line, part))
+        if packed is None:
+            return None
+        if not packed.startswith(_FORMAT):
+            return Reply(b"", b"")
+        request, body = unpack(packed[len(_FORMAT) :])
+        return Reply(request, body)
+
+    def store(self, writer: Writer, line: int, part: int, reply: Reply) -> None:
+        self._clear_expired(writer)
+        self._remember_key(writer)
+        writer.put(REPLIES, self._place(line, part), _FORMAT + pack([reply.request, reply.body]))
+
+    def _place(self, line: int, part: int) -> bytes:
+        return _PART + self._name + line.to_bytes(5, "big") + part.to_bytes(5, "big")
+
+    def _has_expired(self, since: int) -> bool:
+        return since + _STORED_SECONDS <= self._now
+
+    def _remember_key(self, writer: Writer) -> None:
+        since = writer.get(REPLIES, _USED + self._name)
+        if since is not None and not self._has_expired(int(since)):
+            return
+        if since is not None:
+            # It has expired, but was not deleted yet.
+            writer.delete_prefix(REPLIES, _PART + self._name)
+            writer.delete(REPLIES, _BY_TIME + since + self._name)
+        stamp = b"%020d" % self._now
+        writer.put(REPLIES, _USED + self._name, stamp)
+        writer.put(REPLIES, _BY_TIME + stamp + self._name, b"")
+
+    def _clear_expired(self, writer: Writer) -> None:
+        room = _MOST_CLEARED
+        for used in _first_keys(writer.scan(REPLIES, _BY_TIME), room):
+            since, name = int(used[1:21]), used[21:]
+            if not self._has_expired(since):
+                return
+            parts = _first_keys(writer.scan(REPLIES, _PART + name), room)
+            for part in parts:
+                writer.delete(REPLIES, part)
+            room -= len(parts)
+            if room <= 0:
+                return
+            writer.delete(REPLIES, _USED + name)
+            writer.delete(REPLIES, used)
+
+
+def _first_keys(items: Iterator[tuple[bytes, bytes]], most: int) -> list[bytes]:
+    """The keys of the first items, taken before any of them is changed."""
+    return [key for (key, _), _ in zip(items, range(most), strict=False)]

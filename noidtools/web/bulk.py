@@ -1,0 +1,75 @@
+"""Many commands in one POST: `?-` with one command a line in the body."""
+
+from __future__ import annotations
+
+from ..commands.bulk import parse_lines, run_lines
+from ..errors import NoidError
+from ..minter.policies import AccessPolicy
+from .request import Request, read_body
+from .response import Response, log_error, method_not_allowed, public_message
+from .writers import BulkTally
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..commands import Session
+    from ..commands.bulk import BulkResult
+    from .request import Body
+    from .response import AnswerWriter
+
+_PIECE = 1 << 15
+
+
+def respond_to_bulk(request: Request, session: Session, writer: AnswerWriter, largest: int) -> Response:
+    """Run nothing unless the whole body arrived, every line is a command, and its sender may give it."""
+    if request.method != "POST":
+        raise method_not_allowed(("POST",), "commands in bulk are sent by POST, one a line in the body")
+    request.ensure_may_write()
+    once = request.idempotent_run()
+    body = read_body(request.environ, largest)
+    try:
+        _ensure_allowed(request, session, body)
+        body.rewind()
+    except BaseException:
+        body.close()
+        raise
+    results = run_lines(session, body, once.run if once else None)
+    return Response(200, writer.content_type, _write_results(request, results, body, writer))
+
+
+def _ensure_allowed(request: Request, session: Session, body: Body) -> None:
+    """Parse all lines; raises the first refusal, naming its line."""
+    policy = session.minter.read(AccessPolicy.of)
+    for line in parse_lines(session, body):
+        try:
+            if line.call is None:
+                raise line.error or AssertionError("a line has a call or an error")
+            policy.ensure(line.call.command.name, line.call.access, request.user)
+        except NoidError as error:
+            error.message = f"line {line.number}: {error.message} (nothing of the body was run)"
+            raise
+
+
+def _write_results(
+    request: Request, results: Iterator[BulkResult], body: Body, writer: AnswerWriter
+) -> Iterator[bytes]:
+    tally = BulkTally()
+    parts = [writer.bulk_opening()]
+    size = 0
+    try:
+        for result in results:
+            tally.count(result)
+            message = ""
+            if result.error is not None:
+                log_error(request.environ, result.error)
+                message = public_message(result.error)
+            parts.append(writer.result(result, message))
+            size += len(parts[-1])
+            if size > _PIECE:
+                yield b"".join(parts)
+                parts, size = [], 0
+        parts.append(writer.bulk_closing(tally))
+        yield b"".join(parts)
+    finally:
+        body.close()
