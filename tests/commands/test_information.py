@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from support.project import ROOT
+
 
 def test_notes_are_kept_and_shown(noid):
     noid("dbcreate", ".sd")
