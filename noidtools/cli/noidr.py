@@ -21,20 +21,19 @@ from __future__ import annotations
 
 import os
 import sys
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from time import monotonic
 
 from ..console import log_line
 from ..errors import NoidError, UsageError
-from ..minter import FOLDER, Minter
+from ..minter import Minter, location_of
 from ..names import targets
-from ..resolution import GONE, Lookup, follow_aliases
-from ..store.lmdb import Glance
+from ..resolution import ALIAS, GONE, Lookup, resolve
+from ..store import exists
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..resolution import Outcome
     from ..store import Reader
 
@@ -55,7 +54,7 @@ _NOTICED_AFTER, _TRIED_AGAIN_AFTER = 0.01, 0.25
 class ReplyProtocol:
     """The protocol: bytes in, bytes out, no input or output of its own."""
 
-    __slots__ = ("_resolver", "_element", "_echo", "_rest", "_skipping", "_known", "_whole")
+    __slots__ = ("_resolver", "_element", "_echo", "_rest", "_skipping", "_known", "_version", "_whole")
 
     def __init__(self, resolver: Answering, element: bytes | None = None, *, echo: bool = False) -> None:
         self._resolver = resolver
@@ -65,17 +64,19 @@ class ReplyProtocol:
         self._skipping = False
         # Lines with their line breaks, and what was replied to them, for as long as nothing changes.
         self._known: dict[bytes, bytes] = {}
-        # The same while no part of a line is waiting for its end, else nothing.
+        self._version: object | None = None
+        # The known replies while no part of a line is waiting for its end, else nothing.
         self._whole = self._known
 
     def feed(self, piece: bytes) -> bytes:
         """The replies to all lines that this piece of the input completes."""
-        # A server sends one line, waits for its reply, and asks for many names again and again: this is for it.
+        # A server sends one line and waits for its reply: the first two ways are for it.
         known = self._whole.get(piece)
-        if known is not None and self._resolver.unchanged():
+        if known is not None and self._is_current():
             return known
-        if self._has_changed():
-            self._known.clear()
+        if self._whole is self._known and piece.find(b"\n") == len(piece) - 1:
+            return self.reply(piece[:-1])
+        self._is_current()
         *lines, rest = (self._rest + piece).split(b"\n")
         replies = []
         for line in lines:
@@ -88,12 +89,21 @@ class ReplyProtocol:
         self._whole = {} if self._rest or self._skipping else self._known
         return b"".join(replies)
 
-    def _has_changed(self) -> bool:
+    def _is_current(self) -> bool:
+        """Whether the known replies still stand; else they are forgotten."""
         try:
-            return not (self._resolver.unchanged() or self._resolver.refreshed())
+            version = self._resolver.version()
         except Exception as error:  # noqa: BLE001 - as in `reply`
             log_line("noidr", f"the database could not be looked at: {type(error).__name__}: {error}")
+            version = None
+        if version is not None and version == self._version:
             return True
+        self._start_version(version)
+        return False
+
+    def _start_version(self, version: object | None) -> None:
+        self._known.clear()
+        self._version = version
 
     def end(self) -> bytes:
         """The reply to a last line without line break."""
@@ -103,14 +113,16 @@ class ReplyProtocol:
         """Exactly one line, whatever the request is and whatever becomes of it."""
         name, element = self.request(line)
         try:
-            value = self._resolver.answer(name, element)
+            value, version = self._resolver.answer(name, element)
         except UnansweredError:
             return self._line(name, None)
         except Exception as error:  # noqa: BLE001 - what nobody foresaw may cost this reply, but not shift the others
             log_line("noidr", f"a request could not be answered: {type(error).__name__}: {error}")
             return self._line(name, None)
         reply = self._line(name, value)
-        if len(line) + len(reply) < _LONGEST_KNOWN:
+        if version != self._version:
+            self._start_version(version)
+        if len(line) + len(reply) < _LONGEST_KNOWN and version is not None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             self._known[line + b"\n"] = reply
@@ -133,19 +145,19 @@ class UnansweredError(Exception):
     """What holds the answers could not be asked; the reply is not to be kept."""
 
 
-class Answering:
+class Answering(ABC):
     """What replies are made of."""
 
-    # Whether it is sure that all answers given since `refreshed` still stand.
-    unchanged: Callable[[], bool]
+    @abstractmethod
+    def version(self) -> object | None:
+        """Equal versions: all answers between them still stand.  None: that cannot be told."""
 
-    def answer(self, name: bytes, element: bytes | None) -> bytes | None:
-        """The value, if there is one; the element is None for the minter's usual one."""
-        raise AssertionError("each kind has its own")
+    @abstractmethod
+    def answer(self, name: bytes, element: bytes | None) -> tuple[bytes | None, object | None]:
+        """The value, if there is one, and the version in which it was found.
 
-    def refreshed(self) -> bool:
-        """Whether answers given before still stand, after a look at what may have been replaced."""
-        raise AssertionError("each kind has its own")
+        The element is None for the minter's usual one.
+        """
 
 
 class MinterResolver(Answering):
@@ -155,49 +167,42 @@ class MinterResolver(Answering):
         self._dbdir = dbdir
         self._codes = codes
         self._minter: Minter | None = None
-        self._glance: Glance | None = None
-        self._file = (0, 0)
         self._trouble = ""
         self._idle_until = 0.0
-        self.unchanged = self._cannot_tell
 
-    def _cannot_tell(self) -> bool:
-        return False
+    def version(self) -> object | None:
+        return None if self._minter is None else self._minter.store.version(max_age=_NOTICED_AFTER)
 
-    def refreshed(self) -> bool:
-        if monotonic() >= self._idle_until:
-            try:
-                self._look_around()
-            except (NoidError, OSError) as error:
-                # What is open goes on answering: a restore moves one file away before it moves the other in.
-                self._mention(str(error))
-                self._idle_until = monotonic() + _TRIED_AGAIN_AFTER
-        return self._glance is not None and self._glance.renew()
+    def answer(self, name: bytes, element: bytes | None) -> tuple[bytes | None, object | None]:
+        minter = self._minter or self._open()
+        if minter is None:
+            return None, None
+        version: object | None = None
 
-    def _look_around(self) -> None:
-        """See whether the database is there, and still the same."""
-        status = os.stat(os.path.join(self._dbdir, FOLDER, "data.mdb"))
-        file = (status.st_dev, status.st_ino)
-        if file != self._file:
-            self._minter = Minter(self._dbdir, store=self._minter.store if self._minter else None)
-            self._glance = Glance(self._minter.store, _NOTICED_AFTER)
-            self.unchanged = self._glance.unchanged
-            self._file = file
-            self._trouble = ""
-
-    def answer(self, name: bytes, element: bytes | None) -> bytes | None:
-        minter, glance = self._minter, self._glance
-        if minter is None or glance is None:
-            return None
-
-        def find(reader: Reader, given: bytes) -> Outcome:
-            return Lookup(minter, reader, element).find(given)
+        def find(reader: Reader) -> Outcome:
+            nonlocal version
+            version = minter.store.version()
+            return Lookup(minter, reader, element).find(name)
 
         try:
-            return self._written(follow_aliases(lambda given: glance.look(find, given), name))
+            outcome = minter.read(find, max_age=_NOTICED_AFTER)
+            if outcome.kind == ALIAS:
+                outcome = resolve(minter, name, element=element)
         except NoidError as error:
             self._mention(error.message)
             raise UnansweredError from None
+        self._trouble = ""
+        return self._written(outcome), version
+
+    def _open(self) -> Minter | None:
+        """The minter, if it is there by now; it is looked for only so often."""
+        if monotonic() >= self._idle_until:
+            try:
+                self._minter = Minter(self._dbdir)
+            except NoidError as error:
+                self._mention(error.message)
+                self._idle_until = monotonic() + _TRIED_AGAIN_AFTER
+        return self._minter
 
     def _written(self, outcome: Outcome) -> bytes | None:
         if outcome.kind == GONE:
@@ -269,5 +274,5 @@ def dbdir_beside(program: str) -> str:
     beside = os.path.join(os.path.dirname(program), name)
     if not name:
         return "."
-    there = [folder for folder in (beside, name) if os.path.isdir(os.path.join(folder, FOLDER))]
+    there = [folder for folder in (beside, name) if exists(location_of(folder))]
     return there[0] if there else beside

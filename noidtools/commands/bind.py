@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 def _bind(call: Call) -> Answer:
     how, identifier = call.words[:2]
     records: list[Record] = []
-    done = minting.bind_elements(
-        call.minter, call.actor, how, identifier, _pairs(call), sharing=call.session.sharing
-    )
+    done = minting.bind_elements(call.minter, call.actor, how, identifier, _pairs(call))
     for bound in done:
         records += [BoundRecord(bound), Blank()]
     return Answer(*records[:-1], spaced=True)

@@ -23,8 +23,8 @@ def _dbcreate(call: Call) -> Answer:
     settings = creation.new_settings(values, call.values("label"))
     minter = creation.create(call.session.dbdir, settings, call.actor)
     try:
-        return Answer(Fields(("Created", minter.store.folder.encode("utf-8", "surrogateescape")), *properties(minter)),
-                      spaced=True)
+        location = minter.store.location.encode("utf-8", "surrogateescape")
+        return Answer(Fields(("Created", location), *properties(minter)), spaced=True)
     finally:
         minter.close()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .. import clock
 from ..errors import UsageError
-from ..minter.events import Digest
-from ..minter.history import follow, history_of, newest_number, stream
+from ..minter.events import Digest, newest_number
+from ..minter.history import follow, history_of, stream
 from ..minter.identifiers import display_name
 from ..minter.policies import ADMIN, READ
 from .answers import Answer, Record, json_ready

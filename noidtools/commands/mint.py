@@ -26,8 +26,7 @@ def _mint(call: Call) -> Answer:
     count, options, patience = as_count(call.words[0]), _options(call), _patience(call)
 
     def records() -> Iterator[Record]:
-        sharing = call.session.sharing
-        for ids in minting.mint(call.minter, call.actor, count, options, patience=patience, sharing=sharing):
+        for ids in minting.mint(call.minter, call.actor, count, options, patience=patience):
             yield Ids(ids, peppered=options.peppered)
 
     return Answer(stream=records(), spaced=True)

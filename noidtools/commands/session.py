@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 class Session:
     """Opens its minter when a command first needs it, and keeps it open.
 
-    `sharing` is set while commands share a transaction: one that would have to wait for the clock then raises
-    NotYet instead, and is to be run again on its own.  `local` says that commands are given at this machine's shell,
+    `local` says that commands are given at this machine's shell,
     so that they may use its files and its network; `progress` is told how far a long command has come, if somebody
     watches.
     """
@@ -34,7 +33,6 @@ class Session:
         self.actor = actor
         self.local = local
         self.progress = progress
-        self.sharing = False
         self._minter = minter
 
     @property
@@ -44,12 +42,9 @@ class Session:
         return self._minter
 
     def write_together(self, work: Callable[[Writer], T]) -> T:
-        """Run commands that share one transaction."""
-        self.sharing = True
-        try:
-            return self.minter.write(work)
-        finally:
-            self.sharing = False
+        """Run commands that share one transaction.  One that would have to wait for the clock raises
+        NeedsOwnTransaction there, and is to be run again on its own."""
+        return self.minter.write(work, shared=True)
 
     def close(self) -> None:
         if self._minter is not None:

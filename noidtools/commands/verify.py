@@ -102,7 +102,7 @@ def _verify_links(call: Call) -> Answer:
 
 def _run(call: Call, limits: LinkLimits | None) -> Answer:
     names = call.words
-    if call.minter.writing and call.streams:
+    if call.minter.store.writing and call.streams:
         # This may take long, and nobody else could write meanwhile.
         raise ConflictError("this cannot be done in a transaction with other commands")
     run = Verification(call.minter, call.actor, named=names or None, limits=limits, progress=call.session.progress)

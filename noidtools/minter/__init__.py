@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from _thread import _local
 
 from ..errors import InvalidError, StoreError
 from ..schemes import scheme_for
 from ..schemes.settings import Settings
-from ..store import Store
+from ..store import open_store
 from .tables import FORMAT, META
 
 TYPE_CHECKING = False
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    from ..store import Reader, Writer
+    from ..store import Reader, Store, Writer
     from .bindings import RuleCache
     T = TypeVar("T")
 
@@ -26,33 +25,51 @@ FOLDER = "NOID"
 LONGEST_IDENTIFIER = 65536
 
 
+def location_of(dbdir: str) -> str:
+    """Where the store of the minter in a folder lies."""
+    return os.path.join(dbdir, FOLDER)
+
+
+def write_settings(writer: Writer, settings: Settings) -> None:
+    """Make an empty store a minter's."""
+    writer.put(META, b"format", b"%d" % FORMAT)
+    writer.put(META, b"settings", settings.packed())
+
+
 class Minter:
     """Opened from the folder that holds `NOID/`; refuses what is not a minter of this format."""
 
     def __init__(self, dbdir: str, *, store: Store | None = None) -> None:
         self.dbdir = dbdir
-        self.store = store or Store(os.path.join(dbdir, FOLDER))
-        self._packed = b""
-        self._mine = _local()
+        self.store = store or open_store(location_of(dbdir))
+        self._generation = -1
+        self._closed = False
         self._rulebook: RuleCache | None = None
-        self.store.read(self._load)
+        try:
+            self.store.read(self._load)
+        except BaseException:
+            if store is None:
+                self.store.close()
+            raise
 
     def _load(self, reader: Reader) -> None:
+        """Read the settings, if that was not done since the database was opened."""
+        generation = self.store.generation
+        if generation == self._generation:
+            return
         version = reader.get(META, b"format")
         if version is None or not version.isdigit():
-            raise StoreError(f"{self.store.folder} is an LMDB database, but not a minter's: check the path")
+            raise StoreError(f"{self.store.location} is an LMDB database, but not a minter's: check the path")
         if int(version) > FORMAT:
             raise StoreError(
-                f"{self.store.folder} was written by a newer release of noidtools (format {int(version)}, "
+                f"{self.store.location} was written by a newer release of noidtools (format {int(version)}, "
                 f"this one knows {FORMAT}): install that release"
             )
-        packed = reader.get(META, b"settings") or b""
-        if packed != self._packed:
-            self.settings = Settings.unpacked(packed)
-            self.scheme = scheme_for(self.settings)
-            self.labels = self.settings.labels
-            self._stripped = sorted(self.labels, key=len, reverse=True)
-            self._packed = packed
+        self.settings = Settings.unpacked(reader.get(META, b"settings") or b"")
+        self.scheme = scheme_for(self.settings)
+        self.labels = self.settings.labels
+        self._stripped = sorted(self.labels, key=len, reverse=True)
+        self._generation = generation
 
     @property
     def rulebook(self) -> RuleCache:
@@ -64,53 +81,26 @@ class Minter:
         return self._rulebook
 
     def close(self) -> None:
-        self.store.close()
+        if not self._closed:
+            self._closed = True
+            self.store.close()
 
-    def read(self, work: Callable[[Reader], T]) -> T:
+    def read(self, work: Callable[[Reader], T], *, max_age: float = 0.0) -> T:
+        """Run `work` in a read transaction, as `Store.read` does."""
         def work_here(reader: Reader) -> T:
             self._load(reader)
             return work(reader)
 
-        return self.store.read(work_here)
+        return self.store.read(work_here, max_age=max_age)
 
-    def write(self, work: Callable[[Writer], T]) -> T:
-        outer: list[Callable[[], None]] | None = getattr(self._mine, "afterwards", None)
-        if outer is not None:
-            return self._write_child(work, outer)
-        afterwards: list[Callable[[], None]] = []
-        self._mine.afterwards = afterwards
-
-        def work_anew(writer: Writer) -> T:
-            afterwards.clear()
+    def write(self, work: Callable[[Writer], T], *, shared: bool = False) -> T:
+        """Run `work` in a write transaction, or in a savepoint of this thread's, as `Store.write` does."""
+        def work_here(writer: Writer) -> T:
             # Another minter's database may have been put in place since: what is made now is made by its rules.
             self._load(writer)
             return work(writer)
 
-        try:
-            done = self.store.write(work_anew)
-        finally:
-            self._mine.afterwards = None
-        for action in afterwards:
-            action()
-        return done
-
-    def _write_child(self, work: Callable[[Writer], T], afterwards: list[Callable[[], None]]) -> T:
-        before = len(afterwards)
-        try:
-            return self.store.write(work)
-        except BaseException:
-            del afterwards[before:]
-            raise
-
-    @property
-    def writing(self) -> bool:
-        """Whether this thread is in a write transaction."""
-        return getattr(self._mine, "afterwards", None) is not None
-
-    def after_commit(self, action: Callable[[], None]) -> None:
-        """Have something done once this thread's transaction is committed and others may write, before `write`
-        returns; it is forgotten if the transaction, or the child of it in which we are, comes to nothing."""
-        self._mine.afterwards.append(action)
+        return self.store.write(work_here, shared=shared)
 
     # -- identifiers as people write them, and as they are stored ---------------------------------------
 

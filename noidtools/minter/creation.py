@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-
 from ..clock import timestamp
-from ..errors import ConflictError, InvalidError, StoreError, UsageError
-from ..schemes import NAMES, scheme_class
+from ..errors import InvalidError, UsageError
+from ..schemes import NAMES, scheme_class, scheme_for
 from ..schemes.settings import Settings
-from ..store import Store
-from . import FOLDER, Minter
+from ..store import create_store
+from . import Minter, location_of, write_settings
 from .events import record_event
-from .tables import FORMAT, META
+from .report import creation_report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
 # Settings that only some schemes know.
 SCHEME_OPTIONS = ("seed", "at-last", "computer", "ip", "port", "prefix", "granularity", "patience")
 TERMS = ("long", "medium", "short")
-_NEW = ".NOID-new-"
 _LONGEST_TEXT = 1000
 _LARGEST_SEED = 1 << 32
 
@@ -80,73 +76,12 @@ def _ensure_text(name: str, text: str) -> None:
 
 
 def create(dbdir: str, settings: Settings, actor: Actor) -> Minter:
-    """Make `NOID/` in an existing folder.  It appears complete, in one step, or does not appear."""
-    target = os.path.join(dbdir, FOLDER)
-    if os.path.lexists(target):
-        raise ConflictError(f"{target} exists already: to make another minter here, move it away or remove it first")
+    """Make a minter in an existing folder.  It appears complete, in one step, or does not appear."""
     settings = settings.with_(created=timestamp(actor.now()).decode(), creator=actor.who.decode("utf-8", "replace"))
-    try:
-        new = _new_folder(dbdir)
-        try:
-            _fill(new, dbdir, settings, actor)
-            os.rename(new, target)
-        except BaseException:
-            shutil.rmtree(new, ignore_errors=True)
-            raise
-        _sync_folder(dbdir)
-    except OSError as error:
-        if os.path.lexists(target):
-            raise ConflictError(f"{target} exists already: another process created it just now") from None
-        raise StoreError(f"cannot create a minter in {dbdir}: {error.strerror}") from None
-    return Minter(dbdir)
 
+    def fill(writer: Writer) -> None:
+        write_settings(writer, settings)
+        record_event(writer, actor, b"dbcreate", settings["template"].encode() or settings["scheme"].encode())
 
-def _new_folder(dbdir: str) -> str:
-    """A folder beside the target.  Those that killed processes left behind are swept away first."""
-    for name in os.listdir(dbdir):
-        if name.startswith(_NEW) and not _alive(name.removeprefix(_NEW)):
-            shutil.rmtree(os.path.join(dbdir, name), ignore_errors=True)
-    new = os.path.join(dbdir, f"{_NEW}{os.getpid()}")
-    shutil.rmtree(new, ignore_errors=True)
-    os.mkdir(new)
-    return new
-
-
-def _alive(pid: str) -> bool:
-    try:
-        os.kill(int(pid), 0)
-    except (ProcessLookupError, ValueError):
-        return False
-    except PermissionError:
-        pass  # somebody else's, but alive
-    return True
-
-
-def _fill(folder: str, dbdir: str, settings: Settings, actor: Actor) -> None:
-    from .report import creation_report
-
-    store = Store.create(folder)
-    try:
-
-        def work(writer: Writer) -> None:
-            writer.put(META, b"format", b"%d" % FORMAT)
-            writer.put(META, b"settings", settings.packed())
-            record_event(writer, actor, b"dbcreate", settings["template"].encode() or settings["scheme"].encode())
-
-        store.write(work)
-        report = creation_report(Minter(dbdir, store=store))
-    finally:
-        store.close()
-    with open(os.path.join(folder, "README"), "wb") as readme:
-        readme.write(report)
-        readme.flush()
-        os.fsync(readme.fileno())
-    _sync_folder(folder)
-
-
-def _sync_folder(folder: str) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    store = create_store(location_of(dbdir), fill, readme=creation_report(settings, scheme_for(settings)))
+    return Minter(dbdir, store=store)

@@ -168,8 +168,7 @@ def record_event(
 
     It is indexed under each of `ids`, which are as stored.  `details` are further words, without a name.
     """
-    newest = writer.last(EVENTS)
-    number = 1 + (int.from_bytes(newest[0], "big") if newest else 0)
+    number = newest_number(writer) + 1
     fields = [timestamp(actor.now()), actor.who, actor.door, verb]
     for identifier in ids:
         fields.append(bytes((_ID,)) + identifier)
@@ -178,6 +177,13 @@ def record_event(
     fields += [bytes((_DETAIL,)) + detail for detail in details]
     writer.put(EVENTS, number.to_bytes(NUMBER_SIZE, "big"), pack(fields))
     return number
+
+
+def newest_number(reader: Reader) -> int:
+    """The number of the last event, 0 if there is none."""
+    for key, _ in reader.scan(EVENTS, limit=1, reverse=True):
+        return int.from_bytes(key, "big")
+    return 0
 
 
 def index_event(writer: Writer, identifier: bytes, number: int) -> None:

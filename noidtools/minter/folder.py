@@ -5,59 +5,62 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
-from ..errors import NotFoundError
-from . import FOLDER, Minter
+from ..errors import NoidError, NotFoundError
+from ..store import exists, open_store
+from . import Minter, location_of
 
-# Each open database takes two files and much address space, and a folder may hold thousands of minters.
-_MOST_OPEN = 64
 _COMMAND_PATH = "noidu"
 
 
 class MinterFolder:
-    """Minters that stay open from one request to the next; those of this class are all in one folder."""
+    """The minters in the folders of one folder, by the names of those."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self._lock = allocate_lock()
-        self._known: dict[str, tuple[tuple[int, int], Minter]] = {}
-        self._recent: dict[str, None] = {}
+        # By their folders, with the identities of their databases.
+        self._known: dict[str, tuple[object, Minter]] = {}
 
     def find(self, path: str) -> Minter:
-        door, underscore, name = path.rpartition("/")[2].partition("_")
-        if door != _COMMAND_PATH or not underscore or not _is_folder_name(name):
+        """The minter that a path names: `…/noidu_kt5` means kt5."""
+        command, underscore, name = path.rpartition("/")[2].partition("_")
+        if command != _COMMAND_PATH or not underscore or not _is_folder_name(name):
             raise NotFoundError(f"no minter is here: a minter's address ends in {_COMMAND_PATH}_NAME")
         return self.open(os.path.join(self.folder, name), name)
 
+    def dbdirs(self) -> list[tuple[str, str]]:
+        """All minters there are, by name and folder."""
+        if not os.path.isdir(self.folder):
+            return []
+        found = [(name, os.path.join(self.folder, name)) for name in sorted(os.listdir(self.folder)) if name[0] != "."]
+        return [(name, dbdir) for name, dbdir in found if exists(location_of(dbdir))]
+
     def open(self, dbdir: str, name: str) -> Minter:
-        """The minter in a folder, opened if it was not, and opened anew if another was put in its place."""
-        try:
-            status = os.stat(os.path.join(dbdir, FOLDER, "data.mdb"))
-        except (OSError, ValueError):
-            self._forget(dbdir)
-            raise NotFoundError(f"there is no minter {name[:60]!a} here") from None
-        file = (status.st_dev, status.st_ino)
-        with self._lock:
-            known = self._known.get(dbdir)
-            if known is None or known[0] != file:
-                known = (file, Minter(dbdir, store=known[1].store if known else None))
-                self._known[dbdir] = known
-            self._mark_used(dbdir)
+        """The minter in a folder.  It is another object when another database was put in its place."""
+        known = self._known.get(dbdir)
+        if known is not None and known[1].store.identity() == known[0]:
             return known[1]
-
-    def _mark_used(self, dbdir: str) -> None:
-        self._recent.pop(dbdir, None)
-        self._recent[dbdir] = None
-        if len(self._recent) > _MOST_OPEN:
-            oldest = next(iter(self._recent))
-            del self._recent[oldest]
-            # Shut, not forgotten: a database must not be opened twice in one process, and this one opens itself.
-            self._known[oldest][1].store.shut_before_fork()
-
-    def _forget(self, dbdir: str) -> None:
         with self._lock:
-            if dbdir in self._known:
-                # So that the disk gets back the room of what was deleted.
-                self._known[dbdir][1].store.shut_before_fork()
+            return self._open(dbdir, name)
+
+    def _open(self, dbdir: str, name: str) -> Minter:
+        known = self._known.get(dbdir)
+        if not exists(location_of(dbdir)):
+            if known is not None:
+                known[1].store.suspend()  # so that the disk gets back the room of what was deleted
+            raise NotFoundError(f"there is no minter {name[:60]!a} here")
+        store = known[1].store if known else open_store(location_of(dbdir))
+        identity = store.identity()
+        if known is not None and known[0] == identity:
+            return known[1]  # another thread opened it while this one waited
+        try:
+            minter = Minter(dbdir, store=store)
+        except NoidError:
+            if known is None:
+                store.close()
+            raise
+        self._known[dbdir] = (identity, minter)
+        return minter
 
 
 class SingleMinter(MinterFolder):
@@ -73,6 +76,9 @@ class SingleMinter(MinterFolder):
         if not self._anywhere and last not in ("", _COMMAND_PATH, f"{_COMMAND_PATH}_{self.name}"):
             raise NotFoundError(f"nothing is here: the minter's address is /{_COMMAND_PATH}")
         return self.open(self.folder, self.name)
+
+    def dbdirs(self) -> list[tuple[str, str]]:
+        return [(self.name, self.folder)]
 
 
 def _is_folder_name(name: str) -> bool:

@@ -69,12 +69,6 @@ def _narrowed(happened: Event, identifier: bytes) -> Event:
     return happened
 
 
-def newest_number(reader: Reader) -> int:
-    """The number of the last event."""
-    last = reader.last(EVENTS)
-    return int.from_bytes(last[0], "big") if last else 0
-
-
 def stream(minter: Minter, *, after: int = 0, since: bytes = b"") -> Iterator[Event]:
     """All events past a number, and not before a date."""
     for number, packed in _rows(minter, after):

@@ -55,14 +55,12 @@ class Batch:
 
 
 def mint(
-    minter: Minter, actor: Actor, count: int, order: MintOptions, *, patience: int | None = None, sharing: bool = False
+    minter: Minter, actor: Actor, count: int, order: MintOptions, *, patience: int | None = None
 ) -> Iterator[list[bytes]]:
     """Mint `count` identifiers, yielding them as they are committed.  Raises ExhaustedError where they end."""
     made = event = 0
     while made < count:
-        request = MintRequest(
-            actor.clock, patience, sharing=sharing, whole=minter.writing, made=made, wanted=count
-        )
+        request = request_for(minter, actor, patience, made=made, wanted=count)
         batch = _mint_chunk(minter, actor, min(count - made, CHUNK), order, request, event)
         made += len(batch.ids)
         event = batch.event
@@ -70,6 +68,14 @@ def mint(
             yield batch.ids
         if batch.ended:
             raise exhausted(minter)
+
+
+def request_for(
+    minter: Minter, actor: Actor, patience: int | None = None, *, made: int = 0, wanted: int = 1
+) -> MintRequest:
+    """A request for identifiers, made in the transaction that this thread is in or in one of its own."""
+    store = minter.store
+    return MintRequest(actor.clock, patience, sharing=store.shared, whole=store.writing, made=made, wanted=wanted)
 
 
 def _mint_chunk(
@@ -108,13 +114,12 @@ def mint_some(
     due = run.generator.due
     if due:
         notice = run.generator.notice
-        minter.after_commit(lambda: request.wait(due, notice))
+        minter.store.after_commit(lambda: request.wait(due, notice))
     return Batch(run.minted, ended, run.event)
 
 
 def bind_elements(
-    minter: Minter, actor: Actor, how: bytes, text: bytes, pairs: list[tuple[bytes, bytes | None]], *,
-    sharing: bool = False,
+    minter: Minter, actor: Actor, how: bytes, text: bytes, pairs: list[tuple[bytes, bytes | None]]
 ) -> list[bindings.Bound]:
     """Bind each element to its value in one of the ways of `bindings.HOWS`, in one transaction.
 
@@ -125,12 +130,11 @@ def bind_elements(
         return minter.write(lambda writer: bindings.bind(minter, writer, actor, how, text, pairs))
     if text != b"new":
         raise UsageError(f"bind {how.decode()} makes its own identifier: write the word new in place of Id")
-    return mint_and_bind(minter, actor, pairs, peppered=how == b"peppermint", sharing=sharing)
+    return mint_and_bind(minter, actor, pairs, peppered=how == b"peppermint")
 
 
 def mint_and_bind(
-    minter: Minter, actor: Actor, pairs: list[tuple[bytes, bytes | None]], *, peppered: bool = False,
-    sharing: bool = False,
+    minter: Minter, actor: Actor, pairs: list[tuple[bytes, bytes | None]], *, peppered: bool = False
 ) -> list[bindings.Bound]:
     """Mint one identifier and bind each element to its value, in one transaction.
 
@@ -138,7 +142,7 @@ def mint_and_bind(
     it is to be handed out, with its pepper if it has one.
     """
     order = MintOptions(peppered=peppered, unbound=tuple(element for element, _ in pairs))
-    request = MintRequest(actor.clock, sharing=sharing, whole=minter.writing)
+    request = request_for(minter, actor)
 
     def work(writer: Writer) -> list[bindings.Bound]:
         batch = mint_some(minter, writer, actor, 1, order, request)

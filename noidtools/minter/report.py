@@ -5,14 +5,16 @@ from __future__ import annotations
 from itertools import islice
 
 from ..schemes import durability
-from .events import read_event
+from .events import newest_number, read_event
 from .records import held_count
-from .tables import EVENTS, META, QUEUE
+from .tables import META, QUEUE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..schemes import Scheme
+    from ..schemes.settings import Settings
     from ..store import Reader
     from . import Minter
 
@@ -21,7 +23,10 @@ _PAGE = 500
 
 def properties(minter: Minter) -> list[tuple[str, bytes]]:
     """What does not change while a minter lives."""
-    settings, scheme = minter.settings, minter.scheme
+    return _properties(minter.settings, minter.scheme)
+
+
+def _properties(settings: Settings, scheme: Scheme) -> list[tuple[str, bytes]]:
     first = scheme.first()
     durable = durability.letters(scheme.durability(settings))
     about = [("Scheme", scheme.name.encode()), *scheme.form(), ("Term", settings["term"].encode()),
@@ -31,17 +36,17 @@ def properties(minter: Minter) -> list[tuple[str, bytes]]:
         ("NAA", settings["naa"]),
         ("SubNAA", settings["subnaa"]),
         ("Labels", " ".join(settings["labels"].splitlines())),
-        ("First", minter.shown(first).decode() if first is not None else ""),
+        ("First", b"".join((*settings.labels[:1], first)).decode() if first is not None else ""),
         ("Created", settings["created"]),
         ("Creator", settings["creator"]),
     ]
     return about + [(name, value.encode()) for name, value in pairs if value]
 
 
-def creation_report(minter: Minter) -> bytes:
+def creation_report(settings: Settings, scheme: Scheme) -> bytes:
     """The text of NOID/README."""
     lines = [b"This folder is a minter of identifiers, made by noidtools.  Do not edit its files.", b""]
-    lines += [f"{name}:".ljust(12).encode() + value for name, value in properties(minter)]
+    lines += [f"{name}:".ljust(12).encode() + value for name, value in _properties(settings, scheme)]
     lines += [b"", b"The properties, where their letter is shown:"]
     lines += [f"  {letter}  {meaning}".encode() for letter, meaning in durability.MEANINGS.items()]
     return b"\n".join(lines) + b"\n"
@@ -56,8 +61,7 @@ class MinterState:
         self.generator = minter.scheme.generator(reader.get(META, b"state"))
         self.held = held_count(reader)
         self.queued = sum(1 for _ in reader.scan(QUEUE))
-        newest = reader.last(EVENTS)
-        self.newest = read_event(reader, int.from_bytes(newest[0], "big")) if newest else None
+        self.newest = read_event(reader, newest_number(reader))
 
 
 def standing(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
@@ -72,12 +76,12 @@ def standing(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
 def internals(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
     """What an administrator may want to see when something looks wrong."""
     generator = minter.scheme.generator(reader.get(META, b"state"))
-    newest = reader.last(EVENTS)
+    size = minter.store.size()
     return [
-        ("Folder", minter.store.folder.encode("utf-8", "surrogateescape")),
+        ("Folder", minter.store.location.encode("utf-8", "surrogateescape")),
         ("Format", reader.get(META, b"format") or b""),
-        ("Bytes", b"%d" % minter.store.size()),
-        ("Events", b"%d" % int.from_bytes(newest[0], "big") if newest else b"0"),
+        *([] if size is None else [("Bytes", b"%d" % size)]),
+        ("Events", b"%d" % newest_number(reader)),
         *generator.internals(),
     ]
 

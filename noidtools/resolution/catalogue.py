@@ -6,14 +6,12 @@ that bind anything; else the fallback.
 
 from __future__ import annotations
 
-import os
 from _thread import allocate_lock
 from time import monotonic
 
 from .. import names
 from ..errors import NoidError
-from ..minter import FOLDER, Minter, config
-from ..minter.folder import MinterFolder, SingleMinter
+from ..minter import Minter, config
 from ..minter.identifiers import labels_of
 from . import ALIAS, FALLBACK, FOUND, INVALID, NOT_FOUND, Lookup, Outcome, fallback_target, follow_aliases, lookup_in
 
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeVar
 
+    from ..minter.folder import MinterFolder
     from ..names import Name
     from ..schemes import Scheme
     from ..store import Reader
@@ -196,7 +195,7 @@ class Catalogue:
         """See what is in the folder; what was found before serves other threads until all of it is known."""
         found: dict[str, tuple[Minter, Domain]] = {}
         faults = {}
-        for name, dbdir in self._dbdirs():
+        for name, dbdir in self._minters.dbdirs():
             try:
                 minter = self._minters.open(dbdir, name)
             except NoidError as error:
@@ -208,13 +207,3 @@ class Catalogue:
 
     def _domain(self, name: str, dbdir: str, minter: Minter) -> Domain:
         return Domain(name, minter, lambda: self._minters.open(dbdir, name))
-
-    def _dbdirs(self) -> list[tuple[str, str]]:
-        if isinstance(self._minters, SingleMinter):
-            return [(self._minters.name, self._minters.folder)]
-        folder = self._minters.folder
-        if not os.path.isdir(folder):
-            return []
-        names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
-        return [(name, os.path.join(folder, name)) for name in names
-                if os.path.exists(os.path.join(folder, name, FOLDER, "data.mdb"))]

@@ -9,8 +9,9 @@ import sys
 from ..commands import Invocation, command_for
 from ..console import log_line
 from ..errors import UsageError
-from ..minter import FOLDER
+from ..minter import location_of
 from ..minter.folder import MinterFolder, SingleMinter
+from ..store import exists
 from ..web.commands import BASIC
 from ..web.request import LARGEST_BODY, Trust
 from ..web.site import Site
@@ -81,7 +82,7 @@ def _minters(dbdir: str, options: Options) -> MinterFolder:
         if not os.path.isdir(options.minters):
             raise UsageError(f"there is no folder {options.minters} to look for minters in")
         return MinterFolder(options.minters)
-    if not os.path.isdir(os.path.join(dbdir, FOLDER)):
+    if not exists(location_of(dbdir)):
         raise UsageError(f"there is no minter in {dbdir}: name its folder with -f, or that of several with --minters")
     return SingleMinter(dbdir)
 

@@ -1,28 +1,39 @@
-"""Keys of any length in a database whose keys have at most 511 bytes."""
+"""Keys of any length in an engine that limits their length.
+
+A key as long as the limit or longer is stored as its head and its SHA-256
+digest, exactly as long as the limit together, with the true key in front of the
+value.  Shorter keys are stored as they are, so the two kinds cannot be confused.
+
+Stored keys are in the order of the true ones up to the length of the head;
+beyond it their order is restored by those who scan.
+"""
 
 from __future__ import annotations
 
-# Keys longer than LMDB's 511 bytes are stored as their head and a digest, exactly 511 bytes together, with
-# the true key in front of the value.  No other key has that length, so the two kinds cannot be confused.
-LONG = 511
-DIGEST = 32
-HEAD = LONG - DIGEST
+_DIGEST = 32
+_LENGTH = 4
 
 
-def stored_key(key: bytes) -> bytes:
-    if len(key) < LONG:
+def head_length(limit: int) -> int:
+    """How many bytes of a long key are stored as they are."""
+    return limit - _DIGEST
+
+
+def stored_key(key: bytes, limit: int) -> bytes:
+    if len(key) < limit:
         return key
     import hashlib
 
-    return key[:HEAD] + hashlib.sha256(key).digest()
+    return key[: limit - _DIGEST] + hashlib.sha256(key).digest()
 
 
-def stored_value(key: bytes, value: bytes) -> bytes:
-    return value if len(key) < LONG else len(key).to_bytes(4, "big") + key + value
+def stored_value(key: bytes, value: bytes, limit: int) -> bytes:
+    return value if len(key) < limit else len(key).to_bytes(_LENGTH, "big") + key + value
 
 
-def true_item(key: bytes, value: bytes) -> tuple[bytes, bytes]:
-    if len(key) < LONG:
-        return key, value
-    end = 4 + int.from_bytes(value[:4], "big")
-    return value[4:end], value[end:]
+def true_item(stored: bytes, value: bytes, limit: int) -> tuple[bytes, bytes]:
+    """The key and the value that were put, from what is stored."""
+    if len(stored) < limit:
+        return stored, value
+    end = _LENGTH + int.from_bytes(value[:_LENGTH], "big")
+    return value[_LENGTH:end], value[end:]

@@ -1,73 +1,31 @@
-"""What the engine and the system raise, said as one sentence."""
+"""LMDB, the embedded engine: a folder with the files `data.mdb`, `lock.mdb` and `writer.lock`.
+
+LMDB's own rules are kept in here: keys of at most 511 bytes, a map that has a
+size, one environment for a file in a process, none across a fork.
+"""
 
 from __future__ import annotations
 
 import os
-import time
-from _thread import _local
 from time import monotonic
 
 import lmdb
 
 from ..errors import NoidError, NoMinterError, StoreError
+from . import registry
+from .lmdb_transactions import LmdbReader, LmdbWriter
 from .locks import ReadersWriterLock, WriterLock
-from .transactions import Reader, Writer
+from .transactions import ThreadState, TransactionalStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
+
+    from . import Reader, Writer
     T = TypeVar("T")
-    R = TypeVar("R", bound=Reader)
-    A = TypeVar("A")
 
-LOCK = "lock.mdb"
-_LITTLE_ROOM = 1 << 20
-
-
-class Mapped:
-    """Turns what LMDB and the system raise into StoreErrors that say what to do."""
-
-    __slots__ = ("_folder",)
-
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, (lmdb.Error, OSError)) and not isinstance(error, NoidError):
-            missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
-            if missing or "No such file" in str(error) or "Not a directory" in str(error):
-                raise NoMinterError(
-                    f"there is no minter in {self._folder}: create one with 'noid dbcreate', or name its folder with -f"
-                ) from error
-            raise StoreError(self._sentence(error)) from error
-
-    def _sentence(self, error: Exception) -> str:
-        folder, text = self._folder, str(error)
-        if isinstance(error, PermissionError) or "Permission denied" in text:
-            return (f"no permission to use the database in {folder}: even readers must be able to write "
-                    f"{LOCK} there; change the owner or the permissions")
-        if "No space left" in text or "Disk quota" in text or ("Input/output" in text and self._no_room()):
-            return f"the disk under {folder} is full: nothing was changed; make room and try again"
-        if isinstance(error, (lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.NotFoundError)):
-            return f"{folder} does not hold a database of noidtools: check the path"
-        if isinstance(error, (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.PanicError)):
-            return f"the database in {folder} is damaged ({text}): restore it from a backup"
-        return f"the database in {folder} could not be used: {text}"
-
-    def _no_room(self) -> bool:
-        # A write that was cut short by a full disk reaches us as an input/output error.
-        try:
-            free = os.statvfs(self._folder)
-        except OSError:
-            return False
-        return free.f_bavail * free.f_frsize < _LITTLE_ROOM
-
-# -- A folder with a database in it: opening, and transactions -------------------------------------------------------
-
+_DATA, _LOCK, _WRITER, _README = "data.mdb", "lock.mdb", "writer.lock", "README"
 
 # Address space, not memory nor disk.  Halved until the system grants it, and grown when it fills.
 RESERVED = 1 << 40
@@ -76,54 +34,129 @@ _MOST_READERS = 1024
 
 # What LMDB makes its lock file for so many readers: a header, and a line of the processor's cache for each.
 _LOCK_SIZE = 128 + 64 * _MOST_READERS
-_PATIENCE = 30.0
 _STALE_READERS_EVERY = 60.0
-_DATA, _TURN = "data.mdb", "writer.lock"
+
+_LITTLE_ROOM = 1 << 20
 
 
-class Store:
-    """A folder with a database in it.  Safe to share between threads; reopens itself after a fork."""
+# -- errors ----------------------------------------------------------------------------------------------------------
 
-    def __init__(self, folder: str, *, reserve: int = RESERVED) -> None:
-        self.folder = folder
-        self._reserve = reserve
-        self._data = os.path.join(folder, _DATA)
-        self._mine = _local()
-        self._turn = WriterLock(os.path.join(folder, _TURN))
-        self._gate = ReadersWriterLock()
-        self._readers_checked = 0.0
+
+def _translated(error: Exception, location: str) -> NoidError:
+    """What LMDB or the system raised, as a refusal that says what to do."""
+    text = str(error)
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)) or "No such file" in text or "Not a dir" in text:
+        return NoMinterError(
+            f"there is no minter in {location}: create one with 'noid dbcreate', or name its folder with -f"
+        )
+    if isinstance(error, PermissionError) or "Permission denied" in text:
+        return StoreError(f"no permission to use the database in {location}: even readers must be able to write "
+                          f"{_LOCK} there; change the owner or the permissions")
+    if "No space left" in text or "Disk quota" in text or ("Input/output" in text and _is_full(location)):
+        return StoreError(f"the disk under {location} is full: nothing was changed; make room and try again")
+    if isinstance(error, (lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.NotFoundError)):
+        return StoreError(f"{location} does not hold a database of noidtools: check the path")
+    if isinstance(error, (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.PanicError)):
+        return StoreError(f"the database in {location} is damaged ({text}): restore it from a backup")
+    return StoreError(f"the database in {location} could not be used: {text}")
+
+
+def _is_full(location: str) -> bool:
+    # A write that was cut short by a full disk reaches us as an input/output error.
+    try:
+        free = os.statvfs(location)
+    except OSError:
+        return False
+    return free.f_bavail * free.f_frsize < _LITTLE_ROOM
+
+
+# -- the store -------------------------------------------------------------------------------------------------------
+
+
+class LmdbStore(TransactionalStore):
+    """A folder with a database in it.  A process has one object for each folder: see `open_store`."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__()
+        self.location = location
+        self.generation = 0
+        self.writable = False
+        self.last_used = 0.0
+        self.closed = False
+        self._data = os.path.join(location, _DATA)
+        self._writer_lock = WriterLock(os.path.join(location, _WRITER))
+        # Shared by transactions; who opens, closes or resizes the environment must be alone.
+        self._lock = ReadersWriterLock()
         self._environment: lmdb.Environment | None = None
-        self._open()
-        _open_stores.append(self)
-
-    @classmethod
-    def create(cls, folder: str) -> Store:
-        """Make an empty database in an existing empty folder."""
-        with Mapped(folder):
-            _allocate_lock_file(folder)
-            lmdb.open(folder, map_size=_LEAST_RESERVED, max_readers=_MOST_READERS, mode=0o664).close()
-            os.close(os.open(os.path.join(folder, _TURN), os.O_CREAT | os.O_RDWR, 0o664))
-        return cls(folder)
+        self._file = (0, 0)
+        # The environment of the parent process, if a transaction was open in it when this process was forked.
+        self._of_parent: lmdb.Environment | None = None
+        self._checked = self._readers_checked = 0.0
 
     # -- opening ---------------------------------------------------------------------------------------
 
-    def _open(self) -> None:
-        with Mapped(self.folder):
+    def ensure_open(self) -> None:
+        try:
+            self._ensure_current()
+        except (lmdb.Error, OSError) as error:
+            raise _translated(error, self.location) from error
+
+    def _ensure_current(self) -> None:
+        """Open the environment, or open it anew if a restore put another file in its place."""
+        with self._lock:
+            if self._is_current(0.0):
+                return
+        self._lock.alone(self._reopen)
+
+    def _is_current(self, max_age: float) -> bool:
+        """Whether the environment is open, and of the file that is in place now, or was `max_age` seconds ago."""
+        if self._environment is None:
+            return False
+        self.last_used = now = monotonic()
+        return now - self._checked < max_age or not self._was_replaced()
+
+    def _was_replaced(self) -> bool:
+        try:
             status = os.stat(self._data)
-            if not status.st_size:
-                raise StoreError(f"{self._data} is empty: it was damaged or never a minter's; restore a backup")
-            self._pid = os.getpid()
-            self._file = (status.st_dev, status.st_ino)
-            turn = os.path.join(self.folder, _TURN)
-            self.writable = os.access(self._data, os.W_OK) and os.access(
-                turn if os.path.exists(turn) else self.folder, os.W_OK
-            )
-            if self.writable:
-                _allocate_lock_file(self.folder)
-            self._environment = self._map(self._reserve)
-            self._environment.reader_check()
-            if self.writable:
-                self._ensure_length(self._environment)
+        except OSError:
+            return False  # between a move away and a move in place; what is open still answers
+        if (status.st_dev, status.st_ino) != self._file:
+            return True
+        self._checked = monotonic()
+        return False
+
+    def _reopen(self) -> None:
+        if self._environment is not None and not self._was_replaced():
+            return  # another thread did this while we waited to be alone
+        if self._of_parent is not None:
+            raise StoreError(f"{self.location} was in a transaction when this process was forked, and cannot be used "
+                             "in it: fork when no transaction is open")
+        if self.closed:
+            raise StoreError(f"{self.location} was closed: open it again")
+        self._shut()
+        with registry.opening:
+            self._open()
+            registry.add_open(self)
+        registry.suspend_surplus()
+
+    def _open(self) -> None:
+        status = os.stat(self._data)
+        if not status.st_size:
+            raise StoreError(f"{self._data} is empty: it was damaged or never a minter's; restore a backup")
+        self._file = (status.st_dev, status.st_ino)
+        writer_lock = os.path.join(self.location, _WRITER)
+        self.writable = os.access(self._data, os.W_OK) and os.access(
+            writer_lock if os.path.exists(writer_lock) else self.location, os.W_OK
+        )
+        if self.writable:
+            _allocate_lock_file(self.location)
+        environment = self._map(RESERVED)
+        environment.reader_check()
+        if self.writable:
+            self._ensure_length(environment)
+        self._environment = environment
+        self.last_used = self._checked = monotonic()
+        self.generation += 1
 
     def _map(self, size: int) -> lmdb.Environment:
         least = max(_LEAST_RESERVED, os.path.getsize(self._data) + (_LEAST_RESERVED if self.writable else 0))
@@ -131,7 +164,7 @@ class Store:
         while True:
             try:
                 return lmdb.open(
-                    self.folder, map_size=size, max_readers=_MOST_READERS, create=False,
+                    self.location, map_size=size, max_readers=_MOST_READERS, create=False,
                     readonly=not self.writable, max_spare_txns=8, mode=0o664,
                 )
             except lmdb.MemoryError:
@@ -155,143 +188,213 @@ class Store:
             finally:
                 os.close(descriptor)
 
+    # -- closing ---------------------------------------------------------------------------------------
+
+    def suspend(self) -> bool:
+        if not self._lock.acquire_alone(timeout=0):
+            return False
+        try:
+            if not self._writer_lock.close():
+                return False
+            self._shut()
+        finally:
+            self._lock.release_alone()
+        return True
+
     def close(self) -> None:
-        if self in _open_stores:
-            _open_stores.remove(self)
-        self._turn.forget()
-        self._shut()
+        if self._state.reader is not None:
+            raise StoreError(f"{self.location} cannot be closed inside its own transaction")
+        if registry.release(self):
+            self.closed = True
+            self._lock.alone(self._shut)
+            self._writer_lock.close()
 
     def _shut(self) -> None:
+        registry.discard_open(self)
         if self._environment is not None:
             self._environment.close()
             self._environment = None
 
+    # -- what it is ------------------------------------------------------------------------------------
+
     def size(self) -> int:
-        """Bytes on disk."""
-        with Mapped(self.folder):
+        try:
             return os.path.getsize(self._data)
+        except OSError as error:
+            raise _translated(error, self.location) from error
 
-    def shut_before_fork(self) -> None:
-        """Parent and child each open the database anew when they next need it."""
-        self._gate.if_empty(self._shut)
+    def identity(self) -> object | None:
+        try:
+            status = os.stat(self._data)
+        except (OSError, ValueError):
+            return None
+        return status.st_dev, status.st_ino
 
-    def _current(self) -> lmdb.Environment:
-        """The environment, opened anew after a fork or when a restore put another file in its place."""
-        if self._environment is None:
-            if self._pid != os.getpid():
-                # Whatever threads the parent had, they are not here to open these again.
-                self._gate = ReadersWriterLock()
-                self._mine = _local()
-            self._gate.alone(self._open)
-        elif self._pid != os.getpid():
-            raise StoreError(f"{self.folder} was in use when this process was forked: open it again")
-        else:
+    def version(self, *, max_age: float = 0.0) -> object | None:
+        reader = self._state.reader
+        if reader is not None:
+            assert isinstance(reader, LmdbReader)
+            return self.generation, reader.number()
+        with self._lock:
             try:
-                status = os.stat(self._data)
-            except OSError:
-                # Between a move away and a move in place; what is open still answers.
-                return self._environment
-            if (status.st_dev, status.st_ino) != self._file:
-                self._gate.alone(self._reopen)
-        assert self._environment is not None
-        return self._environment
-
-    def _reopen(self) -> None:
-        self._shut()
-        self._open()
+                if self._is_current(max_age) and self._environment is not None:
+                    return self.generation, self._environment.begin().id()
+            except lmdb.Error:
+                pass  # the map has grown, or there are too many readers: a read finds out what to do
+        return None
 
     # -- transactions ----------------------------------------------------------------------------------
 
-    def read(self, work: Callable[[Reader], T]) -> T:
-        outer: Reader | None = getattr(self._mine, "reader", None)
-        if outer is not None:
-            return work(outer)
-        with Mapped(self.folder):
+    def _read(self, work: Callable[[Reader], T], max_age: float) -> T:
+        state = self._state
+        try:
             while True:
-                environment = self._current()
                 try:
-                    with self._gate:
-                        if environment is not self._environment:
-                            continue  # another thread reopened the database between the two lines above
-                        with environment.begin() as txn:
-                            return self._run(work, Reader(txn), None)
+                    with self._lock:
+                        if self._is_current(max_age) and self._environment is not None:
+                            with self._environment.begin() as txn:
+                                state.reader = reader = LmdbReader(txn)
+                                try:
+                                    return work(reader)
+                                finally:
+                                    state.reader = None
+                    self._lock.alone(self._reopen)
                 except lmdb.MapResizedError:
-                    self._gate.alone(self._adopt_size)
+                    self._lock.alone(self._adopt_size)
                 except lmdb.ReadersFullError:
-                    if not environment.reader_check():
-                        raise
+                    with self._lock:
+                        if not self._check_readers():
+                            raise
+        except (lmdb.Error, OSError) as error:
+            raise _translated(error, self.location) from error
 
-    def write(self, work: Callable[[Writer], T], *, patience: float = _PATIENCE) -> T:
-        outer: Reader | None = getattr(self._mine, "reader", None)
-        if isinstance(outer, Writer):
-            return self._write_child(work, outer)
-        if outer is not None:
-            raise StoreError("a write cannot begin inside a read: the read would not see it")
-        with Mapped(self.folder):
+    def _write(self, run: Callable[[Writer], T], timeout: float) -> T:
+        try:
             while True:
-                self._current()
+                self._ensure_current()
                 if not self.writable:
                     raise StoreError(self._not_writable())
-                self._turn.take(patience)
+                self._writer_lock.acquire(timeout)
                 try:
-                    self._current()
-                    if self._turn.is_here():
-                        self._check_stale_readers()
-                        return self._write_outer(work)
+                    self._ensure_current()
+                    # If the folder was replaced meanwhile, its writers wait at another file.
+                    if self._writer_lock.is_in_place():
+                        return self._write_locked(run)
                 finally:
-                    self._turn.leave()
+                    self._writer_lock.release()
+        except (lmdb.Error, OSError) as error:
+            raise _translated(error, self.location) from error
+
+    def _write_locked(self, run: Callable[[Writer], T]) -> T:
+        while True:
+            try:
+                with self._lock:
+                    if self._is_current(0.0) and self._environment is not None:
+                        self._check_stale_readers()
+                        with self._environment.begin(write=True) as txn:
+                            return run(LmdbWriter(txn))
+                self._lock.alone(self._reopen)
+            except lmdb.MapFullError:
+                self._lock.alone(self._grow)
+            except lmdb.MapResizedError:
+                self._lock.alone(self._adopt_size)
+
+    def _write_child(self, outer: Writer, run: Callable[[Writer], T]) -> T:
+        assert self._environment is not None and isinstance(outer, LmdbWriter)
+        with outer.begin_child(self._environment) as txn:
+            return run(LmdbWriter(txn))
 
     def _not_writable(self) -> str:
-        if os.statvfs(self.folder).f_flag & os.ST_RDONLY:
-            return f"{self.folder} is on a file system that is mounted for reading only: nothing can be changed there"
-        return f"{self.folder} cannot be written by this user: change its owner or permissions"
-
-    def _write_outer(self, work: Callable[[Writer], T]) -> T:
-        while True:
-            environment = self._current()
-            try:
-                with self._gate:
-                    if environment is not self._environment:
-                        continue
-                    with environment.begin(write=True) as txn:
-                        return self._run(work, Writer(txn), None)
-            except lmdb.MapFullError:
-                self._gate.alone(self._grow)
-            except lmdb.MapResizedError:
-                self._gate.alone(self._adopt_size)
-
-    def _write_child(self, work: Callable[[Writer], T], outer: Writer) -> T:
-        assert self._environment is not None
-        with self._environment.begin(write=True, parent=outer._txn) as txn:
-            return self._run(work, Writer(txn), outer)
-
-    def _run(self, work: Callable[[R], T], own: R, outer: Reader | None) -> T:
-        """Do the work, with what this thread does meanwhile in the same transaction."""
-        self._mine.reader = own
-        try:
-            return work(own)
-        finally:
-            self._mine.reader = outer
+        if os.statvfs(self.location).f_flag & os.ST_RDONLY:
+            return f"{self.location} is on a file system that is mounted for reading only: nothing can be changed there"
+        return f"{self.location} cannot be written by this user: change its owner or permissions"
 
     def _grow(self) -> None:
-        assert self._environment is not None
-        self._environment.set_mapsize(2 * int(self._environment.info()["map_size"]))
+        if self._environment is not None:
+            self._environment.set_mapsize(2 * int(self._environment.info()["map_size"]))
 
     def _adopt_size(self) -> None:
-        assert self._environment is not None
-        self._environment.set_mapsize(0)
+        if self._environment is not None:
+            self._environment.set_mapsize(0)
+
+    def _check_readers(self) -> int:
+        """Clear the entries of readers that were killed; returns how many there were."""
+        return 0 if self._environment is None else self._environment.reader_check()
 
     def _check_stale_readers(self) -> None:
         # A killed reader would otherwise keep old pages from being used again.
-        now = time.monotonic()
+        now = monotonic()
         if now - self._readers_checked > _STALE_READERS_EVERY:
             self._readers_checked = now
-            self._current().reader_check()
+            self._check_readers()
+
+    # -- forks -----------------------------------------------------------------------------------------
+
+    def before_fork(self, deadline: float) -> bool:
+        """Shut the environment and keep it shut until the fork is over; False if a transaction goes on in it."""
+        timeout = 0.0 if self._state.reader is not None else max(0.0, deadline - monotonic())
+        if not self._lock.acquire_alone(timeout):
+            return False
+        self._shut()
+        return True
+
+    def after_fork_in_parent(self) -> None:
+        self._lock.release_alone()
+
+    def after_fork_in_child(self) -> None:
+        # Whatever threads the parent had, they are not here to release their locks.
+        self._lock = ReadersWriterLock()
+        self._state = ThreadState()
+        self._writer_lock.renew_in_child()
+        if self._environment is not None:
+            # It must be neither used nor closed here: that would end the parent's transactions.
+            self._of_parent, self._environment = self._environment, None
+
+
+# -- opening and creating --------------------------------------------------------------------------------------------
+
+
+def open_store(location: str) -> LmdbStore:
+    """The store in a folder: the same object for all who open it in this process, since LMDB allows only one
+    environment for a file."""
+    store = registry.share(os.path.realpath(location), lambda: LmdbStore(location))
+    try:
+        store.ensure_open()
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def create_store(location: str, fill: Callable[[Writer], None], *, readme: bytes = b"") -> LmdbStore:
+    def fill_folder(folder: str) -> None:
+        try:
+            _allocate_lock_file(folder)
+            lmdb.open(folder, map_size=_LEAST_RESERVED, max_readers=_MOST_READERS, mode=0o664).close()
+            os.close(os.open(os.path.join(folder, _WRITER), os.O_CREAT | os.O_RDWR, 0o664))
+        except (lmdb.Error, OSError) as error:
+            raise _translated(error, folder) from error
+        store = open_store(folder)
+        try:
+            store.write(fill)
+        finally:
+            store.close()
+        if readme:
+            write_file(os.path.join(folder, _README), readme)
+
+    from .folders import create_folder, write_file
+
+    create_folder(location, fill_folder)
+    return open_store(location)
+
+
+def exists(location: str) -> bool:
+    return os.path.exists(os.path.join(location, _DATA))
 
 
 def _allocate_lock_file(folder: str) -> None:
     """Give the lock file its place on disk, before LMDB maps it: on a full disk a map with holes kills its user."""
-    path = os.path.join(folder, LOCK)
+    path = os.path.join(folder, _LOCK)
     try:
         if os.stat(path).st_blocks * 512 >= _LOCK_SIZE:
             return
@@ -302,66 +405,3 @@ def _allocate_lock_file(folder: str) -> None:
         os.posix_fallocate(descriptor, 0, _LOCK_SIZE)
     finally:
         os.close(descriptor)
-
-# The one piece of state a module keeps here: LMDB's environments must be shut when the process forks, and
-# only the interpreter knows when that is.
-_open_stores: list[Store] = []
-
-
-def _shut_all() -> None:
-    for store in _open_stores:
-        store.shut_before_fork()
-os.register_at_fork(before=_shut_all)
-
-
-# -- Quick looks into a store, for a process that does little else ---------------------------------------------------
-
-
-
-class Glance:
-    """Reads like `Store.read` and several times as fast, for a process of one thread that never writes.
-
-    Every look sees all that was committed before it began, but not whether the database was replaced by another.
-    Who uses it has to look for that when `unchanged` says no, which it does after `lasts` seconds at the latest.
-    """
-
-    __slots__ = ("_store", "_begin", "_moment", "_until", "_lasts")
-
-    def __init__(self, store: Store, lasts: float) -> None:
-        self._store = store
-        self._lasts = lasts
-        self._until = 0.0
-        self._moment = -1
-        self._begin: Callable[[], lmdb.Transaction] = _closed
-
-    def unchanged(self) -> bool:
-        """Whether it is sure that nothing was committed since `renew`, which may not be long ago."""
-        try:
-            return monotonic() < self._until and self._begin().id() == self._moment
-        except lmdb.Error:
-            return False
-
-    def renew(self) -> bool:
-        """Begin another term; whether nothing was committed since the last one began."""
-        before = self._moment
-        try:
-            self._moment = self._begin().id()
-        except lmdb.Error:
-            self._moment = -1
-        self._until = monotonic() + self._lasts
-        return self._moment == before != -1
-
-    def look(self, work: Callable[[Reader, A], T], about: A) -> T:
-        try:
-            with self._begin() as txn:
-                return work(Reader(txn), about)
-        except lmdb.Error:
-            pass  # not open yet, or closed, or the map has grown: the store knows what to do
-        result = self._store.read(lambda reader: work(reader, about))
-        environment = self._store._environment
-        self._begin = _closed if environment is None else environment.begin
-        return result
-
-
-def _closed() -> lmdb.Transaction:
-    raise lmdb.Error("not open")

@@ -1,4 +1,4 @@
-"""Lets many in at once, or one alone."""
+"""Locks: between the threads of one process, and between the writers of all processes."""
 
 from __future__ import annotations
 
@@ -11,74 +11,113 @@ from ..errors import BusyError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _thread import LockType
     from collections.abc import Callable
-
+    from typing import TypeVar
+    T = TypeVar("T")
 
 
 class ReadersWriterLock:
-    """Many transactions at once, or one resizing of the map, which LMDB allows only when none is open."""
+    """Shared by many threads, or held by one alone.  Used as a context manager it is shared.
 
-    __slots__ = ("_lock", "_inside")
+    Who waits to be alone keeps those out who come later, so the wait ends when those inside have left.  A thread that
+    shares the lock must neither share it again nor ask to be alone.
+    """
+
+    __slots__ = ("_mutex", "_entrance", "_users", "_closed", "_emptied")
 
     def __init__(self) -> None:
-        self._lock = allocate_lock()
-        self._inside = 0
+        # Guards the three fields below, for a few instructions at a time.
+        self._mutex = allocate_lock()
+        # Held by the thread that is alone, or waits to be.
+        self._entrance = allocate_lock()
+        self._users = 0
+        self._closed = False
+        # Released by the last to leave, if somebody waits for that.
+        self._emptied = allocate_lock()
 
     def __enter__(self) -> None:
-        with self._lock:
-            self._inside += 1
+        while True:
+            with self._mutex:
+                if not self._closed:
+                    self._users += 1
+                    return
+            with self._entrance:
+                pass  # whoever was alone is so no more
 
     def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
+        with self._mutex:
+            self._users -= 1
+            if self._closed and not self._users:
+                self._emptied.release()
 
-    def if_empty(self, action: Callable[[], None]) -> bool:
-        with self._lock:
-            if self._inside:
-                return False
-            action()
-            return True
+    def acquire_alone(self, timeout: float = -1) -> bool:
+        """Wait until nobody shares the lock, without limit if the timeout is -1; returns whether we are alone."""
+        deadline = time.monotonic() + timeout
+        if not _acquired(self._entrance, timeout):
+            return False
+        alone = False
+        try:
+            with self._mutex:
+                self._closed = True
+                # A new one each time: one that was given up may be released late.
+                emptied = self._emptied = allocate_lock()
+                emptied.acquire()
+                alone = not self._users
+            alone = alone or _acquired(emptied, timeout if timeout < 0 else max(0.0, deadline - time.monotonic()))
+        finally:
+            if not alone:
+                self.release_alone()
+        return alone
 
-    def alone(self, action: Callable[[], None]) -> None:
-        while not self.if_empty(action):
-            time.sleep(0.0005)
+    def release_alone(self) -> None:
+        with self._mutex:
+            self._closed = False
+        self._entrance.release()
 
-# -- The writers' queue of one folder: first among threads, then among processes -------------------------------------
+    def alone(self, action: Callable[[], T]) -> T:
+        """Do something while nobody shares the lock."""
+        self.acquire_alone()
+        try:
+            return action()
+        finally:
+            self.release_alone()
 
+
+def _acquired(lock: LockType, timeout: float) -> bool:
+    return lock.acquire(timeout=timeout) if timeout else lock.acquire(False)
+
+
+# How long a process sleeps between two attempts to lock the file, at first and at most.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.00005, 0.002
 
 
 class WriterLock:
-    """Taken before writing, with a limit to the waiting.
+    """Held by the one who writes, first among the threads of this process, then among all processes.
 
-    LMDB's own lock cannot be waited for with a limit, so this one stands in front of it.  The system drops it
-    when its holder dies, however it dies.
+    LMDB's own lock cannot be waited for with a limit, so this one stands in front of it.  The system releases it when
+    its holder dies, however it dies.
     """
 
-    __slots__ = ("_path", "_threads", "_descriptor", "_pid")
+    __slots__ = ("_path", "_threads", "_descriptor")
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._threads = allocate_lock()
         self._descriptor = -1
-        self._pid = os.getpid()
 
-    def take(self, patience: float) -> None:
-        if self._pid != os.getpid():
-            # The file would be shared with the parent, and one of its threads may have had the lock.
-            self._threads = allocate_lock()
-            self.forget()
-            self._pid = os.getpid()
-        deadline = time.monotonic() + patience
-        if not self._threads.acquire(timeout=patience):
-            raise self._too_busy(patience)
+    def acquire(self, timeout: float) -> None:
+        """Raises BusyError when the time is over."""
+        deadline = time.monotonic() + timeout
+        if not self._threads.acquire(timeout=timeout):
+            raise self._too_busy(timeout)
         try:
-            self._wait(deadline, patience)
+            self._lock_file(deadline, timeout)
         except BaseException:
             self._threads.release()
             raise
 
-    def _wait(self, deadline: float, patience: float) -> None:
+    def _lock_file(self, deadline: float, timeout: float) -> None:
         pause = _FIRST_PAUSE
         while True:
             if self._descriptor < 0:
@@ -86,18 +125,19 @@ class WriterLock:
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                # The system has no lock of a file that can be waited for with a limit.
                 if time.monotonic() >= deadline:
-                    raise self._too_busy(patience) from None
+                    raise self._too_busy(timeout) from None
                 time.sleep(pause)
                 pause = min(pause * 1.5, _LONGEST_PAUSE)
                 continue
-            if self.is_here():
+            if self.is_in_place():
                 return
-            # The whole folder was replaced while we waited: the queue is at another file now.
-            self.forget()
+            # The whole folder was replaced while we waited: the others wait at another file now.
+            self._close_file()
 
-    def is_here(self) -> bool:
-        """Whether what we have is the turn of the folder that is in place now."""
+    def is_in_place(self) -> bool:
+        """Whether the file that is locked is the one at the path, not one that was moved away."""
         try:
             there = os.stat(self._path)
         except FileNotFoundError:
@@ -105,19 +145,33 @@ class WriterLock:
         ours = os.fstat(self._descriptor)
         return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
-    def leave(self) -> None:
+    def release(self) -> None:
         try:
             if self._descriptor >= 0:
                 fcntl.flock(self._descriptor, fcntl.LOCK_UN)
         finally:
             self._threads.release()
 
-    def forget(self) -> None:
-        """Close the file; the next to take the turn opens it again."""
+    def close(self) -> bool:
+        """Close the file, which the next holder opens again; returns False if somebody has the lock."""
+        if not self._threads.acquire(False):
+            return False
+        try:
+            self._close_file()
+        finally:
+            self._threads.release()
+        return True
+
+    def renew_in_child(self) -> None:
+        """After a fork, in the child: the file is shared with the parent, one of whose threads may have the lock."""
+        self._threads = allocate_lock()
+        self._close_file()
+
+    def _close_file(self) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _too_busy(self, patience: float) -> BusyError:
+    def _too_busy(self, timeout: float) -> BusyError:
         folder = os.path.dirname(self._path)
-        return BusyError(f"another process has been writing to {folder} for over {patience:g} seconds; try again")
+        return BusyError(f"another process has been writing to {folder} for over {timeout:g} seconds; try again")

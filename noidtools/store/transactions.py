@@ -1,93 +1,109 @@
-"""What can be done inside a transaction: look things up, and change them."""
+"""What is the same in all engines: transactions inside transactions, and actions after a commit."""
 
 from __future__ import annotations
 
-from .keys import HEAD, LONG, stored_key, stored_value, true_item
+from _thread import _local
+from abc import ABC, abstractmethod
+
+from ..errors import StoreError
+from . import TIMEOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from . import Reader, Writer
+    T = TypeVar("T")
 
 
+class ThreadState(_local):
+    """The transaction that each thread is in."""
 
-class Reader:
-    """Looks things up in one moment of the store."""
-
-    __slots__ = ("_txn",)
-
-    def __init__(self, txn: Any) -> None:
-        self._txn = txn
-
-    def get(self, table: bytes, key: bytes) -> bytes | None:
-        key = table + key
-        value: bytes | None = self._txn.get(stored_key(key))
-        return value if value is None or len(key) < LONG else true_item(stored_key(key), value)[1]
-
-    def scan(self, table: bytes, prefix: bytes = b"", *, after: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """Items whose keys begin with `prefix`, in the order of their keys; with `after`, only those past it."""
-        prefix = table + prefix
-        past = None if after is None else table + after
-        strip = len(table)
-        group: list[tuple[bytes, bytes]] = []
-        with self._txn.cursor() as cursor:
-            found = cursor.set_range(max(prefix, past or b"")[:HEAD])
-            while found:
-                key, value = cursor.item()
-                if not key.startswith(prefix[:HEAD]):
-                    break
-                if group and key[:HEAD] != group[0][0][:HEAD]:
-                    yield from _in_order(group, prefix, past, strip)
-                    group = []
-                # Long keys sort among their neighbours only once their true names are known.
-                if len(key) >= HEAD:
-                    group.append(true_item(key, value))
-                elif key.startswith(prefix) and (past is None or key > past):
-                    yield key[strip:], value
-                found = cursor.next()
-        yield from _in_order(group, prefix, past, strip)
-
-    def last(self, table: bytes) -> tuple[bytes, bytes] | None:
-        """The item with the greatest key, in a table of short keys."""
-        with self._txn.cursor() as cursor:
-            after = table[:-1] + bytes([table[-1] + 1])
-            if not (cursor.prev() if cursor.set_range(after) else cursor.last()):
-                return None
-            key, value = cursor.item()
-            return (key[len(table) :], value) if key.startswith(table) else None
+    # The innermost reader or writer; None outside a transaction.
+    reader: Reader | None = None
+    # The same if it is a writer.
+    writer: Writer | None = None
+    # Whether independent commands share the transaction.
+    shared = False
+    # What is to be done after the commit; None outside a write.
+    actions: list[Callable[[], None]] | None = None
 
 
-def _in_order(
-    group: list[tuple[bytes, bytes]], prefix: bytes, past: bytes | None, strip: int
-) -> Iterator[tuple[bytes, bytes]]:
-    for key, value in sorted(group):
-        if key.startswith(prefix) and (past is None or key > past):
-            yield key[strip:], value
+class TransactionalStore(ABC):
+    """The transactions of a store.  An engine adds how one begins and ends."""
 
+    def __init__(self) -> None:
+        self._state = ThreadState()
 
-class Writer(Reader):
-    """A Reader that also changes things; all its changes stand or fall together."""
+    @property
+    def writing(self) -> bool:
+        return self._state.writer is not None
 
-    __slots__ = ()
+    @property
+    def shared(self) -> bool:
+        return self._state.shared
 
-    def put(self, table: bytes, key: bytes, value: bytes) -> None:
-        key = table + key
-        self._txn.put(stored_key(key), stored_value(key, value))
+    def after_commit(self, action: Callable[[], None]) -> None:
+        actions = self._state.actions
+        if actions is None:
+            raise StoreError("nothing is going to be committed: this thread is in no write transaction")
+        actions.append(action)
 
-    def put_many(self, table: bytes, items: Iterable[tuple[bytes, bytes]]) -> None:
-        """Puts many items at once; sorted input is quickest, because neighbours share pages."""
-        stored = []
-        for key, value in items:
-            key = table + key
-            stored.append((stored_key(key), stored_value(key, value)))
-        with self._txn.cursor() as cursor:
-            cursor.putmulti(stored)
+    def read(self, work: Callable[[Reader], T], *, max_age: float = 0.0) -> T:
+        reader = self._state.reader
+        return work(reader) if reader is not None else self._read(work, max_age)
 
-    def delete(self, table: bytes, key: bytes) -> bool:
-        return bool(self._txn.delete(stored_key(table + key)))
+    def write(self, work: Callable[[Writer], T], *, timeout: float = TIMEOUT, shared: bool = False) -> T:
+        state = self._state
+        if state.writer is not None:
+            return self._write_inside(state.writer, work)
+        if state.reader is not None:
+            raise StoreError("a write cannot begin inside a read: the read would not see it")
+        actions: list[Callable[[], None]] = []
 
-    def delete_prefix(self, table: bytes, prefix: bytes) -> int:
-        keys = [key for key, _ in self.scan(table, prefix)]
-        for key in keys:
-            self.delete(table, key)
-        return len(keys)
+        def run(writer: Writer) -> T:
+            actions.clear()
+            state.reader = state.writer = writer
+            state.shared, state.actions = shared, actions
+            try:
+                return work(writer)
+            finally:
+                state.reader = state.writer = state.actions = None
+                state.shared = False
+
+        done = self._write(run, timeout)
+        for action in actions:
+            action()
+        return done
+
+    def _write_inside(self, outer: Writer, work: Callable[[Writer], T]) -> T:
+        state = self._state
+        actions = state.actions
+        assert actions is not None
+        before = len(actions)
+
+        def run(writer: Writer) -> T:
+            state.reader = state.writer = writer
+            try:
+                return work(writer)
+            finally:
+                state.reader = state.writer = outer
+
+        try:
+            return self._write_child(outer, run)
+        except BaseException:
+            del actions[before:]
+            raise
+
+    @abstractmethod
+    def _read(self, work: Callable[[Reader], T], max_age: float) -> T:
+        """Run the work in a read transaction, with `reader` of this thread's state set meanwhile."""
+
+    @abstractmethod
+    def _write(self, run: Callable[[Writer], T], timeout: float) -> T:
+        """Run the work in a write transaction and commit it."""
+
+    @abstractmethod
+    def _write_child(self, outer: Writer, run: Callable[[Writer], T]) -> T:
+        """Run the work in a savepoint of a write transaction."""

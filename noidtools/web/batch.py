@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         minters: MinterFolder
         trust: Trust
 
-        def respond(self, request: Request, *, sharing: bool) -> Response: ...
+        def respond(self, request: Request) -> Response: ...
 
 # The variable of a WSGI environment in which a request that was prepared has its response.
 _PREPARED = "noidtools.prepared"
@@ -83,18 +83,18 @@ def _minter_to_change(responder: Responder, request: Request) -> Minter | None:
 
 def _respond_together(responder: Responder, minter: Minter, batch: list[_Prepared]) -> None:
     def work(_: Writer) -> list[Response | None]:
-        return [_respond_sharing(responder, prepared.request) for prepared in batch]
+        return [_respond_in_shared(responder, prepared.request) for prepared in batch]
 
     try:
-        responses = minter.write(work)
+        responses = minter.write(work, shared=True)
     except NoidError:
         return  # then each by itself
     for prepared, response in zip(batch, responses, strict=True):
         prepared.response = response
 
 
-def _respond_sharing(responder: Responder, request: Request) -> Response | None:
+def _respond_in_shared(responder: Responder, request: Request) -> Response | None:
     try:
-        return responder.respond(request, sharing=True)
+        return responder.respond(request)
     except NeedsOwnTransaction:
         return None

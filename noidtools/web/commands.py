@@ -76,11 +76,11 @@ class CommandApplication:
             response.body = _guard_stream(environ, response.body)
         return send(response, request.method, start_response)
 
-    def respond(self, request: Request, *, sharing: bool = False) -> Response:
-        """Run the command of a request, with `sharing` in a transaction that others share."""
+    def respond(self, request: Request) -> Response:
+        """Run the command of a request."""
         writing = _writer_for(request)
         try:
-            return self._respond(request, writing, sharing)
+            return self._respond(request, writing)
         except NeedsOwnTransaction:
             raise
         except Exception as error:  # noqa: BLE001 - a refusal, or a fault of ours: each has its status
@@ -92,7 +92,7 @@ class CommandApplication:
         """Serve several requests together as far as that can be; they are then still to be called one by one."""
         prepare_batch(self, environs)
 
-    def _respond(self, request: Request, writing: AnswerWriter, sharing: bool) -> Response:
+    def _respond(self, request: Request, writing: AnswerWriter) -> Response:
         if request.method not in _METHODS:
             raise _method_not_allowed(_METHODS, f"{request.method[:20]!a} is no method for commands: use GET or POST")
         minter = self.minters.find(request.path)
@@ -101,7 +101,6 @@ class CommandApplication:
 
             return _answer_response(request.environ, help_answer(), writing, [])
         session = Session(minter.dbdir, Actor(request.contact, b"web"), minter=minter)
-        session.sharing = sharing
         if words == [b"-"]:
             from .bulk import respond_to_bulk
 

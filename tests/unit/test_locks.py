@@ -1,0 +1,366 @@
+"""The readers-writer lock, and what the store does with it: reopening, suspending, forking, many stores at once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+
+import pytest
+
+from noidtools.errors import NoidError, StoreError
+from noidtools.store import create_store, open_store, registry
+from noidtools.store.locks import ReadersWriterLock
+
+T = b"t"
+
+
+class Readers:
+    """Threads that do something again and again until they are stopped; what they raise is raised in the end."""
+
+    def __init__(self, count: int, action) -> None:
+        self._stop = threading.Event()
+        self._errors: list[BaseException] = []
+        self.rounds = 0
+        self._threads = [threading.Thread(target=self._run, args=(action, number)) for number in range(count)]
+
+    def _run(self, action, number: int) -> None:
+        while not self._stop.is_set():
+            try:
+                action(number)
+            except BaseException as error:  # noqa: BLE001 - it is raised again by the thread that waits
+                self._errors.append(error)
+                return
+            self.rounds += 1
+
+    def __enter__(self) -> Readers:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(20)
+            assert not thread.is_alive(), "a thread hangs"
+        if self._errors:
+            raise self._errors[0]
+
+
+def make(folder, value: bytes = b"1"):
+    folder.parent.mkdir(exist_ok=True)
+    return create_store(str(folder), lambda writer: writer.put(T, b"which", value))
+
+
+def which(store) -> bytes | None:
+    return store.read(lambda reader: reader.get(T, b"which"))
+
+
+# -- the lock --------------------------------------------------------------------------------------------------------
+
+
+def test_who_waits_to_be_alone_is_let_in_while_others_come_and_go_without_a_gap():
+    lock = ReadersWriterLock()
+
+    def hold(_: int) -> None:
+        with lock:
+            time.sleep(0.002)
+
+    with Readers(8, hold) as readers:
+        time.sleep(0.05)
+        waits = []
+        for _ in range(20):
+            started = time.monotonic()
+            lock.alone(lambda: None)
+            waits.append(time.monotonic() - started)
+            time.sleep(0.005)
+    # Each was inside for two milliseconds, and none that came later went before.
+    assert sorted(waits)[10] < 0.1 and max(waits) < 2
+    assert readers.rounds > 100
+
+
+def test_nobody_is_inside_while_one_is_alone():
+    lock = ReadersWriterLock()
+    inside = alone = 0
+    guard = threading.Lock()
+
+    def share(_: int) -> None:
+        nonlocal inside
+        with lock:
+            with guard:
+                inside += 1
+            assert not alone
+            with guard:
+                inside -= 1
+
+    def action() -> None:
+        nonlocal alone
+        alone += 1
+        assert alone == 1 and not inside
+        time.sleep(0.0005)
+        alone -= 1
+
+    def be_alone(_: int) -> None:
+        lock.alone(action)
+        time.sleep(0.001)
+
+    with Readers(4, share), Readers(2, be_alone) as exclusive:
+        time.sleep(0.5)
+    assert exclusive.rounds > 10
+
+
+def test_a_wait_that_is_given_up_leaves_the_lock_as_it_was():
+    lock = ReadersWriterLock()
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            entered.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    entered.wait(10)
+    assert not lock.acquire_alone(timeout=0)
+    assert not lock.acquire_alone(timeout=0.05)
+    with lock:
+        pass  # others are not kept out by who gave up
+    leave.set()
+    thread.join()
+    assert lock.acquire_alone(timeout=0)
+    assert not lock.acquire_alone(timeout=0.01)
+    lock.release_alone()
+    lock.alone(lambda: None)
+
+
+def test_waiting_to_be_alone_takes_no_processor_time():
+    lock = ReadersWriterLock()
+    entered = threading.Event()
+
+    def hold() -> None:
+        with lock:
+            entered.set()
+            time.sleep(0.5)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    entered.wait(10)
+    before = time.process_time()
+    lock.alone(lambda: None)
+    assert time.process_time() - before < 0.1
+    thread.join()
+
+
+# -- reopening -------------------------------------------------------------------------------------------------------
+
+
+def test_a_restore_is_adopted_promptly_under_steady_reads(tmp_path):
+    """Readers follow each other without a gap: the one who has to reopen the database does not wait for a pause."""
+    store = make(tmp_path / "store", b"old")
+
+    def work(reader):
+        time.sleep(0.002)
+        return reader.get(T, b"which")
+
+    seen = set()
+    with Readers(6, lambda _: seen.add(store.read(work))):
+        time.sleep(0.1)
+        for number in range(10):
+            value = b"%d" % number
+            make(tmp_path / "other" / value.decode(), value).close()
+            # The whole folder, as a restore should do it.
+            os.rename(tmp_path / "store", tmp_path / f"away{number}")
+            os.rename(tmp_path / "other" / value.decode(), tmp_path / "store")
+            started = time.monotonic()
+            assert which(store) == value
+            assert time.monotonic() - started < 1
+    assert seen <= {b"old", *(b"%d" % number for number in range(10))} and len(seen) > 5
+    store.close()
+
+
+def test_threads_that_find_a_suspended_store_open_it_once(tmp_path):
+    store = make(tmp_path / "store")
+
+    def look(_: int) -> None:
+        assert which(store) == b"1"
+        time.sleep(0.003)
+
+    with Readers(8, look) as readers:
+        deadline = time.monotonic() + 1
+        suspended = 0
+        while time.monotonic() < deadline:
+            suspended += store.suspend()
+            time.sleep(0.001)
+    assert suspended > 10 and readers.rounds > 100 and store.generation > 10
+    store.close()
+
+
+def test_a_store_is_not_suspended_under_a_transaction(tmp_path):
+    store = make(tmp_path / "store")
+    outcome = []
+
+    def work(_) -> None:
+        thread = threading.Thread(target=lambda: outcome.append(store.suspend()))
+        thread.start()
+        thread.join()
+
+    store.read(work)
+    store.write(work)
+    assert outcome == [False, False]
+    assert store.suspend() and which(store) == b"1"
+    store.close()
+
+
+def test_all_who_open_a_folder_share_one_store_until_the_last_closes_it(tmp_path):
+    first = make(tmp_path / "store")
+    (tmp_path / "link").symlink_to(tmp_path / "store")
+    second = open_store(str(tmp_path / "link"))
+    first.close()
+    assert which(second) == b"1"
+    second.close()
+    second.close()
+    with pytest.raises(StoreError, match="was closed"):
+        which(first)
+    third = open_store(str(tmp_path / "store"))
+    assert which(third) == b"1"
+    third.close()
+
+
+def test_a_store_that_cannot_be_opened_is_not_kept(tmp_path):
+    for _ in range(2):
+        with pytest.raises(NoidError):
+            open_store(str(tmp_path / "store"))
+    store = make(tmp_path / "store")
+    assert which(store) == b"1"
+    store.close()
+
+
+def test_a_store_is_not_closed_inside_its_own_transaction(tmp_path):
+    store = make(tmp_path / "store")
+    with pytest.raises(StoreError, match="inside its own transaction"):
+        store.read(lambda _: store.close())
+    assert which(store) == b"1"
+    store.close()
+
+
+# -- forks -----------------------------------------------------------------------------------------------------------
+
+
+def in_child(action) -> int:
+    """The exit status of a child that does something: 0 if it returned True."""
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            status = 0 if action() else 2
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def test_a_fork_beside_busy_threads_leaves_parent_and_child_usable(tmp_path):
+    store = make(tmp_path / "store")
+
+    def busy(number: int) -> None:
+        if number:
+            which(store)
+        else:
+            store.write(lambda writer: writer.put(T, b"busy", b"x"))
+
+    def act() -> bool:
+        store.write(lambda writer: writer.put(T, b"child", b"x"))
+        return which(store) == b"1"
+
+    with Readers(4, busy) as readers:
+        for _ in range(30):
+            assert in_child(act) == 0
+            before = readers.rounds
+            deadline = time.monotonic() + 10
+            while readers.rounds < before + 4:
+                assert time.monotonic() < deadline, "the threads of the parent hang after a fork"
+                time.sleep(0.001)
+    assert store.read(lambda reader: reader.get(T, b"child")) == b"x"
+    store.close()
+
+
+def test_a_child_forked_inside_a_transaction_is_refused_and_does_no_harm(tmp_path):
+    store = make(tmp_path / "store")
+    messages, sender = os.pipe()
+
+    def act() -> bool:
+        try:
+            which(store)
+        except StoreError as error:
+            os.write(sender, error.message.encode())
+            return True
+        return False
+
+    def work(writer) -> int:
+        writer.put(T, b"a", b"2")
+        return in_child(act)
+
+    assert store.write(work) == 0
+    assert b"when this process was forked" in os.read(messages, 1000)
+    assert store.read(lambda reader: reader.get(T, b"a")) == b"2"
+    assert in_child(lambda: which(store) == b"1") == 0
+    store.close()
+
+
+def test_a_fork_does_not_wait_long_for_a_transaction_that_does_not_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "_FORK_WAIT", 0.1)
+    store = make(tmp_path / "store")
+    entered, leave = threading.Event(), threading.Event()
+
+    def work(_) -> None:
+        entered.set()
+        leave.wait(10)
+
+    thread = threading.Thread(target=lambda: store.read(work))
+    thread.start()
+    entered.wait(10)
+    started = time.monotonic()
+    assert in_child(lambda: True) == 0
+    assert time.monotonic() - started < 5
+    leave.set()
+    thread.join()
+    assert which(store) == b"1"
+    store.close()
+
+
+# -- many stores -----------------------------------------------------------------------------------------------------
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_a_process_serves_a_thousand_stores_with_few_open_files(tmp_path):
+    template = tmp_path / "template"
+    make(template).close()
+    stores = []
+    before = open_files()
+    for number in range(1000):
+        shutil.copytree(template, tmp_path / str(number))
+        stores.append(open_store(str(tmp_path / str(number))))
+    most = 0
+
+    def use(number: int) -> None:
+        nonlocal most
+        rng = threading.get_ident() + stores[number].generation * 7919
+        for step in range(50):
+            store = stores[(rng + step * 104729 * (number + 1)) % 1000]
+            if step % 10:
+                assert which(store) == b"1"
+            else:
+                store.write(lambda writer: writer.put(T, b"other", b"x"))
+            most = max(most, open_files())
+
+    with Readers(6, use) as readers:
+        time.sleep(3)
+    assert readers.rounds >= 6
+    # Three files for each open one; those in use are not counted among them.
+    assert most - before <= 3 * (registry.MOST_OPEN + 12), most
+    for store in stores:
+        store.close()
+    assert open_files() - before < 5
