@@ -125,7 +125,7 @@ class Store(Protocol):
     def version(self, *, max_age: float = 0.0) -> object | None:
         """Equal versions: nothing was committed between them.  None: that cannot be told.
 
-        Inside a transaction it is the version that the transaction reads.
+        Inside a read it is the version that the transaction reads, inside a write it is None.
         """
 
     def identity(self) -> object | None:

@@ -233,8 +233,8 @@ class LmdbStore(TransactionalStore):
     def version(self, *, max_age: float = 0.0) -> object | None:
         reader = self._state.reader
         if reader is not None:
-            assert isinstance(reader, LmdbReader)
-            return self.generation, reader.number()
+            # The number of a write is given again if it comes to nothing.
+            return (self.generation, reader.number()) if type(reader) is LmdbReader else None
         with self._lock:
             try:
                 if self._is_current(max_age) and self._environment is not None:

@@ -22,11 +22,11 @@ def counted_reads(minter: Minter, monkeypatch: pytest.MonkeyPatch) -> Iterator[C
     engine = type(minter.store)
     read = engine.read
 
-    def counted(store, work):
+    def counted(store, work, **options):
         counts[id(store)] += not open_reads[id(store)]
         open_reads[id(store)] += 1
         try:
-            return read(store, work)
+            return read(store, work, **options)
         finally:
             open_reads[id(store)] -= 1
 

@@ -1,0 +1,148 @@
+"""An engine that keeps its stores in the memory of this process, for tests of what the store's interface promises.
+
+At its location lies a file of one line, `engine: memory`.  It is registered with `noidtools.store.ENGINES`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from bisect import bisect_left, bisect_right
+from itertools import count
+
+from noidtools.errors import BusyError, ConflictError, NoMinterError
+from noidtools.store.transactions import TransactionalStore
+
+_numbers = count(1)
+_stores: dict[str, MemoryStore] = {}
+
+
+class Database:
+    """What was committed, and its version: replaced by each commit, never changed."""
+
+    def __init__(self) -> None:
+        self.committed: tuple[dict[tuple[bytes, bytes], bytes], int] = ({}, next(_numbers))
+        self.writers = threading.Lock()
+
+
+class MemoryReader:
+    def __init__(self, items: dict[tuple[bytes, bytes], bytes], version: int) -> None:
+        self.items = items
+        self.version = version
+        self.changes = 0
+
+    def get(self, table, key):
+        return self.items.get((table, key))
+
+    def get_many(self, places):
+        return [self.items.get(place) for place in places]
+
+    def scan(self, table, prefix=b"", *, after=None, limit=None, reverse=False):
+        keys, seen, given = [], -1, 0
+        while limit is None or given < limit:
+            if seen != self.changes:
+                keys = sorted(key for of, key in self.items if of == table and key.startswith(prefix))
+                seen = self.changes
+            if reverse:
+                place = (len(keys) if after is None else bisect_left(keys, after)) - 1
+            else:
+                place = 0 if after is None else bisect_right(keys, after)
+            if not 0 <= place < len(keys):
+                return
+            after = keys[place]
+            given += 1
+            yield after, self.items[table, after]
+
+
+class MemoryWriter(MemoryReader):
+    def put(self, table, key, value):
+        self.changes += 1
+        self.items[table, key] = value
+
+    def put_many(self, table, items):
+        for key, value in items:
+            self.put(table, key, value)
+
+    def delete(self, table, key):
+        self.changes += 1
+        return self.items.pop((table, key), None) is not None
+
+    def delete_prefix(self, table, prefix):
+        keys = [key for key, _ in self.scan(table, prefix)]
+        return sum(self.delete(table, key) for key in keys)
+
+
+class MemoryStore(TransactionalStore):
+    writable = True
+    generation = 1
+
+    def __init__(self, location: str) -> None:
+        super().__init__()
+        self.location = location
+        self._database = Database()
+
+    def _read(self, work, max_age):
+        self._state.reader = reader = MemoryReader(*self._database.committed)
+        try:
+            return work(reader)
+        finally:
+            self._state.reader = None
+
+    def _write(self, run, timeout):
+        database = self._database
+        if not database.writers.acquire(timeout=timeout):
+            raise BusyError(f"another process has been writing to {self.location} for over {timeout:g} seconds")
+        try:
+            items, version = database.committed
+            writer = MemoryWriter(dict(items), version)
+            done = run(writer)
+            database.committed = writer.items, next(_numbers)
+            return done
+        finally:
+            database.writers.release()
+
+    def _write_child(self, outer, run):
+        child = MemoryWriter(dict(outer.items), outer.version)
+        done = run(child)
+        outer.items = child.items
+        outer.changes += 1
+        return done
+
+    def version(self, *, max_age=0.0):
+        if self.writing:
+            return None
+        reader = self._state.reader
+        return self._database.committed[1] if reader is None else reader.version
+
+    def identity(self):
+        return id(self._database) if os.path.exists(self.location) else None
+
+    def size(self):
+        return None
+
+    def suspend(self):
+        return True
+
+    def close(self):
+        pass
+
+
+def open_store(location: str) -> MemoryStore:
+    if not exists(location):
+        raise NoMinterError(f"there is no minter in {location}: create one with 'noid dbcreate', or name its folder")
+    return _stores[os.path.realpath(location)]
+
+
+def create_store(location: str, fill, *, readme: bytes = b"") -> MemoryStore:
+    if os.path.lexists(location):
+        raise ConflictError(f"{location} exists already")
+    store = MemoryStore(location)
+    store.write(fill)
+    with open(location, "x", encoding="utf-8") as file:
+        file.write("engine: memory\n")
+    _stores[os.path.realpath(location)] = store
+    return store
+
+
+def exists(location: str) -> bool:
+    return os.path.realpath(location) in _stores and os.path.exists(location)
