@@ -28,7 +28,6 @@ from noidtools.codec import pair  # noqa: E402 - found through the line above
 from noidtools.minter import Minter  # noqa: E402
 from noidtools.minter.tables import ELEMENTS  # noqa: E402
 from noidtools.resolution import Lookup, follow_aliases  # noqa: E402
-from noidtools.store.lmdb import Glance  # noqa: E402
 from support.minter import Noid  # noqa: E402
 from support.servers import RESOLVERS as DOORS  # noqa: E402
 from support.servers.deployment import STATIC_PATH, Installation, Site  # noqa: E402
@@ -114,14 +113,12 @@ def fill(live: Noid, count: int) -> None:
 
 def microseconds(minter: Minter, names: list[bytes]) -> float:
     """For resolving one name, on average."""
-    glance = Glance(minter.store, 1e9)
-
-    def find(reader, name: bytes):
-        return Lookup(minter, reader, b"_t").find(name)
+    def ask(name: bytes):
+        return minter.read(lambda reader: Lookup(minter, reader, b"_t").find(name), max_age=1e9)
 
     started = time.perf_counter()
     for name in names:
-        assert follow_aliases(lambda given: glance.look(find, given), name).targets
+        assert follow_aliases(ask, name).targets
     return (time.perf_counter() - started) / len(names) * 1e6
 
 

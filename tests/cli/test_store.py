@@ -9,22 +9,28 @@ import time
 
 import pytest
 
-from noidtools.store import Store
+from noidtools.store import lmdb, open_store
 from support.process import run_script, script_command, script_environment
+from support.stores import new_store
 
 T, U = b"t", b"u"
 
 
 @pytest.fixture
 def store(tmp_path):
-    made = Store.create(str(tmp_path))
+    made = new_store(tmp_path)
     yield made
     made.close()
 
 
-def test_a_reader_follows_when_another_process_lets_the_database_grow(tmp_path):
-    Store.create(str(tmp_path)).close()
-    store = Store(str(tmp_path), reserve=1 << 20)
+@pytest.fixture
+def small_map(monkeypatch):
+    monkeypatch.setattr(lmdb, "RESERVED", 1 << 20)
+
+
+def test_a_reader_follows_when_another_process_lets_the_database_grow(tmp_path, small_map):
+    new_store(tmp_path).close()
+    store = open_store(str(tmp_path))
     try:
         run_script("store_put_large", tmp_path, 8 << 20)
         assert len(store.read(lambda reader: reader.get(T, b"big")) or b"") == 8 << 20
@@ -34,7 +40,7 @@ def test_a_reader_follows_when_another_process_lets_the_database_grow(tmp_path):
 
 
 def test_little_address_space_is_enough(tmp_path):
-    Store.create(str(tmp_path)).close()
+    new_store(tmp_path).close()
     assert run_script("store_in_little_memory", tmp_path) == "20971520\n"
 
 
@@ -65,9 +71,9 @@ def test_a_killed_reader_leaves_no_trace_that_a_person_must_remove(store, tmp_pa
         reader.kill()
         reader.wait()
     store.close()
-    again = Store(str(tmp_path))
+    again = open_store(str(tmp_path))
     try:
-        assert str(reader.pid) not in again._current().readers()
+        assert str(reader.pid) not in again._environment.readers()
         again.write(lambda writer: writer.put(T, b"k", b"v"))
     finally:
         again.close()
@@ -76,7 +82,7 @@ def test_a_killed_reader_leaves_no_trace_that_a_person_must_remove(store, tmp_pa
 def folder_of(parent, name, value):
     folder = parent / name
     folder.mkdir()
-    made = Store.create(str(folder))
+    made = new_store(folder)
     made.write(lambda writer: writer.put(T, b"which", value))
     made.close()
     return folder
@@ -84,7 +90,7 @@ def folder_of(parent, name, value):
 
 def test_a_folder_replaced_while_a_writer_waits_its_turn_is_written_to_in_its_new_place(tmp_path):
     old, new = folder_of(tmp_path, "old", b"old"), folder_of(tmp_path, "new", b"new")
-    store = Store(str(old))
+    store = open_store(str(old))
     command = script_command("hold_lock", old / "writer.lock")
     with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
         holder.stdout.readline()
@@ -95,5 +101,5 @@ def test_a_folder_replaced_while_a_writer_waits_its_turn_is_written_to_in_its_ne
         os.rename(new, old)
         writing.join()
     assert store.read(lambda reader: (reader.get(T, b"which"), reader.get(T, b"late"))) == (b"new", b"1")
-    store.write(lambda writer: writer.put(T, b"again", b"2"), patience=1)
+    store.write(lambda writer: writer.put(T, b"again", b"2"), timeout=1)
     store.close()

@@ -92,7 +92,7 @@ def test_following_gives_what_happens_and_a_growing_minting_again(minter):
 def test_a_follower_of_a_late_date_does_not_read_everything_again_and_again(minter):
     scans = []
     read = minter.opened.store.read
-    minter.opened.store.read = lambda work: scans.append(1) or read(work)
+    minter.opened.store.read = lambda work, **options: scans.append(1) or read(work, **options)
     events = history.follow(minter.opened, minter.clock, since=b"20270101000000")
 
     def meanwhile() -> None:

@@ -105,7 +105,7 @@ def test_a_clock_that_is_set_back_during_a_wait_does_not_prolong_it(tmp_path):
 def test_a_wait_comes_after_the_commit_when_others_may_write(tmp_path):
     class Watching(SettableClock):
         def sleep(self, nanoseconds):
-            assert not noid.opened.writing
+            assert not noid.opened.store.writing
             noid.records("note", "written", "while waiting")
             super().sleep(nanoseconds)
 

@@ -23,11 +23,10 @@ from noidtools.commands import Call, Session, run
 from noidtools.commands.answers import anvl, json_ready
 from noidtools.errors import NoidError
 from noidtools.minter import Minter
-from noidtools.minter.events import Actor, Event, read_event
+from noidtools.minter.events import Actor, Event, newest_number, read_event
 from noidtools.minter.folder import MinterFolder
 from noidtools.minter.lifecycle import state_of
 from noidtools.minter.records import find
-from noidtools.minter.tables import EVENTS
 from noidtools.resolution import resolve
 from noidtools.store import Reader, Writer
 from support.clock import SettableClock
@@ -203,8 +202,7 @@ class Noid(NoidCommand):
         return outcome.targets[0].url.decode() if outcome.targets else outcome.kind
 
     def event_count(self) -> int:
-        newest = self.read(lambda reader: reader.last(EVENTS))
-        return int.from_bytes(newest[0], "big") if newest else 0
+        return self.read(newest_number)
 
     def newest_event(self) -> Event:
         number = self.event_count()

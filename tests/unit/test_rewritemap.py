@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noidtools.cli.noidr import LONGEST_LINE, Answering, MinterResolver, ReplyProtocol
 from noidtools.errors import StoreError
-from noidtools.store.lmdb import Glance
+from noidtools.store.lmdb import LmdbStore
 from support.minter import Noid
 from support.templates import LONG_TERM
 
@@ -23,22 +20,21 @@ class Echo(Answering):
         self.steady = True
         self.broken = False
         self.asked = 0
+        self.changes = 0
 
-    def unchanged(self) -> bool:
-        return self.steady
-
-    def refreshed(self) -> bool:
+    def version(self) -> int:
         if self.broken:
             raise ValueError("on demand")
-        return False
+        self.changes += not self.steady
+        return self.changes
 
-    def answer(self, name: bytes, element: bytes | None) -> bytes | None:
+    def answer(self, name: bytes, element: bytes | None) -> tuple[bytes | None, int]:
         self.asked += 1
         if b"raise" in name:
             raise RuntimeError("on demand")
         if b"none" in name:
-            return None
-        return name + b"/" + (element or b"-")
+            return None, self.changes
+        return name + b"/" + (element or b"-"), self.changes
 
 
 LINES = st.lists(st.one_of(
@@ -95,7 +91,7 @@ def test_a_last_line_without_line_break_is_answered_when_the_input_ends():
 def test_a_value_can_never_become_two_lines(value):
     class Wild(Echo):
         def answer(self, name, element):
-            return value
+            return value, None
 
     reply = ReplyProtocol(Wild()).feed(b"x\n")
     assert reply.count(b"\n") == 1 and reply.endswith(b"\n")
@@ -155,21 +151,12 @@ def minter(tmp_path):
 def test_a_lookup_that_fails_costs_its_own_reply_and_is_not_kept(minter, monkeypatch):
     resolver = MinterResolver(str(minter.folder))
     replies = ReplyProtocol(resolver)
-    # The environment of this process is the test's own: it is shared, not opened twice.
-    resolver._minter, resolver._file = minter.opened, _identity(minter.folder)
-    resolver._glance = Glance(minter.opened.store, 10)
-    resolver.unchanged = resolver._glance.unchanged
     assert replies.feed(b"get 13030/kt4x551 _t\n") == b"https://a.example/x\n"
     for number, failure in enumerate((MemoryError(), StoreError("on demand"))):
-        def broken(*_: object, failure=failure) -> None:
+        def broken(*_: object, failure=failure, **__: object) -> None:
             raise failure
 
-        monkeypatch.setattr(Glance, "look", broken)
+        monkeypatch.setattr(LmdbStore, "read", broken)
         assert replies.feed(b"get 13030/kt4x551/%d _t\nget other _t\n" % number) == b"NULL\nNULL\n"
         monkeypatch.undo()
         assert replies.feed(b"get 13030/kt4x551/%d _t\n" % number) == b"https://a.example/x/%d\n" % number
-
-
-def _identity(folder: Path) -> tuple[int, int]:
-    status = os.stat(folder / "NOID" / "data.mdb")
-    return status.st_dev, status.st_ino

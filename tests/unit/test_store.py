@@ -11,16 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noidtools.errors import BusyError, NoidError, StoreError
-from noidtools.store import Store
+from noidtools.store import lmdb, open_store
+from support.stores import new_store
 
 T, U = b"t", b"u"
 
 
 @pytest.fixture
 def store(tmp_path):
-    made = Store.create(str(tmp_path))
+    made = new_store(tmp_path)
     yield made
     made.close()
+
+
+@pytest.fixture
+def small_map(monkeypatch):
+    monkeypatch.setattr(lmdb, "RESERVED", 1 << 20)
 
 
 def test_a_write_happens_whole_or_not_at_all(store):
@@ -59,7 +65,7 @@ keys = st.one_of(
 @given(st.dictionaries(keys, st.binary(max_size=5), max_size=12), st.data())
 @settings(max_examples=60, deadline=None)
 def test_keys_of_any_length_are_kept_apart_and_scanned_in_order(tmp_path_factory, items, data):
-    store = Store.create(str(tmp_path_factory.mktemp("s")))
+    store = new_store(tmp_path_factory.mktemp("s"))
     try:
         store.write(lambda writer: writer.put_many(T, sorted(items.items())))
         store.write(lambda writer: writer.put(U, b"other", b"table"))
@@ -77,9 +83,9 @@ def test_keys_of_any_length_are_kept_apart_and_scanned_in_order(tmp_path_factory
         store.close()
 
 
-def test_the_map_grows_when_it_is_full(tmp_path):
-    Store.create(str(tmp_path)).close()
-    store = Store(str(tmp_path), reserve=1 << 20)
+def test_the_map_grows_when_it_is_full(tmp_path, small_map):
+    new_store(tmp_path).close()
+    store = open_store(str(tmp_path))
     try:
         value = os.urandom(5 << 20)
         store.write(lambda writer: writer.put(T, b"big", value))
@@ -100,8 +106,8 @@ def test_a_second_writer_waits_no_longer_than_its_patience(store, tmp_path):
     thread.start()
     held.wait()
     with pytest.raises(BusyError):
-        store.write(lambda writer: None, patience=0.1)
-    store.write(lambda writer: writer.put(T, b"after", b"2"), patience=5)
+        store.write(lambda writer: None, timeout=0.1)
+    store.write(lambda writer: writer.put(T, b"after", b"2"), timeout=5)
     thread.join()
     assert store.read(lambda reader: [key for key, _ in reader.scan(T)]) == [b"after", b"slow"]
 
@@ -110,10 +116,10 @@ def test_a_database_put_in_its_place_is_noticed(tmp_path):
     old, new = tmp_path / "old", tmp_path / "new"
     for folder, value in ((old, b"old"), (new, b"new")):
         folder.mkdir()
-        made = Store.create(str(folder))
+        made = new_store(folder)
         made.write(lambda writer, value=value: writer.put(T, b"which", value))
         made.close()
-    store = Store(str(old))
+    store = open_store(str(old))
     try:
         os.replace(new / "data.mdb", old / "data.mdb")
         assert store.read(lambda reader: reader.get(T, b"which")) == b"new"
@@ -139,7 +145,7 @@ def test_threads_read_and_write_at_once(store):
 def test_a_foreign_file_is_refused_and_left_as_it_was(tmp_path, content):
     (tmp_path / "data.mdb").write_bytes(content)
     with pytest.raises(StoreError):
-        Store(str(tmp_path))
+        open_store(str(tmp_path))
     assert (tmp_path / "data.mdb").read_bytes() == content
 
 
@@ -147,7 +153,7 @@ def test_nothing_but_our_refusals_escapes(tmp_path, store):
     for name in ("missing", "file"):
         (tmp_path / "file").write_text("x")
         with pytest.raises(NoidError):
-            Store(str(tmp_path / name))
+            open_store(str(tmp_path / name))
     with pytest.raises(NoidError):
         store.write(lambda writer: writer.put(T, b"k", b"v" * 0) or writer._txn.put(b"", b"x"))
 
@@ -155,7 +161,7 @@ def test_nothing_but_our_refusals_escapes(tmp_path, store):
 def folder_of(parent, name, value):
     folder = parent / name
     folder.mkdir()
-    made = Store.create(str(folder))
+    made = new_store(folder)
     made.write(lambda writer: writer.put(T, b"which", value))
     made.close()
     return folder
@@ -163,7 +169,7 @@ def folder_of(parent, name, value):
 
 def test_a_read_inside_a_read_sees_the_same_moment_even_when_the_database_was_replaced(tmp_path):
     old, new = folder_of(tmp_path, "old", b"old"), folder_of(tmp_path, "new", b"new")
-    store = Store(str(old))
+    store = open_store(str(old))
 
     def outer(reader):
         os.replace(new / "data.mdb", old / "data.mdb")
@@ -176,9 +182,9 @@ def test_a_read_inside_a_read_sees_the_same_moment_even_when_the_database_was_re
     store.close()
 
 
-def test_a_full_map_and_a_replaced_file_at_once_do_not_block(tmp_path):
+def test_a_full_map_and_a_replaced_file_at_once_do_not_block(tmp_path, small_map):
     old, new = folder_of(tmp_path, "old", b"old"), folder_of(tmp_path, "new", b"new")
-    store = Store(str(old), reserve=1 << 20)
+    store = open_store(str(old))
     replaced = []
 
     def work(writer):

@@ -7,7 +7,6 @@ import threading
 import time
 from itertools import count
 
-import memory_store
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from noidtools import store as stores
 from noidtools.errors import BusyError, ConflictError, NoidError, NoMinterError, StoreError
 from noidtools.store import create_store, exists, open_store
+from support import memory_store
 
 T, U = b"t", b"u"
 ENGINES = ("lmdb", "memory")
@@ -23,7 +23,7 @@ ENGINES = ("lmdb", "memory")
 
 @pytest.fixture(scope="session", autouse=True)
 def memory_engine():
-    stores.ENGINES["memory"] = "memory_store"
+    stores.ENGINES["memory"] = memory_store.__name__
     yield
     del stores.ENGINES["memory"]
 

@@ -60,11 +60,11 @@ def test_a_fault_in_the_middle_of_an_answer_is_told_at_its_end(
     write = Minter.write
     writes: list[object] = []
 
-    def faulty(self: Minter, work: object) -> object:
+    def faulty(self: Minter, work: object, **options: object) -> object:
         writes.append(work)
         if len(writes) == 2:
             raise ZeroDivisionError("oh\nno")
-        return write(self, work)
+        return write(self, work, **options)
 
     monkeypatch.setattr(Minter, "write", faulty)
     reply = web("mint+25000", user=USER, path="/noidu_many")
@@ -218,7 +218,7 @@ def test_head_reads_and_never_writes(web: CommandClient) -> None:
 def test_a_busy_minter_says_when_to_come_back(
     web: CommandClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def busy(self: Minter, work: object) -> None:
+    def busy(self: Minter, work: object, **options: object) -> None:
         raise BusyError("another process has been writing to /srv/secret/place")
 
     monkeypatch.setattr(Minter, "write", busy)
@@ -230,7 +230,7 @@ def test_a_busy_minter_says_when_to_come_back(
 def test_a_broken_store_is_told_to_the_operator_and_not_the_client(
     web: CommandClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(self: Minter, work: object) -> None:
+    def broken(self: Minter, work: object, **options: object) -> None:
         raise StoreError("the disk under /srv/secret\nplace\x1b[31m is full")
 
     monkeypatch.setattr(Minter, "write", broken)
@@ -242,7 +242,7 @@ def test_a_broken_store_is_told_to_the_operator_and_not_the_client(
 def test_a_fault_of_ours_is_one_line_in_the_log_and_no_traceback(
     web: CommandClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def faulty(self: Minter, work: object) -> None:
+    def faulty(self: Minter, work: object, **options: object) -> None:
         raise ZeroDivisionError("oh\nno")
 
     monkeypatch.setattr(Minter, "write", faulty)

@@ -25,10 +25,10 @@ def test_requests_served_together_answer_as_they_would_alone(
     commits = []
     write = Minter.write
 
-    def counted(self: Minter, work: object) -> object:
-        if not self.writing:
+    def counted(self: Minter, work: object, **options: object) -> object:
+        if not self.store.writing:
             commits.append(work)
-        return write(self, work)
+        return write(self, work, **options)
 
     monkeypatch.setattr(Minter, "write", counted)
     asked = ["mint+1", "bind+new+kt639k9+x+y", "bind+new+kt639k9+x+z", "get+kt639k9", "mint+2", "dance", "mint+x", "'"]
@@ -44,9 +44,9 @@ def test_if_the_shared_commit_fails_each_request_is_served_by_itself(
     write = Minter.write
     failures = iter([True])
 
-    def failing(self: Minter, work: object) -> object:
-        outermost = not self.writing
-        done = write(self, work)
+    def failing(self: Minter, work: object, **options: object) -> object:
+        outermost = not self.store.writing
+        done = write(self, work, **options)
         if outermost and next(failures, False):
             raise StoreError("the disk is full")
         return done

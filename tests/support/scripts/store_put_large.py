@@ -2,8 +2,8 @@
 
 import sys
 
-from noidtools.store import Store
+from noidtools.store import open_store
 
-store = Store(sys.argv[1])
+store = open_store(sys.argv[1])
 store.write(lambda writer: writer.put(b"t", b"big", b"x" * int(sys.argv[2])))
 store.close()

@@ -3,7 +3,7 @@
 import sys
 import time
 
-from noidtools.store import Store
+from noidtools.store import open_store
 
 
 def work(reader: object) -> None:
@@ -11,4 +11,4 @@ def work(reader: object) -> None:
     time.sleep(60)
 
 
-Store(sys.argv[1]).read(work)
+open_store(sys.argv[1]).read(work)

@@ -3,9 +3,9 @@
 import sys
 
 from noidtools.errors import BusyError
-from noidtools.store import Store
+from noidtools.store import open_store
 
 try:
-    Store(sys.argv[1]).write(lambda writer: None, patience=0.1)
+    open_store(sys.argv[1]).write(lambda writer: None, timeout=0.1)
 except BusyError as error:
     print(error)
