@@ -8,7 +8,7 @@ import subprocess
 from support.process import NOID
 
 
-def test_a_sender_that_waits_for_each_answer_gets_it(noid):
+def test_each_answer_is_written_before_the_next_command_is_read(noid):
     noid("dbcreate", ".sdd")
     with subprocess.Popen([*NOID, "-"], cwd=noid.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         for number in range(5):
@@ -20,7 +20,7 @@ def test_a_sender_that_waits_for_each_answer_gets_it(noid):
         assert process.wait() == 0
 
 
-def test_what_only_reads_does_not_suffer_from_what_cannot_write(noid):
+def test_commands_that_read_work_in_bulk_without_write_permission(noid):
     noid("dbcreate", ".sd")
     (noid.folder / "NOID" / "data.mdb").chmod(0o444)
     (noid.folder / "NOID" / "writer.lock").chmod(0o444)
@@ -30,7 +30,7 @@ def test_what_only_reads_does_not_suffer_from_what_cannot_write(noid):
     assert done.stdout.startswith(b"Hello.\n\nid: 5\n\nerror: ") and done.returncode == 1
 
 
-def test_a_closed_standard_input_is_an_empty_one(noid):
+def test_a_closed_standard_input_is_treated_as_empty(noid):
     noid("dbcreate")
     for words in ("-", "bind set 1 :", "bind set 1 :-"):
         done = subprocess.run(["sh", "-c", f'"$@" {words} <&-', "sh", *NOID], cwd=noid.folder, capture_output=True,

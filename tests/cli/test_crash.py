@@ -28,7 +28,7 @@ def complete_ids(path) -> list[str]:
     return [line[4:].decode() for line in path.read_bytes().split(b"\n")[:-1] if line.startswith(b"id: ")]
 
 
-def test_identifiers_minted_by_many_processes_some_of_them_killed_are_never_twice_and_never_lost(noid):
+def test_identifiers_minted_by_many_processes_are_unique_and_kept_when_some_are_killed(noid):
     chance = random.Random(42)
     noid("dbcreate", "f5.reedeedk", "long", "13030", "cdlib.org", "oac")
     outputs = []
@@ -84,7 +84,7 @@ def test_a_binding_that_was_acknowledged_survives_the_death_of_every_process(noi
     assert acknowledged <= kept
 
 
-def test_a_killed_dbcreate_leaves_no_minter_and_nothing_in_the_way(noid):
+def test_a_killed_dbcreate_leaves_nothing_that_prevents_another(noid):
     for delay in (0.005, 0.01, 0.02, 0.03, 0.04, 0.05):
         process = subprocess.Popen([*NOID, "dbcreate", ".sd"], cwd=noid.folder, stdout=subprocess.DEVNULL)
         time.sleep(delay)

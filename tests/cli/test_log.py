@@ -17,7 +17,7 @@ def follower(noid, *words: str) -> subprocess.Popen[bytes]:
                             stderr=subprocess.PIPE)
 
 
-def test_a_follower_at_the_shell_sees_what_others_do_until_it_is_interrupted(noid):
+def test_log_follow_prints_the_events_of_other_processes_until_it_is_interrupted(noid):
     noid("dbcreate", "x.sdd")
     with follower(noid, "--since", "1") as process:
         for number in range(3):
@@ -29,7 +29,7 @@ def test_a_follower_at_the_shell_sees_what_others_do_until_it_is_interrupted(noi
         assert process.stderr.read() == b""
 
 
-def test_a_follower_ends_when_nobody_listens(noid):
+def test_log_follow_ends_when_its_output_is_closed(noid):
     noid("dbcreate", "x.sdd")
     with follower(noid) as process:
         assert process.stdout.readline()

@@ -14,6 +14,7 @@ import pytest
 
 from noidtools.cli.noidr import dbdir_beside
 from support.minter import Noid
+from support.noidr import NoidrProcess
 from support.process import NOIDR
 from support.project import ROOT
 from support.templates import LONG_TERM
@@ -29,37 +30,9 @@ def minter(tmp_path):
     minter.close()
 
 
-class Loop:
-    """A noidr process, asked line by line."""
-
-    def __init__(self, *options: str, program: list[str] | None = None, **settings) -> None:
-        environment = {**os.environ}
-        environment.pop("NOID", None)
-        self.process = subprocess.Popen([*(program or NOIDR), *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, bufsize=0, env=environment, **settings)
-
-    def ask(self, line: bytes) -> bytes:
-        self.process.stdin.write(line + b"\n")
-        reply = b""
-        while not reply.endswith(b"\n"):
-            piece = os.read(self.process.stdout.fileno(), 1 << 20)
-            assert piece, self.process.stderr.read()
-            reply += piece
-        assert reply.count(b"\n") == 1
-        return reply[:-1]
-
-    def end(self) -> int:
-        self.process.stdin.close()
-        status = self.process.wait(10)
-        assert self.process.stdout.read() == b""
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return status
-
-
 @pytest.fixture
 def loop(minter):
-    loop = Loop("-f", str(minter.folder))
+    loop = NoidrProcess("-f", str(minter.folder))
     yield loop
     loop.end()
 
@@ -76,12 +49,12 @@ def loop(minter):
     (b"\\", b"NULL"), (b"get " + b"x" * 65536 + b" _t", b"NULL"), (b"x/" * 500_000, b"NULL"),
     (b"y" * 3_000_000, b"NULL"),
 ])
-def test_what_noidr_replies(loop, line, expected):
+def test_noidr_replies_to_each_request_line(loop, line, expected):
     assert loop.ask(line) == expected
     assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/x"
 
 
-def test_values_as_they_are_replied(minter, loop):
+def test_a_reply_is_the_first_target_escaped_where_necessary(minter, loop):
     name = "13030/kt4x551"
     for value, reply in [
         ("https://a.example/ä b?x=%41%", b"https://a.example/%C3%A4%20b?x=%41%25"),
@@ -98,9 +71,9 @@ def test_values_as_they_are_replied(minter, loop):
         assert loop.ask(b"get 13030/kt4x551 _t") == reply
 
 
-def test_codes_are_told_on_demand(minter):
+def test_the_option_codes_adds_redirect_codes_to_replies(minter):
     name = "13030/kt4x551"
-    loop = Loop("-f", str(minter.folder), "--codes", "--element=_t")
+    loop = NoidrProcess("-f", str(minter.folder), "--codes", "--element=_t")
     minter.set_target(name, "303 https://a.example/")
     assert loop.ask(name.encode()) == b"303 https://a.example/"
     minter.set_target(name, "https://a.example/")
@@ -110,8 +83,8 @@ def test_codes_are_told_on_demand(minter):
     assert loop.end() == 0
 
 
-def test_on_demand_the_reply_repeats_the_question(minter):
-    loop = Loop("-f", str(minter.folder), "--echo")
+def test_the_option_echo_repeats_the_request_in_the_reply(minter):
+    loop = NoidrProcess("-f", str(minter.folder), "--echo")
     assert loop.ask(b"get ark:/13030/kt4x551/a b _t") == b"ark:/13030/kt4x551/a b https://a.example/x/a%20b"
     assert loop.ask(b"get nothing _t") == b"nothing NULL"
     assert loop.end() == 0
@@ -135,7 +108,7 @@ def test_settings_and_rules_are_seen_at_once(minter, loop):
     assert loop.ask(b"ark:/13030/kt4x551") == b"https://b.example/"
 
 
-def test_whatever_the_line_says_nothing_is_written(minter, loop):
+def test_no_request_line_writes_anything(minter, loop):
     def digest() -> str:
         return hashlib.sha256((minter.folder / "NOID" / "data.mdb").read_bytes()).hexdigest()
 
@@ -152,16 +125,16 @@ def test_whatever_the_line_says_nothing_is_written(minter, loop):
 # -- the database comes and goes ---------------------------------------------------------------------------------
 
 
-def eventually(loop: Loop, line: bytes, expected: bytes) -> None:
+def eventually(loop: NoidrProcess, line: bytes, expected: bytes) -> None:
     deadline = time.monotonic() + 5
     while (reply := loop.ask(line)) != expected:
         assert time.monotonic() < deadline, reply
         time.sleep(0.005)
 
 
-def test_a_minter_that_comes_later_is_served(tmp_path):
+def test_a_minter_created_after_noidr_started_is_served(tmp_path):
     (tmp_path / "kt5").mkdir()
-    loop = Loop("-f", str(tmp_path / "kt5"))
+    loop = NoidrProcess("-f", str(tmp_path / "kt5"))
     assert loop.ask(b"get 13030/kt4x551 _t") == b"NULL"
     minter = Noid.created(tmp_path / "kt5", *LONG_TERM)
     minter.mint_with_target("https://a.example/x")
@@ -169,13 +142,13 @@ def test_a_minter_that_comes_later_is_served(tmp_path):
     minter.close()
     loop.process.stdin.close()
     assert loop.process.wait(10) == 0
-    said = loop.process.stderr.read().decode()
-    assert said.count("\n") == 1 and "NOID" in said
+    log = loop.process.stderr.read().decode()
+    assert log.count("\n") == 1 and "NOID" in log
     loop.process.stdout.close()
     loop.process.stderr.close()
 
 
-def test_a_database_that_is_moved_away_goes_on_answering_and_its_successor_takes_over(minter, loop, tmp_path):
+def test_a_database_that_is_moved_away_is_read_until_another_takes_its_place(minter, loop, tmp_path):
     line = b"get 13030/kt4x551 _t"
     assert loop.ask(line) == b"https://a.example/x"
     other = Noid.created(tmp_path / "other", *LONG_TERM)
@@ -200,7 +173,7 @@ def test_a_database_file_that_is_replaced_is_noticed_with_its_settings(minter, l
     assert loop.ask(b"get xyz:13030/kt4x551 _t") == b"https://restored.example/"
 
 
-def test_a_database_that_becomes_garbage_gives_null_and_comes_back(minter, loop, tmp_path):
+def test_a_damaged_database_gives_null_until_it_is_restored(minter, loop, tmp_path):
     line = b"get 13030/kt4x551 _t"
     assert loop.ask(line) == b"https://a.example/x"
     minter.close()
@@ -214,7 +187,7 @@ def test_a_database_that_becomes_garbage_gives_null_and_comes_back(minter, loop,
     eventually(loop, line, b"https://a.example/x")
 
 
-def test_a_database_that_grows_under_it_is_read_on(minter, loop):
+def test_a_database_that_another_process_lets_grow_is_read_on(minter, loop):
     line = b"get 13030/kt4x551 _t"
     for number in range(6):
         minter.text("bind", "set", "13030/kt4x551", f"big{number}", b"x" * 3_000_000)
@@ -222,7 +195,7 @@ def test_a_database_that_grows_under_it_is_read_on(minter, loop):
         assert loop.ask(line) == b"https://a.example/%d" % number
 
 
-def test_a_writer_in_the_middle_of_a_transaction_does_not_hold_it_up(minter, loop):
+def test_noidr_replies_while_a_write_transaction_is_open(minter, loop):
     def work(writer) -> None:
         writer.put(b"e", b"x", b"y")
         started = time.monotonic()
@@ -235,12 +208,12 @@ def test_a_writer_in_the_middle_of_a_transaction_does_not_hold_it_up(minter, loo
 # -- its life ----------------------------------------------------------------------------------------------------
 
 
-def test_it_ends_when_its_input_ends(minter):
-    assert Loop("-f", str(minter.folder)).end() == 0
+def test_noidr_ends_when_its_input_ends(minter):
+    assert NoidrProcess("-f", str(minter.folder)).end() == 0
 
 
-def test_it_ends_when_nobody_reads_its_replies(minter):
-    loop = Loop("-f", str(minter.folder))
+def test_noidr_ends_when_its_output_is_closed(minter):
+    loop = NoidrProcess("-f", str(minter.folder))
     loop.process.stdout.close()
     loop.process.stdin.write(b"x\n")
     assert loop.process.wait(10) == 0
@@ -249,7 +222,7 @@ def test_it_ends_when_nobody_reads_its_replies(minter):
     loop.process.stderr.close()
 
 
-def test_it_dies_with_its_server(minter):
+def test_noidr_ends_when_its_server_is_killed(minter):
     server = subprocess.Popen(
         [sys.executable, "-c", "import subprocess, sys, time\n"
          "p = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
@@ -270,10 +243,10 @@ def test_wrong_options_are_refused_in_one_sentence(minter):
         assert done.returncode == 2 and done.stdout == b"" and done.stderr.count(b"\n") == 1
 
 
-def test_the_name_of_the_link_tells_the_minter_beside_it(minter, tmp_path):
+def test_the_name_of_the_link_to_noidr_names_the_minter_beside_it(minter, tmp_path):
     link = tmp_path / "noidr_kt5"
     link.symlink_to(ROOT / "cgi-bin" / "noidr")
-    loop = Loop(program=[sys.executable, str(link)], cwd="/")
+    loop = NoidrProcess(program=[sys.executable, str(link)], cwd="/")
     assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/x"
     assert loop.end() == 0
     assert dbdir_beside(str(tmp_path / "noidr_kt6")) == str(tmp_path / "kt6")
@@ -289,8 +262,8 @@ def test_the_same_loop_is_a_command_of_noid(minter, noid_process):
 # -- the pipe never slips ----------------------------------------------------------------------------------------
 
 
-def test_a_code_before_a_path_of_the_server_is_left_out(minter):
+def test_a_redirect_code_before_a_local_path_is_left_out(minter):
     minter.set_target("13030/kt4x551", "303 /docs/a.pdf")
-    loop = Loop("-f", str(minter.folder), "--codes", "--element=_t")
+    loop = NoidrProcess("-f", str(minter.folder), "--codes", "--element=_t")
     assert loop.ask(b"13030/kt4x551") == b"/docs/a.pdf"
     assert loop.end() == 0

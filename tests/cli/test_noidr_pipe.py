@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from support.minter import Noid
+from support.noidr import NoidrProcess
 from support.process import NOIDR
 from support.templates import LONG_TERM
 
@@ -20,41 +21,6 @@ def minter(tmp_path):
     assert minter.mint_with_target("https://a.example/x") == "13030/kt4x551"
     yield minter
     minter.close()
-
-
-class Loop:
-    """A noidr process, asked line by line."""
-
-    def __init__(self, *options: str, program: list[str] | None = None, **settings) -> None:
-        environment = {**os.environ}
-        environment.pop("NOID", None)
-        self.process = subprocess.Popen([*(program or NOIDR), *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, bufsize=0, env=environment, **settings)
-
-    def ask(self, line: bytes) -> bytes:
-        self.process.stdin.write(line + b"\n")
-        reply = b""
-        while not reply.endswith(b"\n"):
-            piece = os.read(self.process.stdout.fileno(), 1 << 20)
-            assert piece, self.process.stderr.read()
-            reply += piece
-        assert reply.count(b"\n") == 1
-        return reply[:-1]
-
-    def end(self) -> int:
-        self.process.stdin.close()
-        status = self.process.wait(10)
-        assert self.process.stdout.read() == b""
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return status
-
-
-@pytest.fixture
-def loop(minter):
-    loop = Loop("-f", str(minter.folder))
-    yield loop
-    loop.end()
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +106,7 @@ def test_pipelined_every_known_line_gets_its_own_reply(thousand):
 def test_in_lock_step_every_known_line_gets_its_own_reply(thousand):
     folder, names = thousand
     lines, expected = hostile_lines(40_000, names, 3)
-    loop = Loop("-f", folder)
+    loop = NoidrProcess("-f", folder)
     write, read = loop.process.stdin.fileno(), loop.process.stdout.fileno()
     replies = []
     for line in lines:
@@ -156,7 +122,7 @@ def test_in_lock_step_every_known_line_gets_its_own_reply(thousand):
     check_replies(replies, expected)
 
 
-def test_lock_step_while_another_process_writes(minter):
+def test_in_lock_step_each_line_gets_its_own_reply_while_another_process_writes(minter):
     """Known lines get their own, and the current, answer while the minter changes under the loop."""
     stop = threading.Event()
 
@@ -166,7 +132,7 @@ def test_lock_step_while_another_process_writes(minter):
             number += 1
             minter.text("bind", "set", "13030/kt4x551", "noise", str(number))
 
-    loop = Loop("-f", str(minter.folder))
+    loop = NoidrProcess("-f", str(minter.folder))
     writer = threading.Thread(target=change)
     writer.start()
     try:

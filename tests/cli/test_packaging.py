@@ -21,7 +21,7 @@ def test_the_public_names_are_these():
         noidtools.nothing  # noqa: B018
 
 
-def test_minting_from_python(tmp_path, noid):
+def test_identifiers_are_minted_through_the_python_interface(tmp_path, noid):
     noid("dbcreate", ".sd")
     session = noidtools.Session(str(tmp_path), noidtools.Actor(b"me", b"test"))
     answer = noidtools.run(noidtools.Call(session, [b"mint", b"2"]))

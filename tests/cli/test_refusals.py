@@ -44,7 +44,7 @@ def locked(minter):
         path.chmod(0o644)
 
 
-def test_a_folder_that_cannot_be_written(minter, locked):
+def test_a_minter_without_write_permission_is_reported_and_can_be_read(minter, locked):
     (locked / "data.mdb").chmod(0o444)
     assert "cannot be written" in sentence(run(minter.folder, "mint", "1"))
     # Reading needs no more than the lock file.
@@ -53,7 +53,7 @@ def test_a_folder_that_cannot_be_written(minter, locked):
     assert minter.ids(1) == ["03"]
 
 
-def test_files_that_cannot_be_read(minter, locked):
+def test_a_minter_without_read_permission_is_reported(minter, locked):
     (locked / "lock.mdb").chmod(0o000)
     assert "permission" in sentence(run(minter.folder, "get", "x"))
     (locked / "lock.mdb").chmod(0o644)
@@ -61,7 +61,7 @@ def test_files_that_cannot_be_read(minter, locked):
     assert "permission" in sentence(run(minter.folder, "mint", "1"))
 
 
-def test_a_folder_in_which_nothing_can_be_created(noid):
+def test_dbcreate_in_a_folder_without_write_permission_is_refused(noid):
     noid.folder.chmod(0o555)
     try:
         assert "cannot create a minter" in sentence(run(noid.folder, "dbcreate", ".sd"))
@@ -71,14 +71,14 @@ def test_a_folder_in_which_nothing_can_be_created(noid):
     assert "cannot create a minter" in noid.refused("-f", "/nonexistent", "dbcreate", status=1)
 
 
-def test_a_database_of_a_newer_format(minter, noid_process):
+def test_a_database_of_a_newer_format_is_refused(minter, noid_process):
     minter.write(lambda writer: writer.put(META, b"format", b"99"))
     minter.close()
     assert "newer release" in noid_process.refused("mint", "1", status=1)
     assert "install that release" in noid_process.refused("get", "00", status=1)
 
 
-def test_standard_output_that_is_full_or_gone(minter):
+def test_a_full_or_closed_standard_output_is_reported(minter):
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*NOID, "mint", "1"], cwd=minter.folder, stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1 and b"could not be written" in done.stderr and done.stderr.count(b"\n") == 1
@@ -93,7 +93,7 @@ def test_standard_output_that_is_full_or_gone(minter):
 
 
 @pytest.mark.parametrize("keep", [8192, 100_000])
-def test_a_database_that_was_cut_short(minter, noid_process, keep):
+def test_a_truncated_database_is_refused_or_answers_without_a_traceback(minter, noid_process, keep):
     minter("mint", "97")
     minter("-", stdin=b"".join(b"bind set %02d e %s\n" % (n, b"v" * 5000) for n in range(90)))
     os.truncate(minter.folder / "NOID" / "data.mdb", keep)
@@ -102,7 +102,7 @@ def test_a_database_that_was_cut_short(minter, noid_process, keep):
         assert done.returncode in (0, 1) and b"Traceback" not in done.stderr, done
 
 
-def test_an_interrupted_command_says_nothing(noid):
+def test_an_interrupted_command_prints_no_error(noid):
     noid("dbcreate", ".zd")
     for delay in (0.0, 0.01, 0.05, 0.2):
         with subprocess.Popen([*NOID, "mint", "3000000"], cwd=noid.folder, stdout=subprocess.PIPE,

@@ -13,7 +13,7 @@ from noidtools.store import lmdb, open_store
 from support.process import run_script, script_command, script_environment
 from support.stores import new_store
 
-T, U = b"t", b"u"
+T = b"t"
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def small_map(monkeypatch):
     monkeypatch.setattr(lmdb, "RESERVED", 1 << 20)
 
 
-def test_a_reader_follows_when_another_process_lets_the_database_grow(tmp_path, small_map):
+def test_a_reader_adopts_the_map_size_when_another_process_lets_the_database_grow(tmp_path, small_map):
     new_store(tmp_path).close()
     store = open_store(str(tmp_path))
     try:
@@ -44,12 +44,12 @@ def test_little_address_space_is_enough(tmp_path):
     assert run_script("store_in_little_memory", tmp_path) == "20971520\n"
 
 
-def test_another_process_waits_its_turn_too(store, tmp_path):
+def test_a_writer_of_another_process_waits_no_longer_than_its_patience(store, tmp_path):
     refusal = store.write(lambda _: run_script("store_try_to_write", tmp_path))
     assert "another process has been writing" in refusal
 
 
-def test_parent_and_child_both_go_on_after_a_fork(store):
+def test_a_store_works_in_parent_and_child_after_a_fork(store):
     store.write(lambda writer: writer.put(T, b"a", b"1"))
     pid = os.fork()
     if not pid:
@@ -64,7 +64,7 @@ def test_parent_and_child_both_go_on_after_a_fork(store):
     store.write(lambda writer: writer.put(T, b"c", b"3"))
 
 
-def test_a_killed_reader_leaves_no_trace_that_a_person_must_remove(store, tmp_path):
+def test_a_killed_reader_leaves_nothing_to_clean_up(store, tmp_path):
     command = script_command("store_read_for_a_minute", tmp_path)
     with subprocess.Popen(command, env=script_environment(), stdout=subprocess.PIPE) as reader:
         assert reader.stdout.readline() == b"reading\n"
@@ -88,7 +88,7 @@ def folder_of(parent, name, value):
     return folder
 
 
-def test_a_folder_replaced_while_a_writer_waits_its_turn_is_written_to_in_its_new_place(tmp_path):
+def test_a_writer_that_waited_writes_to_the_folder_that_was_put_in_place_meanwhile(tmp_path):
     old, new = folder_of(tmp_path, "old", b"old"), folder_of(tmp_path, "new", b"new")
     store = open_store(str(old))
     command = script_command("hold_lock", old / "writer.lock")

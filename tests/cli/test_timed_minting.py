@@ -41,13 +41,13 @@ def test_many_processes_get_different_labels_in_the_order_of_asking(tmp_path, no
         assert [noid("get", label, "who") for label in pair] == [f"{number}\n"] * 2
 
 
-def test_a_later_asker_never_gets_an_earlier_date(tmp_path, noid):
+def test_a_later_mint_never_gets_an_earlier_date(tmp_path, noid):
     noid("dbcreate", *IBI, "--granularity", "0.01")
     found = [parse(noid.ids(1)[0].encode())[2] for _ in range(8)]
     assert found == sorted(found) and len(set(found)) == 8
 
 
-def test_a_killed_waiter_loses_its_label_and_nobody_gets_it(tmp_path, noid):
+def test_the_label_of_a_process_killed_while_it_waits_is_never_given(tmp_path, noid):
     ahead = timed_noid(tmp_path)
     soon = int(time.time()) + 100
     ahead("dbcreate", *IBI)
@@ -63,7 +63,7 @@ def test_a_killed_waiter_loses_its_label_and_nobody_gets_it(tmp_path, noid):
 
 
 @pytest.mark.slow
-def test_who_waits_at_a_terminal_sees_how_long(tmp_path, noid):
+def test_a_wait_is_shown_on_a_terminal(tmp_path, noid):
     noid("dbcreate", *IBI, "--granularity", "1")
     terminal, other_end = os.openpty()
     seen = b""

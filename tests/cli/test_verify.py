@@ -22,7 +22,7 @@ def f5(noid):
 
 
 @pytest.mark.slow
-def test_a_killed_run_has_kept_what_it_said(f5):
+def test_a_killed_verify_keeps_the_findings_it_has_printed(f5):
     f5("mint", "21000", "_t", "https://example.org/")
     running = subprocess.Popen([*NOID, "verify"], cwd=f5.folder, stdout=subprocess.PIPE)
     time.sleep(1.0)
@@ -52,7 +52,7 @@ def test_the_minter_can_be_written_while_links_are_checked(noid, server):
     running.communicate()
 
 
-def test_a_bar_grows_on_a_terminal_and_nowhere_else(noid, server):
+def test_a_progress_bar_is_shown_on_a_terminal_only(noid, server):
     noid("dbcreate")
     for number in range(4):
         noid("bind", "set", f"x{number}", "_t", server.url(f"/slow/0.3{number}"))

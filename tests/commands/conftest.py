@@ -1,4 +1,4 @@
-"""A fixture for minters whose labels are made from the time."""
+"""Minters that several files of tests use."""
 
 from __future__ import annotations
 
@@ -8,6 +8,24 @@ from pathlib import Path
 import pytest
 
 from support.minter import Noid, timed_noid
+from support.templates import LONG_TERM
+
+
+@pytest.fixture
+def minter(tmp_path: Path) -> Iterator[Noid]:
+    """A long-term minter with one bound name, 13030/kt4x551."""
+    made = Noid.created(tmp_path, *LONG_TERM)
+    assert made.mint_with_target("https://a.example/x") == "13030/kt4x551"
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def free(tmp_path: Path) -> Iterator[Noid]:
+    """A minter that binds any text."""
+    made = Noid.created(tmp_path)
+    yield made
+    made.close()
 
 
 @pytest.fixture

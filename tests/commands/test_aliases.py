@@ -34,7 +34,7 @@ def related(minter: Noid, name: str) -> list[tuple]:
     return [(r["relation"], r["name"], r["authority"]) for r in minter.records("relations", name)]
 
 
-def test_an_alias_follows_whatever_its_target_does(ark):
+def test_an_alias_resolves_and_has_the_state_of_its_target(ark):
     assert ark.records("alias", "old/17", "13030/f54x54g11") == [{"ok": "old/17 stands for 13030/f54x54g11"}]
     assert ark.resolved("old/17") == A
     ark.records("bind", "set", "13030/f54x54g11", "_t", B)
@@ -67,14 +67,14 @@ def test_all_spellings_of_an_alias_and_of_its_target_are_one_name(ark):
     assert related(ark, "13030/f54x54g11") == []
 
 
-def test_an_alias_may_stand_for_a_name_elsewhere(ark):
+def test_an_alias_may_name_an_identifier_of_another_system(ark):
     ark.records("alias", "old/17", "https://doi.org/10.1000/182")
     assert related(ark, "old/17") == [("alias-of", "doi:10.1000/182", None)]
     assert related(ark, "doi:10.1000/182") == [("alias", "old/17", None)]
     assert ark.state("old/17") == "published"
 
 
-def test_an_alias_can_be_pointed_elsewhere(minter):
+def test_the_target_of_an_alias_can_be_changed(minter):
     for name, target in (("a", A), ("b", B)):
         minter.records("bind", "set", name, "_t", target)
     minter.records("alias", "x", "a")
@@ -87,7 +87,7 @@ def test_an_alias_can_be_pointed_elsewhere(minter):
     ]
 
 
-def test_an_alias_is_never_minted_not_even_after_it_was_taken_back(tmp_path):
+def test_an_alias_is_not_minted_even_after_it_was_removed(tmp_path):
     minter = Noid.with_clock(tmp_path, "--at-last", "add1", "x.sd")
     minter.records("alias", "x3", "doi:10.1000/182")
     minter.records("queue", "now", "x4")
@@ -104,7 +104,7 @@ def test_an_alias_is_never_minted_not_even_after_it_was_taken_back(tmp_path):
     minter.close()
 
 
-def test_an_alias_that_was_issued_is_not_issued_again_when_all_is_used_up(tmp_path):
+def test_an_alias_that_was_issued_is_not_issued_again_after_wrapping(tmp_path):
     minter = Noid.with_clock(tmp_path, "x.sd", "short")
     minter.mint(10)
     minter.records("alias", "x3", "x4")
@@ -134,7 +134,7 @@ def test_a_loop_through_extensions_is_refused_in_whatever_order_it_is_made(tmp_p
         minter.close()
 
 
-def test_chains_are_followed_as_far_as_they_may_be_made(tmp_path):
+def test_the_longest_chain_of_aliases_that_can_be_made_is_resolved(tmp_path):
     for number, order in enumerate([range(LONGEST_CHAIN), reversed(range(LONGEST_CHAIN))]):
         minter = Noid.with_clock(tmp_path / str(number))
         minter.records("bind", "set", "n0", "_t", A)
@@ -157,7 +157,7 @@ def test_an_alias_has_no_state_of_its_own(minter):
     assert "publish it before" in minter.refusal("alias", "r", "a").message
 
 
-def test_what_is_no_alias_cannot_be_taken_back(minter):
+def test_removing_what_is_no_alias_is_refused(minter):
     assert isinstance(minter.refusal("alias", "--remove", "x"), NotFoundError)
     for words in (["alias"], ["alias", "x"], ["alias", "x", "y", "z"], ["alias", "--remove"], ["alias", "--undo", "x"],
                   ["alias", "--remove=x", "y"], ["alias", "x", "y", "--authority"]):

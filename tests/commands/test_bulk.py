@@ -42,12 +42,12 @@ def test_elements_follow_their_command_in_the_input(noid):
     assert noid("mint", "1") == "id: 0\n\n"
 
 
-def test_later_commands_see_what_earlier_ones_did(noid):
+def test_later_commands_of_a_bulk_run_see_the_effects_of_earlier_ones(noid):
     noid("dbcreate", ".sd")
     assert "second" in noid("-", stdin=b"mint 1\nbind set 0 e first\nbind set 0 e second\nget 0 e\n")
 
 
-def test_a_great_mint_inside_a_bulk_run_is_handed_on_in_parts(noid):
+def test_a_large_mint_inside_a_bulk_run_is_printed_in_parts(noid):
     noid("dbcreate", ".zd")
     out = noid("-", stdin=b"hello\nmint 25000\nhello\n")
     assert out.startswith("Hello.\n\nid: 0\n") and out.endswith("id: 24999\n\nHello.\n\n")
@@ -61,7 +61,7 @@ def test_an_input_that_ends_in_the_middle_of_a_line_is_run_to_its_end(noid):
 
 
 @pytest.mark.slow
-def test_twenty_thousand_bindings_are_all_there(noid):
+def test_twenty_thousand_bindings_in_bulk_are_all_stored(noid):
     noid("dbcreate")
     out = noid("-", stdin=b"".join(b"bind set i%d e v%d\n" % (n, n) for n in range(20000)))
     assert out.count("Status:  ok") == 20000
@@ -79,7 +79,7 @@ def test_a_backslash_at_the_end_of_a_line_is_refused(noid):
     assert b"backslash" in noid.run("-", stdin=b"bind set 1 e abc\\\nhello\n").stdout
 
 
-def test_long_words_cost_no_more_than_their_length(noid):
+def test_long_words_are_read_in_linear_time(noid):
     noid("dbcreate")
     word = b"x" * (10 << 20)
     out = noid.run("-", stdin=b"bind set 1 e " + word + b'\nbind set 2 e "' + word + b' y"\n').stdout

@@ -7,7 +7,7 @@ from support.templates import LONG_TERM
 A, B = "https://a.example/", "https://b.example/"
 
 
-def test_canaries_notice_wrong_answers(noid):
+def test_check_reports_canaries_that_resolve_to_another_target(noid):
     noid("dbcreate", *LONG_TERM)
     (name,) = noid.ids(1)
     noid("bind", "set", name, "_t", A)

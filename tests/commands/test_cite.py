@@ -88,7 +88,7 @@ def test_a_pepper_is_not_cited(noid):
 
 
 @pytest.mark.parametrize("words", [[], ["a", "b"], ["--qr"], ["13030/f54x54g11", "--what", "x"]])
-def test_wrong_words_for_cite(f5, words):
+def test_cite_refuses_wrong_words(f5, words):
     f5.refused("cite", *words, status=2)
 
 

@@ -45,7 +45,7 @@ def test_a_persistence_commitment_is_a_text_and_a_time_and_can_be_changed(minter
     assert ("commitment/persistence", "For ever.", None) in changed
 
 
-def test_what_is_no_policy_is_refused(minter):
+def test_policy_refuses_wrong_words(minter):
     for words, kind in (
         (["policy", "label-format", "anything"], UsageError), (["policy", "association", "two", "words"], UsageError),
         (["policy", "persistence", "--until", "2030"], UsageError), (["policy", "persistence", ""], InvalidError),

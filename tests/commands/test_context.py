@@ -11,7 +11,7 @@ def forms(text: str) -> list[tuple[str, str]]:
     return [tuple(line.split(": ", 1)) for line in text.splitlines() if line]
 
 
-def test_what_is_said_about_the_context_is_shown_and_can_be_taken_back(noid):
+def test_statements_about_a_context_are_shown_and_can_be_removed(noid):
     noid("dbcreate", "--label", "hdl:102.100.821/", ".zd")
     assert noid("context") == "label: hdl:102.100.821/\n\n"
     noid("context", "alias", "102.100.archer", "102.100.821", "--authority=ARCHER")
@@ -38,7 +38,7 @@ def test_each_change_of_the_context_is_one_event(noid):
         minter.close()
 
 
-@pytest.mark.parametrize(("words", "said"), [
+@pytest.mark.parametrize(("words", "message"), [
     (["alias", "a", "a", "--authority", "x"], "no alias for itself"),
     (["alias", "a b", "c", "--authority", "x"], "no blanks"),
     (["alias", "", "c", "--authority", "x"], "1 to 200 characters"),
@@ -58,9 +58,9 @@ def test_each_change_of_the_context_is_one_event(noid):
     (["resolver", "javascript:alert(1)"], "a web address"),
     (["nonsense"], "say context"),
 ])
-def test_what_cannot_be_said_about_a_context(noid, words, said):
+def test_wrong_statements_about_a_context_are_refused(noid, words, message):
     noid("dbcreate", ".zd")
-    assert said in noid.refused("context", *words)
+    assert message in noid.refused("context", *words)
     assert "nothing is said" in noid("context")
 
 

@@ -21,14 +21,14 @@ def minter(tmp_path):
 ID, OTHER = "13030/f54x54g11", "13030/f5154dn7k"
 
 
-def test_somebody_answers_for_a_minter_from_the_first_day(minter, tmp_path):
+def test_a_new_minter_has_a_custodian(minter, tmp_path):
     assert minter.records("custodian") == [{"of": "this minter", "custodian": "cdlib.org", "from": START}]
     plain = Noid.with_clock(tmp_path / "plain", ".sd")
     assert plain.records("custodian") == [{"of": "this minter", "custodian": "me/us", "from": START}]
     plain.close()
 
 
-def test_custodianship_of_a_minter_is_handed_over_and_its_history_kept(minter):
+def test_the_custodian_of_a_minter_changes_and_its_history_is_kept(minter):
     minter.records("custodian", "set", "Jane Doe", "--contact", "mailto:jane@example.org")
     minter.clock.set("20280101000000")
     minter.records("custodian", "set", "The Archive")
@@ -59,13 +59,13 @@ def test_an_identifier_may_have_a_custodian_of_its_own(minter):
     assert isinstance(minter.refusal("custodian", "remove", ID), NotFoundError)
 
 
-def test_somebody_answers_for_a_withdrawn_identifier_too(minter):
+def test_a_withdrawn_identifier_may_have_a_custodian(minter):
     minter.records("withdraw", ID)
     minter.records("custodian", "set", "Kim", ID)
     assert minter.records("custodian", ID)[0]["custodian"] == "Kim"
 
 
-def test_what_is_no_custodian_is_refused(minter):
+def test_custodian_refuses_wrong_words_and_unknown_names(minter):
     for words, kind in (
         (["custodian", "set"], UsageError), (["custodian", "remove"], UsageError),
         (["custodian", "a", "b"], UsageError), (["custodian", "--contact", "x"], UsageError),
@@ -80,7 +80,7 @@ def test_what_is_no_custodian_is_refused(minter):
     assert isinstance(minter.refusal("custodian", "set", "Kim"), ConflictError)
 
 
-def test_a_free_minters_identifier_may_be_called_like_a_word_of_the_command(tmp_path):
+def test_an_identifier_may_equal_a_subcommand(tmp_path):
     minter = Noid.with_clock(tmp_path)
     minter.records("bind", "set", "set", "e", "v")
     minter.records("custodian", "set", "Kim", "set")
@@ -88,12 +88,12 @@ def test_a_free_minters_identifier_may_be_called_like_a_word_of_the_command(tmp_
     minter.close()
 
 
-def test_whoever_asks_in_the_program_gets_a_custodian(minter):
+def test_the_current_custodian_is_available_to_other_modules(minter):
     found = minter.read(lambda reader: custody.current_custodian(minter.opened, reader, ID.encode()))
     assert (found.name, found.contact, found.of) == (b"cdlib.org", b"", custody.MINTER)
 
 
-def test_custodians_at_the_shell(noid):
+def test_custodians_are_set_shown_and_removed_by_commands(noid):
     noid("dbcreate", "x.sd")
     noid("mint", "1")
     out = noid("custodian", "set", "Jane Doe", "--contact", "mailto:jane@example.org")

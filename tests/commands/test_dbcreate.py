@@ -28,12 +28,12 @@ import pytest
     (["a b.sd"], "visible ASCII"),
     ([f".s{'d' * 500}"], "too long"),
 ])
-def test_dbcreate_says_what_is_wrong_and_makes_nothing(noid, words, sentence):
+def test_dbcreate_with_wrong_words_is_refused_and_creates_nothing(noid, words, sentence):
     assert sentence in noid.refused("dbcreate", *words)
     assert list(noid.folder.iterdir()) == []
 
 
-def test_a_second_dbcreate_is_refused_and_harms_nothing(noid):
+def test_a_second_dbcreate_is_refused_and_changes_nothing(noid):
     noid("dbcreate", ".sd")
     noid("mint", "3")
     assert "exists already" in noid.refused("dbcreate", ".rd", status=1)
@@ -47,7 +47,7 @@ def test_dbcreate_leaves_a_report_beside_the_database(noid):
         assert text in report
 
 
-def test_a_moved_minter_goes_on(noid):
+def test_a_minter_moved_to_another_folder_continues_its_sequence(noid):
     noid("dbcreate", "f5.reedeedk", "long", "13030", "a", "b")
     noid("mint", "1")
     (noid.folder / "f57").mkdir()

@@ -55,7 +55,7 @@ def test_a_minters_own_label_is_taken_off_first(noid):
     ("f5000", "neither a repository name"),
     ("", "neither a repository name"),
 ])
-def test_what_is_no_label_is_refused_with_the_reason(noid, label, fault):
+def test_decode_refuses_what_is_no_label_with_the_reason(noid, label, fault):
     assert fault in noid.refused("decode", label, status=1)
 
 

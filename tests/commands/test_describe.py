@@ -39,7 +39,7 @@ LABELS = ("f54x54g11", "f5154dn7k", "f5wd3q12m", "f5rn30687")
 ONE, TWO, THREE, FOUR = (URIRef(f"ark:/13030/{label}") for label in LABELS)
 
 
-def test_a_minter_describes_the_system_it_is(f5):
+def test_a_minter_is_described_as_an_identifier_system(f5):
     graph = valid_graph(f5("describe"))
     (minter,) = graph.subjects(RDF.type, OURS.Minter)
     assert graph.value(minter, OURS.namespace) == Literal("ark:/13030/f5")
@@ -57,7 +57,7 @@ def test_a_minter_describes_the_system_it_is(f5):
     assert {PIL.Create, PIL.Resolve, PIL.Verify, PIL.Cite} <= offered
 
 
-def test_an_identifier_is_described_with_all_there_is_to_say(f5):
+def test_an_identifier_is_described_with_its_targets_relations_qualities_and_actions(f5):
     f5("bind", "set", "13030/f54x54g11", "title", "On the origin of species")
     f5("alias", "13030/f5154dn7k", "13030/f54x54g11", "--authority", "A Library")
     f5("synonym", "13030/f54x54g11", "doi:10.1000/x", "--authority", "Another", "--from", "2020", "--until", "2090")
@@ -106,7 +106,7 @@ def test_the_state_of_an_identifier_is_described(f5):
     assert (FOUR, PIL.aliasOf, ONE) in valid_graph(f5("describe", "13030/f5rn30687"))
 
 
-def test_what_was_found_wrong_is_described_as_that(f5):
+def test_failed_qualities_are_described_as_not_confirmed(f5):
     f5("bind", "set", "13030/f54x54g11", "_t", "no address")
     assert f5.run("verify", "13030/f54x54g11").returncode == 1
     graph = valid_graph(f5("describe", "13030/f54x54g11"))
@@ -118,10 +118,10 @@ def test_what_was_found_wrong_is_described_as_that(f5):
 
 
 @pytest.mark.parametrize("form", ["turtle", "json-ld", "xml"])
-def test_all_formats_say_the_same(f5, form):
+def test_all_formats_contain_the_same_graph(f5, form):
     for words in ([], ["13030/f54x54g11"]):
-        told = valid_graph(f5("describe", *words, "--format", form), form)
-        assert isomorphic(told, valid_graph(f5("describe", *words)))
+        description = valid_graph(f5("describe", *words, "--format", form), form)
+        assert isomorphic(description, valid_graph(f5("describe", *words)))
     if form == "json-ld":
         assert json.loads(f5("describe", "--format", form))
 
@@ -138,11 +138,11 @@ def test_every_kind_of_minter_can_be_described(noid, words):
 
 
 @pytest.mark.parametrize("spelling", ["ark:/13030/f54x54g11", "ARK:13030/f5-4x54g11"])
-def test_any_spelling_will_do(f5, spelling):
+def test_any_spelling_of_a_name_is_described_alike(f5, spelling):
     assert f5("describe", spelling) == f5("describe", "13030/f54x54g11")
 
 
-@pytest.mark.parametrize(("words", "said", "status"), [
+@pytest.mark.parametrize(("words", "message", "status"), [
     (["13030/f5mw28d43"], "there is nothing to describe", 1),
     (["13030/f54x54g12"], "wrong check character", 1),
     (["hdl:1/x"], "there is nothing to describe", 1),
@@ -151,8 +151,8 @@ def test_any_spelling_will_do(f5, spelling):
     (["--format", "n3"], "turtle, json-ld, xml", 2),
     (["--what", "x"], "no option", 2),
 ])
-def test_what_cannot_be_described(f5, words, said, status):
-    assert said in f5.refused("describe", *words, status=status)
+def test_describe_refuses_unknown_names_and_wrong_words(f5, words, message, status):
+    assert message in f5.refused("describe", *words, status=status)
 
 
 HOSTILE = [
@@ -211,7 +211,7 @@ def test_a_value_too_large_to_read_is_left_out(noid):
     assert {str(value) for value in graph.objects(None, OURS.element)} == {"small"}
 
 
-def test_a_name_that_only_a_rule_knows_is_described(noid):
+def test_a_name_that_only_a_rule_resolves_is_described(noid):
     noid("dbcreate", "kt.sdd")
     noid("bind", "set", ":idmap/^([a-z]+)$", "_t", "https://example.org/$1")
     graph = valid_graph(noid("describe", "anything"))
@@ -219,14 +219,14 @@ def test_a_name_that_only_a_rule_knows_is_described(noid):
     assert "nothing to describe" in noid.refused("describe", "kt99", status=1)
 
 
-def test_who_made_the_minter_is_not_told(noid):
+def test_a_description_does_not_name_the_creator_of_the_minter(noid):
     noid("dbcreate", ".sdd")
     (creator,) = (line for line in noid("dbinfo").splitlines() if line.startswith("Creator: "))
     assert creator.removeprefix("Creator: ") not in noid("describe")
 
 
-def test_the_users_who_may_do_something_are_not_named(noid):
+def test_a_description_does_not_name_the_users_of_a_policy(noid):
     noid("dbcreate", ".sdd")
     noid("policy", "bind", "alice", "bob")
-    told = noid("describe")
-    assert "alice" not in told and "bind: certain users" in told
+    description = noid("describe")
+    assert "alice" not in description and "bind: certain users" in description

@@ -39,13 +39,13 @@ def fill(minter: Noid) -> None:
     minter.text("bind", "set", "13030/other", "what", "https://not-a-target.example/")
 
 
-def test_a_text_for_apache(free):
+def test_a_map_for_apache_in_text_format_lists_names_and_targets(free):
     fill(free)
     assert written(free, "txt") == (
         "13030/a https://a.example/x\n13030/b https://b.example/1\n13030/c https://c.example/%C3%A4%20b\n", (3, 5))
 
 
-def test_a_map_for_nginx(free):
+def test_a_map_for_nginx_quotes_its_names_and_targets(free):
     free.set_target("13030/a", "https://a.example/x")
     free.set_target('q"u\\o', "https://b.example/$x")
     free.set_target("~tilde", "https://c.example/")
@@ -68,7 +68,7 @@ def test_names_that_differ_only_in_case_are_patterns_for_nginx(free):
         '"13030/z" "https://a.example/13030/z";\n"~^Qq$" "https://a.example/Qq";\n"~^qq$" "https://a.example/qq";\n')
 
 
-def test_withdrawn_names_are_left_out_and_aliases_are_in(tmp_path):
+def test_maps_leave_out_withdrawn_names_and_contain_aliases(tmp_path):
     minter = Noid.created(tmp_path / "m", *LONG_TERM)
     first, second = minter.mint_with_target("https://a.example/1"), minter.mint_with_target("https://a.example/2")
     minter.text("alias", "13030/alias", f"ark:/{first}")
@@ -123,7 +123,7 @@ def test_a_failed_export_leaves_the_old_map(free, tmp_path, monkeypatch):
         export(free.opened, "txt", str(tmp_path / "no" / "such" / "folder"))
 
 
-def test_the_command(noid):
+def test_export_counts_what_was_written_and_left_out(noid):
     noid("dbcreate")
     noid("bind", "set", "13030/a", "_t", "https://a.example/")
     noid("bind", "set", "with blank", "_t", "https://a.example/")

@@ -28,7 +28,7 @@ def size(minter: Noid, table: bytes) -> int:
 # -- what an event says ----------------------------------------------------------------------------------------------
 
 
-def test_an_event_says_who_when_through_which_door_what_and_before_and_after(minter):
+def test_an_event_records_who_when_through_which_interface_and_each_value_before_and_after(minter):
     minter.mint()
     minter.records("bind", "set", "x00", "_t", "first")
     minter.clock.set("20270102030405")
@@ -97,7 +97,7 @@ def test_commands_that_change_nothing_leave_no_event(minter):
     assert minter.event_count() == before
 
 
-def test_a_long_value_is_known_by_its_size_and_digest(minter):
+def test_a_long_value_is_recorded_by_its_size_and_digest(minter):
     minter.mint()
     value = "é" * LONGEST_VALUE
     minter.records("bind", "set", "x00", "e", "short")
@@ -111,7 +111,7 @@ def test_a_long_value_is_known_by_its_size_and_digest(minter):
     assert (change["before"], change["after"]) == (digest, "x" * LONGEST_VALUE)
 
 
-def test_values_are_exact_and_cannot_pass_for_another_event(minter):
+def test_values_are_recorded_exactly_and_cannot_be_mistaken_for_another_event(minter):
     minter.mint()
     minter.records("bind", "set", "x00", b"\xff", b"\xfe\nevent: 99")
     (change,) = minter.records("history", "x00")[-1]["changes"]
@@ -120,7 +120,7 @@ def test_values_are_exact_and_cannot_pass_for_another_event(minter):
     assert b"\nevent: 99" not in text and b"\n event: 99" in text
 
 
-def test_no_pepper_is_ever_in_the_record(minter):
+def test_no_pepper_is_in_the_log_or_the_database(minter):
     ids = [record["id"] for record in minter.records("peppermint", "2", "t", "v")]
     ids += [record["id"] for record in minter.records("bind", "peppermint", "new", "t", "v")]
     minter.records("bind", "set", ids[0], "t", "w")
@@ -165,7 +165,7 @@ def test_a_slow_minting_begins_a_new_event_every_minute(tmp_path):
     minter.close()
 
 
-def test_a_minting_that_ends_early_says_how_many_were_asked_for(tmp_path):
+def test_a_minting_that_ends_early_records_how_many_were_requested(tmp_path):
     minter = Noid.with_clock(tmp_path, ".sd")
     with pytest.raises(Exception, match="no identifier is left"):
         minter.records("mint", "12")
@@ -181,7 +181,7 @@ def test_a_minting_that_ends_early_says_how_many_were_asked_for(tmp_path):
 # -- nothing is lost -------------------------------------------------------------------------------------------------
 
 
-def test_what_re_issuing_clears_is_kept_in_the_record(minter):
+def test_the_history_keeps_bindings_that_issuing_again_clears(minter):
     minter.mint()
     minter.records("bind", "set", "x00", "who", "Kunze")
     minter.records("bind", "set", "x00", "what", "noid")
@@ -193,7 +193,7 @@ def test_what_re_issuing_clears_is_kept_in_the_record(minter):
         ("what", "noid", None), ("who", "Kunze", None)]
 
 
-def test_what_minting_binds_is_in_its_event_and_what_it_replaces_is_kept(minter):
+def test_the_event_of_a_minting_has_the_element_it_binds_and_the_value_it_replaces(minter):
     minter.records("mint", "2", "state", "new")
     assert minter.records("history", "x00")[0]["changes"] == [{"element": "state", "before": None, "after": "new"}]
     minter.records("queue", "now", "x00")
@@ -203,7 +203,7 @@ def test_what_minting_binds_is_in_its_event_and_what_it_replaces_is_kept(minter)
     assert minter.state("x00") == "published"
 
 
-def test_the_history_keeps_every_turn_of_circulation(minter):
+def test_the_history_has_every_event_of_circulation(minter):
     minter.mint()
     for _ in range(3):
         minter.records("queue", "now", "x00")
@@ -216,7 +216,7 @@ def test_the_history_keeps_every_turn_of_circulation(minter):
     assert minter.events_of("x00") == ["mint", *turn * 3, "hold set", "hold release"]
 
 
-def test_a_wrapped_minter_remembers_all_passes(tmp_path):
+def test_the_history_of_a_wrapped_minter_has_every_pass(tmp_path):
     minter = Noid.with_clock(tmp_path, ".sd", "short")
     minter.mint(10)
     minter.records("bind", "set", "3", "e", "v")
@@ -263,7 +263,7 @@ def test_names_are_shown_with_the_minters_label_if_they_are_its_own(tmp_path):
 # -- through the doors -----------------------------------------------------------------------------------------------
 
 
-def test_the_record_at_the_shell_as_text_and_as_lines_of_json(noid):
+def test_history_and_log_are_printed_as_text_and_as_lines_of_json(noid):
     noid("dbcreate", "x.sdd")
     noid("mint", "2")
     noid("bind", "set", "x00", "e", "line\nbreak é")
@@ -278,7 +278,7 @@ def test_the_record_at_the_shell_as_text_and_as_lines_of_json(noid):
     noid.refused("log", "x05", status=2)
 
 
-def test_a_command_about_very_many_identifiers_does_not_fill_the_history_of_each(noid):
+def test_the_history_of_an_identifier_does_not_list_the_others_of_a_command_on_many(noid):
     noid("dbcreate", ".sdd")
     noid("queue", "now", *(f"{number:02}" for number in range(50)))
     (event,) = [json.loads(line) for line in noid("history", "07", "--json").splitlines()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 
-def test_holds_are_counted_right_whatever_is_done_twice(noid):
+def test_holds_set_or_released_twice_are_counted_once(noid):
     noid("dbcreate", ".sdd")
     assert noid("hold", "set", "01", "02", "01") == "ok: 2 holds placed\n\n"
     assert noid("hold", "set", "01") == "ok: 0 holds placed\n\n"
@@ -68,7 +68,7 @@ def test_one_refusal_undoes_a_whole_command(noid):
     noid.refused("get", "05", status=1)
 
 
-def test_identifiers_alike_when_padded_all_keep_their_place_in_the_queue(noid):
+def test_identifiers_that_differ_in_leading_zeros_are_queued_separately(noid):
     noid("dbcreate")
     noid("queue", "lvf", "5", "05", "005")
     assert sorted(noid.ids(3)) == ["005", "05", "5"]

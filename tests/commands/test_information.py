@@ -13,7 +13,7 @@ def test_notes_are_kept_and_shown(noid):
     assert "\nNote: owner: digital collections\n" in noid("dbinfo")
 
 
-def test_dbinfo_tells_more_when_asked_for_more(noid):
+def test_dbinfo_full_and_dump_show_more_than_brief(noid):
     noid("dbcreate", "x.rdd")
     noid("mint", "3")
     brief, full, dump = noid("dbinfo", "brief"), noid("dbinfo", "full"), noid("dbinfo", "dump")
@@ -37,12 +37,12 @@ def test_every_command_is_explained(noid):
     noid.refused("help", "nosuch", status=1)
 
 
-def test_hello_and_version(noid):
+def test_hello_and_the_version_are_printed(noid):
     assert noid("hello") == "Hello.\n\n"
     assert re.fullmatch(r"noid \d+\.\d+\.\d+\n", noid("-v"))
 
 
-def test_a_path_is_made_of_an_identifier(noid):
+def test_path_prints_the_path_of_an_identifier(noid):
     assert noid("path", "xv8t984") == "xv/8t/98/4/\n"
     noid("dbcreate", "--label", "ark:/", ".sd")
     assert noid("path", "ark:/../x") == ",,/=x/\n"

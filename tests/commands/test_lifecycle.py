@@ -29,7 +29,7 @@ def bound(minter: Noid) -> str:
 # -- states ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_minted_is_published_and_fetch_does_not_mention_it(minter):
+def test_a_minted_identifier_is_published_and_fetch_prints_no_state(minter):
     identifier = bound(minter)
     assert minter.state(identifier) == "published" and minter.resolved(identifier) == URL
     assert "State" not in minter.text("fetch", identifier)
@@ -46,7 +46,7 @@ def test_a_reserved_identifier_does_not_resolve_and_fetch_says_so(minter):
     assert minter.resolved(identifier) == URL and minter.resolved(identifier + "/page/2") == URL + "/page/2"
 
 
-def test_a_rule_or_a_fallback_does_not_publish_what_is_reserved(minter):
+def test_a_reserved_name_is_resolved_by_no_rule_and_no_fallback(minter):
     identifier = bound(minter)
     minter.records("bind", "purge", identifier, "_t")
     minter.records("bind", "set", ":idmap/^x", "_t", "https://example.org/rule/")
@@ -125,7 +125,7 @@ def test_a_minter_may_reserve_what_it_mints(minter):
     assert isinstance(minter.refusal("policy", "minting", "hide"), UsageError)
 
 
-def test_a_reserving_long_term_minter_counts_its_holds_right(tmp_path):
+def test_a_long_term_minter_that_reserves_counts_each_hold_once(tmp_path):
     minter = Noid.with_clock(tmp_path, *CHECKED)
     minter.records("policy", "minting", "reserve")
     (first, *_) = minter.mint(5)
@@ -135,7 +135,7 @@ def test_a_reserving_long_term_minter_counts_its_holds_right(tmp_path):
     minter.close()
 
 
-def test_what_is_issued_again_gets_the_state_of_new_ones(minter):
+def test_an_identifier_issued_again_has_the_state_of_a_new_one(minter):
     identifier = bound(minter)
     minter.records("reserve", identifier)
     minter.records("queue", "now", identifier)
@@ -161,7 +161,7 @@ def test_a_withdrawn_identifier_leaves_a_tombstone(minter):
     assert minter.read(lambda reader: lifecycle.state_since(reader, other.encode())) == START.encode()
 
 
-def test_what_was_bound_to_a_withdrawn_identifier_is_still_shown(minter):
+def test_bindings_of_a_withdrawn_identifier_are_still_shown(minter):
     identifier = bound(minter)
     minter.records("withdraw", identifier)
     shown = minter.text("fetch", identifier)
@@ -237,7 +237,7 @@ def test_a_successor_is_another_name_that_is_in_use(minter):
     assert answer[0]["successor"] == "doi:10.1000/182"
 
 
-def test_a_peppered_identifier_is_moved_only_with_its_pepper(minter):
+def test_the_state_of_a_peppered_identifier_changes_only_with_its_pepper(minter):
     (record,) = minter.records("peppermint", "1")
     peppered = record["id"]
     bare, _, pepper = peppered.partition("!")
@@ -265,7 +265,7 @@ def test_a_reserved_name_is_left_out_of_exported_maps(minter, tmp_path):
 # -- through the doors -----------------------------------------------------------------------------------------------
 
 
-def test_the_life_of_an_identifier_at_the_shell(noid):
+def test_an_identifier_is_reserved_published_and_withdrawn_by_commands(noid):
     noid("dbcreate", "x.sdd")
     noid("mint", "2")
     noid("bind", "set", "x00", "_t", URL)
@@ -282,7 +282,7 @@ def test_the_life_of_an_identifier_at_the_shell(noid):
     noid.refused("withdraw", status=2)
 
 
-def test_a_reserved_name_is_not_let_go_nor_minted_for_somebody_else(noid):
+def test_a_reserved_name_is_neither_released_nor_minted(noid):
     noid("dbcreate", "x.sd", "short")
     noid("reserve", "x1")
     noid("bind", "set", "x1", "_t", "http://secret.example/")

@@ -16,7 +16,7 @@ def minter(tmp_path):
     minter.close()
 
 
-def test_a_name_that_comes_round_twice_in_one_minting_has_two_events(tmp_path):
+def test_a_name_issued_twice_in_one_minting_has_two_events(tmp_path):
     minter = Noid.with_clock(tmp_path, ".sd", "short")
     minter.records("hold", "set", *"01234567")
     assert minter.mint(5) == ["8", "9", "8", "9", "8"]
@@ -38,7 +38,7 @@ def test_the_log_begins_after_a_number_or_with_a_date(minter):
     assert minter.records("log", "--since", "999999999999") == minter.records("log", "--since", "2027-01") == []
 
 
-def test_a_clock_that_was_set_back_hides_nothing(minter):
+def test_events_dated_before_a_clock_was_set_back_are_all_listed(minter):
     minter.clock.set("20261201000000")
     minter.records("note", "n", "1")
     minter.clock.set("20261110000000")
@@ -61,7 +61,7 @@ def test_a_log_of_many_pages_is_whole_and_in_order(minter):
     assert minter.records("log")[-1]["details"] == ["2299"]
 
 
-def test_following_gives_what_happens_and_a_growing_minting_again(minter):
+def test_following_yields_new_events_and_a_growing_minting_repeatedly(minter):
     events = history.follow(minter.opened, minter.clock)
     assert next(events).number == 1
     pauses = []
@@ -89,7 +89,7 @@ def test_following_gives_what_happens_and_a_growing_minting_again(minter):
     many.close()
 
 
-def test_a_follower_of_a_late_date_does_not_read_everything_again_and_again(minter):
+def test_following_from_a_future_date_reads_only_new_events(minter):
     scans = []
     read = minter.opened.store.read
     minter.opened.store.read = lambda work, **options: scans.append(1) or read(work, **options)
@@ -111,7 +111,7 @@ def test_a_follower_of_a_late_date_does_not_read_everything_again_and_again(mint
     (["log", "--since", "soon"], UsageError), (["log", "--since", "2026-13-01"], UsageError),
     (["log", "--since"], UsageError), (["log", "--until", "2027"], UsageError),
 ], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
-def test_what_cannot_be_told_is_refused(minter, words, kind):
+def test_history_and_log_refuse_unknown_names_and_wrong_words(minter, words, kind):
     assert isinstance(minter.refusal(*words), kind)
 
 

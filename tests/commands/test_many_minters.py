@@ -10,7 +10,7 @@ from noidtools.resolution.catalogue import Domain, resolve_among, select_domains
 from support.minter import Noid
 from support.templates import LONG_TERM
 
-A, B = "https://a.example/", "https://b.example/"
+A = "https://a.example/"
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def domains(several: dict[str, Noid]) -> list[Domain]:
     ("ark:/12345/kt4", ["free", "free2", "digits"]),
     ("anything", ["free", "free2", "digits"]),
 ])
-def test_a_name_goes_to_the_minter_whose_naan_and_prefix_it_carries(several, name, expected):
+def test_a_name_is_resolved_by_the_minter_whose_naan_and_prefix_it_has(several, name, expected):
     assert [domain.name for domain in select_domains(domains(several), names.parse(name.encode()))] == expected
 
 
@@ -49,7 +49,7 @@ def among(several: dict[str, Noid], name: str) -> bytes | str:
     return outcome.targets[0].url if outcome.targets else outcome.kind
 
 
-def test_many_minters_answer_as_one(several):
+def test_a_name_is_resolved_among_many_minters(several):
     several["kt"].mint()
     name = several["kt"].mint_with_target(A + "kt")
     several["kt4"].mint_with_target(A + "kt4")
@@ -62,13 +62,13 @@ def test_many_minters_answer_as_one(several):
     assert among(several, "ark:/13030/kt4zzz") == NOT_FOUND
 
 
-def test_an_alias_may_lead_to_another_minter(several):
+def test_an_alias_may_name_an_identifier_of_another_minter(several):
     several["free"].text("alias", "old", "ark:/13030/kt40")
     several["kt4"].mint_with_target(A)
     assert among(several, "old/page") == (A + "page").encode()
 
 
-def test_aliases_that_lead_from_minter_to_minter_in_a_circle_end(several):
+def test_resolving_ends_when_aliases_of_two_minters_form_a_loop(several):
     """Each minter refuses a loop of its own aliases, but does not know those of another."""
     several["kt"].text("alias", "13030/kta", "99999/kta")
     several["other"].text("alias", "99999/kta", "13030/kta")
@@ -79,23 +79,23 @@ def test_aliases_that_lead_from_minter_to_minter_in_a_circle_end(several):
     assert among(several, "13030/ktc0") == NOT_FOUND
 
 
-def test_aliases_that_grow_with_each_step_end(several):
+def test_resolving_ends_when_aliases_of_two_minters_grow_with_each_step(several):
     several["kt"].text("alias", "13030/kta", "99999/ktb/x")
     several["other"].text("alias", "99999/ktb", "13030/kta/x")
     assert among(several, "13030/kta") == NOT_FOUND
 
 
-def test_what_no_minter_answers_goes_to_a_fallback(several):
+def test_a_name_that_no_minter_resolves_goes_to_a_fallback(several):
     several["digits"].text("resolver", "fallback", "https://n2t.net/")
     assert among(several, "ark:/12345/x") == b"https://n2t.net/ark:/12345/x"
     assert among(several, "ark:/13030/kt9") == b"https://n2t.net/ark:/13030/kt9"
 
 
-def test_the_fallback_of_the_minter_that_was_asked_goes_first(several):
+def test_the_fallback_of_the_minter_that_was_chosen_takes_precedence(several):
     several["digits"].text("resolver", "fallback", "https://digits.example/")
     several["kt"].text("resolver", "fallback", "https://kt.example/")
     assert among(several, "ark:/13030/kt9") == b"https://kt.example/ark:/13030/kt9"
 
 
-def test_no_minters_no_answers():
+def test_without_minters_no_name_is_found():
     assert resolve_among([], b"x").kind == NOT_FOUND

@@ -38,25 +38,25 @@ def test_a_grown_mask_is_valid_only_once_it_has_grown(noid):
     assert noid("validate", "-", "00") == "id: 00\n"
 
 
-def test_growth_ends_where_the_check_character_would_no_longer_guard(noid):
+def test_growth_ends_where_the_check_character_would_no_longer_detect_errors(noid):
     noid("dbcreate", "--at-last", "add1", f"{'b' * 25}.sdk")
     assert noid.run("mint", "200").stdout.count(b"id: ") == 110
 
 
-def test_a_short_term_minter_that_has_everything_held_does_not_run_for_ever(noid):
+def test_minting_ends_when_every_identifier_of_a_short_term_minter_is_held(noid):
     noid("dbcreate", ".sd", "short")
     noid("hold", "set", *"0123456789")
     assert "no identifier is left" in noid.refused("mint", "1", status=1)
 
 
-def test_what_was_minted_before_the_end_is_printed(noid):
+def test_identifiers_minted_before_exhaustion_are_printed(noid):
     noid("dbcreate", ".sd")
     done = noid.run("mint", "12")
     assert done.returncode == 1 and done.stdout.count(b"id: ") == 10 and done.stderr.startswith(b"error: ")
     noid.refused("bind", "mint", "new", "e", "v", status=1)
 
 
-def test_what_was_bound_before_minting_is_neither_lost_nor_in_the_way(noid):
+def test_minting_with_an_element_skips_identifiers_that_have_it_and_keeps_other_bindings(noid):
     noid("dbcreate", ".sd")
     noid("bind", "set", "0", "e", "mine")
     assert "Id:      1\n" in noid("bind", "mint", "new", "e", "v")

@@ -46,7 +46,7 @@ def test_a_path_does_not_show_a_pepper(noid):
     assert noid("path", peppered) == noid("path", peppered.partition("!")[0]) == "00/00/\n"
 
 
-def test_whatever_is_said_of_a_peppered_identifier_needs_its_pepper(noid):
+def test_relations_and_custodians_of_a_peppered_identifier_need_its_pepper(noid):
     noid("dbcreate", ".sdd")
     peppered = noid("peppermint", "1").removeprefix("id: ").strip()
     for words in (["custodian", "set", "Bob"], ["alias", "--remove"], ["withdraw"], ["reserve"], ["publish"]):

@@ -23,7 +23,7 @@ def test_pilin_handles_are_succinct_and_opaque(tmp_path):
     noid.close()
 
 
-def test_pilin_has_room_for_far_more_than_a_thousand_million_things():
+def test_more_than_a_thousand_million_pilin_suffixes_are_left():
     assert pilin.TOTAL - pilin.from_unix_ms(int(time.time() * 1000)) > 10**9
 
 
@@ -49,7 +49,7 @@ def test_pilin_ends_where_nine_characters_end(tmp_path):
     noid.close()
 
 
-def test_what_is_left_of_pilin_is_given_before_the_refusal(timed):
+def test_the_last_pilin_suffixes_are_printed_before_the_refusal(timed):
     timed("dbcreate", *PILIN)
     timed.clock.set_seconds(bytes(Date(pilin.to_unix_ms(pilin.TOTAL - 2), 3)).decode())
     done = timed.run("mint", "5")

@@ -13,21 +13,21 @@ def minter(noid):
     return noid
 
 
-def test_a_missing_minter(noid):
+def test_a_missing_minter_is_reported(noid):
     assert "no minter in" in noid.refused("mint", "1", status=1)
     assert "no minter in" in noid.refused("-f", "/nonexistent", "get", "x", status=1)
     assert list(noid.folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database" * 1000])
-def test_a_foreign_file_in_place_of_the_database(noid, content):
+def test_a_foreign_file_in_place_of_the_database_is_refused_and_left_alone(noid, content):
     (noid.folder / "NOID").mkdir()
     (noid.folder / "NOID" / "data.mdb").write_bytes(content)
     assert noid.refused("mint", "1", status=1)
     assert (noid.folder / "NOID" / "data.mdb").read_bytes() == content
 
 
-def test_a_database_that_is_not_a_minters(noid):
+def test_a_database_that_is_not_a_minters_is_refused(noid):
     (noid.folder / "NOID").mkdir()
     lmdb.open(str(noid.folder / "NOID")).close()
     assert "not a minter's" in noid.refused("mint", "1", status=1)
@@ -51,6 +51,6 @@ def test_an_identifier_of_a_megabyte_is_refused(noid):
     assert done.stdout.count(b"error: ") == 2 and done.stdout.endswith(b"Hello.\n\n")
 
 
-def test_a_file_in_place_of_the_folder(noid):
+def test_a_file_in_place_of_the_folder_is_refused(noid):
     (noid.folder / "file").write_text("x")
     assert "no minter in" in noid.refused("-f", "file", "mint", "1", status=1)

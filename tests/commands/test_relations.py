@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def test_relations_at_the_shell(noid):
+def test_relations_are_made_shown_and_removed_by_commands(noid):
     noid("dbcreate")
     assert noid("alias", "old", "new") == "ok: old stands for new\n\n"
     assert noid("synonym", "new", "hdl:1/2", "--authority", "me", "--from", "2020-01-02", "--until", "2030") == (

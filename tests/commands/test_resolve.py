@@ -5,39 +5,11 @@ from __future__ import annotations
 import pytest
 
 from noidtools.errors import NoidError
-from noidtools.resolution import FOUND, GONE, resolve
+from noidtools.resolution import FOUND, GONE
 from support.minter import Noid
 from support.templates import LONG_TERM
 
 A, B = "https://a.example/", "https://b.example/"
-
-
-@pytest.fixture
-def minter(tmp_path):
-    """A long-term minter with one bound name, 13030/kt4x551."""
-    minter = Noid.created(tmp_path, *LONG_TERM)
-    assert minter.mint_with_target("https://a.example/x") == "13030/kt4x551"
-    yield minter
-    minter.close()
-
-
-@pytest.fixture
-def free(tmp_path):
-    """A minter that binds anything."""
-    minter = Noid.created(tmp_path)
-    yield minter
-    minter.close()
-
-
-def led(minter: Noid, name: str | bytes, **options) -> str | None:
-    """Where a name leads."""
-    given = name if isinstance(name, bytes) else name.encode()
-    found = resolve(minter.opened, given, **options).targets
-    return found[0].url.decode() if found else None
-
-
-def by(minter: Noid, name: str) -> str:
-    return resolve(minter.opened, name.encode()).by
 
 
 # -- spellings ---------------------------------------------------------------------------------------------------
@@ -63,51 +35,51 @@ def by(minter: Noid, name: str) -> str:
     "info:ark/13030/kt4x551",
     " 13030/kt4x551 ",
 ])
-def test_spellings_of_one_ark_lead_to_one_place(minter, spelling):
-    assert led(minter, spelling) == "https://a.example/x"
+def test_spellings_of_one_ark_resolve_to_one_target(minter, spelling):
+    assert minter.target_of(spelling) == "https://a.example/x"
 
 
 @pytest.mark.parametrize("other", [
     "ark:/13030/KT4X551", "ark:/13031/kt4x551", "kt4x551", "ark:/13030/kt4x55", "ark:/13030/kt4x5511",
     "hdl:13030/kt4x551", "ark:/13030", "", " ", "/", "ark:", "ark:/",
 ])
-def test_other_names_do_not(minter, other):
-    assert led(minter, other) is None
+def test_names_that_differ_do_not_resolve(minter, other):
+    assert minter.target_of(other) is None
 
 
-def test_handles_dois_urns_and_plain_names_are_each_read_in_their_way(free):
+def test_handles_dois_urns_and_plain_names_resolve_in_all_their_spellings(free):
     free.set_target("hdl:102.100.272/XYZZY", A + "handle")
     free.set_target("10.1000/abc", A + "doi")
     free.set_target("urn:isbn:9780596000271", A + "urn")
     free.set_target("Some Name", A + "plain")
-    assert led(free, "HDL:102.100.272/XYZZY") == A + "handle"
-    assert led(free, "info:hdl/102.100.272/XYZZY") == A + "handle"
-    assert led(free, "https://hdl.handle.net/102.100.272/XYZZY") == A + "handle"
-    assert led(free, "hdl:102.100.272/xyzzy") is None
-    assert led(free, "doi:10.1000/ABC") == A + "doi"
-    assert led(free, "https://doi.org/10.1000/AbC") == A + "doi"
-    assert led(free, "URN:ISBN:9780596000271") == A + "urn"
-    assert led(free, "Some Name") == A + "plain"
-    assert led(free, "Some%20Name") == A + "plain"
-    assert led(free, "some name") is None
+    assert free.target_of("HDL:102.100.272/XYZZY") == A + "handle"
+    assert free.target_of("info:hdl/102.100.272/XYZZY") == A + "handle"
+    assert free.target_of("https://hdl.handle.net/102.100.272/XYZZY") == A + "handle"
+    assert free.target_of("hdl:102.100.272/xyzzy") is None
+    assert free.target_of("doi:10.1000/ABC") == A + "doi"
+    assert free.target_of("https://doi.org/10.1000/AbC") == A + "doi"
+    assert free.target_of("URN:ISBN:9780596000271") == A + "urn"
+    assert free.target_of("Some Name") == A + "plain"
+    assert free.target_of("Some%20Name") == A + "plain"
+    assert free.target_of("some name") is None
 
 
 def test_the_minters_own_labels_are_taken_off(tmp_path):
     minter = Noid.created(tmp_path, *LONG_TERM, "--label", "ark:/", "--label", "https://id.example/")
     name = minter.mint_with_target(A)
     assert name == "ark:/13030/kt4x551"
-    assert led(minter, "13030/kt4x551") == led(minter, "https://id.example/13030/kt4x551") == A
+    assert minter.target_of("13030/kt4x551") == minter.target_of("https://id.example/13030/kt4x551") == A
     minter.close()
 
 
 def test_hyphens_of_a_template_are_kept_and_those_of_readers_ignored(tmp_path):
     minter = Noid.created(tmp_path, "b-c.sdd", "long", "13030", "x", "y")
     assert minter.mint_with_target(A) == "13030/b-c00"
-    assert led(minter, "ark:/13030/b-c00") == A
+    assert minter.target_of("ark:/13030/b-c00") == A
     minter.close()
 
 
-def test_uuids_lead_on_with_and_without_hyphens(free):
+def test_uuids_resolve_with_and_without_hyphens(free):
     with_hyphens, without = "550e8400-e29b-41d4-a716-446655440000", "123e4567e89b12d3a456426614174000"
     free.set_target(f"13030/{with_hyphens}", A)
     free.set_target(f"13030/{without}", B)
@@ -115,7 +87,7 @@ def test_uuids_lead_on_with_and_without_hyphens(free):
         digits = name.replace("-", "")
         spellings = (digits, f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}")
         for spelling in spellings:
-            assert led(free, f"ark:/13030/{spelling}") == expected
+            assert free.target_of(f"ark:/13030/{spelling}") == expected
 
 
 # -- stored, alias, withdrawn ------------------------------------------------------------------------------------
@@ -123,40 +95,40 @@ def test_uuids_lead_on_with_and_without_hyphens(free):
 
 def test_the_element_is_t_unless_configured_or_named(minter):
     minter.set_target("13030/kt4x551", B, "myGoto")
-    assert led(minter, "13030/kt4x551") == "https://a.example/x"
-    assert led(minter, "13030/kt4x551", element=b"myGoto") == B
+    assert minter.target_of("13030/kt4x551") == "https://a.example/x"
+    assert minter.target_of("13030/kt4x551", element=b"myGoto") == B
     minter.text("resolver", "element", "myGoto")
-    assert led(minter, "13030/kt4x551") == B
+    assert minter.target_of("13030/kt4x551") == B
     minter.text("resolver", "element", "-")
-    assert led(minter, "13030/kt4x551") == "https://a.example/x"
+    assert minter.target_of("13030/kt4x551") == "https://a.example/x"
 
 
 @pytest.mark.parametrize("value", ["", " ", "\n", "|", " | | "])
 def test_an_empty_target_is_none(minter, value):
     minter.set_target("13030/kt4x551", value)
-    assert led(minter, "13030/kt4x551") is None
+    assert minter.target_of("13030/kt4x551") is None
 
 
-def test_an_alias_goes_where_its_target_goes(minter):
+def test_an_alias_resolves_to_the_target_of_its_name(minter):
     minter.text("alias", "13030/alias", "ark:/13030/kt4x551")
     minter.text("alias", "13030/alias2", "13030/alias")
-    assert led(minter, "ark:/13030/alias") == led(minter, "ark:/13030/ali-as2") == "https://a.example/x"
-    assert led(minter, "13030/alias2/page?x=1") == "https://a.example/x/page?x=1"
+    assert minter.target_of("ark:/13030/alias") == minter.target_of("ark:/13030/ali-as2") == "https://a.example/x"
+    assert minter.target_of("13030/alias2/page?x=1") == "https://a.example/x/page?x=1"
     minter.set_target("13030/kt4x551", B)
-    assert led(minter, "ark:/13030/alias") == B
+    assert minter.target_of("ark:/13030/alias") == B
 
 
-def test_an_alias_goes_before_a_stored_target(minter):
+def test_an_alias_takes_precedence_over_a_stored_target(minter):
     other = minter.mint_with_target(B)
     minter.text("alias", other, "13030/kt4x551")
-    assert led(minter, other) == "https://a.example/x"
+    assert minter.target_of(other) == "https://a.example/x"
 
 
 def test_a_withdrawn_name_is_gone_and_so_are_its_extensions(minter):
     minter.text("withdraw", "13030/kt4x551")
-    assert resolve(minter.opened, b"ark:/13030/kt4x551").kind == GONE
-    assert resolve(minter.opened, b"ark:/13030/kt4x551/page").kind == GONE
-    assert led(minter, "ark:/13030/kt4x551") is None
+    assert minter.outcome(b"ark:/13030/kt4x551").kind == GONE
+    assert minter.outcome(b"ark:/13030/kt4x551/page").kind == GONE
+    assert minter.target_of("ark:/13030/kt4x551") is None
 
 
 # -- the commands ------------------------------------------------------------------------------------------------
@@ -169,7 +141,7 @@ def test_resolve_prints_the_target(minter):
         minter.text("resolve", "ark:/13030/kt0")
 
 
-def test_explain_prints_the_steps(minter):
+def test_resolve_explain_prints_the_steps(minter):
     minter.text("bind", "set", ":idmap/^nothing", "_t", "x")
     minter.text("alias", "13030/alias", "ark:/13030/kt4x551")
     assert minter.text("resolve", "--explain", "ark:/13030/ali-as/my-p?q") == (
@@ -193,15 +165,15 @@ def test_explain_prints_the_steps(minter):
     assert "stored: 13030/kt4x551 was withdrawn\n" in minter.text("resolve", "--explain", "13030/kt4x551")
 
 
-def test_the_steps_and_the_quick_way_agree(minter):
+def test_resolving_with_and_without_a_trace_gives_the_same_outcome(minter):
     for name in ("13030/kt4x551", "ark:13030/kt4x551/x", "zzz", "", "ark:/13030/kt4x551?q"):
         trace: list[tuple[str, bytes]] = []
-        quick, slow = resolve(minter.opened, name.encode()), resolve(minter.opened, name.encode(), trace=trace)
+        quick, slow = minter.outcome(name.encode()), minter.outcome(name.encode(), trace=trace)
         assert (quick.kind, quick.by, quick.targets) == (slow.kind, slow.by, slow.targets)
         assert trace
 
 
-def test_wrong_words_are_refused(minter):
+def test_resolve_resolver_check_and_export_refuse_wrong_words(minter):
     for words in (["resolve"], ["resolve", "a", "b"], ["resolver", "passthrough", "maybe"], ["resolver", "colour", "x"],
                   ["resolver", "element"], ["resolver", "passthrough", "maybe", "13030/kt4x551"], ["check", "x"],
                   ["export", "--map", "xml", "f"], ["export", "--map", "txt"], ["resolve-loop"],
@@ -210,7 +182,7 @@ def test_wrong_words_are_refused(minter):
             minter.text(*words)
 
 
-def test_outcomes_are_found_by_the_step_that_decided(minter):
-    assert by(minter, "13030/kt4x551") == "stored"
-    assert by(minter, "13030/kt4x551/x") == "passthrough"
-    assert resolve(minter.opened, b"13030/kt4x551").kind == FOUND
+def test_an_outcome_names_the_step_that_decided(minter):
+    assert minter.outcome("13030/kt4x551").by == "stored"
+    assert minter.outcome("13030/kt4x551/x").by == "passthrough"
+    assert minter.outcome(b"13030/kt4x551").kind == FOUND

@@ -11,7 +11,7 @@ share one two three
 """
 
 
-def test_the_first_rule_that_matches_decides(noid):
+def test_the_first_route_that_matches_decides(noid):
     (noid.folder / "routes").write_bytes(ROUTES)
     assert noid("route", "thesis/17.tif") == "/srv/theses\n"
     assert noid("route", "a/b.tif", "--routes", "routes") == "http://scans.example.org/noidu\n"

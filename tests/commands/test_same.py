@@ -49,11 +49,11 @@ def test_a_claim_about_contexts_makes_names_the_same_according_to_that_authority
     assert noid.run("same", *names).returncode == 1
 
 
-def test_the_context_a_name_leaves_unsaid_is_the_minters(f5):
+def test_a_name_without_context_is_compared_in_the_context_of_the_minter(f5):
     shown = f5("same", "13030/f54x54g11", "ark:13030/f5-4x54-g11")
     assert shown.startswith("same: yes\n") and "leaves its context unsaid, which here is ark:/" in shown
 
 
 @pytest.mark.parametrize("words", [[], ["a"], ["a", "b", "c"]])
-def test_wrong_words_for_same(noid, words):
+def test_same_refuses_wrong_words(noid, words):
     noid.refused("same", *words, status=2)

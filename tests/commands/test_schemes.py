@@ -84,7 +84,7 @@ def test_bind_mint_waits_for_its_label_like_mint(timed):
     assert timed("get", NAME, "a") == "b\n"
 
 
-def test_validation_says_what_is_wrong(timed):
+def test_validate_reports_what_is_wrong(timed):
     timed("dbcreate", *IBI)
     for name, fault in {
         "sid.inpe.br/mtc-m18/2009/02.30.17.46": "no day 30", "sid.inpe.br/mtc-m18/2009/02.16.24.46": "no time",
@@ -123,7 +123,7 @@ def test_wrong_settings_are_refused_and_leave_nothing_behind(noid, words, fault)
     assert not (noid.folder / "NOID").exists()
 
 
-def test_the_letters_of_durability_are_claimed_only_where_they_hold(tmp_path):
+def test_the_letters_of_durability_are_printed_only_where_they_hold(tmp_path):
     for number, (words, letters) in enumerate([
         (["--scheme", "ibi", "--computer", "mtc.inpe.br"], "G--NI--"),
         (["--scheme", "ibi", "--computer", "mtc-m18.local"], "---N---"),
@@ -141,7 +141,7 @@ def test_the_schemes_are_listed(noid):
     assert "options: --computer --port --granularity --patience\n" in listed
 
 
-def test_two_spellings_are_the_same_name_and_a_label_goes_without_saying(noid):
+def test_handles_are_found_in_either_case_and_with_or_without_their_label(noid):
     noid("dbcreate", "--scheme", "pilin", "--prefix", "102.100.abc")
     label = noid.ids(1)[0]
     noid("bind", "set", f"hdl:{label}", "e", "v")

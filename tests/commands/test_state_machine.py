@@ -1,5 +1,5 @@
 """Any commands in any order: withdrawn stays withdrawn, aliases never loop, no event is lost, and the record of an
-identifier, played again from its beginning, gives exactly what is stored of it now."""
+identifier, replayed again from its beginning, gives exactly what is stored of it now."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ commands = st.one_of(
 )
 
 
-class Played:
+class ReplayedHistory:
     """What the record of a name says about it, event by event."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Played:
         self.held = self.reserved = self.withdrawn = False
         self.alias: bytes | None = None
 
-    def play(self, key: bytes, event, long_term: bool) -> None:
+    def apply(self, key: bytes, event, long_term: bool) -> None:
         if event.verb in (b"mint", b"peppermint"):
             self.letters = b"i" + self.letters
             self.held = self.held or long_term
@@ -78,7 +78,7 @@ class Played:
 
     def change(self, change, verb: bytes) -> None:
         if change.element:
-            # What minting replaced is told by a second event, which clears it away.
+            # What minting replaced is in a second event, which clears it.
             assert verb in (b"mint", b"clear") or self.elements.get(change.what) == value(change.before)
             self.elements[change.what] = value(change.after)
             if change.after is None:
@@ -111,7 +111,7 @@ class Lines(LineSource):
         return self._lines.pop(0) if self._lines else b""
 
 
-class Living(RuleBasedStateMachine):
+class LifecycleMachine(RuleBasedStateMachine):
     @initialize(template=st.sampled_from([
         ("x.sd", "short"), ("x.sd", "medium"), ("x.rd", "short"), ("x.sd", "long", "13030", "naa", "sub"),
         ("--at-last", "add1", "x.sd", "medium"),
@@ -203,7 +203,7 @@ class Living(RuleBasedStateMachine):
         self.events = packed
 
     @invariant()
-    def the_record_played_again_gives_what_is_stored(self) -> None:
+    def the_record_replayed_gives_what_is_stored(self) -> None:
         if not self.ready():
             return
 
@@ -211,14 +211,14 @@ class Living(RuleBasedStateMachine):
             for name in [*self.names, "x00", "x01", "x07", "x10"]:
                 key = identifiers.named(self.minter.opened, reader, name.encode()).key
                 record = find(reader, key) or Circulation()
-                played = Played()
+                replayed = ReplayedHistory()
                 for event in history.events_of(reader, key):
-                    played.play(key, event, self.long_term)
-                assert (played.letters, played.held, played.reserved, played.withdrawn) == (
+                    replayed.apply(key, event, self.long_term)
+                assert (replayed.letters, replayed.held, replayed.reserved, replayed.withdrawn) == (
                     record.history, record.held, record.reserved, record.withdrawn), name
                 stored = {element: value(bound) for element, bound in records.elements_of(reader, key)}
-                assert stored == played.elements, name
-                assert reader.get(ALIASES, key) == played.alias, name
+                assert stored == replayed.elements, name
+                assert reader.get(ALIASES, key) == replayed.alias, name
                 if record.withdrawn:
                     assert lifecycle.state_of(reader, key, record) == "withdrawn"
                     assert lifecycle.tombstone(reader, key) is not None
@@ -282,7 +282,7 @@ class Living(RuleBasedStateMachine):
             assert held == counted
 
 
-Living.TestCase.settings = settings(
+LifecycleMachine.TestCase.settings = settings(
     max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck), print_blob=False,
 )
-test_no_order_of_commands_breaks_what_must_be_true = Living.TestCase
+test_no_order_of_commands_breaks_what_must_be_true = LifecycleMachine.TestCase

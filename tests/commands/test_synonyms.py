@@ -8,7 +8,7 @@ from noidtools.errors import ConflictError, InvalidError, NotFoundError, UsageEr
 from support.minter import START, Noid
 from support.templates import CHECKED
 
-A, B = "https://a.example/", "https://b.example/"
+A = "https://a.example/"
 KERRY = ["--authority", "Kerry's Library"]
 
 
@@ -37,7 +37,7 @@ def related(minter: Noid, name: str) -> list[tuple]:
 # -- synonyms --------------------------------------------------------------------------------------------------------
 
 
-def test_synonyms_are_symmetric_and_told_with_authority_and_time(minter):
+def test_synonyms_are_symmetric_and_listed_with_authority_and_time_span(minter):
     minter.records(
         "synonym", "hdl:100/7334", "http://purl.kerry.org/elite", *KERRY, "--from", "2020", "--until", "2126-02")
     facts = {"relation": "synonym", "authority": "Kerry's Library", "from": "20200101000000",
@@ -49,7 +49,7 @@ def test_synonyms_are_symmetric_and_told_with_authority_and_time(minter):
     assert minter.events_of("hdl:100/7334") == minter.events_of("http://purl.kerry.org/elite") == ["synonym"]
 
 
-def test_a_claim_begins_now_unless_said_otherwise_and_ends_with_its_time(minter):
+def test_a_synonym_is_in_force_from_now_or_the_given_date_until_its_end(minter):
     minter.records("synonym", "a", "b", *KERRY, "--until", "2026-11-30")
     (relation,) = minter.records("relations", "a")
     assert (relation["from"], relation["until"], relation["current"]) == (START, "20261130235959", True)
@@ -58,7 +58,7 @@ def test_a_claim_begins_now_unless_said_otherwise_and_ends_with_its_time(minter)
     assert relation["current"] is False and "not in force now" in minter.text("relations", "a")
 
 
-def test_said_again_a_claim_has_its_new_time(minter):
+def test_stating_a_synonym_again_changes_its_time_span(minter):
     minter.records("synonym", "a", "b", *KERRY)
     minter.records("synonym", "b", "a", *KERRY, "--from", "2000", "--until", "2030")
     (relation,) = minter.records("relations", "a")
@@ -67,7 +67,7 @@ def test_said_again_a_claim_has_its_new_time(minter):
     assert {"id": "b", "what": "from", "before": START, "after": "20000101000000"} in changes
 
 
-def test_each_authority_speaks_for_itself(minter):
+def test_each_authority_has_its_own_synonyms(minter):
     minter.records("synonym", "a", "b", "--authority", "one")
     minter.records("synonym", "a", "b", "--authority", "two")
     assert related(minter, "a") == [("synonym", "b", "one"), ("synonym", "b", "two")]
@@ -108,7 +108,7 @@ def test_one_of_all_synonyms_is_preferred_by_an_authority(minter):
     assert isinstance(minter.refusal("prefer", "--remove", "c"), NotFoundError)
 
 
-def test_two_preferred_names_do_not_become_synonyms(minter):
+def test_a_synonym_between_two_preferred_names_is_refused(minter):
     minter.records("synonym", "a", "b", *KERRY)
     minter.records("synonym", "c", "d", *KERRY)
     minter.records("prefer", "a")
@@ -132,7 +132,7 @@ def test_a_preference_needs_a_synonym_and_ends_with_the_last_one(minter):
     assert isinstance(minter.refusal("prefer"), UsageError)
 
 
-def test_a_withdrawn_name_is_preferred_no_more(ark):
+def test_a_withdrawn_name_is_no_longer_preferred(ark):
     ark.records("synonym", "13030/f54x54g11", "doi:10.1000/182", *KERRY)
     ark.records("prefer", "13030/f54x54g11")
     ark.records("withdraw", "13030/f54x54g11", "--successor", "13030/f5154dn7k")
@@ -141,7 +141,7 @@ def test_a_withdrawn_name_is_preferred_no_more(ark):
     assert related(ark, "13030/f5154dn7k") == [("predecessor", "13030/f54x54g11", None)]
 
 
-def test_what_was_said_of_a_name_ends_when_it_is_issued_for_something_else(tmp_path):
+def test_relations_and_custodians_end_when_an_identifier_is_issued_again(tmp_path):
     minter = Noid.with_clock(tmp_path, "x.sd")
     minter.mint()
     minter.records("alias", "old", "x0")

@@ -23,7 +23,7 @@ def test_a_hundred_labels_at_one_a_second_take_their_hundred_seconds(timed):
     assert names[13:16] == [NAME[:-2] + "19", NAME[:-2] + "20", NAME[:-2] + "21"] and names[54] == NAME[:-5] + "15"
 
 
-def test_the_granularity_can_be_changed_while_the_minter_lives(timed):
+def test_the_granularity_of_a_minter_can_be_changed(timed):
     timed("dbcreate", *IBI)
     assert timed.at(FIRST).ids(1) == [NAME]
     assert timed("granularity", "0.10") == "ok: granularity is 0.1, was 1\n\n"
@@ -58,14 +58,14 @@ def test_a_wait_beyond_the_patience_is_refused_and_takes_nothing(timed):
     assert "--haste" in timed.refused("mint", "--haste", "1", status=2)
 
 
-def test_values_of_mint_are_never_taken_for_options(timed):
+def test_values_of_mint_may_look_like_options(timed):
     timed("dbcreate", *IBI)
     timed.at(FIRST)("mint", "1", "--patience", "7")
     assert timed("get", NAME, "--patience") == "7\n"
 
 
 @pytest.mark.parametrize(("back", "words"), [(3600, "1 hour"), (31536000, "365 days")])
-def test_a_clock_that_was_set_back_is_named_and_gives_nothing_twice(timed, back, words):
+def test_a_clock_that_was_set_back_is_reported_and_no_label_is_made_twice(timed, back, words):
     timed("dbcreate", *IBI)
     assert timed.at(FIRST).ids(1) == [NAME]
     timed.clock.set_seconds(str(1287587646 - back))
@@ -103,13 +103,13 @@ def test_a_clock_that_is_set_back_during_a_wait_does_not_prolong_it(tmp_path):
 
 
 def test_a_wait_comes_after_the_commit_when_others_may_write(tmp_path):
-    class Watching(SettableClock):
+    class ClockThatWrites(SettableClock):
         def sleep(self, nanoseconds):
             assert not noid.opened.store.writing
             noid.records("note", "written", "while waiting")
             super().sleep(nanoseconds)
 
-    clock = Watching(FIRST)
+    clock = ClockThatWrites(FIRST)
     noid = Noid.created(tmp_path, *IBI, clock=clock)
     assert noid.mint(2) == [NAME, NAME[:-1] + "7"]
     assert clock.slept
@@ -137,7 +137,7 @@ def test_what_a_failed_transaction_reserved_is_not_waited_for(tmp_path):
     noid.close()
 
 
-def test_lines_of_a_bulk_run_wait_each_for_their_own(timed):
+def test_each_line_of_a_bulk_run_waits_for_its_own_label(timed):
     timed("dbcreate", *IBI)
     timed.clock.set_seconds(FIRST)
     lines = b"mint 1\nbind set sid.inpe.br/mtc-m18/2009/02.16.17.46 a b\nmint 2\nbind mint new a b\nmint 1\n"
@@ -154,7 +154,7 @@ def test_the_lines_of_a_bulk_run_share_commits_where_the_clock_allows(timed):
     assert timed.clock.seconds == "1287587646.643"
 
 
-def test_the_clock_of_tests_says_what_is_wrong_with_its_file(noid):
+def test_a_wrong_clock_file_is_reported(noid):
     noid("dbcreate", *IBI)
     clock = noid.folder / "clock"
     clock.write_text("noon")
@@ -175,7 +175,7 @@ def test_a_short_wait_for_a_clock_that_was_set_back_is_reported(noid):
     assert b"note: the clock was set back by 1 hour" in done.stderr
 
 
-def test_the_memory_outlives_the_process_and_many_sessions(tmp_path):
+def test_the_last_date_is_kept_from_session_to_session(tmp_path):
     clock = SettableClock("1287588115.2")
     noid = Noid.created(tmp_path, *IBI, clock=clock)
     first = noid.mint(2)
@@ -188,7 +188,7 @@ def test_the_memory_outlives_the_process_and_many_sessions(tmp_path):
 
 
 @pytest.mark.parametrize("words", [IBI, IBIP, PILIN], ids=["ibi", "ibip", "pilin"])
-def test_a_clock_that_jumps_about_gives_nothing_twice_and_nothing_earlier(tmp_path, words):
+def test_labels_are_unique_and_in_order_whatever_the_clock_does(tmp_path, words):
     clock = SettableClock("1287588115.2")
     noid = Noid.created(tmp_path, *words, clock=clock)
     made: list[str] = []

@@ -16,7 +16,7 @@ def f5(noid):
     return noid
 
 
-def test_a_sound_identifier_holds_everything(f5):
+def test_every_quality_of_a_sound_identifier_holds(f5):
     status, found, summary = verified(f5, "13030/f54x54g11")
     assert status == 0
     assert found == {"13030/f54x54g11": {
@@ -32,7 +32,7 @@ def test_an_identifier_is_verified_in_any_spelling(f5, spelling):
     assert verified(f5, spelling)[1].keys() == {"13030/f54x54g11"}
 
 
-@pytest.mark.parametrize(("name", "said"), [
+@pytest.mark.parametrize(("name", "expected"), [
     ("13030/f5154dn7k", {"registered": "fails (9.3): nothing is known of it here", "check-sound": "holds (3.6)",
                          "well-formed": "holds (3.7)"}),
     ("13030/f54x54g12", {
@@ -42,10 +42,10 @@ def test_an_identifier_is_verified_in_any_spelling(f5, spelling):
     ("hdl:102.100.272/XYZZY", {"registered": "fails (9.3): it is no name of this minter"}),
     ("", {"registered": "fails (9.3): the identifier is empty"}),
 ])
-def test_what_is_not_managed_here_fails_and_is_not_kept(f5, name, said):
+def test_names_that_are_not_managed_here_fail_and_are_not_stored(f5, name, expected):
     status, found, _ = verified(f5, name)
     assert status == 1
-    assert {key: value for key, value in findings_of(f5, name).items() if key in said} == said
+    assert {key: value for key, value in findings_of(f5, name).items() if key in expected} == expected
     assert f5.read(lambda reader: list(reader.scan(VERIFIED))) == []
 
 
@@ -55,7 +55,7 @@ def test_an_identifier_of_a_megabyte_is_answered_like_any_other(noid):
     assert b"registered: fails (9.3): an identifier may have" in done.stdout and done.returncode == 1
 
 
-def test_a_wrong_check_character_that_got_in_is_found(f5):
+def test_a_stored_identifier_with_a_wrong_check_character_is_found(f5):
     """As it may in a database that was filled by other means."""
     record = Circulation(0, 1, 1, b"i").packed()
     f5.write(lambda writer: writer.put_many(IDS, [(b"13030/f54x54g12", record), (b"13030/other", record)]))
@@ -78,7 +78,7 @@ def test_a_minter_of_anything_has_no_wrong_form(noid):
     assert (status, found) == (0, {}) and summary["well-formed"] == "1 hold" and "check-sound" not in summary
 
 
-def test_a_name_given_twice_where_that_is_excluded_is_not_unique(f5):
+def test_a_name_issued_twice_by_a_long_term_minter_is_not_unique(f5):
     def again(writer):
         packed = writer.get(IDS, b"13030/f54x54g11")
         record = Circulation.unpacked(packed)
@@ -89,13 +89,13 @@ def test_a_name_given_twice_where_that_is_excluded_is_not_unique(f5):
     assert findings_of(f5, "13030/f54x54g11")["unique"] == "fails (8.4): it was given 2 times"
 
 
-def test_a_short_term_name_may_be_given_again(noid):
+def test_a_short_term_name_issued_again_is_unique(noid):
     noid("dbcreate", ".sd", "short")
     noid("mint", "11")
     assert findings_of(noid, "0")["unique"] == "holds (8.4)"
 
 
-def test_two_spellings_of_one_name_kept_apart_are_not_unique(noid):
+def test_two_spellings_of_one_name_stored_separately_are_not_unique(noid):
     noid("dbcreate", "-", "medium", "13030", "a", "b")
     noid("bind", "set", "13030/b-c169", "_t", "https://example.org/1")
     assert findings_of(noid, "13030/b-c169")["unique"] == "holds (8.4)"
@@ -104,7 +104,7 @@ def test_two_spellings_of_one_name_kept_apart_are_not_unique(noid):
         "fails (8.4): 13030/bc169, another spelling of the same name, is kept apart from it")
 
 
-def test_what_is_not_bound_or_leads_nowhere_fails(f5):
+def test_names_without_binding_or_address_fail(f5):
     f5("mint", "3")
     f5("bind", "set", "13030/f5154dn7k", "title", "only a title")
     f5("bind", "set", "13030/f5wd3q12m", "_t", "javascript:alert(1)")
@@ -128,7 +128,7 @@ def test_a_rule_or_an_alias_makes_a_name_resolvable(noid):
     assert summary["well-formed"] == "3 hold, 1 unknown"
 
 
-def test_the_resolvers_choice_of_element_counts(f5):
+def test_the_configured_element_of_the_resolver_is_verified(f5):
     f5("bind", "set", "13030/f54x54g11", "url", "https://example.org/")
     f5("bind", "purge", "13030/f54x54g11", "_t")
     assert "nothing is bound to _t" in findings_of(f5, "13030/f54x54g11")["resolvable"]
@@ -136,7 +136,7 @@ def test_the_resolvers_choice_of_element_counts(f5):
     assert findings_of(f5, "13030/f54x54g11")["resolvable"] == "holds (9.9)"
 
 
-def test_nothing_is_demanded_of_what_is_reserved_or_withdrawn(f5):
+def test_resolvability_of_reserved_and_withdrawn_names_is_unknown(f5):
     f5("mint", "2")
     f5("reserve", "13030/f5154dn7k")
     f5("withdraw", "13030/f5wd3q12m", "--reason", "an error")
@@ -146,7 +146,7 @@ def test_nothing_is_demanded_of_what_is_reserved_or_withdrawn(f5):
     assert verified(f5)[0] == 0
 
 
-def test_who_answers_for_a_name_must_be_reachable(f5):
+def test_a_custodian_without_contact_fails_accountability(f5):
     f5("custodian", "set", "Somebody", "13030/f54x54g11")
     found = findings_of(f5, "13030/f54x54g11")
     assert found["accountable"] == "fails (8.7): Somebody answers for it, but with no contact"
@@ -156,7 +156,7 @@ def test_who_answers_for_a_name_must_be_reachable(f5):
     assert findings_of(f5, "13030/f54x54g11")["accountable"] == "holds (8.7)"
 
 
-def test_what_nobody_states_is_unknown_and_no_failure(noid):
+def test_qualities_without_a_statement_are_unknown_and_no_failure(noid):
     noid("dbcreate", ".sdd")
     noid("mint", "1", "_t", "https://example.org/")
     status, found, summary = verified(noid)
@@ -171,12 +171,12 @@ def test_what_nobody_states_is_unknown_and_no_failure(noid):
     (["--from", "2010", "--until", "2020-06"], "fails (8.6): it was promised until 2020-06-30 only"),
     (["--from", "2990"], "unknown (8.6): it is promised from 2990-01-01 on"),
 ])
-def test_a_promise_lasts_as_long_as_it_was_made_for(f5, words, verdict):
+def test_persistence_is_verified_against_the_time_span_of_the_commitment(f5, words, verdict):
     f5("policy", "persistence", "as long as we can", *words)
     assert findings_of(f5, "13030/f54x54g11")["persistent"] == verdict
 
 
-def test_what_fails_everywhere_is_said_once(f5):
+def test_a_failure_of_all_identifiers_is_reported_once(f5):
     f5("mint", "20", "_t", "https://example.org/")
     f5("policy", "persistence", "it was", "--from", "2010", "--until", "2020")
     status, found, summary = verified(f5)

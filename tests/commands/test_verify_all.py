@@ -46,7 +46,7 @@ def test_many_elements_of_one_identifier_across_pages_count_once(noid, monkeypat
     assert sorted(found) == [b"0", b"1", b"2", b"3", b"4", b"a", b"b", b"c"]
 
 
-def test_what_was_found_is_kept_with_its_date(f5):
+def test_findings_are_stored_with_their_date(f5):
     f5("mint", "1")
     verified(f5)
     found = f5.read(lambda reader: last_findings(reader, b"13030/f5154dn7k"))
@@ -59,7 +59,7 @@ def test_what_was_found_is_kept_with_its_date(f5):
     assert f5.read(lambda reader: last_findings(reader, b"13030/f5never")) == []
 
 
-def test_findings_survive_being_kept(f5):
+def test_stored_findings_are_read_back(f5):
     findings = [Finding(quality, verdict, detail) for quality, verdict, detail in zip(
         [quality for quality in QUALITIES if quality.name != "retrievable"], [HOLDS, FAILS, UNKNOWN] * 3,
         ["", "a reason, with \udcff", "", "", "another", "", "", "x"], strict=False)]
@@ -76,7 +76,7 @@ def test_findings_survive_being_kept(f5):
     assert (found["retrievable"].detail, found["retrievable"].date) == ("answers 404", b"20260101000000")
 
 
-def test_a_quality_of_a_later_release_is_passed_over(f5):
+def test_a_stored_quality_of_a_later_release_is_ignored(f5):
     f5.write(lambda writer: writer.put(VERIFIED, b"x", pack([pack([b"20260101000000Z+r+"]), b""])))
     found = f5.read(lambda reader: last_findings(reader, b"x"))
     assert [finding.quality.name for finding in found] == ["registered"]

@@ -25,7 +25,7 @@ def server():
 
 
 @pytest.mark.slow
-def test_links_are_checked_against_a_server_that_does_everything_wrong(noid, server):
+def test_links_to_a_server_that_misbehaves_get_their_verdict_in_time(noid, server):
     noid("dbcreate")
     paths = {
         "ok": ("/200", "holds (9.10): answers 200"),
@@ -46,22 +46,23 @@ def test_links_are_checked_against_a_server_that_does_everything_wrong(noid, ser
     status, found, summary = verified(noid, *paths, *LINKS)
     assert time.monotonic() - began < 15
     assert status == 1
-    assert {name: found[name]["retrievable"] for name in paths} == {name: said for name, (_, said) in paths.items()}
+    expected = {name: finding for name, (_, finding) in paths.items()}
+    assert {name: found[name]["retrievable"] for name in paths} == expected
     assert summary["verified"] == "11, 7 failing" and summary["retrievable"] == "3 hold, 7 fail, 1 unknown"
     _, found, _ = verified(noid, *LINKS)
-    assert found.keys() == {name for name, (_, said) in paths.items() if said.startswith("fails")}
+    assert found.keys() == {name for name, (_, finding) in paths.items() if finding.startswith("fails")}
 
 
 def test_private_addresses_are_not_asked_unless_that_is_allowed(noid, server):
     noid("dbcreate")
     noid("bind", "set", "x", "_t", server.url("/200"))
-    said = findings_of(noid, "x", "--links")["retrievable"]
-    assert said == "fails (9.10): 127.0.0.1 is an address that the public cannot reach, and was not asked"
+    finding = findings_of(noid, "x", "--links")["retrievable"]
+    assert finding == "fails (9.10): 127.0.0.1 is an address that the public cannot reach, and was not asked"
     assert server.requests == []
     assert findings_of(noid, "x", *LINKS)["retrievable"] == "holds (9.10): answers 200"
 
 
-def test_of_several_targets_the_worst_counts(noid, server):
+def test_the_worst_of_several_targets_decides(noid, server):
     noid("dbcreate")
     noid("bind", "set", "x", "_t", server.url("/200") + b"|303 " + server.url("/404", "127.0.0.2"))
     bad = server.url("/404", "127.0.0.2").decode()
@@ -69,7 +70,7 @@ def test_of_several_targets_the_worst_counts(noid, server):
     assert {address for address, _ in server.requests} == {"127.0.0.1", "127.0.0.2"}
 
 
-def test_without_links_the_last_answer_stays_and_with_them_it_is_renewed(noid, server):
+def test_verify_without_links_keeps_the_last_finding_and_with_links_renews_it(noid, server):
     noid("dbcreate")
     noid("bind", "set", "x", "_t", server.url("/200"))
 
@@ -114,5 +115,5 @@ def test_in_bulk_links_are_checked_with_no_transaction_open(noid, server):
     ["--links", "--delay", "-1"], ["--links", "--parallel", "1000"], ["--links", "--delay", "nan"], ["--links=yes"],
     ["--nothing"],
 ])
-def test_wrong_words(f5, words):
+def test_verify_refuses_wrong_options(f5, words):
     f5.refused("verify", *words, status=2)

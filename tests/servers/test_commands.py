@@ -57,7 +57,7 @@ def test_curl_binds_500_elements_with_one_bulk_post(deployment, tmp_path):
     assert answers == [f"http://foo.ucsd.edu/{name}" for name in names]
 
 
-def test_a_bulk_body_of_unknown_length_is_run_too_or_refused_for_that(deployment):
+def test_a_bulk_body_of_unknown_length_is_run_or_refused_with_411(deployment):
     minter = deployment.new_minter()
     reply = deployment.ask(minter, "-", "--header", "Transfer-Encoding: chunked", "--data-binary", "@-",
                      stdin=b"mint 2\n" * 1000)
@@ -69,7 +69,7 @@ def test_a_bulk_body_of_unknown_length_is_run_too_or_refused_for_that(deployment
 # -- the same everywhere -----------------------------------------------------------------------------------------
 
 # What is asked, as which user, with which options of curl, and the status that must come.
-CONVERSATION = [
+REQUESTS = [
     ("", "", (), 200), ("help", "", (), 200), ("help+mint", "", (), 200), ("hello", "", (), 200),
     ("mint+1", USER, (), 200), ("mint+20", USER, (), 200), ("mint+3000", USER, (), 200), ("mint+0", USER, (), 200),
     ("bind+set+kt4x551+myGoto+http://foo.ucsd.edu/", USER, (), 200),
@@ -108,16 +108,16 @@ CONVERSATION = [
 ]
 
 
-def conversation(deployment: Deployment) -> tuple[list, str]:
+def answers_of(deployment: Deployment) -> tuple[list, str]:
     deployment.create("same", "kt.reeded")
     replies = []
-    for query, user, options, status in CONVERSATION:
+    for query, user, options, status in REQUESTS:
         reply = deployment.ask("same", query, *options, user=user)
         assert reply.status == status, (deployment.name, query, reply)
-        told = {name: reply.headers.get(name) for name in ("content-type", "allow", "idempotency-replayed")}
+        headers = {name: reply.headers.get(name) for name in ("content-type", "allow", "idempotency-replayed")}
         challenge = reply.headers.get("www-authenticate")
         assert challenge == ('Basic realm="noid"' if status == 401 else None)
-        replies.append((query, reply.status, told, timeless(reply.text)))
+        replies.append((query, reply.status, headers, timeless(reply.text)))
     return replies, timeless(deployment.noid("-f", "same", "dbinfo", "dump"))
 
 
@@ -127,10 +127,10 @@ def timeless(text: str) -> str:
     return re.sub(r"\d{20}|\d{14}", "(then)", text)
 
 
-def test_answers_statuses_and_databases_are_the_same_through_every_door(deploy):
+def test_answers_statuses_and_databases_are_the_same_on_every_server(deploy):
     with ThreadPoolExecutor(3) as pool:
-        talks = dict(zip(COMMANDS, pool.map(lambda name: conversation(deploy(name)), COMMANDS), strict=True))
-    (first, (replies, database)), *others = talks.items()
+        answers = dict(zip(COMMANDS, pool.map(lambda name: answers_of(deploy(name)), COMMANDS), strict=True))
+    (first, (replies, database)), *others = answers.items()
     assert "EVENTS/" in database and "noid@127.0.0.1" in database
     for name, (other_replies, other_database) in others:
         for expected, seen in zip(replies, other_replies, strict=True):
@@ -138,7 +138,7 @@ def test_answers_statuses_and_databases_are_the_same_through_every_door(deploy):
         assert other_database == database, f"{name} leaves another database than {first}"
 
 
-def test_an_exhausted_minter_answers_410_and_gives_what_it_had_first(deployment):
+def test_an_exhausted_minter_gives_its_last_identifiers_and_then_410(deployment):
     minter = deployment.new_minter(".sd")
     rest = deployment.ask(minter, "mint+12")
     assert rest.status == 200 and len(rest.ids) == 10 and "error: " in rest.text

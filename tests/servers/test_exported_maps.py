@@ -48,7 +48,7 @@ def test_nginx_accepts_what_is_written(free, tmp_path):
     assert done.returncode == 0 and "test is successful" in done.stderr, done.stderr
 
 
-def test_a_dbm_for_apache_is_one_file(free, tmp_path):
+def test_a_map_for_apache_in_dbm_format_is_one_file(free, tmp_path):
     fill(free)
     assert export(free.opened, "dbm", str(tmp_path / "names.dbm")) == (3, 5)
     assert sorted(os.listdir(tmp_path)) == ["m", "names.dbm"]

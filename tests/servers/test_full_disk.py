@@ -10,7 +10,7 @@ from support.process import NOID
 OWN_MOUNTS = ["unshare", "-m" if os.getuid() == 0 else "-rm"]
 
 
-def test_a_full_disk(tmp_path):
+def test_a_full_disk_is_reported_and_what_was_printed_is_kept(tmp_path):
     """The disk is filled while a minter mints: what was printed is kept, and with room again it goes on."""
     (tmp_path / "disk").mkdir()
     script = """
@@ -29,7 +29,7 @@ def test_a_full_disk(tmp_path):
     assert (tmp_path / "dump").read_text().count("\nIDS/") == len(printed) + 5
 
 
-def test_a_disk_without_any_room(tmp_path):
+def test_a_disk_without_room_for_the_lock_file_is_reported(tmp_path):
     """A lock file that could not get its place on disk would end the process with a bus error."""
     (tmp_path / "disk").mkdir()
     script = """

@@ -68,7 +68,7 @@ HOSTILE_PATHS = [
 ]
 
 
-def test_no_path_leads_to_anything_but_minters(deployment, victim):
+def test_paths_that_name_no_minter_are_refused_by_every_server(deployment, victim):
     for path in HOSTILE_PATHS:
         path = deployment.path.encode() + path.replace(b"x/NOID", victim.encode() + b"/NOID")
         reply = parsed(raw(deployment.port, request(deployment, victim, b"mint+1", path=path)))
@@ -103,7 +103,7 @@ def test_a_body_larger_than_the_limit_is_refused_before_it_is_sent(deployment, v
     assert reply.status == 413, reply
 
 
-def test_of_a_body_that_is_cut_off_nothing_is_run(deployment, victim):
+def test_a_truncated_body_is_refused_whole(deployment, victim):
     whole = b"mint 1\n" * 1000
     # Some see at once that their client has gone, and say no more; mod_wsgi takes that for a fault of the server.
     statuses = {400, 408, 411, 413, 500} if deployment.name == "apache-wsgi" else {400, 408, 411, 413}
@@ -115,7 +115,7 @@ def test_of_a_body_that_is_cut_off_nothing_is_run(deployment, victim):
         assert not answer or parsed(answer).status in statuses, answer
 
 
-def test_slow_bodies_arrive_and_stalled_ones_keep_nobody_waiting(deploy):
+def test_slow_bodies_are_run_and_stalled_ones_delay_no_other_request(deploy):
     doors = [deploy(name) for name in COMMANDS]
     minters = [deployment.new_minter() for deployment in doors]
 

@@ -42,7 +42,7 @@ def secure_server(certificate):
         yield odd
 
 
-def test_https_is_asked_and_certificates_count(secure_server, certificate, monkeypatch):
+def test_https_links_are_checked_with_their_certificates(secure_server, certificate, monkeypatch):
     url = secure_server.url("/200", "localhost", "https")
     assert found(url).detail.startswith("its certificate is not valid: self")
     trusting = ssl.create_default_context(cafile=str(certificate))

@@ -22,7 +22,9 @@ HOSTILE = (
 )
 
 
-class Arrival(BaseHTTPRequestHandler):
+class TargetHandler(BaseHTTPRequestHandler):
+    """The server to which the names resolve."""
+
     def do_GET(self) -> None:  # noqa: N802 - the library's name
         body = f"<!DOCTYPE html><title>arrived</title><p>arrived at {self.path}".encode()
         self.send_response(200)
@@ -35,7 +37,9 @@ class Arrival(BaseHTTPRequestHandler):
         pass
 
 
-class Place:
+class ServedMinter:
+    """The address of a resolver, that of a server to which its names resolve, and three of its names."""
+
     base: str
     target: str
     gone: str
@@ -43,16 +47,16 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def served(tmp_path_factory):
     """A served minter with names of all kinds, and a server that they lead to."""
-    place = Place()
-    arrival = ThreadingHTTPServer(("127.0.0.1", 0), Arrival)
-    threading.Thread(target=arrival.serve_forever, daemon=True).start()
-    place.target = f"http://127.0.0.1:{arrival.server_port}"
+    served = ServedMinter()
+    target_server = ThreadingHTTPServer(("127.0.0.1", 0), TargetHandler)
+    threading.Thread(target=target_server.serve_forever, daemon=True).start()
+    served.target = f"http://127.0.0.1:{target_server.server_port}"
     folder = tmp_path_factory.mktemp("pages") / "f5"
     minter = Noid.created(folder, *CHECKED)
     mirror = "https://mirror.example.org/gibbon/decline-and-fall?edition=1781"
-    assert minter.mint_with_target(f"{place.target}/book|{mirror}") == NAME
+    assert minter.mint_with_target(f"{served.target}/book|{mirror}") == NAME
     for element, value in (("who", "Gibbon, Edward"), ("what", "The Decline and Fall of the Roman Empire"),
                            ("when", "1781"), ("note", "First line\nsecond line\n\tand a third, indented"),
                            ("language", "English; with ä, 日本語 and العربية")):
@@ -60,74 +64,76 @@ def place(tmp_path_factory):
     minter.text("custodian", "set", "Jo Keeper", "--contact", "jo@example.org", NAME)
     minter.text("synonym", NAME, "hdl:102.100.272/XYZZY", "--authority", "library")
     minter.text("verify", NAME)
-    place.plain = minter.mint_with_target("javascript:document.title='taken over'")
+    served.plain = minter.mint_with_target("javascript:document.title='taken over'")
     for element in ("who", "what", HOSTILE, "long"):
-        minter.text("bind", "set", place.plain, element, HOSTILE if element != "long" else "x" * 300 + " " + "ä" * 200)
-    place.gone = minter.mint_with_target("https://gone.example/")
-    minter.text("withdraw", place.gone, "--reason", "Superseded by a corrected edition.", "--successor", NAME)
+        minter.text("bind", "set", served.plain, element, HOSTILE if element != "long" else "x" * 300 + " " + "ä" * 200)
+    served.gone = minter.mint_with_target("https://gone.example/")
+    minter.text("withdraw", served.gone, "--reason", "Superseded by a corrected edition.", "--successor", NAME)
     minter.close()
-    served = Served.start(folder.parent / "log", "-f", folder, "serve", "--http", "127.0.0.1:0")
-    place.base = f"http://127.0.0.1:{served.place[1]}"
-    yield place
-    served.stop()
-    arrival.shutdown()
-    arrival.server_close()
+    process = Served.start(folder.parent / "log", "-f", folder, "serve", "--http", "127.0.0.1:0")
+    served.base = f"http://127.0.0.1:{process.address[1]}"
+    yield served
+    process.stop()
+    target_server.shutdown()
+    target_server.server_close()
 
 
 def text_of(page: str) -> str:
     return unescape(re.sub(r"<[^>]+>", " ", page.partition("<body>")[2]))
 
 
-def test_a_click_on_a_name_arrives(place, tmp_path):
-    page = document(f"{place.base}/ark:/{NAME}/chapter-1?page=7", tmp_path)
+def test_a_browser_that_opens_a_name_arrives_at_its_target(served, tmp_path):
+    page = document(f"{served.base}/ark:/{NAME}/chapter-1?page=7", tmp_path)
     assert "<title>arrived</title>" in page and "arrived at /book/chapter-1?page=7" in page
 
 
-def test_a_name_in_the_form_arrives(place, tmp_path):
-    page = document(f"{place.base}/?name=ark%3A%2F{NAME.replace('/', '%2F')}", tmp_path)
+def test_a_name_entered_in_the_form_arrives_at_its_target(served, tmp_path):
+    page = document(f"{served.base}/?name=ark%3A%2F{NAME.replace('/', '%2F')}", tmp_path)
     assert "arrived at /book" in page
 
 
-def test_the_description_is_shown(place, tmp_path):
-    page = document(f"{place.base}/ark:/{NAME}?info", tmp_path)
+def test_a_page_shows_the_description(served, tmp_path):
+    page = document(f"{served.base}/ark:/{NAME}?info", tmp_path)
     shown = text_of(page)
     for words in ("Gibbon, Edward", "The Decline and Fall", f"ark:/{NAME}", "published", "https://mirror.example.org/",
                   "日本語", "Jo Keeper", "hdl:102.100.272/XYZZY"):
         assert words in shown
-    assert screenshot(f"{place.base}/ark:/{NAME}?info", tmp_path, tmp_path / "info.png").startswith(b"\x89PNG")
-    screenshot(f"{place.base}/ark:/{NAME}?", tmp_path, tmp_path / "info-phone.png", width=390, height=844)
+    assert screenshot(f"{served.base}/ark:/{NAME}?info", tmp_path, tmp_path / "info.png").startswith(b"\x89PNG")
+    screenshot(f"{served.base}/ark:/{NAME}?", tmp_path, tmp_path / "info-phone.png", width=390, height=844)
 
 
-def test_bound_values_are_shown_and_never_run(place, tmp_path):
-    page = document(f"{place.base}/ark:/{place.plain}?info", tmp_path)
-    assert f"<title>ark:/{place.plain}</title>" in page
+def test_bound_values_are_shown_and_never_run(served, tmp_path):
+    page = document(f"{served.base}/ark:/{served.plain}?info", tmp_path)
+    assert f"<title>ark:/{served.plain}</title>" in page
     assert "taken over" in text_of(page)
     assert not re.search(r"<(script|img|svg)\b", page)
     # The target that no reader may be sent to is text, not a link.
     assert 'href="javascript' not in page
-    screenshot(f"{place.base}/ark:/{place.plain}?info", tmp_path, tmp_path / "hostile-phone.png", width=390, height=844)
+    url = f"{served.base}/ark:/{served.plain}?info"
+    screenshot(url, tmp_path, tmp_path / "hostile-phone.png", width=390, height=844)
 
 
-def test_a_mistyped_and_a_withdrawn_name_are_explained(place, tmp_path):
-    mistyped = document(f"{place.base}/ark:/13030/f54x45g11", tmp_path)
+def test_a_mistyped_and_a_withdrawn_name_are_explained(served, tmp_path):
+    mistyped = document(f"{served.base}/ark:/13030/f54x45g11", tmp_path)
     assert "wrong check character" in text_of(mistyped) and f'href="/ark:/{NAME}"' in mistyped
-    gone = text_of(document(f"{place.base}/ark:/{place.gone}", tmp_path))
+    gone = text_of(document(f"{served.base}/ark:/{served.gone}", tmp_path))
     assert "withdrawn" in gone and "Superseded by a corrected edition." in gone
-    for name, path in (("unknown", "ark:/13030/nothing"), ("gone", f"ark:/{place.gone}"), ("home", "")):
-        screenshot(f"{place.base}/{path}", tmp_path, tmp_path / f"{name}-phone.png", width=390, height=844)
+    for name, path in (("unknown", "ark:/13030/nothing"), ("gone", f"ark:/{served.gone}"), ("home", "")):
+        screenshot(f"{served.base}/{path}", tmp_path, tmp_path / f"{name}-phone.png", width=390, height=844)
 
 
-def test_a_name_full_of_html_does_no_harm(place, tmp_path):
-    page = document(f"{place.base}/%3Cscript%3Edocument.title='taken over'%3C/script%3E%22%3E%3Cimg src=x%3E", tmp_path)
+def test_a_name_full_of_html_does_no_harm(served, tmp_path):
+    path = "%3Cscript%3Edocument.title='taken over'%3C/script%3E%22%3E%3Cimg src=x%3E"
+    page = document(f"{served.base}/{path}", tmp_path)
     assert "<title>Not found</title>" in page
     assert not re.search(r"<(script|img)\b", page)
 
 
 @pytest.mark.parametrize("query", ["", "?info", "-unknown-" + "x" * 200])
-def test_pages_fit_on_a_phone(place, tmp_path, query):
-    name = place.plain if query.startswith("?") else NAME
+def test_pages_fit_on_a_phone(served, tmp_path, query):
+    name = served.plain if query.startswith("?") else NAME
     path = f"/ark:/{name}{query}" if query else "/"
-    page = curl(f"{place.base}{path}", "--header", "Accept: text/html").text
+    page = curl(f"{served.base}{path}", "--header", "Accept: text/html").text
     # Without the header that forbids scripts a copy of the page can measure itself.
     script = "<script>document.title = document.documentElement.scrollWidth + ' of ' + innerWidth</script>"
     copy = tmp_path / "copy.html"
@@ -137,8 +143,8 @@ def test_pages_fit_on_a_phone(place, tmp_path, query):
     assert wide <= of
 
 
-def test_the_browser_is_told_to_allow_nothing(place):
-    headers = curl(f"{place.base}/ark:/{NAME}?info", "--header", "Accept: text/html").headers
+def test_pages_forbid_scripts_by_their_content_security_policy(served):
+    headers = curl(f"{served.base}/ark:/{NAME}?info", "--header", "Accept: text/html").headers
     policy = headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; style-src 'sha256-") and "unsafe" not in policy
     assert headers["x-content-type-options"] == "nosniff"

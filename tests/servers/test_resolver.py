@@ -14,7 +14,7 @@ DEPLOYMENTS = ("rewrite", "rewrite-map", "apache-resolver", "nginx-resolver", "n
 # -- the manual's scenario ---------------------------------------------------------------------------------------
 
 
-def test_a_name_minted_and_bound_by_url_is_followed_by_a_click(deployment):
+def test_a_name_minted_and_bound_by_url_is_redirected_to_its_target(deployment):
     name = deployment.mint("kt5")[0]
     deployment.bind(name, "http://foo.ucsd.edu/")
     deployment.wait_for_location(f"ark:/{name}", "http://foo.ucsd.edu/")
@@ -26,14 +26,14 @@ def test_a_name_minted_and_bound_by_url_is_followed_by_a_click(deployment):
         assert deployment.location(f"ark:/{name}") == f"https://bar.example/{number}"
 
 
-def test_the_manuals_element_is_a_line_to_edit(deploy):
+def test_the_element_of_the_manual_can_be_configured(deploy):
     deployment = deploy("rewrite-mygoto")
     name = deployment.mint("kt5")[0]
     deployment.bind(name, "http://foo.ucsd.edu/", "myGoto")
     deployment.wait_for_location(f"ark:/{name}", "http://foo.ucsd.edu/")
 
 
-def test_spellings_extensions_and_queries_arrive(deployment):
+def test_spellings_extensions_and_queries_are_redirected(deployment):
     name = deployment.mint("kt5")[0]
     deployment.bind(name, "https://a.example/x")
     deployment.wait_for_location(f"ark:/{name}", "https://a.example/x")
@@ -50,7 +50,7 @@ def test_spellings_extensions_and_queries_arrive(deployment):
         assert deployment.location(asked) == f"https://a.example/x{expected}", asked
 
 
-def test_codes_and_several_targets(deployment):
+def test_a_redirect_code_and_the_first_of_several_targets_are_used(deployment):
     name = deployment.mint("kt5")[0]
     for code in (301, 303, 307, 308, 302):
         deployment.bind(name, f'"{code}%20https://a.example/{code}|https://b.example/"')
@@ -58,12 +58,12 @@ def test_codes_and_several_targets(deployment):
         assert deployment.resolve(f"ark:/{name}").status == code
 
 
-def test_a_name_that_leads_nowhere_is_404(deployment):
+def test_a_name_without_target_is_404(deployment):
     for name in ("ark:/13030/none", "ark:/", "ark:/13030/kt%00", "ark:/99999/x"):
         assert deployment.resolve(name).status in (400, 404)
 
 
-def test_a_target_that_nobody_may_be_sent_to_is_no_redirect(deployment):
+def test_an_unsafe_target_is_no_redirect(deployment):
     name = deployment.mint("kt5")[0]
     for value in ("javascript:alert(1)", "javascript://x/%250Aalert(1)", "data:text/html,x", "//evil.example/",
                   "words"):
@@ -72,7 +72,7 @@ def test_a_target_that_nobody_may_be_sent_to_is_no_redirect(deployment):
 
 
 @pytest.mark.parametrize("kind", ["apache-resolver", "nginx-resolver", "nginx-map"])
-def test_descriptions_are_asked_for_by_marks_of_the_request_line(deploy, kind):
+def test_question_marks_in_the_request_line_ask_for_a_description(deploy, kind):
     deployment = deploy(kind)
     name = deployment.mint("kt5")[0]
     deployment.bind(name, "https://a.example/x")
@@ -85,7 +85,7 @@ def test_descriptions_are_asked_for_by_marks_of_the_request_line(deploy, kind):
     assert page.headers["content-type"] == "text/html; charset=utf-8" and "default-src 'none'" in str(page.headers)
 
 
-def test_the_fallback_of_the_minter_is_followed(deploy):
+def test_an_unknown_name_is_redirected_to_the_fallback_of_the_minter(deploy):
     deployment = deploy("rewrite")
     deployment.noid("-f", "kt5", "resolver", "fallback", "https://n2t.net/")
     try:
@@ -95,7 +95,7 @@ def test_the_fallback_of_the_minter_is_followed(deploy):
     assert deployment.location("ark:/99999/x-y?z=1") is None
 
 
-def test_what_is_meant_for_the_server_itself_is_passed_through_but_never_upwards(deploy):
+def test_a_local_path_is_served_by_apache_and_never_outside_its_folder(deploy):
     deployment = deploy("rewrite")
     (deployment.folder / "htdocs" / "docs").mkdir(exist_ok=True)
     (deployment.folder / "htdocs" / "docs" / "my file.txt").write_text("here it is\n")

@@ -35,7 +35,7 @@ def hostile_path(dice: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["rewrite", "apache-resolver", "nginx-resolver"])
-def test_concurrent_hostile_urls_never_turn_an_answer_to_another_reader(deploy, kind):
+def test_each_of_many_concurrent_requests_gets_its_own_answer_among_hostile_ones(deploy, kind):
     deployment = deploy(kind)
     names = [deployment.mint("kt5")[0] for _ in range(20)]
     deployment.ask("kt5", "-", "--data-binary", "@-", stdin="".join(
@@ -74,7 +74,7 @@ def test_concurrent_hostile_urls_never_turn_an_answer_to_another_reader(deploy, 
     assert not wrong, wrong[:5]
 
 
-def test_an_answer_that_a_killed_process_left_behind_reaches_nobody(deploy):
+def test_a_reply_left_over_by_a_killed_apache_process_reaches_no_other_request(deploy):
     """Apache's processes are killed in the middle of lookups; whoever comes next gets his own answer."""
     deployment = deploy("rewrite", "killed")
     names = [deployment.mint("kt5")[0] for _ in range(5)]
@@ -139,7 +139,7 @@ def test_noidr_runs_under_its_own_account_reads_only_and_ends_with_its_server(si
     wait_until(lambda: not process_is_alive(noidr))
 
 
-def test_a_restored_database_is_followed_without_a_restart(deploy):
+def test_a_restored_database_is_read_without_a_restart(deploy):
     deployment = deploy("rewrite")
     name = deployment.mint("kt5")[0]
     deployment.bind(name, "https://before.example/")

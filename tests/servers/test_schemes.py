@@ -33,7 +33,7 @@ def test_a_label_is_minted_bound_held_and_validated_by_url(deployment, scheme):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("deployment", RESOLVERS, indirect=True)
-def test_a_label_is_followed_in_any_case_and_described(deployment, scheme):
+def test_a_label_resolves_in_any_case_and_is_described(deployment, scheme):
     name = f"{scheme}3"
     deployment.create(name, *SCHEMES[scheme])
     label = deployment.ask(name, "mint+1").text.split()[1]

@@ -12,7 +12,7 @@ from support.servers.system import program
 
 
 @pytest.mark.parametrize("name", ["noid", "noid-http"])
-def test_systemd_finds_no_fault_with_the_units(site, tmp_path, name):
+def test_systemd_analyze_accepts_the_units(site, tmp_path, name):
     for kind in ("service", "socket"):
         changes = {"/opt/noid": site.installation, "/srv/noid": tmp_path} if kind == "service" else {}
         (tmp_path / f"{name}.{kind}").write_text(edited(CONF / "systemd" / f"{name}.{kind}", changes))
@@ -23,7 +23,7 @@ def test_systemd_finds_no_fault_with_the_units(site, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["noid.service", "noid-http.service"])
-def test_the_services_are_as_closed_as_systemd_can_make_them(name):
+def test_the_units_pass_the_security_analysis_of_systemd(name):
     done = subprocess.run([program("systemd-analyze"), "security", "--offline=true", "--threshold=10", "--no-pager",
                            str(CONF / "systemd" / name)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-500:]

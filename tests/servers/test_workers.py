@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from support.http import ids_in
 from support.process import process_is_alive, wait_until
 from support.servers import COMMANDS
 from support.servers.deployment import Deployment
@@ -19,10 +20,6 @@ from support.servers.deployment import Deployment
 DEPLOYMENTS = COMMANDS
 # Those whose workers are processes of `noid serve`.
 SERVICES = ("apache-fcgi", "nginx-fcgi", "nginx-scgi", "nginx-proxy", "embedded")
-
-
-def ids(text: str) -> list[str]:
-    return re.findall(r"^id: (\S+)$", text, re.MULTILINE)
 
 
 class Load:
@@ -54,9 +51,9 @@ class Load:
             try:
                 connection.request("GET", self._url, headers=self._headers)
                 reply = connection.getresponse()
-                body = reply.read().decode()
+                body = reply.read()
                 if reply.status == 200:
-                    self.received += ids(body)
+                    self.received += ids_in(body)
                 else:
                     self.refused.append(reply.status)
             except (OSError, http.client.HTTPException) as error:
@@ -83,7 +80,7 @@ def test_identifiers_are_unique_and_kept_when_workers_are_killed_under_load(depl
 
 
 @pytest.mark.parametrize("deployment", SERVICES, indirect=True)
-def test_a_reload_under_load_refuses_nobody_and_replaces_the_workers(deployment):
+def test_a_reload_under_load_refuses_no_request_and_replaces_the_workers(deployment):
     minter = deployment.new_minter()
     assert deployment.ask(minter, "hello").status == 200
     wait_until(lambda: len(deployment.workers()) == 2)

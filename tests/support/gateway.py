@@ -9,21 +9,21 @@ import struct
 BEGIN, ABORT, END, PARAMS, STDIN, STDOUT, STDERR = 1, 2, 3, 4, 5, 6, 7
 
 
-def connect(place: str | tuple[str, int]) -> socket.socket:
-    peer = socket.socket(socket.AF_UNIX if isinstance(place, str) else socket.AF_INET)
+def connect(address: str | tuple[str, int]) -> socket.socket:
+    peer = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET)
     peer.settimeout(20)
-    peer.connect(place)
+    peer.connect(address)
     return peer
 
 
 def environ(query: str, *, path: str = "/noidu", method: str = "GET", user: str = "", body: bytes = b"",
             **more: str) -> dict[str, str]:
-    said = {"REQUEST_METHOD": method, "SCRIPT_NAME": path, "QUERY_STRING": query, "REMOTE_ADDR": "192.0.2.7",
+    variables = {"REQUEST_METHOD": method, "SCRIPT_NAME": path, "QUERY_STRING": query, "REMOTE_ADDR": "192.0.2.7",
             "SERVER_NAME": "localhost", "SERVER_PORT": "80", "SERVER_PROTOCOL": "HTTP/1.1",
             "REQUEST_URI": f"{path}?{query}", "CONTENT_LENGTH": str(len(body)) if method == "POST" else ""}
     if user:
-        said["REMOTE_USER"] = user
-    return said | more
+        variables["REMOTE_USER"] = user
+    return variables | more
 
 
 # -- FastCGI -----------------------------------------------------------------------------------------------------
@@ -41,9 +41,9 @@ def _length(number: int) -> bytes:
     return bytes([number]) if number < 128 else struct.pack("!L", number | 1 << 31)
 
 
-def parameters(said: dict[str, str]) -> bytes:
+def parameters(variables: dict[str, str]) -> bytes:
     out = b""
-    for name, value in said.items():
+    for name, value in variables.items():
         raw = name.encode("latin-1"), value.encode("latin-1")
         out += _length(len(raw[0])) + _length(len(raw[1])) + raw[0] + raw[1]
     return out
@@ -54,8 +54,8 @@ def stream(kind: int, content: bytes, *, piece: int = 65535) -> bytes:
     return out + record(kind)
 
 
-def request_bytes(said: dict[str, str], body: bytes = b"", *, keep: bool = False, piece: int = 65535) -> bytes:
-    return begin(keep=keep) + stream(PARAMS, parameters(said), piece=piece) + stream(STDIN, body)
+def request_bytes(variables: dict[str, str], body: bytes = b"", *, keep: bool = False, piece: int = 65535) -> bytes:
+    return begin(keep=keep) + stream(PARAMS, parameters(variables), piece=piece) + stream(STDIN, body)
 
 
 def read_exactly(peer: socket.socket, length: int) -> bytes:
@@ -87,23 +87,23 @@ def parsed(out: bytes) -> tuple[int, dict[str, str], bytes]:
     return int(headers["Status"].split()[0]), headers, body
 
 
-def fastcgi(place: str | tuple[str, int], query: str, body: bytes = b"",
-            **said: str) -> tuple[int, dict[str, str], bytes]:
-    with connect(place) as peer:
-        peer.sendall(request_bytes(environ(query, body=body, **said), body))
+def fastcgi(address: str | tuple[str, int], query: str, body: bytes = b"",
+            **variables: str) -> tuple[int, dict[str, str], bytes]:
+    with connect(address) as peer:
+        peer.sendall(request_bytes(environ(query, body=body, **variables), body))
         return answer(peer)
 
 
 # -- SCGI --------------------------------------------------------------------------------------------------------
 
 
-def scgi(place: str | tuple[str, int], query: str, body: bytes = b"",
-         **said: str) -> tuple[int, dict[str, str], bytes]:
-    fields = {"CONTENT_LENGTH": str(len(body)), "SCGI": "1"} | environ(query, body=body, **said)
+def scgi(address: str | tuple[str, int], query: str, body: bytes = b"",
+         **variables: str) -> tuple[int, dict[str, str], bytes]:
+    fields = {"CONTENT_LENGTH": str(len(body)), "SCGI": "1"} | environ(query, body=body, **variables)
     fields["CONTENT_LENGTH"] = fields["CONTENT_LENGTH"] or "0"
     packed = "".join(f"{name}\0{value}\0" for name, value in fields.items()).encode("latin-1")
     out = b""
-    with connect(place) as peer:
+    with connect(address) as peer:
         peer.sendall(b"%d:%b," % (len(packed), packed) + body)
         with contextlib.suppress(ConnectionResetError):
             while piece := peer.recv(65536):

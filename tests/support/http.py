@@ -21,10 +21,15 @@ class Reply:
 
     @property
     def ids(self) -> list[str]:
-        return [line.removeprefix("id: ") for line in self.text.splitlines() if line.startswith("id: ")]
+        return ids_in(self.body)
 
     def __repr__(self) -> str:
         return f"<{self.status} {self.headers} {self.body[:500]!r}>"
+
+
+def ids_in(body: bytes) -> list[str]:
+    """The identifiers in an answer."""
+    return [line[4:].decode() for line in body.splitlines() if line.startswith(b"id: ")]
 
 
 def parsed(response: bytes) -> Reply:

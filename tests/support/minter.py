@@ -27,7 +27,7 @@ from noidtools.minter.events import Actor, Event, newest_number, read_event
 from noidtools.minter.folder import MinterFolder
 from noidtools.minter.lifecycle import state_of
 from noidtools.minter.records import find
-from noidtools.resolution import resolve
+from noidtools.resolution import Outcome, resolve
 from noidtools.store import Reader, Writer
 from support.clock import SettableClock
 
@@ -160,7 +160,8 @@ class Noid(NoidCommand):
 
     def records(self, *words: str | bytes) -> list[dict[str, Any]]:
         """The answer as JSON would have it."""
-        return [json_ready(data) for record in self.answer(*words).records for data in record.data()]
+        found: list[Any] = [json_ready(data) for record in self.answer(*words).records for data in record.data()]
+        return found
 
     def text(self, *words: str | bytes) -> str:
         """The answer as text."""
@@ -196,10 +197,18 @@ class Noid(NoidCommand):
         key = identifier.encode()
         return self.read(lambda reader: state_of(reader, key, find(reader, key)))
 
+    def outcome(self, name: str | bytes, **options: Any) -> Outcome:
+        """What resolving a name gives."""
+        return resolve(self.opened, _encoded(name), **options)
+
+    def target_of(self, name: str | bytes, **options: Any) -> str | None:
+        """The first target to which a name resolves."""
+        targets = self.outcome(name, **options).targets
+        return targets[0].url.decode() if targets else None
+
     def resolved(self, name: str) -> str:
-        """The target to which a name resolves, or the kind of outcome if there is none."""
-        outcome = resolve(self.opened, name.encode())
-        return outcome.targets[0].url.decode() if outcome.targets else outcome.kind
+        """The first target to which a name resolves, or the kind of outcome if there is none."""
+        return self.target_of(name) or self.outcome(name).kind
 
     def event_count(self) -> int:
         return self.read(newest_number)
@@ -235,7 +244,8 @@ def run_in_child(dbdir: Path, *words: str | bytes) -> list[dict[str, Any]]:
     process.start()
     sending.close()
     try:
-        return receiving.recv()
+        answer: list[dict[str, Any]] = receiving.recv()
+        return answer
     finally:
         process.join()
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from support.minter import NoidCommand
 from support.project import PROGRAMS
@@ -28,9 +29,9 @@ class NoidProcess(NoidCommand):
         return subprocess.run([*NOID, *words], cwd=self.folder, input=stdin, capture_output=True, timeout=120,
                               env={**environment, **(env or {})}, check=False)
 
-    def start(self, *words: str | bytes, **options: object) -> subprocess.Popen[bytes]:
+    def start(self, *words: str | bytes, **options: Any) -> subprocess.Popen[bytes]:
         """A process that is not waited for; `options` are those of Popen."""
-        return subprocess.Popen([*NOID, *words], cwd=self.folder, **options)  # type: ignore[call-overload]
+        return subprocess.Popen([*NOID, *words], cwd=self.folder, **options)
 
 
 def run_script(

@@ -21,16 +21,16 @@ SECONDS_TO_STOP = 40
 
 
 class Served:
-    """A server that was started; it has said on its log where it listens."""
+    """A server that was started; its log says where it listens."""
 
     def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
         self.process = process
         self.log = log
         found = self._announcement()
-        self.place: str | tuple[str, int] = found[2]
+        self.address: str | tuple[str, int] = found[2]
         if ":" in found[2] and "/" not in found[2]:
             host, _, port = found[2].rpartition(":")
-            self.place = (host, int(port))
+            self.address = (host, int(port))
 
     @classmethod
     def start(cls, log: Path, *words: str | Path, **options: Any) -> Served:
@@ -56,8 +56,8 @@ class Served:
 
     def get(self, target: str, method: str = "GET", body: bytes | None = None, **headers: str) -> Reply:
         """The response to a request by HTTP; redirects are not followed."""
-        assert isinstance(self.place, tuple)
-        connection = http.client.HTTPConnection(*self.place, timeout=30)
+        assert isinstance(self.address, tuple)
+        connection = http.client.HTTPConnection(*self.address, timeout=30)
         try:
             connection.request(method, target, body, headers)
             response = connection.getresponse()
@@ -71,10 +71,15 @@ class Served:
         reply = self.get(target, method, body, **headers)
         return reply.status, reply.body
 
+    def fastcgi(self, query: str, body: bytes = b"", **variables: str) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and body of the response to a command by FastCGI."""
+        request = {"path": "/nd/noidu_kt5", "user": "alice", **variables}
+        return gateway.fastcgi(self.address, query, body, **request)
+
     def raw(self, *pieces: bytes, finish: bool = True, pause: float = 0.0) -> bytes:
         """What comes back for bytes sent as they are."""
         out = b""
-        with gateway.connect(self.place) as peer, contextlib.suppress(ConnectionError):
+        with gateway.connect(self.address) as peer, contextlib.suppress(ConnectionError):
             for piece in pieces:
                 peer.sendall(piece)
                 time.sleep(pause)

@@ -15,6 +15,7 @@ from wsgiref.validate import WSGIWarning, validator
 from noidtools.minter.folder import MinterFolder, SingleMinter
 from noidtools.web.commands import CommandApplication
 from noidtools.web.resolver import Resolver
+from support.http import ids_in
 from support.minter import Noid
 
 USER = "alice"
@@ -38,11 +39,12 @@ class Response:
     @property
     def json(self) -> dict[str, Any]:
         assert self.headers["content-type"] == "application/json"
-        return json.loads(self.body)
+        content: dict[str, Any] = json.loads(self.body)
+        return content
 
     @property
     def ids(self) -> list[str]:
-        return [line.removeprefix("id: ") for line in self.text.splitlines() if line.startswith("id: ")]
+        return ids_in(self.body)
 
     def __repr__(self) -> str:
         return f"<{self.status} {self.headers} {self.body[:400]!r} {self.log!r}>"
@@ -53,12 +55,12 @@ def call(application: Any, environ: dict[str, Any]) -> Response:
     sent: list[Any] = []
     log = environ["wsgi.errors"]  # in its place the validator puts an object of its own
 
-    def start_response(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> object:
+    def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None, /) -> Any:
         sent.append((status, headers))
         return sent.append
 
     with _strange_methods_allowed(environ["REQUEST_METHOD"]):
-        parts = validator(application)(environ, start_response)
+        parts: Any = validator(application)(environ, start_response)
         try:
             body = b"".join(parts)
         finally:

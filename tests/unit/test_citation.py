@@ -81,7 +81,7 @@ def test_an_ark_is_cited_in_every_form() -> None:
         (parse(b"hdl:1/x"), ARK, {"canonical": b"hdl:1/x"}),
     ],
 )  # fmt: skip
-def test_other_names_are_cited_as_they_should(
+def test_names_of_other_schemes_are_cited_in_their_own_forms(
     name: Name | bytes, labels: tuple[bytes, ...], expected: dict[str, bytes]
 ) -> None:
     forms = dict(representations(name, labels=labels, resolvers=[b"https://r.example/"]))
@@ -89,7 +89,7 @@ def test_other_names_are_cited_as_they_should(
     assert "check" not in forms
 
 
-def test_a_resolver_of_one_scheme_is_given_the_name_without_its_label() -> None:
+def test_the_url_at_a_resolver_of_one_scheme_has_the_name_without_its_label() -> None:
     for resolver, url in (
         (b"https://hdl.handle.net", b"https://hdl.handle.net/10.1/x"),
         (b"https://doi.org/", b"https://doi.org/10.1/x"),
@@ -143,7 +143,7 @@ def test_links_escape_what_could_be_markup() -> None:
         (b"", b""),
     ],
 )  # fmt: skip
-def test_speech_names_every_character(text: bytes, words: bytes) -> None:
+def test_speak_names_every_character(text: bytes, words: bytes) -> None:
     assert speak(text) == words
 
 
@@ -159,7 +159,7 @@ def hear(words: bytes) -> bytes:
 
 @quick
 @given(st.binary(max_size=30).map(lambda octets: bytes(o & 0x7F for o in octets if 0x20 <= o & 0x7F < 0x7F)))
-def test_what_is_spoken_is_heard(text: bytes) -> None:
+def test_hear_is_the_inverse_of_speak(text: bytes) -> None:
     assert hear(speak(text)) == text
     assert hear(speak(text).upper()) == text
 
@@ -232,7 +232,7 @@ def test_every_representation_reads_back_as_the_same_name(cited: tuple[bytes, tu
         (b"same", b"same"),
     ],
 )
-def test_these_are_the_same_name(a: bytes, b: bytes) -> None:
+def test_names_are_the_same(a: bytes, b: bytes) -> None:
     for one, other in ((a, b), (b, a)):
         verdict, why = same(one, other)
         assert verdict, why
@@ -264,7 +264,7 @@ def test_these_are_the_same_name(a: bytes, b: bytes) -> None:
         (b"a-b", b"ab", "contexts are not the same|different labels"),
     ],
 )
-def test_these_are_not_the_same_name(a: bytes, b: bytes, because: str) -> None:
+def test_names_are_not_the_same(a: bytes, b: bytes, because: str) -> None:
     for one, other in ((a, b), (b, a)):
         verdict, why = same(one, other)
         assert not verdict
@@ -281,7 +281,7 @@ def test_these_are_not_the_same_name(a: bytes, b: bytes, because: str) -> None:
         b"context%25u22BAinfo%3Ahdl%3A102.100.272%25u22BAlabel%25u22BAXY%2FZZY",
     ],
 )
-def test_serialisations_that_the_document_only_imagines_are_read_but_not_taken_apart(serialisation: bytes) -> None:
+def test_hypothetical_serialisations_of_the_document_are_not_recognised(serialisation: bytes) -> None:
     assert same(serialisation, b"hdl:102.100.272/XY/ZZY")[0] is False
 
 

@@ -34,7 +34,7 @@ def test_every_server_configuration_is_one_that_the_tests_start():
             assert f'"{path.name}"' in sources, f"nothing starts {path.name}"
 
 
-def test_nothing_is_used_that_apache_has_given_up():
+def test_configurations_use_no_directive_that_apache_has_removed():
     gone = re.compile(r"^\s*(RewriteLock|RewriteLog|Order|Allow|Deny|Satisfy|LockFile|SSLMutex)\b", re.MULTILINE)
     for path in (CONF / "apache").iterdir():
         assert not gone.search(path.read_text())

@@ -31,7 +31,7 @@ def test_a_date_names_a_span(text, first, last):
 @pytest.mark.parametrize("text", ["", "soon", "0000", "26", "2026-13", "2026-02-30", "2026-1-1", "20261116", "１２３４",
                                   "2026-11-16T25:00", "2026/11/16", "-2026", "12345678901234567",
                                   "2026-11-16T07:08:09+01"])
-def test_what_is_no_date_is_refused_with_how_to_write_one(text):
+def test_text_that_is_no_date_is_refused_with_an_example(text):
     for read in (first_second, last_second):
         with pytest.raises(UsageError, match="2026-11-16"):
             read(text)

@@ -20,7 +20,7 @@ SCHEME = scheme_for(Settings({"scheme": "ibi", "computer": "a.b.org", "port": "8
 START = 1_287_587_646 * SECOND
 
 
-class Asking:
+class DrawRequest:
     """A request as the generator sees it."""
 
     def __init__(self, now: int, *, asked: int | None = None, patience: int = 10**18, sharing=False, whole=False):
@@ -64,7 +64,7 @@ def test_a_minter_gives_the_dates_of_the_definition_whatever_the_clock_and_the_g
         generator.adjust("granularity", granularity)
         (numerator, _, decimals) = granularity.partition(b".")
         r = Fraction(int(numerator + decimals), 10 ** len(decimals))
-        drawn = dates(generator.draw(count, Asking(now, whole=True)))
+        drawn = dates(generator.draw(count, DrawRequest(now, whole=True)))
         for date in drawn:
             assert date == by_definition(last, Fraction(now, SECOND), r)
             assert last is None or date > last
@@ -84,7 +84,7 @@ def test_no_label_is_reserved_beyond_patience_and_little_beyond_now(moves, patie
         generator = SCHEME.generator(state)
         generator.adjust("granularity", granularity)
         try:
-            drawn = generator.draw(count, Asking(now, patience=patience))
+            drawn = generator.draw(count, DrawRequest(now, patience=patience))
         except BusyError:
             continue  # nothing was taken: the state is as it was
         waits = [date * SECOND - now for date in dates(drawn)]
@@ -93,24 +93,24 @@ def test_no_label_is_reserved_beyond_patience_and_little_beyond_now(moves, patie
         state = generator.state()
 
 
-def test_who_shares_a_transaction_is_asked_to_come_alone_when_there_is_a_wait():
+def test_a_request_in_a_shared_transaction_that_would_wait_raises_not_yet():
     generator = SCHEME.generator(None)
-    assert len(generator.draw(1, Asking(START, sharing=True))) == 1
+    assert len(generator.draw(1, DrawRequest(START, sharing=True))) == 1
     with pytest.raises(NeedsOwnTransaction):
-        generator.draw(1, Asking(START, sharing=True))
+        generator.draw(1, DrawRequest(START, sharing=True))
 
 
-def test_who_stood_in_line_gets_the_cells_that_nobody_took_meanwhile():
+def test_a_request_that_waited_for_the_lock_gets_the_free_cells_since_it_asked():
     generator = SCHEME.generator(None)
-    generator.draw(1, Asking(START))
-    drawn = generator.draw(9, Asking(START + 3 * SECOND, asked=START + SECOND))
+    generator.draw(1, DrawRequest(START))
+    drawn = generator.draw(9, DrawRequest(START + 3 * SECOND, asked=START + SECOND))
     assert dates(drawn) == [1287587647, 1287587648, 1287587649]
 
 
-@pytest.mark.parametrize(("nanoseconds", "said"), [
+@pytest.mark.parametrize(("nanoseconds", "text"), [
     (0, "0 seconds"), (1, "0.001 seconds"), (SECOND, "1 second"), (1_500_000_000, "1.5 seconds"),
     (90 * SECOND, "1 minute 30 seconds"), (3600 * SECOND, "1 hour"), (86400 * 366 * SECOND, "366 days"),
     (90_000 * SECOND, "1 day 1 hour"),
 ])
-def test_durations_are_said_as_people_say_them(nanoseconds, said):
-    assert duration(nanoseconds) == said
+def test_durations_are_formatted_in_days_hours_minutes_and_seconds(nanoseconds, text):
+    assert duration(nanoseconds) == text

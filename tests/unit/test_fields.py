@@ -14,7 +14,7 @@ def test_packed_fields_unpack(fields):
 
 
 @given(st.binary(), st.binary(), st.binary(), st.binary())
-def test_pairs_are_told_apart_and_sort_as_pairs(a, b, c, d):
+def test_packed_pairs_are_distinct_and_sort_as_pairs(a, b, c, d):
     assert split_pair(pair(a, b)) == (a, b)
     assert (pair(a, b) < pair(c, d)) == ((a, b) < (c, d))
     assert pair(c, d).startswith(pair_prefix(a)) == (a == c)

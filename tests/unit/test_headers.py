@@ -29,7 +29,7 @@ def test_lines_that_are_no_elements_are_refused(text):
         read_elements(reader(text))
 
 
-def test_one_element_takes_all_the_rest():
+def test_one_element_takes_the_rest_of_the_input():
     assert read_one_element(reader(b"#c\n\nabstract:  one\n\n#two\n")) == [(b"abstract", b"one\n\n#two\n")]
     for text in (b"", b"# only\n", b"nothing\n"):
         with pytest.raises(UsageError):

@@ -66,7 +66,7 @@ def test_a_name_is_read_into_computer_port_and_date() -> None:
         b"sid.inpe.br/mtc-m18/002009/02.16.17.46",
     ],
 )
-def test_spellings_of_one_computer_port_and_moment_are_one_name(spelling: bytes) -> None:
+def test_spellings_of_one_computer_port_and_date_are_one_name(spelling: bytes) -> None:
     assert canonical(spelling) == NAME
 
 
@@ -85,7 +85,7 @@ def test_a_fraction_keeps_its_leading_and_loses_its_trailing_zeros() -> None:
 
 @settings(deadline=None)
 @given(computers, ports, dates)
-def test_a_name_gives_its_parts_back(computer: bytes, port: int, date: Date) -> None:
+def test_a_name_parses_to_its_parts(computer: bytes, port: int, date: Date) -> None:
     label = encode(computer, port, date)
     assert parse(label) == (computer, port, date)
     assert parse(label.upper()) == (computer, port, date)
@@ -94,7 +94,7 @@ def test_a_name_gives_its_parts_back(computer: bytes, port: int, date: Date) -> 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(computers, ports, dates), min_size=2, max_size=6))
-def test_different_places_or_moments_have_different_names(pairs: list[tuple[bytes, int, Date]]) -> None:
+def test_different_computers_ports_or_dates_have_different_names(pairs: list[tuple[bytes, int, Date]]) -> None:
     assert len({encode(*pair) for pair in pairs}) == len(set(pairs))
 
 
@@ -103,7 +103,7 @@ def test_different_places_or_moments_have_different_names(pairs: list[tuple[byte
     *[st.tuples(st.sampled_from([b"a.b", b"b.a.b", b"a.a.b"]), st.sampled_from([1, 8, 80]),
                 st.builds(Date, st.integers(599, 601), st.integers(0, 3)))] * 2
 )  # fmt: skip
-def test_neighbouring_places_and_moments_have_different_names(
+def test_neighbouring_computers_ports_and_dates_have_different_names(
     one: tuple[bytes, int, Date], other: tuple[bytes, int, Date]
 ) -> None:
     assert (encode(*one) == encode(*other)) == (one == other)
@@ -111,7 +111,7 @@ def test_neighbouring_places_and_moments_have_different_names(
 
 @settings(deadline=None)
 @given(computers, ports, dates)
-def test_a_path_has_four_levels_that_never_climb(computer: bytes, port: int, date: Date) -> None:
+def test_a_path_has_four_levels_and_no_parent_directory(computer: bytes, port: int, date: Date) -> None:
     levels = path(encode(computer, port, date)).split(b"/")
     assert len(levels) == 4
     assert all(level and level.strip(b".") == level for level in levels)
@@ -199,7 +199,7 @@ def test_a_domain_name_may_be_as_long_as_the_domain_system_allows() -> None:
 @pytest.mark.parametrize(
     "label", [b"", b"/", b"///", b"sid.inpe.br/mtc-m18/2009", NAME + b"/", b"/" + NAME, b"ark:/1/2/3"]
 )
-def test_names_without_four_good_parts_are_refused(label: bytes) -> None:
+def test_names_without_four_valid_parts_are_refused(label: bytes) -> None:
     with pytest.raises(InvalidError):
         parse(label)
 

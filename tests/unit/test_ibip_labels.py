@@ -102,7 +102,7 @@ def test_every_leading_zero_of_a_fraction_is_a_leading_2() -> None:
 
 @settings(deadline=None)
 @given(v4 | v6, ports, dates)
-def test_a_label_gives_its_parts_back(ip: bytes, port: int, date: Date) -> None:
+def test_a_label_decodes_to_its_parts(ip: bytes, port: int, date: Date) -> None:
     label = encode(ip, port, date)
     assert decode(label) == decode(label.lower()) == (ip, port, date)
     assert canonical(label) == canonical(label.lower()) == label
@@ -110,7 +110,7 @@ def test_a_label_gives_its_parts_back(ip: bytes, port: int, date: Date) -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(v4 | v6, ports, dates), min_size=2, max_size=6))
-def test_different_places_or_moments_have_different_labels(pairs: list[tuple[bytes, int, Date]]) -> None:
+def test_different_addresses_ports_or_dates_have_different_labels(pairs: list[tuple[bytes, int, Date]]) -> None:
     assert len({encode(*pair) for pair in pairs}) == len(set(pairs))
 
 
@@ -249,7 +249,7 @@ def test_a_prefix_that_stands_for_no_address_in_its_short_form_is_refused(head: 
         (b"8JMKD3MGP8W/34PGRBS/", "contains '/'"),
     ],
 )
-def test_what_no_server_can_have_written_is_refused(label: bytes, complaint: str) -> None:
+def test_labels_that_no_server_writes_are_refused(label: bytes, complaint: str) -> None:
     for reads in (decode, canonical):
         with pytest.raises(InvalidError, match=complaint) as refusal:
             reads(label)

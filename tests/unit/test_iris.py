@@ -45,7 +45,7 @@ def test_different_names_in_no_scheme_get_different_iris(one: bytes, other: byte
         (b"http://[2001:db8::1]:80/x[1]", "http://[2001:db8::1]:80/x%5B1%5D"),
     ],
 )
-def test_the_iri_of_a_name(name: bytes, iri: str) -> None:
+def test_a_name_in_a_scheme_is_its_own_iri_and_others_get_the_base(name: bytes, iri: str) -> None:
     assert name_iri(name, "https://example.org/") == iri
 
 

@@ -82,13 +82,13 @@ def test_redirects_are_followed_to_web_addresses_only(server, location, verdict,
     assert (link.verdict, link.detail) == (verdict, detail.format(base=server.url("").decode()))
 
 
-def test_a_server_that_knows_no_head_is_asked_with_get(server):
+def test_a_server_that_refuses_head_is_asked_with_get(server):
     assert found(server.url("/get-only")).verdict == HOLDS
     assert found(server.url("/200")).verdict == HOLDS
     assert server.asked == ["HEAD /get-only", "GET /get-only", "HEAD /200"]
 
 
-def test_of_an_endless_answer_little_is_read_and_kept(server):
+def test_an_endless_answer_is_read_and_kept_within_bounds(server):
     tracemalloc.start()
     try:
         for path in ("/endless", "/huge", "/line", "/interims"):
@@ -101,7 +101,7 @@ def test_of_an_endless_answer_little_is_read_and_kept(server):
     assert server.sent < 64_000_000
 
 
-def test_nothing_is_told_that_was_not_asked_for(server):
+def test_requests_carry_no_cookies_credentials_or_referrers(server):
     found(server.url("/cookie").replace(b"://", b"://user:secret@"))
     for _, request in server.requests:
         assert b"ookie:" not in request and b"secret" not in request and b"Referer" not in request
@@ -109,7 +109,7 @@ def test_nothing_is_told_that_was_not_asked_for(server):
         assert b"User-Agent: noidtools/" in request
 
 
-def test_an_address_cannot_smuggle_lines_into_a_request(server):
+def test_a_url_cannot_add_header_lines_to_a_request(server):
     hostile = server.url("/200") + b"?a\r\nEvil: 1\r\n\r\nb c\xff\x00#d"
     assert found(hostile).verdict == HOLDS
     assert found(server.url_to("/200?x HTTP/1.1\tEvil: 1\0\xff")).verdict == HOLDS
@@ -126,7 +126,7 @@ def test_an_address_cannot_smuggle_lines_into_a_request(server):
     (b"http://:80/", FAILS), (b"http://a b/", FAILS), (b"http://\xff\xfe/", FAILS), (b"http://" + b"a" * 300, FAILS),
     (b"http://" + b"a." * 5000, FAILS), (b"http://..../", FAILS), (b"HTTP://%00/", FAILS),
 ])
-def test_what_is_no_web_address_is_not_asked(url, verdict):
+def test_a_target_that_is_no_web_address_is_not_requested(url, verdict):
     assert found(url).verdict == verdict
 
 
@@ -167,7 +167,7 @@ def test_a_redirect_to_a_private_address_is_refused(server, monkeypatch):
     assert [address for address, _ in server.requests] == ["127.0.0.1"]
 
 
-def test_the_address_that_was_judged_is_the_one_that_is_asked(server, monkeypatch):
+def test_the_address_that_was_checked_is_the_one_that_is_connected_to(server, monkeypatch):
     """A name that leads elsewhere when it is looked up again gains nothing: it is looked up once a request."""
     answers = [["127.0.0.1"], ["127.0.0.2"]] * 10
     looked_up = []
@@ -204,7 +204,7 @@ def test_https_at_a_server_without_it_fails(server):
 # -- politeness and numbers --------------------------------------------------------------------------------------
 
 
-def test_one_host_is_asked_one_request_after_the_other_with_a_pause(server):
+def test_one_host_gets_one_request_at_a_time_with_a_pause(server):
     urls = [(number, server.url(f"/slow/0.0{number}")) for number in range(1, 6)]
     assert {link.verdict for _, link in check_links(urls, limits(pause=0.1, parallel=8))} == {HOLDS}
     wait_for(lambda: len(server.times) == 5)
@@ -220,7 +220,7 @@ def wait_for(condition) -> None:
         time.sleep(0.01)
 
 
-def test_redirects_and_second_questions_take_their_turn_too(server):
+def test_redirects_and_second_requests_wait_for_the_host_too(server):
     urls = [(1, server.url("/get-only")), (2, server.url("/hop/1")), (3, server.url("/404"))]
     list(check_links(urls, limits(pause=0.1, parallel=8)))
     wait_for(lambda: len(server.times) == 7)
@@ -237,14 +237,14 @@ def test_different_hosts_are_asked_at_the_same_time():
         assert sorted(key for key, _ in done) == names
 
 
-def test_a_slow_host_does_not_keep_others_waiting(server):
+def test_a_slow_host_delays_no_other_host(server):
     urls = [(n, server.url(f"/slow/0.3{n}")) for n in range(3)]
     urls += [(n, server.url(f"/200/{n}", "127.0.0.2")) for n in range(3, 30)]
     order = [key for key, _ in check_links(urls, limits(parallel=2))]
     assert order[-1] in (0, 1, 2) and sorted(order) == list(range(30))
 
 
-def test_a_host_that_never_answers_is_given_up(server):
+def test_a_host_that_never_answers_is_not_asked_again(server):
     urls = [(n, server.url(f"/never/{n}")) for n in range(20)]
     began = time.monotonic()
     done = list(check_links(urls, limits(seconds=0.4, silences=2)))
@@ -259,7 +259,7 @@ def test_equal_addresses_are_asked_once(server):
     assert len(server.requests) == 1
 
 
-def test_links_are_taken_as_they_are_needed(server):
+def test_links_are_read_from_their_source_as_they_are_needed(server):
     taken = []
 
     def source():
@@ -274,7 +274,7 @@ def test_links_are_taken_as_they_are_needed(server):
     assert len(taken) <= 12
 
 
-def test_a_thousand_links_are_checked_quickly_and_all():
+def test_a_thousand_links_are_all_checked_within_seconds():
     names = [f"127.0.1.{number}" for number in range(1, 21)]
     with OddServer(*names) as server:
         urls = [(n, server.url(f"/200/{n}", names[n % 20])) for n in range(1000)]
@@ -285,7 +285,7 @@ def test_a_thousand_links_are_checked_quickly_and_all():
     assert {link.verdict for _, link in done} == {HOLDS}
 
 
-def test_a_fault_of_ours_is_not_hidden(server, monkeypatch):
+def test_an_unexpected_exception_is_not_hidden(server, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError
 
@@ -294,7 +294,7 @@ def test_a_fault_of_ours_is_not_hidden(server, monkeypatch):
         found(server.url("/200"))
 
 
-def test_a_place_knows_its_parts():
+def test_a_url_is_split_into_scheme_host_port_and_path():
     place = WebAddress(b"HTTP://EXAMPLE.org:80/a b?c#d")
     assert (place.scheme, place.host, place.port, place.path) == ("http", "example.org", 80, "/a%20b?c")
     assert place.authority == "example.org"

@@ -96,7 +96,7 @@ def test_every_term_of_the_document_is_in_the_ontology_and_cites_its_section() -
         assert (PIL.Quality in kinds) == (term["kind"] == "quality"), term
 
 
-def test_what_the_document_says_of_a_term_the_ontology_says() -> None:
+def test_the_ontology_has_the_axioms_of_the_document() -> None:
     for term in TERMS:
         node = PIL[term["iri"]]
         for key, predicate in (("domain", RDFS.domain), ("range", RDFS.range)):
@@ -153,10 +153,10 @@ def test_every_term_used_is_defined() -> None:
 
 def test_every_term_of_the_document_has_a_row_that_says_what_the_software_does_for_it() -> None:
     rows = [line.split("|") for line in vocabulary.read("terms.md").decode("utf-8").splitlines() if line[:1] == "|"]
-    told = {(row[1].strip().strip("`").removeprefix("pil:"), row[2].strip()): row[4].strip() for row in rows[2:]}
-    assert all(told.values())
+    listed = {(row[1].strip().strip("`").removeprefix("pil:"), row[2].strip()): row[4].strip() for row in rows[2:]}
+    assert all(listed.values())
     for term in TERMS:
-        assert any(name == term["iri"] and term["section"] in cited.split(", ") for name, cited in told), term
+        assert any(name == term["iri"] and term["section"] in cited.split(", ") for name, cited in listed), term
 
 
 # --- the profile --------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from noidtools.names.pairtree import path
 
 
-def test_an_identifier_becomes_a_path_two_by_two():
+def test_each_level_of_a_path_has_two_characters_of_the_identifier():
     assert path(b"xv8t984") == b"xv/8t/98/4/"
     assert path(b"13030/f5") == b"13/03/0=/f5/"
     assert path(b"../../etc") == b",,/=,/,=/et/c/"

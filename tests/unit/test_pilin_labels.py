@@ -35,7 +35,7 @@ def test_known_suffixes_are_written_and_read(row: dict[str, str]) -> None:
 
 @settings(deadline=None)
 @given(counts)
-def test_a_suffix_gives_its_time_back(milliseconds: int) -> None:
+def test_a_suffix_decodes_to_its_time(milliseconds: int) -> None:
     assert decode(encode(milliseconds)) == milliseconds
     assert decode(encode(milliseconds).lower()) == milliseconds
 
@@ -109,7 +109,7 @@ def test_a_look_alike_is_refused_with_the_character_probably_meant(
     "label",
     [b"", b"RPLZ54PQ", b"RPLZ54PQHH", b"RPLZ54PQ-", b"RPLZ54PQ\n", b"\xd2PLZ54PQH", b"102.100.272/RPLZ54PQH"],
 )
-def test_what_is_not_a_suffix_is_refused(label: bytes) -> None:
+def test_text_that_is_no_suffix_is_refused(label: bytes) -> None:
     for reads in (check, decode, canonical):
         with pytest.raises(InvalidError) as refusal:
             reads(label)

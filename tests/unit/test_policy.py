@@ -36,7 +36,7 @@ def test_every_command_has_its_class(line: str, needed: tuple[str, ...]) -> None
 
 
 @pytest.mark.parametrize("name", [command.name for command in all_commands() if command.shell_only])
-def test_what_works_on_files_is_not_for_the_web(name: str) -> None:
+def test_local_commands_have_no_class_for_the_web(name: str) -> None:
     with pytest.raises(ForbiddenError, match="shell"):
         classes(name)
 
@@ -64,12 +64,12 @@ def test_a_rule_admits_whom_it_names(given: list[str], admitted: list[bytes], re
 @pytest.mark.parametrize("given", [
     ["anyone", "alice"], ["alice", "nobody"], [""], ["al ice"], ["a\nb"], ["x" * 256], ["user:"],
 ])
-def test_a_rule_that_makes_no_sense_is_refused(given: list[str]) -> None:
+def test_an_invalid_access_rule_is_refused(given: list[str]) -> None:
     with pytest.raises(InvalidError):
         AccessRule.given([word.encode() for word in given])
 
 
-def test_a_login_is_asked_for_only_where_it_would_help() -> None:
+def test_a_login_is_requested_only_where_it_would_help() -> None:
     rules = AccessPolicy({MINT: AccessRule(policies.NOBODY), BIND: AccessRule(users=(b"bob",))})
     rules.ensure("get", (READ,), NOBODY_KNOWN)
     with pytest.raises(LoginNeededError, match="log in"):
@@ -83,7 +83,7 @@ def test_a_login_is_asked_for_only_where_it_would_help() -> None:
     rules.ensure("hold", (BIND,), b"bob")
 
 
-def test_a_refusal_does_not_tell_who_else_may() -> None:
+def test_a_refusal_does_not_name_the_users_who_are_allowed() -> None:
     with pytest.raises(ForbiddenError) as caught:
         AccessPolicy({BIND: AccessRule(users=(b"bob",))}).ensure("hold", (BIND,), ALICE)
     assert "bob" not in caught.value.message
@@ -92,6 +92,6 @@ def test_a_refusal_does_not_tell_who_else_may() -> None:
 @pytest.mark.parametrize("line", [
     "custodian", "custodian show", "custodian x0", "custodian history x0", "custodian set Bob", "custodian remove x0",
 ])
-def test_what_is_of_the_class_read_is_what_writes_nothing(line):
+def test_forms_of_custodian_are_of_class_read_if_they_write_nothing(line):
     invocation = Invocation(line.encode().split())
     assert (invocation.access == ("read",)) is not invocation.writes

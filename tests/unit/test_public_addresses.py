@@ -15,7 +15,7 @@ from noidtools.verification.http import is_public
     "fe80::1%eth0", "fc00::1", "fd12:3456::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1",
     "64:ff9b::a00:1", "64:ff9b:1::1", "2002:7f00:1::1", "2002:a00:1::", "2001:db8::1",
 ])
-def test_addresses_that_mean_another_host_to_everybody_are_private(address):
+def test_addresses_that_are_not_globally_reachable_are_private(address):
     assert not is_public(address)
 
 

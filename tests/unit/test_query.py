@@ -62,7 +62,7 @@ def test_quotes_that_are_not_closed_are_refused(query: bytes) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.binary(max_size=12), max_size=5))
-def test_what_is_encoded_is_read_back_whatever_it_holds(words: list[bytes]) -> None:
+def test_encoded_words_are_read_back(words: list[bytes]) -> None:
     assert query_words(b"+".join(encode_word(word) for word in words)) == words
 
 
@@ -74,5 +74,5 @@ def test_any_bytes_give_words_or_a_refusal(query: bytes) -> None:
 
 
 @given(st.binary(max_size=8).filter(lambda word: b"%" not in word))
-def test_what_holds_no_percent_sign_is_left_alone(word: bytes) -> None:
+def test_text_without_a_percent_sign_is_not_changed(word: bytes) -> None:
     assert decode_word(word) == word

@@ -71,7 +71,7 @@ def test_any_input_in_any_pieces_gets_one_line_for_each_line(lines, cuts):
     (b"13030/x", (b"13030/x", None)),
     (b"", (b"", None)),
 ])
-def test_requests_with_an_element_and_without(line, expected):
+def test_a_request_line_may_name_an_element(line, expected):
     assert ReplyProtocol(Echo()).request(line) == expected
 
 
@@ -89,16 +89,16 @@ def test_a_last_line_without_line_break_is_answered_when_the_input_ends():
 
 @pytest.mark.parametrize("value", [b"a\nb", b"a\r\nb", b"\n", b"\0", b"\x1b[2J", bytes(range(256))])
 def test_a_value_can_never_become_two_lines(value):
-    class Wild(Echo):
+    class Fixed(Echo):
         def answer(self, name, element):
             return value, None
 
-    reply = ReplyProtocol(Wild()).feed(b"x\n")
+    reply = ReplyProtocol(Fixed()).feed(b"x\n")
     assert reply.count(b"\n") == 1 and reply.endswith(b"\n")
     assert not any(octet < 0x20 or octet == 0x7F for octet in reply[:-1])
 
 
-def test_a_line_longer_than_any_name_is_null_and_takes_no_room():
+def test_a_line_longer_than_any_name_gives_null_and_is_not_buffered():
     replies = ReplyProtocol(Echo())
     for _ in range(40):
         assert replies.feed(b"x" * 100_000) == b""
@@ -108,7 +108,7 @@ def test_a_line_longer_than_any_name_is_null_and_takes_no_room():
     assert replies.end() == b"NULL\n"
 
 
-def test_replies_are_kept_until_something_changes():
+def test_replies_are_cached_until_the_database_changes():
     echo = Echo()
     replies = ReplyProtocol(echo)
     for _ in range(3):
@@ -122,7 +122,7 @@ def test_replies_are_kept_until_something_changes():
     assert replies.feed(b"raise\n") == b"NULL\n"
 
 
-def test_a_kept_reply_is_not_taken_for_the_end_of_a_longer_line():
+def test_a_cached_reply_is_not_used_for_a_longer_line():
     replies = ReplyProtocol(Echo())
     assert replies.feed(b"a\n") == b"a/-\n"
     assert replies.feed(b"b") == b""
@@ -132,7 +132,7 @@ def test_a_kept_reply_is_not_taken_for_the_end_of_a_longer_line():
     assert replies.feed(b"a\n") == b"a/-\n"
 
 
-def test_kept_replies_are_bounded():
+def test_the_cache_of_replies_is_bounded():
     replies = ReplyProtocol(Echo())
     for number in range(50_000):
         replies.reply(b"%d" % number)
@@ -148,7 +148,7 @@ def minter(tmp_path):
     minter.close()
 
 
-def test_a_lookup_that_fails_costs_its_own_reply_and_is_not_kept(minter, monkeypatch):
+def test_a_failed_lookup_gives_null_and_is_not_cached(minter, monkeypatch):
     resolver = MinterResolver(str(minter.folder))
     replies = ReplyProtocol(resolver)
     assert replies.feed(b"get 13030/kt4x551 _t\n") == b"https://a.example/x\n"

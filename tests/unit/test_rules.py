@@ -66,12 +66,12 @@ def test_a_rule_keeps_its_pattern_and_replacement_as_given():
     assert (rule.pattern, rule.replacement) == (rb"\x{66}t", rb"\$$&")
 
 
-def test_text_that_looks_like_code_or_like_an_array_is_only_text():
+def test_code_and_arrays_in_a_replacement_are_text():
     assert Rule(b"(f)", b"@{[ system('id') ]}$1[0]").apply(b"ft") == b"@{[ system('id') ]}f[0]t"
     assert Rule(b"f", b"`id`;#").apply(b"ft") == b"`id`;#t"
 
 
-def test_nul_is_data_in_all_three():
+def test_pattern_replacement_and_identifier_may_contain_nul():
     assert Rule(b"a\0b", b"<\0>").apply(b"xa\0by\0") == b"x<\0>y\0"
 
 
@@ -171,12 +171,12 @@ def test_a_bad_replacement_is_refused_with_the_reason(replacement, reason):
     assert "\n" not in message
 
 
-def test_callouts_in_a_pattern_do_nothing():
+def test_callouts_in_a_pattern_have_no_effect():
     assert Rule(b"a(?C1)b(?C'x')c", b"-").apply(b"abc") == b"-"
     assert Rule(b"a(?C1)b(?C'x')c", b"-").apply(b"abc" * 1000) == b"-" + b"abc" * 999
 
 
-def test_a_result_that_would_grow_out_of_bounds_counts_as_no_match():
+def test_an_overlong_result_counts_as_no_match():
     rule = Rule(b"^.*$", b"$&" * 5000)
     assert rule.apply(b"a" * 200) == b"a" * 1_000_000
     assert rule.apply(b"a" * 201) is None
@@ -189,7 +189,7 @@ def test_rules_work_on_long_identifiers():
     assert Rule(rb"^(\d{5})/(.*)\.pdf$", b"$1").apply(b"13030/" + b"y" * 2_000 + b".pdf") == b"13030"
 
 
-def test_an_identifier_beyond_all_bounds_counts_as_no_match():
+def test_an_overlong_identifier_counts_as_no_match():
     assert Rule(b"^a", b"").apply(b"a" * 200_000) is None
     assert Rule(b"^a" + b"b?" * 1_000, b"").apply(b"a" * 65_536) is None
 
@@ -283,7 +283,7 @@ def test_the_first_rule_that_matches_wins():
     assert (found[0].pattern, found[1]) == (b"t$", b"ft89xr24")
 
 
-def test_no_rule_that_matches_is_none():
+def test_without_a_matching_rule_there_is_no_result():
     assert RuleSet([]).first(b"ft") is None
     assert RuleSet([(b"^x", b"1"), (b"y", b"2")]).first(b"ft") is None
     assert len(RuleSet([(b"^x", b"1"), (b"y", b"2")])) == 2
@@ -336,7 +336,7 @@ def test_a_few_catastrophic_rules_do_not_hide_the_rule_behind_them():
     st.sampled_from([b"^ft(.*)", b".", b"(?<n>[^a]*)$", b"\xff", b"(\\w+)+x", "é?".encode()]),
     st.binary(max_size=300),
 )
-def test_no_identifier_makes_a_rule_raise(pattern, identifier):
+def test_a_rule_raises_for_no_identifier(pattern, identifier):
     result = Rule(pattern, b"<$&>").apply(identifier)
     assert result is None or len(result) == len(identifier) + 2
 

@@ -112,7 +112,7 @@ def test_a_second_writer_waits_no_longer_than_its_patience(store, tmp_path):
     assert store.read(lambda reader: [key for key, _ in reader.scan(T)]) == [b"after", b"slow"]
 
 
-def test_a_database_put_in_its_place_is_noticed(tmp_path):
+def test_a_replaced_database_file_is_reopened(tmp_path):
     old, new = tmp_path / "old", tmp_path / "new"
     for folder, value in ((old, b"old"), (new, b"new")):
         folder.mkdir()
@@ -149,7 +149,7 @@ def test_a_foreign_file_is_refused_and_left_as_it_was(tmp_path, content):
     assert (tmp_path / "data.mdb").read_bytes() == content
 
 
-def test_nothing_but_our_refusals_escapes(tmp_path, store):
+def test_errors_of_the_engine_are_raised_as_our_exceptions(tmp_path, store):
     for name in ("missing", "file"):
         (tmp_path / "file").write_text("x")
         with pytest.raises(NoidError):
@@ -167,7 +167,7 @@ def folder_of(parent, name, value):
     return folder
 
 
-def test_a_read_inside_a_read_sees_the_same_moment_even_when_the_database_was_replaced(tmp_path):
+def test_a_nested_read_sees_the_same_snapshot_even_when_the_database_was_replaced(tmp_path):
     old, new = folder_of(tmp_path, "old", b"old"), folder_of(tmp_path, "new", b"new")
     store = open_store(str(old))
 

@@ -22,7 +22,7 @@ from noidtools.names.targets import Target
     (b"\r\nhttps://a/\r\nSet-Cookie: x=1", [Target(b"https://a/")]),
     (b"", []),
 ])
-def test_values_as_targets(value, expected):
+def test_a_value_is_parsed_into_targets_with_codes(value, expected):
     assert targets.parse(value) == expected
 
 
@@ -55,7 +55,7 @@ def test_values_as_targets(value, expected):
     ("/${suffix}", "/evil.example", "/evil.example"),
     ("/${suffix}", "\\evil.example", "/evil.example"),
 ])
-def test_the_rest_of_a_name_stays_on_the_targets_site(url, suffix, expected):
+def test_the_extension_of_a_name_cannot_change_the_host_of_its_target(url, suffix, expected):
     found = targets.extended(url.encode(), suffix.encode())
     assert found == (None if expected is None else expected.encode())
 
@@ -89,11 +89,11 @@ def test_the_rest_of_a_name_stays_on_the_targets_site(url, suffix, expected):
     ("docs/x", None),
     ("", None),
 ])
-def test_a_location_is_safe_or_there_is_none(url, expected):
+def test_a_location_is_safe_or_none(url, expected):
     found = targets.location(url.encode())
     assert found == (None if expected is None else expected.encode())
 
 
-def test_every_byte_in_a_location_is_a_uris():
+def test_every_byte_in_a_location_is_allowed_in_a_uri():
     found = targets.location(b"https://a/" + bytes(range(256)))
     assert found is not None and all(0x21 <= octet <= 0x7E for octet in found)

@@ -28,14 +28,14 @@ generators = st.sampled_from("rsz")
 
 
 @given(prefixes, generators, letters, st.data())
-def test_a_number_becomes_a_label_and_the_label_the_number(prefix, generator, mask, data):
+def test_a_number_and_its_label_are_converted_into_each_other(prefix, generator, mask, data):
     template = Template(f"{prefix}.{generator}{mask}")
     number = data.draw(st.integers(0, 10**30 if template.total is None else template.total - 1))
     assert template.number(template.label(number)) == number
 
 
 @given(letters)
-def test_a_bounded_namespace_is_a_ring(mask):
+def test_numbers_beyond_a_bounded_namespace_wrap_to_its_beginning(mask):
     template = Template(f".s{mask}")
     assert template.label(template.total) == template.label(0)
 

@@ -128,7 +128,7 @@ def test_the_first_request_gets_its_own_cell_and_no_shorter_date() -> None:
     assert bytes(allot(None, Date(0), parse_granularity(b"60"))) == b"0"
 
 
-def test_a_clock_that_went_back_gets_the_cell_after_the_last_one() -> None:
+def test_after_a_clock_was_set_back_the_next_cell_follows_the_last_one() -> None:
     last = parse_date(b"1287588115")
     date = allot(last, parse_date(b"1287584515.5"), parse_granularity(b"1"))
     assert bytes(date) == b"1287588116"
@@ -161,7 +161,7 @@ def test_other_granularities_are_refused_with_the_list_of_good_ones(text: bytes)
 
 @settings(deadline=None)
 @given(st.binary() | st.text("0123456789.-+e").map(str.encode))
-def test_garbage_is_never_more_than_invalid(text: bytes) -> None:
+def test_invalid_dates_and_granularities_are_refused(text: bytes) -> None:
     for parse in (parse_date, parse_granularity):
         try:
             value = parse(text)
@@ -173,7 +173,7 @@ def test_garbage_is_never_more_than_invalid(text: bytes) -> None:
 
 @settings(deadline=None)
 @given(dates)
-def test_a_date_survives_its_text(date: Date) -> None:
+def test_a_date_is_read_back_from_its_text(date: Date) -> None:
     assert parse_date(bytes(date)) == date
     assert Fraction(bytes(date).decode()) == exact(date)
     assert date.seconds + Fraction("0." + (date.fraction.decode() or "0")) == exact(date)

@@ -16,20 +16,22 @@ LED_HERE = [
 ]
 
 
-@pytest.mark.parametrize("said", LED_HERE, ids=str)
-def test_a_browser_that_was_led_here_changes_nothing(web: CommandClient, said: dict[str, str]) -> None:
-    for reply in (web("mint+1", user=USER, **said), web.post("mint 1\n", **said)):
+@pytest.mark.parametrize("variables", LED_HERE, ids=str)
+def test_a_browser_request_from_another_site_or_for_prefetching_writes_nothing(
+    web: CommandClient, variables: dict[str, str]
+) -> None:
+    for reply in (web("mint+1", user=USER, **variables), web.post("mint 1\n", **variables)):
         assert reply.status == 403 and reply.ids == []
-    assert web("hello", **said).status == 200
+    assert web("hello", **variables).status == 200
     assert web("mint+1", user=USER).ids == ["kt4x551"]
 
 
-@pytest.mark.parametrize("said", [
+@pytest.mark.parametrize("variables", [
     {"HTTP_SEC_FETCH_SITE": "none"}, {"HTTP_SEC_FETCH_SITE": "same-origin"}, {"HTTP_ORIGIN": "http://id.example.org"},
     {"HTTP_ORIGIN": "https://ID.example.org:443"}, {"HTTP_REFERER": "https://id.example.org/page?x"},
     {"HTTP_ORIGIN": "http://id.example.org:80", "HTTP_HOST": "ID.example.org"},
     {"HTTP_ORIGIN": "http://id.example.org:8080", "HTTP_HOST": "id.example.org:8080"},
     {"HTTP_ORIGIN": "http://[::1]:8080", "HTTP_HOST": "[::1]:8080"},
 ], ids=str)
-def test_a_browser_that_came_by_itself_may_write(web: CommandClient, said: dict[str, str]) -> None:
-    assert web("mint+1", user=USER, **said).status == 200
+def test_a_browser_request_from_the_same_site_may_write(web: CommandClient, variables: dict[str, str]) -> None:
+    assert web("mint+1", user=USER, **variables).status == 200

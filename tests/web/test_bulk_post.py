@@ -20,7 +20,7 @@ def test_each_lines_result_is_in_the_body_in_order_and_the_counts_last(web: Comm
     assert reply.text.endswith("\n\nbulk: 4 commands, 3 done, 1 refused\n")
 
 
-def test_the_same_in_json(web: CommandClient) -> None:
+def test_bulk_results_are_available_as_json(web: CommandClient) -> None:
     commands = "mint 2\nget nothing\nbind set kt639k9 x y\nvalidate - kt\nget kt639k9 x\n"
     reply = web.post(commands, accept="application/json")
     results = reply.json["results"]
@@ -65,19 +65,17 @@ def test_nothing_is_run_unless_every_line_is_allowed(web: CommandClient) -> None
     assert web("mint+1", user=USER).ids == ["kt4x551"]
 
 
-def test_commands_in_bulk_come_by_post(web: CommandClient) -> None:
+def test_commands_in_bulk_are_accepted_by_post_only(web: CommandClient) -> None:
     reply = web("-", user=USER)
     assert (reply.status, reply.headers["allow"]) == (405, "POST")
 
 
 @pytest.mark.parametrize("length", ["x", "-1", "1e3", "٣", "9" * 19, "0x10", " 5"])
 def test_a_wrong_content_length_is_refused(web: CommandClient, length: str) -> None:
-    environ = {"CONTENT_LENGTH": length}
-    # The validator, too, would refuse some of these.
-
     sent = []
-    said = command_environment("-", user=USER, method="POST", body=b"mint 1\n", path="/noidu_kt5", accept="", **environ)
-    list(web.application(said, lambda status, headers: sent.append(status)))
+    environ = command_environment("-", method="POST", body=b"mint 1\n", CONTENT_LENGTH=length)
+    # Without the validator, which would refuse some of these itself.
+    list(web.application(environ, lambda status, headers: sent.append(status)))
     assert sent == ["400 Bad Request"]
 
 
@@ -96,14 +94,14 @@ class Broken(io.BytesIO):
 
 
 @pytest.mark.parametrize("error", [None, OSError("gone"), EOFError(), ConnectionResetError(), TimeoutError()], ids=repr)
-def test_of_a_body_that_is_cut_off_nothing_is_run(web: CommandClient, error: BaseException | None) -> None:
+def test_a_truncated_body_is_refused_whole(web: CommandClient, error: BaseException | None) -> None:
     whole = b"mint 1\n" * 5
     reply = web("-", user=USER, method="POST", body=whole, **{"wsgi.input": Broken(whole[:20], error)})
     assert reply.status == 400 and "not all of its 35 bytes" in reply.text
     assert web("mint+1", user=USER).ids == ["kt4x551"]
 
 
-def test_a_body_may_be_too_large(web: CommandClient) -> None:
+def test_a_body_over_the_limit_is_refused(web: CommandClient) -> None:
     small = web.with_settings(largest_body=20)
     assert small.post("mint 1\n" * 2).status == 200
     assert small.post("mint 1\n" * 3).status == 413
@@ -113,7 +111,7 @@ def test_a_body_may_be_too_large(web: CommandClient) -> None:
     assert small.post("mint 1\n" * 3, **chunked, **{"wsgi.input_terminated": True}).status == 413
 
 
-def test_a_bound_value_cannot_pass_for_our_lines(web: CommandClient) -> None:
+def test_a_bound_value_cannot_be_mistaken_for_labelled_lines_of_the_answer(web: CommandClient) -> None:
     hostile = ["error: forged", "id: kt1", "", " ", "a\n\nbulk: 9 commands, 9 done, 0 refused", "x\rid: kt2", "bulk:",
                "\n", "\nid: kt3"]
 
@@ -136,7 +134,7 @@ def unindented(answer: str) -> str:
     return "\n".join("\r".join(piece.removeprefix(" ") for piece in line.split("\r")) for line in answer.split("\n"))
 
 
-def test_the_lock_is_not_held_from_start_to_end(web: CommandClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bulk_run_commits_several_times(web: CommandClient, monkeypatch: pytest.MonkeyPatch) -> None:
     commits = []
     write = Minter.write
 
@@ -161,7 +159,7 @@ def test_a_client_that_stops_reading_stops_the_run_between_two_commits(web: Comm
     assert web("mint+1", user=USER).status == 200
 
 
-def test_the_name_of_an_element_passes_for_no_label_and_no_end_of_an_answer(web: CommandClient) -> None:
+def test_the_name_of_an_element_cannot_be_mistaken_for_a_label_or_the_end_of_an_answer(web: CommandClient) -> None:
     for element, value in (("%0Afoo", "x"), ("error", "hacked"), ("bulk", "9 commands, 9 done, 0 refused"),
                            ("State", "withdrawn"), ("a%3A", "b"), ("plain-name", "y")):
         assert web(f"bind+set+kt4x551+{element}+{value.replace(' ', '%20')}", user=USER).status == 200
@@ -176,7 +174,7 @@ def test_the_name_of_an_element_passes_for_no_label_and_no_end_of_an_answer(web:
 # -- CGI ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_body_that_is_no_file_of_ours_is_closed(web: CommandClient) -> None:
+def test_a_body_that_arrives_in_small_pieces_is_read_whole(web: CommandClient) -> None:
     class Slow(io.BytesIO):
         def read(self, size: int = -1) -> bytes:
             return super().read(min(size, 3))

@@ -19,9 +19,9 @@ def noidu(web: CommandClient):
     link = web.folder / "noidu_kt5"
     os.symlink(ROOT / "cgi-bin" / "noidu", link)
 
-    def run(query: str, *options: str, body: bytes = b"", program: Path = link, **said: str | None):
+    def run(query: str, *options: str, body: bytes = b"", program: Path = link, **variables: str | None):
         environment = {**os.environ, "REQUEST_METHOD": "GET", "QUERY_STRING": query, "SCRIPT_NAME": "/nd/noidu_kt5",
-                       "REMOTE_ADDR": "192.0.2.7", "REMOTE_USER": USER, **said}
+                       "REMOTE_ADDR": "192.0.2.7", "REMOTE_USER": USER, **variables}
         environment = {name: value for name, value in environment.items() if value}
         return subprocess.run([sys.executable, *options, program], input=body, capture_output=True, timeout=60,
                               check=False, cwd=program.parent, env=environment)
@@ -57,7 +57,7 @@ def test_bulk_by_cgi_reads_the_body_to_its_length_and_no_further(noidu) -> None:
     assert status(noidu("-", body=body, REQUEST_METHOD="POST", CONTENT_LENGTH="14", NOID_MAX_BODY="many")) == 200
 
 
-def test_a_proxy_is_named_to_cgi_by_the_environment(web: CommandClient, noidu) -> None:
+def test_cgi_trusts_the_proxies_named_in_the_environment(web: CommandClient, noidu) -> None:
     done = noidu("bind+mint+new+x+y", NOID_PROXY="10.0.0.1 192.0.2.7", HTTP_X_FORWARDED_FOR="203.0.113.9")
     identifier = done.stdout.decode().split("Id:")[1].split()[0]
     (record,) = run_in_child(web.folder / "kt5", "fetch", identifier)
@@ -75,6 +75,6 @@ def test_a_client_that_goes_away_causes_no_traceback(web: CommandClient) -> None
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-def test_noidu_at_a_shell_says_what_it_is_for(noidu) -> None:
+def test_noidu_at_a_shell_explains_that_web_servers_start_it(noidu) -> None:
     done = noidu("", REQUEST_METHOD=None)
     assert done.returncode == 2 and b"web servers" in done.stderr and done.stdout == b""

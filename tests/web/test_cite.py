@@ -16,7 +16,7 @@ def web(tmp_path, noid):
     return CommandClient(tmp_path)
 
 
-def test_citing_and_comparing_through_the_web(web):
+def test_cite_and_same_are_available_by_url(web):
     reply = web("cite+13030/kt54x551")
     assert reply.status == 200 and reply.text.startswith("canonical: ark:/13030/kt54x551\n")
     reply = web("cite+ark:13030/kt5-4x551", accept="application/json")

@@ -40,7 +40,7 @@ def test_the_answer_is_that_of_the_shell(web: CommandClient) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "help"])
-def test_a_minter_explains_itself(web: CommandClient, query: str) -> None:
+def test_an_empty_query_and_help_list_the_commands(web: CommandClient, query: str) -> None:
     reply = web(query)
     assert reply.status == 200
     for described in all_commands():
@@ -48,12 +48,12 @@ def test_a_minter_explains_itself(web: CommandClient, query: str) -> None:
             assert (f"\n  {usage}\n" in reply.text) == (not described.shell_only), usage
 
 
-def test_the_explanation_is_json_for_those_who_want_that(web: CommandClient) -> None:
+def test_help_is_available_as_json(web: CommandClient) -> None:
     (record,) = web("help", accept="application/json").json["records"]
     assert record["text"].startswith("This is a minter")
 
 
-def test_a_fault_in_the_middle_of_an_answer_is_told_at_its_end(
+def test_a_fault_in_the_middle_of_an_answer_is_reported_at_its_end(
     web: CommandClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_in_child(web.folder / "many", "abcdefghijklmnopqrst.zd")
@@ -73,7 +73,7 @@ def test_a_fault_in_the_middle_of_an_answer_is_told_at_its_end(
     assert reply.log.count("\n") == 1 and "ZeroDivisionError" in reply.log
 
 
-def test_help_for_one_command_is_that_commands(web: CommandClient) -> None:
+def test_help_for_one_command_explains_that_command(web: CommandClient) -> None:
     assert web("help+mint").text.startswith("mint ")
     assert web("help+nothing").status == 404
 
@@ -113,7 +113,7 @@ def test_the_status_tells_the_outcome(web: CommandClient, query: str, status: in
         assert all(line.startswith(" ") for line in reply.text.splitlines()[1:])
 
 
-def test_a_refusal_says_what_would_be_needed(web: CommandClient) -> None:
+def test_a_refusal_for_lack_of_permission_is_401_or_403_with_the_remedy(web: CommandClient) -> None:
     reply = web("mint+1")
     assert (reply.status, reply.headers["www-authenticate"]) == (401, 'Basic realm="noid"')
     assert "log in" in reply.text
@@ -122,7 +122,7 @@ def test_a_refusal_says_what_would_be_needed(web: CommandClient) -> None:
     assert reply.status == 403 and "www-authenticate" not in reply.headers and "certain users" in reply.text
 
 
-def test_without_a_way_to_log_in_nobody_is_asked_to(web: CommandClient) -> None:
+def test_without_a_login_an_unauthenticated_write_is_403(web: CommandClient) -> None:
     reply = web.with_settings(challenge="")("mint+1")
     assert reply.status == 403 and "www-authenticate" not in reply.headers
 
@@ -135,7 +135,7 @@ def test_what_is_already_bound_or_held_is_a_conflict(web: CommandClient) -> None
     assert web(f"queue+now+{minted}", user=USER).status == 409
 
 
-def test_an_exhausted_minter_is_gone(tmp_path: Path) -> None:
+def test_an_exhausted_minter_answers_410(tmp_path: Path) -> None:
     create_in_child(tmp_path / "kt5", ".sd")
     web = CommandClient(tmp_path)
     reply = web("mint+8", user=USER)
@@ -182,7 +182,7 @@ def test_another_minter_put_in_its_place_is_served_with_its_own_settings(web: Co
     "/noidu_kt5/", "/noidu_kt5/more", "/noidu_../kt5", "/noidu_kt5\0", "/noidu_kt5%00", "/noidu_NOID", "/favicon.ico",
     "/noidu_a/../kt5", "/noidu_\xff", "/noidu_" + "x" * 5000, "/noidr_kt5",
 ])
-def test_no_path_leads_anywhere_but_to_a_minter(web: CommandClient, path: str) -> None:
+def test_paths_that_name_no_minter_are_404(web: CommandClient, path: str) -> None:
     create_in_child(web.folder / ".hidden", ".zd")
     reply = web("hello", path=path)
     assert reply.status == 404 and str(web.folder) not in reply.text
@@ -215,7 +215,7 @@ def test_head_reads_and_never_writes(web: CommandClient) -> None:
     assert web("mint+1", user=USER).ids == ["kt4x551"]
 
 
-def test_a_busy_minter_says_when_to_come_back(
+def test_a_busy_minter_answers_503_with_retry_after(
     web: CommandClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def busy(self: Minter, work: object, **options: object) -> None:
@@ -227,7 +227,7 @@ def test_a_busy_minter_says_when_to_come_back(
     assert "secret" not in reply.text and "/srv/secret/place" in reply.log
 
 
-def test_a_broken_store_is_told_to_the_operator_and_not_the_client(
+def test_a_store_error_is_logged_and_its_details_are_kept_from_the_client(
     web: CommandClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(self: Minter, work: object, **options: object) -> None:
@@ -239,7 +239,7 @@ def test_a_broken_store_is_told_to_the_operator_and_not_the_client(
     assert reply.log == "noid: the disk under /srv/secret?place?[31m is full\n"
 
 
-def test_a_fault_of_ours_is_one_line_in_the_log_and_no_traceback(
+def test_an_unexpected_exception_is_one_line_in_the_log_and_no_traceback(
     web: CommandClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def faulty(self: Minter, work: object, **options: object) -> None:
@@ -249,11 +249,3 @@ def test_a_fault_of_ours_is_one_line_in_the_log_and_no_traceback(
     reply = web("mint+1", user=USER)
     assert reply.status == 500 and "Traceback" not in reply.text + reply.log and "oh" not in reply.text
     assert reply.log.count("\n") == 1 and "ZeroDivisionError" in reply.log
-
-
-# -- CGI ---------------------------------------------------------------------------------------------------------
-
-
-def status(done) -> int:
-    assert b"Traceback" not in done.stderr
-    return int(done.stdout.split()[1])

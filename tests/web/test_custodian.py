@@ -6,7 +6,7 @@ from support.minter import create_in_child, run_in_child
 from support.wsgi import USER, CommandClient
 
 
-def test_everybody_may_ask_by_url_whom_to_ask_and_administrators_hand_over(tmp_path):
+def test_anyone_may_read_custodians_by_url_and_administrators_change_them(tmp_path):
     create_in_child(tmp_path / "kt5", "x.sd")
     run_in_child(tmp_path / "kt5", "mint", "1")
     web = CommandClient(tmp_path)

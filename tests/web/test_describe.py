@@ -19,7 +19,7 @@ def web(tmp_path, noid):
     return CommandClient(tmp_path)
 
 
-def test_a_description_is_read_through_the_url_door(web):
+def test_a_description_is_available_by_url_and_in_bulk(web):
     reply = web("describe+kt500")
     assert reply.status == 200
     graph = valid_graph(reply.text)

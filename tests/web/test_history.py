@@ -6,7 +6,7 @@ from support.minter import create_in_child, run_in_child
 from support.wsgi import USER, CommandClient
 
 
-def test_the_record_by_url_and_as_json(tmp_path):
+def test_history_and_log_are_available_by_url_as_text_and_json(tmp_path):
     create_in_child(tmp_path / "kt5", "x.sdd")
     run_in_child(tmp_path / "kt5", "mint", "1")
     web = CommandClient(tmp_path)

@@ -18,8 +18,8 @@ from support.wsgi import USER, CommandClient, command_environment
 DAY = 24 * 60 * 60
 
 
-def keyed(key: str, **said: object) -> dict:
-    return {"user": USER, "HTTP_IDEMPOTENCY_KEY": key, **said}
+def keyed(key: str, **variables: object) -> dict:
+    return {"user": USER, "HTTP_IDEMPOTENCY_KEY": key, **variables}
 
 
 def test_a_repeated_mint_gives_the_first_answer_again(web: CommandClient) -> None:
@@ -34,7 +34,7 @@ def test_a_repeated_mint_gives_the_first_answer_again(web: CommandClient) -> Non
     assert not {*first.ids} & {*web("mint+3", **keyed("k2")).ids}
 
 
-def test_every_writing_command_may_be_repeated(web: CommandClient) -> None:
+def test_every_writing_command_can_be_repeated_with_its_key(web: CommandClient) -> None:
     for query in ["bind+append+kt639k9+x+2", "bind+mint+new+x+y", "hold+set+kt639k9", "note+a+b"]:
         web("bind+set+kt639k9+x+1", user=USER)
         first = web(query, **keyed(query))
@@ -63,7 +63,7 @@ def test_a_key_belongs_to_its_user(web: CommandClient) -> None:
     assert web("mint+1", **keyed("k")).ids != web("mint+1", **keyed("k", user="bob")).ids
 
 
-def test_reading_takes_no_notice_of_a_key(web: CommandClient) -> None:
+def test_a_key_has_no_effect_on_reading(web: CommandClient) -> None:
     web("bind+set+kt639k9+x+1", user=USER)
     assert web("get+kt639k9+x", **keyed("k")).text == "1\n"
     web("bind+set+kt639k9+x+2", user=USER)
@@ -71,11 +71,11 @@ def test_reading_takes_no_notice_of_a_key(web: CommandClient) -> None:
 
 
 @pytest.mark.parametrize("key", ["x" * 256, "a b", "a\tb", "ä", "\x7f"])
-def test_a_strange_key_is_refused(web: CommandClient, key: str) -> None:
+def test_an_invalid_idempotency_key_is_refused(web: CommandClient, key: str) -> None:
     assert web("mint+1", **keyed(key)).status == 400
 
 
-def test_a_refusal_is_not_remembered(web: CommandClient) -> None:
+def test_a_refusal_is_not_stored_for_its_key(web: CommandClient) -> None:
     assert web("bind+new+kt639k9+x+1", **keyed("k0")).status == 200
     assert web("bind+new+kt639k9+x+1", **keyed("k")).status == 409
     web("bind+delete+kt639k9+x", user=USER)
@@ -91,7 +91,7 @@ def test_identifiers_minted_before_the_end_are_not_lost(tmp_path: Path) -> None:
     assert web("mint+1", **keyed("other")).status == 410
 
 
-def test_much_minting_is_kept_in_parts_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_mint_is_stored_in_parts_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(minting, "CHUNK", 10)
     create_in_child(tmp_path / "kt5", "a.zd")
     web = CommandClient(tmp_path)
@@ -112,7 +112,7 @@ def test_much_minting_is_kept_in_parts_and_resumed(tmp_path: Path, monkeypatch: 
     assert web("mint+34", **keyed("k")).status == 409
 
 
-def test_a_wish_for_very_many_is_begun_without_counting_them_first(tmp_path: Path) -> None:
+def test_a_request_for_very_many_identifiers_starts_at_once(tmp_path: Path) -> None:
     create_in_child(tmp_path / "kt5", ".sd")
     web = CommandClient(tmp_path)
     for reply in (web(f"mint+{10**17}", **keyed("k")), web.post(f"mint {10**17}\n", **keyed("other"))):
@@ -133,7 +133,7 @@ def test_a_bulk_run_may_be_repeated(web: CommandClient) -> None:
 
 
 @pytest.mark.slow
-def test_a_bulk_run_that_broke_off_is_completed_by_its_repetition(web: CommandClient) -> None:
+def test_repeating_an_interrupted_bulk_run_completes_it(web: CommandClient) -> None:
     body = b"mint 1\n" * 3000
     environ = command_environment("-", method="POST", body=body, path="/noidu_kt5", accept="", **keyed("k"))
     parts = web.application(environ, lambda *_: None)
@@ -150,7 +150,7 @@ def _mint(folder: Path, results: multiprocessing.SimpleQueue) -> None:
     results.put(CommandClient(folder)("mint+2", **keyed("same")).ids)
 
 
-def test_of_two_requests_at_once_one_mints_and_the_other_gets_its_answer(web: CommandClient) -> None:
+def test_of_concurrent_requests_with_one_key_one_mints_and_all_get_its_answer(web: CommandClient) -> None:
     context = multiprocessing.get_context("fork")
     results = context.SimpleQueue()
     processes = [context.Process(target=_mint, args=(web.folder, results)) for _ in range(6)]
@@ -180,7 +180,7 @@ def minted(minter: Minter, key: bytes, seconds: int) -> list:
     return [line for record in answer.records for line in record.lines()]
 
 
-def test_keys_are_forgotten_after_a_day_and_cleared_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_expire_after_a_day_and_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replies, "_MOST_CLEARED", 4)
     create_in_child(tmp_path, "a.zd")
     minter = Minter(str(tmp_path))
@@ -201,7 +201,7 @@ def test_keys_are_forgotten_after_a_day_and_cleared_away(tmp_path: Path, monkeyp
     minter.close()
 
 
-def test_what_was_answered_is_found_in_the_same_transaction(tmp_path: Path) -> None:
+def test_the_reply_for_a_key_is_stored_in_the_transaction_of_its_command(tmp_path: Path) -> None:
     create_in_child(tmp_path, "a.zd")
     minter = Minter(str(tmp_path))
     session = Session(minter.dbdir, Actor(b"a", b"test"), minter=minter)
@@ -221,7 +221,7 @@ def test_what_was_answered_is_found_in_the_same_transaction(tmp_path: Path) -> N
     minter.close()
 
 
-def test_what_only_reads_writes_nothing_whatever_key_comes_with_it(web: CommandClient, tmp_path: Path) -> None:
+def test_commands_that_read_write_nothing_with_an_idempotency_key(web: CommandClient, tmp_path: Path) -> None:
     run_in_child(tmp_path / "kt5", "custodian", "set", "The Library")
     before = run_in_child(tmp_path / "kt5", "dbinfo", "dump")
     for _ in range(2):
@@ -232,7 +232,7 @@ def test_what_only_reads_writes_nothing_whatever_key_comes_with_it(web: CommandC
     assert run_in_child(tmp_path / "kt5", "dbinfo", "dump") == before
 
 
-def test_strangers_who_choose_the_same_key_do_not_share_an_answer(web: CommandClient, tmp_path: Path) -> None:
+def test_unauthenticated_clients_with_the_same_key_get_different_answers(web: CommandClient, tmp_path: Path) -> None:
     run_in_child(tmp_path / "kt5", "policy", "mint", "anyone")
     here = web("mint+1", HTTP_IDEMPOTENCY_KEY="order-17")
     there = web("mint+1", HTTP_IDEMPOTENCY_KEY="order-17", REMOTE_ADDR="192.0.2.8")

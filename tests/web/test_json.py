@@ -24,11 +24,11 @@ def word(value: bytes | str) -> str:
     ("text/*;q=0.9, application/json;q=0.8", False), ("application/jsonx", False), (",,;;==", False),
     ("application/json;q=nan", False), ("application/json;q=9", True),
 ])
-def test_json_is_for_those_who_would_rather_have_it(accept: str, json: bool) -> None:
+def test_json_is_sent_if_the_accept_header_prefers_it(accept: str, json: bool) -> None:
     assert prefers_json(accept) == json
 
 
-def test_json_is_exact_whatever_was_bound(web: CommandClient) -> None:
+def test_json_contains_bound_values_exactly(web: CommandClient) -> None:
     values = [b"plain", b"two\nlines\r\nand\rmore\n", b"\xff\x00\xfe", "Käse \u2028 \U0001f9c0".encode(), b'"\\', b""]
     for place, value in enumerate(values):
         assert web(f"bind+set+kt639k9+e{place}+{word(value)}", user=USER).status == 200

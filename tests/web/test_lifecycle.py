@@ -6,7 +6,7 @@ from support.minter import create_in_child, run_in_child
 from support.wsgi import USER, CommandClient
 
 
-def test_the_life_of_an_identifier_by_url_and_in_bulk(tmp_path):
+def test_an_identifier_is_reserved_published_and_withdrawn_by_url_and_in_bulk(tmp_path):
     create_in_child(tmp_path / "kt5", "x.sdd")
     run_in_child(tmp_path / "kt5", "mint", "3")
     web = CommandClient(tmp_path)

@@ -16,7 +16,7 @@ def kt5(tmp_path: Path) -> Path:
     return tmp_path / "kt5"
 
 
-def test_a_change_of_policy_counts_from_the_next_request_on(kt5: Path) -> None:
+def test_a_change_of_policy_takes_effect_with_the_next_request(kt5: Path) -> None:
     web = CommandClient(kt5.parent)
     assert web("mint+1").status == 401
     run_in_child(kt5, "policy", "mint", "anyone")

@@ -46,13 +46,13 @@ def test_head_is_like_get_without_a_body(web):
     assert web("/ark:/13030/none", "HEAD").body == b""
 
 
-def test_the_rest_of_a_name_goes_along(web):
+def test_the_extension_and_query_of_a_name_are_appended_to_its_target(web):
     assert web(f"/ark:/{NAME}/my-file.pdf?x=1&y=%20-").headers["location"] == "https://a.example/x/my-file.pdf?x=1&y=%20-"
     assert web(f"/ark:/{NAME}/a%2Fb%20c").headers["location"] == "https://a.example/x/a%2Fb%20c"
 
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
-def test_a_target_may_bring_its_own_code(minter, web, code):
+def test_a_target_may_have_its_own_redirect_code(minter, web, code):
     minter.set_target(NAME, f"{code} https://a.example/y")
     assert web(f"/ark:/{NAME}").status == code
 
@@ -65,12 +65,12 @@ def test_several_targets_lead_to_the_first_and_the_others_are_linked(minter, web
         f'</ark:/{NAME}?info>; rel="describedby", <http://c.d.example/bar>; rel="duplicate", '
         '<http://e.f.example/zaf>; rel="duplicate"'
     )
-    told = web(f"/ark:/{NAME}?info").text
-    assert [line for line in told.split("\n") if line.startswith("target:")] == [
+    description = web(f"/ark:/{NAME}?info").text
+    assert [line for line in description.split("\n") if line.startswith("target:")] == [
         "target: http://a.b.example/foo", "target: http://c.d.example/bar", "target: http://e.f.example/zaf"]
 
 
-def test_a_redirect_varies_by_what_is_asked_for_and_is_not_kept(web):
+def test_a_redirect_varies_by_accept_and_is_not_cached(web):
     answer = web(f"/ark:/{NAME}")
     assert answer.headers["vary"] == "Accept"
     assert answer.headers["cache-control"] == "no-store"
@@ -80,7 +80,7 @@ def test_a_redirect_varies_by_what_is_asked_for_and_is_not_kept(web):
     "https://a.example/\r\nSet-Cookie: x=1", "https://a.example/%0d%0aSet-Cookie: x", "https://a.example/ä\u202e\0",
     "https://a.example/" + "".join(map(chr, range(1, 256))), "303 https://a.example/\n\n<script>",
 ])
-def test_whatever_is_bound_the_headers_are_clean(minter, web, value):
+def test_headers_are_valid_whatever_is_bound(minter, web, value):
     minter.set_target(NAME, value)
     answer = web(f"/ark:/{NAME}")
     assert answer.status in (302, 303)
@@ -91,7 +91,7 @@ def test_whatever_is_bound_the_headers_are_clean(minter, web, value):
 
 @pytest.mark.parametrize("value", ["javascript:alert(1)", "data:text/html,<script>", "//evil.example/", "a sentence",
                                    "/\\evil.example"])
-def test_where_nobody_may_be_sent_the_name_is_described_instead(minter, web, value):
+def test_a_name_with_an_unsafe_target_is_described_and_not_redirected(minter, web, value):
     minter.set_target(NAME, value)
     answer = web(f"/ark:/{NAME}", **HTML)
     assert answer.status == 200
@@ -116,7 +116,7 @@ def test_changed_bindings_are_seen_at_once(minter, web):
         assert web(f"/ark:/{NAME}").headers["location"] == f"https://a.example/{number}"
 
 
-def test_the_fallback_gets_the_rest_and_the_wish_for_a_description(minter, web):
+def test_unknown_names_are_redirected_to_the_fallback_with_their_query(minter, web):
     minter.text("resolver", "fallback", "https://n2t.net/")
     assert web("/ark:/99999/x?y=1").headers["location"] == "https://n2t.net/ark:/99999/x?y=1"
     assert web("/ark:/99999/x?info").headers["location"] == "https://n2t.net/ark:/99999/x?info"
@@ -128,7 +128,7 @@ def test_the_fallback_gets_the_rest_and_the_wish_for_a_description(minter, web):
 # -- unknown names -----------------------------------------------------------------------------------------------
 
 
-def test_an_unknown_name_is_404_with_a_page_a_text_or_data(web):
+def test_an_unknown_name_is_404_as_html_text_or_json(web):
     page, text, data = (web("/ark:/13030/zzz", HTTP_ACCEPT=form) for form in ("text/html", "*/*", "application/json"))
     assert [answer.status for answer in (page, text, data)] == [404, 404, 404]
     assert page.headers["content-type"] == "text/html; charset=utf-8" and "<h1>Not found" in page.text
@@ -137,7 +137,7 @@ def test_an_unknown_name_is_404_with_a_page_a_text_or_data(web):
     assert page.headers["vary"] == text.headers["vary"] == data.headers["vary"] == "Accept"
 
 
-def test_a_known_name_without_target_is_404_and_says_so(minter, web):
+def test_a_known_name_without_target_is_404_and_reported_as_known(minter, web):
     name = minter.mint()[0]
     answer = web(f"/ark:/{name}")
     assert answer.status == 404 and "is known here" in answer.text
@@ -170,7 +170,7 @@ def test_other_methods_are_refused(web, method):
     "/<script>alert(1)</script>", "/javascript:alert(1)", "/?", "/??", "/'\"><img src=x>", "/ark:/13030/kt4x551%0a",
     "http://evil.example/ark:/13030/zzz", "*", "/ark:/13030/" + "%C3%A4" * 300,
 ])
-def test_hostile_paths_get_a_plain_answer(web, uri):
+def test_hostile_paths_get_an_answer_without_their_markup(web, uri):
     for accept in ("text/html", "*/*", "application/json"):
         answer = web(uri, HTTP_ACCEPT=accept)
         assert answer.status in (200, 302, 404)

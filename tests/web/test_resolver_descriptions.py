@@ -29,7 +29,7 @@ def web(minter):
 
 
 @pytest.mark.parametrize("query", ["?info", "?", "??"])
-def test_a_description_is_shown_for(web, query):
+def test_a_description_is_given_for_info_and_bare_question_marks(web, query):
     answer = web(f"/ark:/{NAME}{query}")
     assert answer.status == 200
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
@@ -43,14 +43,14 @@ def test_other_queries_are_passed_through(web, query):
     assert web(f"/ark:/{NAME}{query}").headers["location"] == f"https://a.example/x{query}"
 
 
-def test_without_the_request_line_a_bare_mark_cannot_be_seen_but_info_can(web):
+def test_without_the_request_line_info_is_seen_but_no_bare_question_mark(web):
     assert web(f"/ark:/{NAME}?info", request_line=False).status == 200
     assert web(f"/ark:/{NAME}?", request_line=False).status == 302
     assert web(f"/ark:/{NAME}/a%20b", request_line=False).headers["location"] == "https://a.example/x/a%20b"
     assert web(f"/ark:/{NAME}?", request_line=False, RAW_URI=f"/ark:/{NAME}?").status == 200
 
 
-def test_the_description_as_a_citation(minter, web):
+def test_a_description_is_written_as_anvl(minter, web):
     for element, value in (("what", "A title"), ("who", "Gibbon, Edward"), ("when", "1781"), ("note", "two\nlines"),
                            ("a:b", "x"), ("_private", "y")):
         minter.text("bind", "set", NAME, element, value)
@@ -63,7 +63,7 @@ def test_the_description_as_a_citation(minter, web):
     )
 
 
-def test_the_description_as_data(minter, web):
+def test_a_description_is_written_as_json(minter, web):
     minter.text("bind", "set", NAME, "what", "A title")
     minter.text("bind", "set", NAME, "blob", b"\xff\xfe")
     answer = web(f"/ark:/{NAME}?info", HTTP_ACCEPT="application/json")
@@ -81,7 +81,7 @@ def test_the_description_as_data(minter, web):
 @pytest.mark.parametrize(("accept", "beginning"), [
     ("text/turtle", "@prefix"), ("application/ld+json", "["), ("application/rdf+xml", "<?xml"),
 ])
-def test_the_description_in_the_terms_of_the_ontology(web, accept, beginning):
+def test_a_description_is_written_as_rdf(web, accept, beginning):
     answer = web(f"/ark:/{NAME}?info", HTTP_ACCEPT=f"{accept}, text/html;q=0.5")
     assert answer.status == 200 and answer.headers["content-type"].startswith(accept)
     assert answer.text.lstrip()[: len(beginning)] in (beginning, "{") and "kt4x551" in answer.text
@@ -104,7 +104,7 @@ def test_a_huge_value_is_shortened(minter, web):
     assert "(1000000 bytes in all)" in web(f"/ark:/{NAME}?info").text
 
 
-def test_where_reading_is_not_for_everybody_only_the_targets_are_told(minter, web):
+def test_descriptions_have_only_the_targets_where_reading_is_restricted(minter, web):
     minter.text("bind", "set", NAME, "what", "A secret")
     minter.text("policy", "read", "authenticated")
     assert "A secret" not in web(f"/ark:/{NAME}?info").text
@@ -128,7 +128,7 @@ def test_a_withdrawn_name_is_410_with_its_tombstone(minter, web):
     assert web(f"/ark:/{NAME}?info").status == 200
 
 
-def test_a_reserved_name_is_not_for_the_public(minter, web):
+def test_a_reserved_name_is_404_and_not_described(minter, web):
     minter.text("bind", "set", NAME, "what", "A secret")
     minter.text("reserve", NAME)
     for query in ("", "?info", "/page"):
@@ -138,7 +138,7 @@ def test_a_reserved_name_is_not_for_the_public(minter, web):
     assert web(f"/ark:/{NAME}").status == 302
 
 
-def test_custodian_relations_and_verification_are_told(minter, web):
+def test_a_description_contains_custodian_relations_and_verification(minter, web):
     minter.text("custodian", "set", "Jo Keeper", "--contact", "jo@example.org", NAME)
     minter.text("synonym", NAME, "hdl:100/x", "--authority", "library")
     minter.text("verify", NAME)
@@ -149,12 +149,12 @@ def test_custodian_relations_and_verification_are_told(minter, web):
 
 
 @pytest.mark.parametrize("host", ["evil.example\r\nX: y", "a b", "<script>", "ä", ""])
-def test_a_host_that_is_none_is_not_repeated(web, host):
+def test_an_invalid_host_header_is_not_repeated_in_the_answer(web, host):
     answer = web(f"/ark:/{NAME}?info", HTTP_HOST=host)
     assert f"where: https://resolver.example/ark:/{NAME}\n" in answer.text
 
 
-def test_under_a_path_of_its_own(minter, web):
+def test_links_contain_the_path_at_which_the_resolver_is_mounted(minter, web):
     answer = web(f"/resolve/ark:/{NAME}", script="/resolve")
     assert answer.headers["link"] == f'</resolve/ark:/{NAME}?info>; rel="describedby"'
     assert f"where: https://id.example/resolve/ark:/{NAME}" in web(f"/resolve/ark:/{NAME}?", script="/resolve").text
@@ -174,12 +174,12 @@ def test_under_a_path_of_its_own(minter, web):
     ("TEXT/HTML", "text/html"), ("text/html;level=1;q=0.4, application/json;q=0.3", "text/html"),
     ("text/html;q=abc, application/json;q=0.1", "application/json"), ("application/json;q=1.5", "application/json"),
 ])
-def test_the_form_that_is_valued_most_is_sent(web, accept, expected):
+def test_the_format_with_the_highest_quality_in_accept_is_sent(web, accept, expected):
     assert preferred(accept, ("text/plain", "text/html", "application/json")) == expected
     assert web(f"/ark:/{NAME}?info", HTTP_ACCEPT=accept).headers["content-type"].startswith(expected)
 
 
-def test_who_asks_for_statements_about_a_thing_is_led_to_them(minter, web):
+def test_a_request_for_rdf_is_redirected_to_the_description(minter, web):
     minter.set_target(minter.mint()[0], "https://a.example/")
     answer = web(f"/ark:/{NAME}", HTTP_ACCEPT="text/turtle, */*;q=0.1")
     assert (answer.status, answer.headers["location"]) == (303, f"/ark:/{NAME}?info")
@@ -189,7 +189,7 @@ def test_who_asks_for_statements_about_a_thing_is_led_to_them(minter, web):
         assert (answer.status, answer.headers["vary"]) == (302, "Accept")
 
 
-def test_relations_in_force_are_told_with_who_says_so(tmp_path):
+def test_a_description_contains_current_relations_with_their_authority(tmp_path):
     minter = Noid.created(tmp_path, "--label", "ark:/", *LONG_TERM)
     (name,) = minter.mint()
     minter.records("synonym", name, "doi:10.5/a", "--authority", "The Library")

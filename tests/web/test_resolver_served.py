@@ -24,20 +24,20 @@ def served(tmp_path_factory):
     assert served.stop() == 0
 
 
-def test_noid_serve_resolves_names_and_sees_a_bare_mark(served):
+def test_serve_resolves_names_and_sees_a_bare_question_mark(served):
     assert served.get(f"/ark:/{NAME}").headers["location"] == "https://a.example/x"
     assert served.get(f"/ark:/{NAME}", "HEAD").status == 302
     for query in (b"?", b"??", b"?info"):
         request = b"GET /ark:/13030/kt4x551" + query + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-        answer = raw(served.place[1], request)
+        answer = raw(served.address[1], request)
         assert answer.startswith(b"HTTP/1.1 200") and b"erc:\n" in answer
     assert served.get("/ark:/13030/zzz").status == 404
     assert served.get(f"/noidu?get+{NAME}+_t").text == "https://a.example/x\n"
     assert served.get("/healthz").text == "ok\n"
 
 
-def test_canaries_can_be_checked_through_the_web(served, noid):
-    base = f"http://127.0.0.1:{served.place[1]}/"
+def test_canaries_can_be_checked_through_a_web_resolver(served, noid):
+    base = f"http://127.0.0.1:{served.address[1]}/"
     noid("dbcreate", *LONG_TERM)
     noid("resolver", "canary", f"ark:/{NAME}", "https://a.example/x")
     noid("resolver", "canary", "ark:/13030/zzz", "status 404")

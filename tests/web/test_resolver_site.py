@@ -44,7 +44,7 @@ def test_the_front_page_has_a_form_that_leads_to_the_name(web):
     assert web("/?name=").status == 404
 
 
-def test_healthz_tells_whether_all_minters_can_be_read(tmp_path):
+def test_healthz_is_200_if_all_minters_can_be_read_and_503_otherwise(tmp_path):
     minter = Noid.created(tmp_path / "a", *LONG_TERM)
     minter.close()
     web = ResolverClient(Resolver(MinterFolder(str(tmp_path))))
@@ -57,7 +57,7 @@ def test_healthz_tells_whether_all_minters_can_be_read(tmp_path):
     assert answer.status == 503 and str(tmp_path) not in answer.text
 
 
-def test_many_minters_are_one_resolver_and_new_ones_are_noticed(tmp_path):
+def test_a_resolver_serves_many_minters_and_finds_new_ones(tmp_path):
     for name, template in (("kt5", "kt.reeded"), ("f7", "f.sd")):
         minter = Noid.created(tmp_path / name, template, "long", "13030", "x", "y")
         minter.mint_with_target(f"https://{name}.example/")
@@ -90,7 +90,7 @@ def test_the_first_requests_of_many_threads_all_find_their_minter(tmp_path):
         resolver._catalogue._minters.open(str(tmp_path / "kt5"), "kt5").close()
 
 
-def test_a_minter_that_vanishes_is_no_fault_of_the_reader(tmp_path):
+def test_a_minter_that_is_removed_gives_404(tmp_path):
     minter = Noid.created(tmp_path / "g", "g.sd", "long", "13030", "x", "y")
     minter.mint_with_target("https://g.example/")
     minter.close()
@@ -100,7 +100,7 @@ def test_a_minter_that_vanishes_is_no_fault_of_the_reader(tmp_path):
     assert web("/ark:/13030/g0").status == 404
 
 
-def test_commands_and_names_share_a_site(minter):
+def test_a_site_serves_commands_and_resolves_names(minter):
     minters = SingleMinter(str(minter.folder))
     minter.share(minters)
     site = Site(minters)

@@ -15,39 +15,31 @@ from noidtools.errors import UsageError
 from noidtools.server.process import Address
 from noidtools.server.serve import Options
 from support import gateway
+from support.http import ids_in
 from support.minter import create_in_child, run_in_child
 from support.process import NOID
 from support.project import ROOT
 from support.served import Served
 
-
-def ask(served: Served, query: str, body: bytes = b"", **said: str) -> tuple[int, dict[str, str], bytes]:
-    return gateway.fastcgi(served.place, query, body, **{"path": "/nd/noidu_kt5", "user": "alice", **said})
-
-
-def ids(body: bytes) -> list[str]:
-    return [line.removeprefix("id: ") for line in body.decode().splitlines() if line.startswith("id: ")]
-
-
 # -- every way in ------------------------------------------------------------------------------------------------
 
 
-def test_http(http_server: Served) -> None:
+def test_serve_answers_by_http(http_server: Served) -> None:
     status, body = http_server.http("GET", "/nd/noidu_kt5?mint+2")
-    assert status == 200 and len(ids(body)) == 2
+    assert status == 200 and len(ids_in(body)) == 2
     assert http_server.http("GET", "/nd/noidu_none?mint+2")[0] == 404
     status, body = http_server.http("POST", "/noidu_kt5?-", b"mint 1\nhello\n")
     assert status == 200 and body.endswith(b"bulk: 2 commands, 2 done, 0 refused\n")
 
 
-def test_http_without_a_user_cannot_log_in_and_says_so(serve) -> None:
+def test_serve_by_http_without_a_user_refuses_to_write_with_403(serve) -> None:
     served = serve("--http", "127.0.0.1:0")
     assert served.http("GET", "/noidu_kt5?hello")[0] == 200
     status, body = served.http("GET", "/noidu_kt5?mint+1")
     assert status == 403 and b"does not offer" in body
 
 
-def test_http_behind_a_proxy_believes_its_headers(serve, tmp_path: Path) -> None:
+def test_serve_trusts_the_headers_of_a_configured_proxy(serve, tmp_path: Path) -> None:
     served = serve("--http", "127.0.0.1:0", "--proxy", "127.0.0.1", "--user-header", "X-Remote-User")
     assert served.http("GET", "/noidu_kt5?mint+1")[0] == 401
     headers = {"X-Remote-User": "bob", "X-Forwarded-For": "203.0.113.9"}
@@ -58,7 +50,7 @@ def test_http_behind_a_proxy_believes_its_headers(serve, tmp_path: Path) -> None
     assert b"bob@203.0.113.9" in record["circ"]
 
 
-def test_http_through_a_unix_socket(serve, tmp_path: Path) -> None:
+def test_serve_answers_by_http_over_a_unix_socket(serve, tmp_path: Path) -> None:
     believed = ("--proxy", "unix", "--user-header", "X-U")
     served = serve("--http", str(tmp_path / "h.sock"), "--socket-mode", "600", *believed)
     assert os.stat(tmp_path / "h.sock").st_mode & 0o777 == 0o600
@@ -66,45 +58,45 @@ def test_http_through_a_unix_socket(serve, tmp_path: Path) -> None:
     assert reply.startswith(b"HTTP/1.0 200 OK") and b"id: kt" in reply
 
 
-def test_fastcgi(fcgi: Served, tmp_path: Path) -> None:
-    status, headers, body = ask(fcgi, "mint+1")
-    assert status == 200 and len(ids(body)) == 1 and headers["Cache-Control"] == "no-store"
-    assert ask(fcgi, "mint+1", user="")[0] == 401
-    assert ask(fcgi, "hello", path="/noidu_none")[0] == 404
-    status, _, body = ask(fcgi, "-", b"mint 1\nhello\n", method="POST")
+def test_serve_answers_by_fastcgi(fcgi: Served, tmp_path: Path) -> None:
+    status, headers, body = fcgi.fastcgi("mint+1")
+    assert status == 200 and len(ids_in(body)) == 1 and headers["Cache-Control"] == "no-store"
+    assert fcgi.fastcgi("mint+1", user="")[0] == 401
+    assert fcgi.fastcgi("hello", path="/noidu_none")[0] == 404
+    status, _, body = fcgi.fastcgi("-", b"mint 1\nhello\n", method="POST")
     assert status == 200 and body.endswith(b"bulk: 2 commands, 2 done, 0 refused\n")
     assert os.stat(tmp_path / "noid.sock").st_mode & 0o777 == 0o660
 
 
-def test_fastcgi_by_tcp_and_for_one_minter(serve, tmp_path: Path) -> None:
+def test_serve_answers_by_fastcgi_over_tcp_and_for_one_minter(serve, tmp_path: Path) -> None:
     served = serve("--fcgi", "127.0.0.1:0")
-    assert ask(served, "mint+1")[0] == 200
+    assert served.fastcgi("mint+1")[0] == 200
     log = tmp_path / "one"
     with open(log, "wb") as stream:
         words = ["-f", str(tmp_path / "kt5"), "serve", "--fcgi", "127.0.0.1:0"]
         process = subprocess.Popen([*NOID, *words], stderr=stream)
     one = Served(process, log)
-    assert ask(one, "mint+1", path="/noidu")[0] == ask(one, "mint+1", path="/x/noidu_kt5")[0] == 200
-    assert ask(one, "mint+1", path="/noidu_other")[0] == 404
+    assert one.fastcgi("mint+1", path="/noidu")[0] == one.fastcgi("mint+1", path="/x/noidu_kt5")[0] == 200
+    assert one.fastcgi("mint+1", path="/noidu_other")[0] == 404
     assert one.stop() == 0
 
 
-def test_scgi(serve) -> None:
+def test_serve_answers_by_scgi(serve) -> None:
     served = serve("--scgi", "127.0.0.1:0")
-    said = {"path": "/nd/noidu_kt5", "user": "alice"}
-    status, _, body = gateway.scgi(served.place, "mint+1", **said)
-    assert status == 200 and len(ids(body)) == 1
-    status, _, body = gateway.scgi(served.place, "-", b"mint 1\nhello\n", method="POST", **said)
+    variables = {"path": "/nd/noidu_kt5", "user": "alice"}
+    status, _, body = gateway.scgi(served.address, "mint+1", **variables)
+    assert status == 200 and len(ids_in(body)) == 1
+    status, _, body = gateway.scgi(served.address, "-", b"mint 1\nhello\n", method="POST", **variables)
     assert status == 200 and body.endswith(b"bulk: 2 commands, 2 done, 0 refused\n")
     for garbage in [b"", b"x", b"5:abc", b"3:abc,", b"99999:", b"-1:,", b"2:a\0,", b"13:CONTENT_LENGTH,"]:
         served.raw(garbage)
-    assert gateway.scgi(served.place, "hello", **said)[0] == 200
+    assert gateway.scgi(served.address, "hello", **variables)[0] == 200
     # What is logged of a request must be ours: a path may hold a line break.
-    gateway.scgi(served.place, "hello", path="/a\nforged: line")
+    gateway.scgi(served.address, "hello", path="/a\nforged: line")
     assert "forged" not in served.log.read_text()
 
 
-def test_a_process_manager_hands_over_its_socket(tmp_path: Path) -> None:
+def test_noid_fcgi_serves_the_socket_of_its_process_manager(tmp_path: Path) -> None:
     create_in_child(tmp_path / "kt5", "kt.reeded")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "s"))
@@ -112,18 +104,18 @@ def test_a_process_manager_hands_over_its_socket(tmp_path: Path) -> None:
         process = subprocess.Popen([sys.executable, ROOT / "cgi-bin" / "noid.fcgi"], stdin=listener,
                                    env={**os.environ, "NOID_MINTERS": str(tmp_path)})
     status, _, body = gateway.fastcgi(str(tmp_path / "s"), "mint+1", path="/nd/noid.fcgi/noidu_kt5", user="alice")
-    assert status == 200 and len(ids(body)) == 1
+    assert status == 200 and len(ids_in(body)) == 1
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 0
 
 
-def test_noid_fcgi_by_hand_says_what_to_start_instead() -> None:
+def test_noid_fcgi_at_a_shell_names_the_command_to_use_instead() -> None:
     done = subprocess.run([sys.executable, ROOT / "cgi-bin" / "noid.fcgi"], stdin=subprocess.DEVNULL,
                           capture_output=True, check=False)
     assert done.returncode == 2 and b"noid serve --fcgi" in done.stderr and b"Traceback" not in done.stderr
 
 
-def test_systemd_hands_over_its_socket(tmp_path: Path) -> None:
+def test_serve_uses_the_socket_of_systemd(tmp_path: Path) -> None:
     create_in_child(tmp_path / "kt5", "kt.reeded")
     log = tmp_path / "log"
     with socket.socket(socket.AF_UNIX) as listener, open(log, "wb") as stream:
@@ -134,11 +126,11 @@ def test_systemd_hands_over_its_socket(tmp_path: Path) -> None:
         words = ["serve", "--minters", tmp_path, "--fcgi", "systemd"]
         process = subprocess.Popen(["sh", "-c", script, "sh", *NOID, *words], stdin=listener, stderr=stream)
     served = Served(process, log)
-    served.place = str(tmp_path / "s")
-    assert ask(served, "mint+1")[0] == 200
+    served.address = str(tmp_path / "s")
+    assert served.fastcgi("mint+1")[0] == 200
     process.send_signal(signal.SIGHUP)
     served.until(lambda: log.read_text().count("serving") == 2)
-    assert ask(served, "mint+1")[0] == 200
+    assert served.fastcgi("mint+1")[0] == 200
     assert served.stop() == 0
     # The socket is systemd's, and stays.
     assert (tmp_path / "s").exists()
@@ -153,7 +145,7 @@ def test_systemd_hands_over_its_socket(tmp_path: Path) -> None:
     ["--http", "127.0.0.1:0", "--fcgi", "127.0.0.1:0"], ["--user", "a", "--http", "0.0.0.0:0"], ["--odd", "1"],
     ["--user", "a", "--fcgi", "127.0.0.1:0"], ["--user-header", "X-User"], ["--fcgi", "systemd"], ["--threads", "0"],
 ])
-def test_options_that_make_no_sense_are_refused(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_options_of_serve_are_refused(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LISTEN_FDS", raising=False)
     with pytest.raises(UsageError):
         Options([word.encode() for word in words])
@@ -163,15 +155,15 @@ def test_options_that_make_no_sense_are_refused(words: list[str], monkeypatch: p
     ("127.0.0.1:80", True), ("localhost:80", True), ("[::1]:80", True), ("0.0.0.0:80", False),
     ("example.org:80", False), ("/run/noid.sock", False), ("unix:/run/noid.sock", False),
 ])
-def test_addresses_know_whether_only_this_machine_reaches_them(text: str, loopback: bool) -> None:
+def test_an_address_is_loopback_or_not(text: str, loopback: bool) -> None:
     assert Address(text).is_loopback == loopback
 
 
-def test_serve_explains_itself(noid) -> None:
+def test_serve_help_lists_its_options(noid) -> None:
     assert "--socket-mode" in noid("serve", "--help")
 
 
-def test_what_cannot_be_served_is_refused(noid_process, tmp_path: Path) -> None:
+def test_serve_refuses_missing_minters_and_unusable_addresses(noid_process, tmp_path: Path) -> None:
     assert "no minter" in noid_process.refused("serve")
     assert "no folder" in noid_process.refused("serve", "--minters", "nowhere")
     assert "on its own" in noid_process.run("-", stdin=b"serve\n").stdout.decode()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support import gateway
+from support.http import ids_in
 from support.minter import Noid
 from support.served import Served
 
@@ -46,14 +47,6 @@ def new_minter(folder: Path, tmp_path: Path) -> None:
     Noid.created(folder / "kt5", "kt.reeded").close()
 
 
-def ask(served: Served, query: str, body: bytes = b"", **said: str) -> tuple[int, dict[str, str], bytes]:
-    return gateway.fastcgi(served.place, query, body, **{"path": "/nd/noidu_kt5", "user": "alice", **said})
-
-
-def ids(body: bytes) -> list[str]:
-    return [line.removeprefix("id: ") for line in body.decode().splitlines() if line.startswith("id: ")]
-
-
 @pytest.mark.parametrize(("sent", "status"), [
     (b"GET /noidu_kt5?mint+%zz HTTP/1.0\r\n\r\n", 400),
     (b"GET /noidu_kt5?get+" + b"x" * 100_000 + b" HTTP/1.0\r\n\r\n", 400),
@@ -80,9 +73,9 @@ def test_each_hostile_request_gets_its_status_and_the_next_is_served(
     assert http_server.http("GET", "/noidu_kt5?mint+1") == (200, b"id: kt4x551\n\n")
 
 
-def test_a_slow_body_and_one_that_is_cut_off_keep_nobody_waiting(http_server: Served) -> None:
+def test_slow_and_truncated_bodies_delay_no_other_request(http_server: Served) -> None:
     head = b"POST /noidu_kt5?- HTTP/1.1\r\nHost: localhost\r\nContent-Length: 14\r\n\r\n"
-    slow = [gateway.connect(http_server.place) for _ in range(8)]
+    slow = [gateway.connect(http_server.address) for _ in range(8)]
     for peer in slow:
         peer.sendall(head + b"mint 1\n")
     begun = time.monotonic()
@@ -108,27 +101,27 @@ GARBAGE = [
 
 
 @pytest.mark.parametrize("garbage", GARBAGE, ids=lambda value: repr(value)[:40])
-def test_whatever_comes_instead_of_fastcgi_the_next_request_is_served(fcgi: Served, garbage: bytes) -> None:
+def test_after_malformed_fastcgi_the_next_request_is_served(fcgi: Served, garbage: bytes) -> None:
     before = fcgi.workers
     for _ in range(3):
         fcgi.raw(garbage)
-    assert ask(fcgi, "mint+1")[2] == b"id: kt4x551\n\n"
+    assert fcgi.fastcgi("mint+1")[2] == b"id: kt4x551\n\n"
     assert fcgi.workers == before
 
 
 def test_a_parameter_may_begin_in_one_record_and_end_in_another(fcgi: Served) -> None:
     value = "v" * 200_000
-    said = gateway.environ(f"bind+set+kt639k9+x+{value}", path="/noidu_kt5", user="alice")
+    variables = gateway.environ(f"bind+set+kt639k9+x+{value}", path="/noidu_kt5", user="alice")
     for piece in (1000, 65535):
-        with gateway.connect(fcgi.place) as peer:
-            peer.sendall(gateway.request_bytes(said, piece=piece))
+        with gateway.connect(fcgi.address) as peer:
+            peer.sendall(gateway.request_bytes(variables, piece=piece))
             assert gateway.answer(peer)[0] == 200
-    assert ask(fcgi, "get+kt639k9+x")[2] == value.encode() + b"\n"
+    assert fcgi.fastcgi("get+kt639k9+x")[2] == value.encode() + b"\n"
 
 
 def test_a_connection_may_be_kept_for_more_requests_and_more_of_them_than_there_are_workers(fcgi: Served) -> None:
     data = gateway.request_bytes(gateway.environ("mint+1", path="/noidu_kt5", user="alice"), keep=True)
-    peers = [gateway.connect(fcgi.place) for _ in range(10)]
+    peers = [gateway.connect(fcgi.address) for _ in range(10)]
     minted = []
     for _ in range(3):
         for peer in peers:
@@ -136,9 +129,9 @@ def test_a_connection_may_be_kept_for_more_requests_and_more_of_them_than_there_
         for peer in peers:
             status, _, body = gateway.answer(peer)
             assert status == 200
-            minted += ids(body)
+            minted += ids_in(body)
     assert len(set(minted)) == 30
-    assert ask(fcgi, "hello")[0] == 200
+    assert fcgi.fastcgi("hello")[0] == 200
     # Two at a time, too, though no web server does that.
     peers[0].sendall(data + data)
     assert gateway.answer(peers[0])[0] == gateway.answer(peers[0])[0] == 200
@@ -146,23 +139,23 @@ def test_a_connection_may_be_kept_for_more_requests_and_more_of_them_than_there_
         peer.close()
 
 
-def test_of_a_body_that_is_cut_off_or_aborted_nothing_is_run(fcgi: Served) -> None:
+def test_a_truncated_or_aborted_body_is_refused_whole(fcgi: Served) -> None:
     body = b"mint 1\n" * 10
-    said = gateway.environ("-", path="/noidu_kt5", user="alice", method="POST", body=body)
-    head = gateway.begin(keep=True) + gateway.stream(gateway.PARAMS, gateway.parameters(said))
+    variables = gateway.environ("-", path="/noidu_kt5", user="alice", method="POST", body=body)
+    head = gateway.begin(keep=True) + gateway.stream(gateway.PARAMS, gateway.parameters(variables))
     for ending in (gateway.record(gateway.STDIN), gateway.record(gateway.ABORT), b""):
-        with gateway.connect(fcgi.place) as peer:
+        with gateway.connect(fcgi.address) as peer:
             peer.sendall(head + gateway.record(gateway.STDIN, body[:30]) + ending)
             peer.shutdown(socket.SHUT_WR)
             status, _, text = gateway.answer(peer)
             assert status == 400 and b"not all of its 70 bytes" in text
-    assert ask(fcgi, "mint+1")[2] == b"id: kt4x551\n\n"
+    assert fcgi.fastcgi("mint+1")[2] == b"id: kt4x551\n\n"
 
 
-def test_a_body_that_nobody_wants_does_not_spoil_the_connection(fcgi: Served) -> None:
+def test_a_body_that_the_command_does_not_read_leaves_the_connection_usable(fcgi: Served) -> None:
     body = b"x" * 300_000
-    said = gateway.environ("hello", path="/noidu_kt5", method="POST", body=body)
-    with gateway.connect(fcgi.place) as peer:
+    variables = gateway.environ("hello", path="/noidu_kt5", method="POST", body=body)
+    with gateway.connect(fcgi.address) as peer:
         for _ in range(2):
-            peer.sendall(gateway.request_bytes(said, body, keep=True))
+            peer.sendall(gateway.request_bytes(variables, body, keep=True))
             assert gateway.answer(peer)[2] == b"Hello.\n\n"

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from support import gateway
+from support.http import ids_in
 from support.minter import run_in_child
 from support.process import NOID, process_is_alive
 from support.served import Served
@@ -23,34 +24,26 @@ from support.served import Served
 pytestmark = pytest.mark.slow
 
 
-def ask(served: Served, query: str, body: bytes = b"", **said: str) -> tuple[int, dict[str, str], bytes]:
-    return gateway.fastcgi(served.place, query, body, **{"path": "/nd/noidu_kt5", "user": "alice", **said})
-
-
-def ids(body: bytes) -> list[str]:
-    return [line.removeprefix("id: ") for line in body.decode().splitlines() if line.startswith("id: ")]
-
-
 def test_a_worker_that_dies_is_replaced(fcgi: Served) -> None:
     fcgi.until(lambda: len(fcgi.workers) == 2)
     first = fcgi.workers
     time.sleep(1.1)
     os.kill(first[0], signal.SIGKILL)
-    assert ask(fcgi, "mint+1")[0] == 200
+    assert fcgi.fastcgi("mint+1")[0] == 200
     fcgi.until(lambda: len(fcgi.workers) == 2 and first[0] not in fcgi.workers)
     assert first[1] in fcgi.workers
 
 
-def test_workers_killed_in_the_middle_of_minting_harm_nobody(fcgi: Served, tmp_path: Path) -> None:
+def test_identifiers_are_unique_and_kept_when_fastcgi_workers_are_killed(fcgi: Served, tmp_path: Path) -> None:
     received: list[str] = []
     stopping = threading.Event()
 
     def client() -> None:
         while not stopping.is_set():
             with contextlib.suppress(OSError, EOFError):
-                status, _, body = ask(fcgi, "mint+5")
+                status, _, body = fcgi.fastcgi("mint+5")
                 assert status == 200
-                received.extend(ids(body))
+                received.extend(ids_in(body))
 
     threads = [threading.Thread(target=client) for _ in range(4)]
     for thread in threads:
@@ -70,10 +63,10 @@ def test_workers_killed_in_the_middle_of_minting_harm_nobody(fcgi: Served, tmp_p
     assert len(set(received)) == len(received)
     stored = run_in_child(tmp_path / "kt5", "hold", "set", *sorted(received))
     assert stored == [{"ok": b"%d holds placed" % len(received)}]
-    assert not {*received} & {*ids(ask(fcgi, "mint+50")[2])}
+    assert not {*received} & {*ids_in(fcgi.fastcgi("mint+50")[2])}
 
 
-def test_the_workers_go_when_their_parent_is_killed(fcgi: Served) -> None:
+def test_workers_end_when_their_parent_is_killed(fcgi: Served) -> None:
     fcgi.until(lambda: len(fcgi.workers) == 2)
     workers = fcgi.workers
     fcgi.process.kill()
@@ -81,7 +74,7 @@ def test_the_workers_go_when_their_parent_is_killed(fcgi: Served) -> None:
     fcgi.until(lambda: not any(process_is_alive(pid) for pid in workers))
 
 
-def test_stopping_takes_the_socket_away_and_a_stale_one_is_no_hindrance(serve, tmp_path: Path) -> None:
+def test_stopping_removes_the_socket_and_starting_replaces_a_stale_one(serve, tmp_path: Path) -> None:
     place = tmp_path / "noid.sock"
     first = serve("--fcgi", str(place))
     refused = subprocess.run([*NOID, "serve", "--minters", tmp_path, "--fcgi", place], capture_output=True, check=False)
@@ -93,14 +86,14 @@ def test_stopping_takes_the_socket_away_and_a_stale_one_is_no_hindrance(serve, t
     second.process.wait()
     second.until(lambda: not any(process_is_alive(pid) for pid in workers))
     assert place.exists()
-    assert ask(serve("--fcgi", str(place)), "mint+1")[0] == 200
+    assert serve("--fcgi", str(place)).fastcgi("mint+1")[0] == 200
 
 
-def test_stopping_waits_for_the_requests_at_hand(fcgi: Served) -> None:
+def test_serve_by_fastcgi_finishes_its_requests_before_it_stops(fcgi: Served) -> None:
     body = b"bind set kt639k9 x y\n" * 3000
-    said = gateway.environ("-", path="/noidu_kt5", user="alice", method="POST", body=body)
-    with gateway.connect(fcgi.place) as peer:
-        peer.sendall(gateway.request_bytes(said, body))
+    variables = gateway.environ("-", path="/noidu_kt5", user="alice", method="POST", body=body)
+    with gateway.connect(fcgi.address) as peer:
+        peer.sendall(gateway.request_bytes(variables, body))
         peer.recv(1, socket.MSG_PEEK)
         fcgi.process.send_signal(signal.SIGTERM)
         status, _, text = gateway.answer(peer)
@@ -108,7 +101,7 @@ def test_stopping_waits_for_the_requests_at_hand(fcgi: Served) -> None:
     assert fcgi.process.wait(20) == 0
 
 
-def test_http_stops_when_its_requests_are_answered(http_server: Served) -> None:
+def test_serve_by_http_finishes_its_requests_before_it_stops(http_server: Served) -> None:
     body = b"bind set kt639k9 x y\n" * 3000
     replies = []
     thread = threading.Thread(target=lambda: replies.append(http_server.http("POST", "/noidu_kt5?-", body)))
@@ -121,7 +114,7 @@ def test_http_stops_when_its_requests_are_answered(http_server: Served) -> None:
 
 
 @pytest.mark.parametrize("way", ["--fcgi", "--http"])
-def test_reloading_refuses_nobody(serve, way: str) -> None:
+def test_reloading_refuses_no_request(serve, way: str) -> None:
     served = serve(way, "127.0.0.1:0", *(["--user", "alice"] if way == "--http" else []), "--workers", "2")
     served.until(lambda: len(served.workers) == 2)
     before = served.workers
@@ -131,7 +124,7 @@ def test_reloading_refuses_nobody(serve, way: str) -> None:
     def client() -> None:
         while not stopping.is_set():
             try:
-                status = ask(served, "mint+1")[0] if way == "--fcgi" else served.http("GET", "/noidu_kt5?mint+1")[0]
+                status = served.fastcgi("mint+1")[0] if way == "--fcgi" else served.http("GET", "/noidu_kt5?mint+1")[0]
                 if status != 200:
                     refused.append(status)
             except (OSError, EOFError, http.client.HTTPException) as error:
@@ -152,7 +145,7 @@ def test_reloading_refuses_nobody(serve, way: str) -> None:
 
 
 @pytest.mark.parametrize(("way", "lines"), [("--fcgi", 100_000), ("--http", 10_000), ("--scgi", 10_000)])
-def test_a_large_bulk_run_fills_no_memory(serve, way: str, lines: int) -> None:
+def test_a_large_bulk_run_uses_bounded_memory(serve, way: str, lines: int) -> None:
     served = serve(way, "127.0.0.1:0", *(["--user", "alice"] if way == "--http" else []), "--workers", "1")
     value = b"x" * (24_000_000 // lines)
     body = b"".join(b"bind set kt639k9 e%d '%b'\n" % (number % 50, value) for number in range(lines))
@@ -162,27 +155,27 @@ def test_a_large_bulk_run_fills_no_memory(serve, way: str, lines: int) -> None:
         status, text = served.http("POST", "/noidu_kt5?-", body)
     else:
         carry = gateway.fastcgi if way == "--fcgi" else gateway.scgi
-        status, _, text = carry(served.place, "-", body, path="/noidu_kt5", user="alice", method="POST")
+        status, _, text = carry(served.address, "-", body, path="/noidu_kt5", user="alice", method="POST")
     assert status == 200 and text.endswith(b"bulk: %d commands, %d done, 0 refused\n" % (lines, lines))
     peak = int(re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{worker}/status").read_text())[1])
     assert len(body) + len(text) > 24 << 20 and peak < 64 << 10, peak
 
 
-def test_those_who_connect_and_say_nothing_keep_nobody_out(http_server: Served) -> None:
+def test_idle_connections_do_not_prevent_other_requests(http_server: Served) -> None:
     with contextlib.ExitStack() as idle:
         for _ in range(150):
-            peer = idle.enter_context(socket.create_connection(http_server.place, timeout=10))
+            peer = idle.enter_context(socket.create_connection(http_server.address, timeout=10))
             peer.sendall(b"GET /noidu_kt5?hello HTTP/1.1\r\nHost: x\r\n")
         assert http_server.http("GET", "/noidu_kt5?hello", Host="127.0.0.1")[0] == 200
 
 
-def test_those_who_do_not_listen_keep_nobody_waiting(http_server: Served) -> None:
+def test_clients_that_do_not_read_delay_no_other_request(http_server: Served) -> None:
     body = b"help\n" * 5000
     request = b"POST /noidu_kt5?- HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n" % len(body)
     with contextlib.ExitStack() as deaf:
         for _ in range(4):
             peer = deaf.enter_context(socket.socket())
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            peer.connect(http_server.place)
+            peer.connect(http_server.address)
             peer.sendall(request + body)
         assert http_server.http("GET", "/noidu_kt5?hello", Host="127.0.0.1")[0] == 200

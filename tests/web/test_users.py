@@ -7,9 +7,9 @@ from support.minter import run_in_child
 from support.wsgi import USER, CommandClient
 
 
-def contact(web: CommandClient, **said: object) -> bytes:
+def contact(web: CommandClient, **variables: object) -> bytes:
     """Whom a minting was recorded for."""
-    (minted,) = web("mint+1", **{"user": USER, **said}).ids
+    (minted,) = web("mint+1", **{"user": USER, **variables}).ids
     run_in_child(web.folder / "kt5", "bind", "set", minted, "x", "y")
     (record,) = run_in_child(web.folder / "kt5", "fetch", minted)
     return record["circ"].split(b"|")[2]
@@ -22,7 +22,7 @@ def test_the_contact_is_user_at_address(web: CommandClient) -> None:
     assert contact(web, user="al|ice\n") == b"al_ice_@192.0.2.7"
 
 
-def test_a_forwarded_address_is_believed_from_a_configured_proxy_only(web: CommandClient) -> None:
+def test_a_forwarded_address_is_trusted_from_a_configured_proxy_only(web: CommandClient) -> None:
     assert contact(web, HTTP_X_FORWARDED_FOR="203.0.113.9") == b"alice@192.0.2.7"
     behind = web.with_settings(trust=Trust(proxies=("192.0.2.7", "10.0.0.1")))
     assert contact(behind, HTTP_X_FORWARDED_FOR="203.0.113.9") == b"alice@203.0.113.9"
@@ -34,7 +34,7 @@ def test_a_forwarded_address_is_believed_from_a_configured_proxy_only(web: Comma
     assert contact(through_a_file, HTTP_X_FORWARDED_FOR="203.0.113.9", REMOTE_ADDR="localhost") == b"alice@203.0.113.9"
 
 
-def test_a_user_in_a_header_is_believed_only_where_that_was_asked_for_and_from_a_proxy_only(web: CommandClient) -> None:
+def test_a_user_header_is_trusted_only_if_configured_and_from_a_proxy(web: CommandClient) -> None:
     header = {"HTTP_X_REMOTE_USER": "root", "HTTP_REMOTE_USER": "root"}
     assert web("mint+1", **header).status == 401
     assert web.with_settings(trust=Trust(proxies=("192.0.2.7",)))("mint+1", **header).status == 401
@@ -43,7 +43,7 @@ def test_a_user_in_a_header_is_believed_only_where_that_was_asked_for_and_from_a
     assert contact(behind, user="", **header) == b"root@192.0.2.7"
 
 
-def test_a_user_for_trying_is_everybody_at_this_machine(web: CommandClient) -> None:
+def test_the_trial_user_is_for_requests_to_local_host_names_only(web: CommandClient) -> None:
     trial = web.with_settings(trust=Trust(user="tester"))
     assert trial("mint+1", HTTP_HOST="localhost:8080").status == 200
     assert trial("mint+1", HTTP_HOST="[::1]:8080").status == 200

@@ -9,12 +9,6 @@ from support.wsgi import USER, CommandClient
 
 
 @pytest.fixture
-def server():
-    with OddServer("127.0.0.2") as odd:
-        yield odd
-
-
-@pytest.fixture
 def web(tmp_path, noid):
     (tmp_path / "kt5").mkdir()
     noid("-f", "kt5", "dbcreate", "kt5.sdd")
@@ -34,7 +28,7 @@ def test_verifying_through_the_web_is_for_administrators(web):
         "section": "9.9", "holds": 1, "fails": 0, "unknown": 0}
 
 
-def test_the_web_does_not_reach_into_the_servers_network(web, noid):
+def test_links_checked_by_url_never_reach_private_addresses(web, noid):
     with OddServer() as server:
         noid("-f", "kt5", "bind", "set", "kt500", "_t", server.url("/200"))
         reply = web("verify+kt500+--links+--allow-private", user=USER)
@@ -44,7 +38,7 @@ def test_the_web_does_not_reach_into_the_servers_network(web, noid):
         assert server.requests == []
 
 
-def test_long_work_is_not_done_inside_a_repeatable_request(web):
+def test_verifying_all_identifiers_with_an_idempotency_key_is_refused(web):
     reply = web("verify", user=USER, HTTP_IDEMPOTENCY_KEY="k1")
     assert reply.status == 409 and "without" in reply.text
     assert web("verify+kt500", user=USER, HTTP_IDEMPOTENCY_KEY="k2").status == 200

@@ -22,7 +22,8 @@ _USUAL_MODULES = (
 
 def enabled_modules(configuration: str) -> list[str]:
     """The modules that the file itself tells its reader to enable."""
-    return re.findall(r"^# +a2enmod (.+)$", configuration, re.MULTILINE)[0].split()
+    (names,) = re.findall(r"^# +a2enmod (.+)$", configuration, re.MULTILINE)[:1]
+    return str(names).split()
 
 
 def main_configuration(folder: Path, port: int, configuration: str, others: dict[str, str]) -> str:
@@ -218,6 +219,6 @@ class ApacheResolver(Resolving, Apache):
 
 
 class ApacheResolverOfAllPaths(ApacheResolver):
-    """Apache told that every path is a name, as its file says how."""
+    """Apache configured to take every path for a name, as a comment in its file explains."""
 
     names = {"^/+(?i:ark|hdl|doi|urn|info):": "^/+(?!nd/|static)"}

@@ -42,7 +42,7 @@ class Installation:
         self.users = self.folder / "users"
         self.users.touch()
         for user in (USER, "guest"):
-            arguments = [program("htpasswd"), "-b", "-B", self.users, user, PASSWORD]
+            arguments = [program("htpasswd"), "-b", "-B", str(self.users), user, PASSWORD]
             subprocess.run(arguments, check=True, capture_output=True)
 
     def close(self) -> None:
@@ -150,7 +150,7 @@ class Deployment(abc.ABC):
         done = subprocess.run([self.site.installation / "bin" / "noid", *words], cwd=self.minters, input=stdin,
                               capture_output=True, check=False, timeout=60, **as_server_user())
         assert done.returncode == 0, (words, done.stderr)
-        return done.stdout.decode("utf-8", "surrogateescape")
+        return str(done.stdout, "utf-8", "surrogateescape")
 
     def create(self, name: str, *words: str) -> None:
         """Make a new minter, which is served at once."""

@@ -60,7 +60,7 @@ def _copy_distribution(name: str, packages: Path) -> None:
             continue
         target = packages / file
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(distribution.locate_file(file), target)
+        shutil.copy2(Path(str(distribution.locate_file(file))), target)
 
 
 def _install_script(script: Path, folder: Path) -> None:

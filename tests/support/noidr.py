@@ -1,0 +1,41 @@
+"""A noidr process, asked as a web server's rewriting engine asks it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Any
+
+from support.process import NOIDR
+
+
+class NoidrProcess:
+    """A noidr process, asked line by line."""
+
+    def __init__(self, *options: str, program: list[str] | None = None, **settings: Any) -> None:
+        environment = {**os.environ}
+        environment.pop("NOID", None)
+        self.process = subprocess.Popen([*(program or NOIDR), *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, bufsize=0, env=environment, **settings)
+        assert self.process.stdin and self.process.stdout and self.process.stderr
+        self.stdin, self.stdout, self.stderr = self.process.stdin, self.process.stdout, self.process.stderr
+
+    def ask(self, line: bytes) -> bytes:
+        """The reply to a request line, which must be one line."""
+        self.stdin.write(line + b"\n")
+        reply = b""
+        while not reply.endswith(b"\n"):
+            piece = os.read(self.stdout.fileno(), 1 << 20)
+            assert piece, self.stderr.read()
+            reply += piece
+        assert reply.count(b"\n") == 1
+        return reply[:-1]
+
+    def end(self) -> int:
+        """Its exit status after its input has ended; it must have replied to nothing else."""
+        self.stdin.close()
+        status = self.process.wait(10)
+        assert self.stdout.read() == b""
+        self.stdout.close()
+        self.stderr.close()
+        return status
