@@ -198,13 +198,13 @@ def transactions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counted: list[int] = []
     write, depth = Minter.write, 0
 
-    def counting(self: Minter, work: Callable[[Any], Any]) -> Any:
+    def counting(self: Minter, work: Callable[[Any], Any], **options: bool) -> Any:
         nonlocal depth
         depth += 1
         if depth == 1:
             counted.append(1)
         try:
-            return write(self, work)
+            return write(self, work, **options)
         finally:
             depth -= 1
 
