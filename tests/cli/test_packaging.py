@@ -13,14 +13,6 @@ import noidtools
 from support.project import ROOT
 
 
-def test_the_public_names_are_these():
-    assert set(noidtools.__all__) == {"Actor", "Call", "Minter", "NoidError", "Session", "__version__", "run"}
-    for name in noidtools.__all__:
-        assert getattr(noidtools, name) is not None
-    with pytest.raises(AttributeError):
-        noidtools.nothing  # noqa: B018
-
-
 def test_minting_from_python(tmp_path, noid):
     noid("dbcreate", ".sd")
     session = noidtools.Session(str(tmp_path), noidtools.Actor(b"me", b"test"))
