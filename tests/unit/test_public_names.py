@@ -111,3 +111,40 @@ def test_opening_a_minter_loads_neither_the_web_nor_rdf():
     loaded = run(code).split()
     others = ("rdflib", "jinja2", "waitress", "flup", "noidtools.web", "noidtools.server", "noidtools.commands")
     assert [name for name in loaded if name.startswith(others)] == []
+
+
+CLIENT = """
+import noidtools
+
+def work(minter: noidtools.OpenMinter) -> list[str]:
+    ids: list[str] = minter.mint(3)
+    value: str = minter.get(ids[0], "_t")
+    raw: bytes = minter.get(ids[0], "_t", raw=True)
+    maybe: str | None = minter.get(ids[0], "_t", default=None)
+    elements: dict[bytes, bytes] = minter.elements(ids[0], raw=True)
+    facts: noidtools.NameDescription = minter.describe(ids[0])
+    system: noidtools.MinterDescription = minter.describe()
+    number: int = minter.get(ids[0], "_t")  # type: ignore[assignment]
+    minter.bind(ids[0], "_t", value, "set")  # type: ignore[call-arg]
+    with minter.transaction():
+        resolution = minter.resolve(ids[0])
+        resolution.code = 301  # type: ignore[misc]
+    try:
+        return list(minter.mint_many(1_000_000))
+    except noidtools.ExhaustedError as error:
+        return [error.kind, error.message]
+
+with noidtools.create("f5", "f5.reedeedk", naan="13030", labels=["ark:/"]) as minter:
+    work(minter)
+site = noidtools.Site(noidtools.MinterFolder("."))
+"""
+
+
+@pytest.mark.slow
+def test_a_type_checker_knows_arguments_and_results(tmp_path):
+    """Each `type: ignore` stands at a mistake that it must find: in strict mode an unused one is an error."""
+    client = tmp_path / "client.py"
+    client.write_text(CLIENT)
+    command = [sys.executable, "-m", "mypy", "--strict", str(client)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
