@@ -22,9 +22,8 @@ from ..errors import StoreError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from typing import Protocol, TypeVar
-
-    from .transactions import WriteTransaction
     T = TypeVar("T")
 else:
     # The real one takes milliseconds to import, and only type checkers look at it.
@@ -112,7 +111,7 @@ class Store(Protocol):
         the transaction.
         """
 
-    def transaction(self, *, timeout: float = TIMEOUT) -> WriteTransaction:
+    def transaction(self, *, timeout: float = TIMEOUT) -> AbstractContextManager[Writer]:
         """A write transaction as the body of a `with` statement, for what cannot be run again.
 
         Reads and writes of the same thread in the body join it, as they do in `write`; it is committed at the end, or

@@ -759,7 +759,8 @@ def test_a_call_is_refused_as_the_command_is(tmp_path, command, call):
         refusal = commands.refusal(*(word.format(FIRST) for word in command.split()))
         with pytest.raises(NoidError) as error:
             call(minter)
-        assert (type(error.value), error.value.kind, error.value.message) == (
-            type(refusal), refusal.kind, refusal.message)
+        assert (type(error.value), error.value.kind) == (type(refusal), refusal.kind)
+        # What is wrong with the words of a command is told in terms of its words.
+        assert isinstance(refusal, UsageError) or error.value.message == refusal.message
         assert stored(commands.opened) == stored(minter._open)
     commands.close()
