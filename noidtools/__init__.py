@@ -1,10 +1,13 @@
 """A minter, binder and resolver of persistent identifiers.
 
-from noidtools import Actor, Call, Minter, NoidError, Session, run
+    import noidtools
 
-session = Session("kt5", Actor(b"me", b"script"))
-for record in run(Call(session, [b"mint", b"1"])).records:
-    print(record.data())
+    with noidtools.open("kt5") as minter:
+        (identifier,) = minter.mint()
+        minter.bind(identifier, "_t", "https://example.org/")
+
+`Call`, `Session`, `run` and `Actor` are the language of the shell and the web:
+words in, an answer out.  `Site` is the WSGI application that serves it.
 """
 
 from __future__ import annotations
@@ -13,20 +16,85 @@ from .version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .api import OpenMinter
+    from .api import create_minter as create
+    from .api import open_minter as open
+    from .api.descriptions import (
+        MinterDescription,
+        NameDescription,
+        PolicyStatement,
+        QualityFinding,
+        RelationStatement,
+        Responsible,
+    )
+    from .api.values import (
+        AliasLink,
+        Binding,
+        ChangedValue,
+        CitationForm,
+        Comparison,
+        CustodyPeriod,
+        HistoryEvent,
+        HoldResult,
+        MintCount,
+        MinterInfo,
+        MinterPolicy,
+        NameRecord,
+        NameRelation,
+        PersistencePromise,
+        RedirectTarget,
+        Resolution,
+        RuleBinding,
+        Transition,
+        Validity,
+        ValueDigest,
+        Withdrawal,
+    )
     from .commands import Call, Session, run
-    from .errors import NoidError
+    from .errors import (
+        BusyError,
+        ConflictError,
+        ExhaustedError,
+        ForbiddenError,
+        InvalidError,
+        NoidError,
+        NoMinterError,
+        NotFoundError,
+        StoreError,
+        UsageError,
+    )
     from .minter import Minter
     from .minter.events import Actor
+    from .minter.folder import MinterFolder, SingleMinter
+    from .web.site import Site
 
-__all__ = ["Actor", "Call", "Minter", "NoidError", "Session", "__version__", "run"]
-_HOMES = {
-    "Actor": "minter.events", "Call": "commands", "Minter": "minter", "NoidError": "errors", "Session": "commands",
-    "run": "commands",
-}
+__all__ = [
+    "Actor", "AliasLink", "Binding", "BusyError", "Call", "ChangedValue", "CitationForm", "Comparison",
+    "ConflictError", "CustodyPeriod", "ExhaustedError", "ForbiddenError", "HistoryEvent", "HoldResult",
+    "InvalidError", "MintCount", "Minter", "MinterDescription", "MinterFolder", "MinterInfo", "MinterPolicy",
+    "NameDescription", "NameRecord", "NameRelation", "NoMinterError", "NoidError", "NotFoundError",
+    "OpenMinter", "PersistencePromise", "PolicyStatement", "QualityFinding", "RedirectTarget",
+    "RelationStatement", "Resolution", "Responsible", "RuleBinding", "Session", "SingleMinter", "Site",
+    "StoreError", "Transition", "UsageError", "Validity", "ValueDigest", "Withdrawal", "__version__", "create",
+    "open", "run",
+]
+
+# Where the public names are; a name that is another there follows a colon.
+_HOMES = {"open": "api:open_minter", "create": "api:create_minter", "OpenMinter": "api", "Actor": "minter.events",
+          "Minter": "minter", "MinterFolder": "minter.folder", "SingleMinter": "minter.folder", "Site": "web.site",
+          "Call": "commands", "Session": "commands", "run": "commands",
+          **dict.fromkeys(("MinterDescription", "NameDescription", "PolicyStatement", "QualityFinding",
+                           "RelationStatement", "Responsible"), "api.descriptions")}
 
 
 def __getattr__(name: str) -> object:
-    # On first use only: the shell's door starts a process for each command and pays for every import.
-    if name not in _HOMES:
+    # On first use only: the shell starts a process for each command and pays for every import.
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(__import__(f"{__name__}.{_HOMES[name]}", fromlist=[name]), name)
+    home = "errors" if name.endswith("Error") else _HOMES.get(name, "api.values")
+    module, _, other = home.partition(":")
+    return getattr(__import__(f"{__name__}.{module}", fromlist=[name]), other or name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

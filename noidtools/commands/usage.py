@@ -93,7 +93,8 @@ class Pattern:
         """How near words that fit no usage of a command come to this one: the greater, the nearer."""
         count = len(words)
         room = self.has_room(count)
-        return (self.lead(words), self.admits_options(options), self.mismatch(words) is None,
+        known = options.keys() <= self.options
+        return (self.lead(words), known + self.admits_options(options), self.mismatch(words) is None,
                 self.admits_count(count), room, 0 if room else max(self.counts))
 
 

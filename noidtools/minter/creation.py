@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..clock import timestamp
 from ..errors import InvalidError, UsageError
 from ..schemes import NAMES, scheme_class, scheme_for
-from ..schemes.settings import Settings
+from ..schemes.settings import SETTINGS, Settings
 from ..store import create_store
 from . import Minter, location_of, write_settings
 from .events import record_event
@@ -43,7 +43,8 @@ def new_settings(values: Mapping[str, str], labels: Iterable[str] = ()) -> Setti
     if "seed" in known:
         chosen["seed"] = str(_seed(chosen["seed"] or "0"))
     chosen["labels"] = "\n".join(_label(text) for text in labels)
-    return checked(Settings(chosen))
+    # In one order, however they came: minters made alike have the same settings byte for byte.
+    return checked(Settings({key: chosen[key] for key in SETTINGS if key in chosen}))
 
 
 def _seed(text: str) -> int:

@@ -87,10 +87,14 @@ def internals(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
 
 
 def dump(minter: Minter) -> Iterator[tuple[str, bytes]]:
-    """Every record of the database, a page at a time so that no reader lingers.  Odd bytes are percent-encoded."""
+    """Every record of the database, a page at a time so that no reader lingers.  Odd bytes are percent-encoded.
+
+    What could help to guess a pepper, or to take over somebody's Idempotency-Key, is left out.
+    """
     from . import tables
 
-    names = {tag: name for name, tag in vars(tables).items() if isinstance(tag, bytes)}
+    secret = (tables.PEPPERS, tables.REPLIES)
+    names = {tag: name for name, tag in vars(tables).items() if isinstance(tag, bytes) and tag not in secret}
     for table, name in sorted(names.items(), key=lambda item: item[1]):
         for key, value in paged(minter, table):
             yield f"{name}/{_plain(key)}", _plain(value).encode()

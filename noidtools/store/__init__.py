@@ -22,6 +22,7 @@ from ..errors import StoreError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from typing import Protocol, TypeVar
     T = TypeVar("T")
 else:
@@ -108,6 +109,14 @@ class Store(Protocol):
         seconds.  Inside a write of the same thread it is a savepoint: if it raises, it alone is undone.  Inside a read
         it is refused.  `work` may be run again, as in `read`.  `shared` says that several independent commands share
         the transaction.
+        """
+
+    def transaction(self, *, timeout: float = TIMEOUT) -> AbstractContextManager[Writer]:
+        """A write transaction as the body of a `with` statement, for what cannot be run again.
+
+        Reads and writes of the same thread in the body join it, as they do in `write`; it is committed at the end, or
+        undone if the body raises.  Inside a write of the same thread it is a savepoint.  StoreError is raised where
+        `write` would have run its work again.
         """
 
     @property

@@ -270,20 +270,29 @@ class LmdbStore(TransactionalStore):
 
     def _write(self, run: Callable[[Writer], T], timeout: float) -> T:
         try:
-            while True:
-                self._ensure_current()
-                if not self.writable:
-                    raise StoreError(self._not_writable())
-                self._writer_lock.acquire(timeout)
-                try:
-                    self._ensure_current()
-                    # If the folder was replaced meanwhile, its writers wait at another file.
-                    if self._writer_lock.is_in_place():
-                        return self._write_locked(run)
-                finally:
-                    self._writer_lock.release()
+            self._acquire_writer_lock(timeout)
+            try:
+                return self._write_locked(run)
+            finally:
+                self._writer_lock.release()
         except (lmdb.Error, OSError) as error:
             raise _translated(error, self.location) from error
+
+    def _acquire_writer_lock(self, timeout: float) -> None:
+        while True:
+            self._ensure_current()
+            if not self.writable:
+                raise StoreError(self._not_writable())
+            self._writer_lock.acquire(timeout)
+            try:
+                self._ensure_current()
+                # If the folder was replaced meanwhile, its writers wait at another file.
+                if self._writer_lock.is_in_place():
+                    return
+            except BaseException:
+                self._writer_lock.release()
+                raise
+            self._writer_lock.release()
 
     def _write_locked(self, run: Callable[[Writer], T]) -> T:
         while True:
@@ -303,6 +312,73 @@ class LmdbStore(TransactionalStore):
         assert self._environment is not None and isinstance(outer, LmdbWriter)
         with outer.begin_child(self._environment) as txn:
             return run(LmdbWriter(txn))
+
+    # -- transactions as blocks, whose work is not run again -------------------------------------------
+
+    def _begin(self, timeout: float) -> LmdbWriter:
+        try:
+            self._acquire_writer_lock(timeout)
+            try:
+                return self._begin_locked()
+            except BaseException:
+                self._writer_lock.release()
+                raise
+        except (lmdb.Error, OSError) as error:
+            raise _translated(error, self.location) from error
+
+    def _begin_locked(self) -> LmdbWriter:
+        """Begin a transaction with `_lock` shared, until `_end` leaves it."""
+        while True:
+            action = self._reopen
+            self._lock.__enter__()
+            try:
+                if self._is_current(0.0) and self._environment is not None:
+                    self._check_stale_readers()
+                    return LmdbWriter(self._environment.begin(write=True))
+            except lmdb.MapResizedError:
+                action = self._adopt_size
+            except BaseException:
+                self._lock.__exit__()
+                raise
+            self._lock.__exit__()
+            self._lock.alone(action)
+
+    def _end(self, writer: Writer, *, commit: bool) -> None:
+        assert isinstance(writer, LmdbWriter)
+        full = self._state.full
+        self._state.full = False
+        try:
+            try:
+                if commit:
+                    writer.commit()
+                else:
+                    writer.abort()
+            finally:
+                self._lock.__exit__()
+                if full:
+                    self._lock.alone(self._grow)
+        except (lmdb.Error, OSError) as error:
+            raise _translated(error, self.location) from error
+        finally:
+            self._writer_lock.release()
+
+    def _begin_child(self, outer: Writer) -> LmdbWriter:
+        assert self._environment is not None and isinstance(outer, LmdbWriter)
+        return LmdbWriter(outer.begin_child(self._environment))
+
+    def _end_child(self, writer: Writer, *, commit: bool) -> None:
+        assert isinstance(writer, LmdbWriter)
+        if commit:
+            writer.commit()
+        else:
+            writer.abort()
+
+    def _refusal(self, error: Exception) -> NoidError | None:
+        if isinstance(error, lmdb.MapFullError):
+            self._state.full = True
+            return StoreError(f"the transaction needs more room than was set aside for {self.location}: more will be, "
+                              "so undo it and do it again")
+        return _translated(error, self.location) if isinstance(error, (lmdb.Error, OSError)) else None
 
     def _not_writable(self) -> str:
         if os.statvfs(self.location).f_flag & os.ST_RDONLY:
@@ -349,6 +425,18 @@ class LmdbStore(TransactionalStore):
         if self._environment is not None:
             # It must be neither used nor closed here: that would end the parent's transactions.
             self._of_parent, self._environment = self._environment, None
+            _never_finalize(self._of_parent)
+
+    def _abandon(self, writer: Writer) -> None:
+        _never_finalize(writer)
+
+
+def _never_finalize(thing: object) -> None:
+    """Keep an object that belongs to the parent process when this one ends: LMDB would clear the parent's places in
+    the lock file that both share."""
+    import ctypes
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
 # -- opening and creating --------------------------------------------------------------------------------------------

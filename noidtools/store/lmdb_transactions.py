@@ -124,6 +124,12 @@ class LmdbWriter(LmdbReader):
         self._changes += 1
         return environment.begin(write=True, parent=self._txn)
 
+    def commit(self) -> None:
+        self._txn.commit()
+
+    def abort(self) -> None:
+        self._txn.abort()
+
     def put(self, table: bytes, key: bytes, value: bytes) -> None:
         key = table + key
         self._changes += 1

@@ -7,11 +7,11 @@ from ..errors import BusyError, LoginNeededError, NoidError, NoMinterError, Stor
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from .request import Environ
     from .writers import JsonWriter, TextWriter
-    AnswerWriter = TextWriter | JsonWriter
+    AnswerWriter: TypeAlias = TextWriter | JsonWriter
 
 _REASONS = {
     200: "OK", 301: "Moved Permanently", 302: "Found", 303: "See Other", 307: "Temporary Redirect",

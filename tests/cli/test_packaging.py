@@ -13,15 +13,7 @@ import noidtools
 from support.project import ROOT
 
 
-def test_the_public_names_are_these():
-    assert set(noidtools.__all__) == {"Actor", "Call", "Minter", "NoidError", "Session", "__version__", "run"}
-    for name in noidtools.__all__:
-        assert getattr(noidtools, name) is not None
-    with pytest.raises(AttributeError):
-        noidtools.nothing  # noqa: B018
-
-
-def test_identifiers_are_minted_through_the_python_interface(tmp_path, noid):
+def test_the_command_language_is_importable_from_the_package(tmp_path, noid):
     noid("dbcreate", ".sd")
     session = noidtools.Session(str(tmp_path), noidtools.Actor(b"me", b"test"))
     answer = noidtools.run(noidtools.Call(session, [b"mint", b"2"]))

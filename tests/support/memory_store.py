@@ -55,6 +55,12 @@ class MemoryReader:
 
 
 class MemoryWriter(MemoryReader):
+    def __init__(
+        self, items: dict[tuple[bytes, bytes], bytes], version: int, outer: MemoryWriter | None = None
+    ) -> None:
+        super().__init__(items, version)
+        self.outer = outer
+
     def put(self, table, key, value):
         self.changes += 1
         self.items[table, key] = value
@@ -89,24 +95,45 @@ class MemoryStore(TransactionalStore):
             self._state.reader = None
 
     def _write(self, run, timeout):
-        database = self._database
-        if not database.writers.acquire(timeout=timeout):
-            raise BusyError(f"another process has been writing to {self.location} for over {timeout:g} seconds")
+        writer = self._begin(timeout)
+        committed = False
         try:
-            items, version = database.committed
-            writer = MemoryWriter(dict(items), version)
             done = run(writer)
-            database.committed = writer.items, next(_numbers)
-            return done
+            committed = True
         finally:
-            database.writers.release()
+            self._end(writer, commit=committed)
+        return done
+
+    def _begin(self, timeout):
+        if not self._database.writers.acquire(timeout=timeout):
+            raise BusyError(f"another process has been writing to {self.location} for over {timeout:g} seconds")
+        items, version = self._database.committed
+        return MemoryWriter(dict(items), version)
+
+    def _end(self, writer, *, commit):
+        if commit:
+            self._database.committed = writer.items, next(_numbers)
+        self._database.writers.release()
 
     def _write_child(self, outer, run):
-        child = MemoryWriter(dict(outer.items), outer.version)
+        child = self._begin_child(outer)
         done = run(child)
-        outer.items = child.items
-        outer.changes += 1
+        self._end_child(child, commit=True)
         return done
+
+    def _begin_child(self, outer):
+        return MemoryWriter(dict(outer.items), outer.version, outer)
+
+    def _end_child(self, writer, *, commit):
+        if commit:
+            writer.outer.items = writer.items
+            writer.outer.changes += 1
+
+    def _abandon(self, writer):
+        pass
+
+    def _refusal(self, error):
+        return None
 
     def version(self, *, max_age=0.0):
         if self.writing:

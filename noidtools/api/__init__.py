@@ -1,0 +1,121 @@
+"""The Python interface: a minter with text in and out, typed results and the exceptions of `errors`.
+
+It calls what the commands call.  `open_minter` and `create_minter` are public as
+`noidtools.open` and `noidtools.create`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from types import TracebackType
+
+from ..clock import Clock, system_clock
+from ..errors import NoidError, StoreError
+from ..minter import Minter, creation
+from ..minter.events import Actor, process_owner
+from .administration import AdministrationMethods
+from .bindings import BindingMethods
+from .descriptions import DescriptionMethods
+from .identifiers import IdentifierMethods
+from .names import NameMethods
+from .text import Text, to_bytes
+
+__all__ = ["OpenMinter", "create_minter", "open_minter"]
+
+# How events name this interface.
+_INTERFACE = b"python"
+
+
+class OpenMinter(IdentifierMethods, BindingMethods, NameMethods, DescriptionMethods, AdministrationMethods):
+    """A minter to work with, made by `noidtools.open` or `noidtools.create`.
+
+    Used in a `with` statement it is closed at the end.  Threads may share one; after a fork parent and child may both
+    go on with theirs.  Text is given as str or bytes and returned as str.
+    """
+
+    def __enter__(self) -> OpenMinter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        # A minter that nobody closed must not keep its files open.
+        with suppress(NoidError):
+            self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._minter is None else repr(self._minter.dbdir)
+        return f"<{type(self).__name__} {state}>"
+
+
+def open_minter(
+    path: str | os.PathLike[str], *, who: Text | None = None, clock: Clock = system_clock
+) -> OpenMinter:
+    """Open the minter in a folder.
+
+    who    who acts, as events record it; without it, the account that runs this process
+    clock  where the time comes from
+
+    Raises NoMinterError if there is none, StoreError if it cannot be used.
+    """
+    return OpenMinter(Minter(os.fspath(path)), _actor(who, clock))
+
+
+def create_minter(
+    path: str | os.PathLike[str], template: str = "", *, term: str = "medium", naan: str = "", naa: str = "",
+    subnaa: str = "", labels: Sequence[str] = (), scheme: str = "noid", seed: int | None = None,
+    at_last: str | None = None, computer: str | None = None, ip: str | None = None, port: int | None = None,
+    prefix: str | None = None, granularity: str | float | None = None, patience: str | float | None = None,
+    who: Text | None = None, clock: Clock = system_clock,
+) -> OpenMinter:
+    """Create a minter in a folder, which is made if it does not exist, and open it.
+
+    template  Prefix.Mask, such as f5.reedeedk; empty for a minter that only binds
+    term      long, medium or short
+    naan, naa, subnaa  the name assigning authority: number, name, and part of it
+    labels    what may stand before identifiers, such as ark:/; the first is written before each
+    scheme    how labels are made: noid, ibi, ibip or pilin
+    seed      noid: which quasi-random order
+    at_last   noid: what happens when all are used: stop, wrap or addN
+    computer, ip, port  ibi and ibip: the server's domain name or address, and its port
+    prefix    pilin: the Handle prefix
+    granularity, patience  schemes of time: seconds between labels, and seconds that one may be waited for
+    who, clock  as in `open_minter`
+
+    Raises ConflictError if there is a minter already, UsageError or InvalidError for settings that are wrong.
+    """
+    options = {
+        "seed": seed, "at-last": at_last, "computer": computer, "ip": ip, "port": port, "prefix": prefix,
+        "granularity": granularity, "patience": patience,
+    }
+    values = {name: str(value) for name, value in options.items() if value is not None}
+    values |= {"scheme": scheme, "template": template, "term": term, "naan": naan, "naa": naa, "subnaa": subnaa}
+    settings = creation.new_settings(values, labels)
+    folder, actor = os.fspath(path), _actor(who, clock)
+    made = _make_folder(folder)
+    try:
+        return OpenMinter(creation.create(folder, settings, actor), actor)
+    except BaseException:
+        if made:
+            os.rmdir(folder)
+        raise
+
+
+def _make_folder(folder: str) -> bool:
+    """Returns whether it had to be made."""
+    try:
+        os.mkdir(folder)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise StoreError(f"the folder {folder} cannot be made: {error.strerror}") from None
+    return True
+
+
+def _actor(who: Text | None, clock: Clock) -> Actor:
+    return Actor(process_owner() if who is None else to_bytes(who), _INTERFACE, clock)

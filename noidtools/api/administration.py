@@ -1,0 +1,164 @@
+"""The Python interface: what happened, what the minter is, and what it promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..errors import UsageError
+from ..minter import history, notes, policies, report
+from ..minter.events import Change, Digest, Event
+from ..minter.identifiers import display_name
+from ..store import Reader, Writer
+from .base import MinterBase
+from .text import Moment, Text, end_timestamp, start_timestamp, to_bytes, to_datetime, to_text
+from .values import (
+    ChangedValue,
+    HistoryEvent,
+    MintCount,
+    MinterInfo,
+    MinterPolicy,
+    PersistencePromise,
+    ValueDigest,
+)
+
+# Who may use a class of commands: one of the words anyone, authenticated, nobody and default, or users.
+Audience = str | Sequence[str]
+
+
+class AdministrationMethods(MinterBase):
+    # -- events ----------------------------------------------------------------------------------------
+
+    def history(self, name: Text) -> list[HistoryEvent]:
+        """Everything that was done to a name, oldest first.  Raises NotFoundError if nothing is recorded."""
+        minter, text = self._open, to_bytes(name)
+        found = minter.read(lambda reader: history.history_of(minter, reader, text))
+        return [self._event(event) for event in found]
+
+    def log(self, *, after: int = 0, since: Moment | None = None, follow: bool = False) -> Iterator[HistoryEvent]:
+        """Everything that was done here, oldest first, read page by page.
+
+        after   only events with a larger number
+        since   only events from this moment on
+        follow  never end, but wait for what happens; a minting under way is repeated as its count grows
+        """
+        minter, date = self._open, start_timestamp(since)
+        if follow:
+            events = history.follow(minter, self._actor.clock, after=after, since=date)
+        else:
+            events = history.stream(minter, after=after, since=date)
+        return (self._event(event) for event in events)
+
+    def _event(self, event: Event) -> HistoryEvent:
+        date = to_datetime(event.date)
+        assert date is not None
+        return HistoryEvent(
+            event.number, date, to_text(event.who), to_text(event.door), to_text(event.verb),
+            tuple(self._event_name(identifier) for identifier in event.ids),
+            tuple(self._change(event, change) for change in event.changes), _mint_count(event),
+            tuple(to_text(detail) for detail in event.details),
+        )
+
+    def _change(self, event: Event, change: Change) -> ChangedValue:
+        subject = event.subject(change)
+        return ChangedValue(
+            self._event_name(subject) if subject else None, to_text(change.what), change.element,
+            _recorded(change.before), _recorded(change.after),
+        )
+
+    def _event_name(self, key: bytes) -> str:
+        return to_text(display_name(self._open, key))
+
+    # -- the minter ------------------------------------------------------------------------------------
+
+    def info(self) -> MinterInfo:
+        """What the minter is and where it stands."""
+        minter = self._open
+
+        def work(reader: Reader) -> MinterInfo:
+            state, settings, first = report.MinterState(minter, reader), minter.settings, minter.scheme.first()
+            pairs = report.properties(minter) + report.standing(minter, reader)
+            return MinterInfo(
+                path=minter.dbdir, scheme=minter.scheme.name, template=settings["template"], term=settings["term"],
+                naan=settings["naan"], naa=settings["naa"], subnaa=settings["subnaa"],
+                labels=tuple(settings["labels"].splitlines()), first=None if first is None else self._display(first),
+                total=state.generator.total, drawn=state.generator.drawn, held=state.held, queued=state.queued,
+                created=to_datetime(settings["created"].encode()), creator=settings["creator"],
+                changed=to_datetime(state.newest.date) if state.newest else None,
+                changed_by=to_text(state.newest.who) if state.newest else "",
+                notes={to_text(name): to_text(text) for name, text in notes.all_notes(reader)},
+                details={label: to_text(value) for label, value in pairs},
+            )
+
+        return minter.read(work)
+
+    def note(self, name: Text, text: Text) -> None:
+        """Keep a note with the minter, instead of the one of that name if there is one; `info` has all of them."""
+        note_name, note_text = to_bytes(name), to_bytes(text)
+        self._write(lambda writer: notes.put_note(writer, self._actor, note_name, note_text))
+
+    # -- policies --------------------------------------------------------------------------------------
+
+    def policy(self) -> MinterPolicy:
+        """Who may do what through the web, and what the minter promises."""
+        minter = self._open
+
+        def work(reader: Reader) -> MinterPolicy:
+            access = policies.AccessPolicy.of(reader).rules
+            return MinterPolicy(
+                **{name: tuple(to_text(rule.shown()).split()) for name, rule in access.items()},
+                minting=to_text(policies.minting_policy(reader)), label_format=to_text(policies.label_format(minter)),
+                association=to_text(policies.association(reader) or b""),
+                persistence=_promise(reader),
+            )
+
+        return minter.read(work)
+
+    def set_policy(
+        self, *, read: Audience | None = None, mint: Audience | None = None, bind: Audience | None = None,
+        admin: Audience | None = None, minting: str | None = None, association: Text | None = None,
+        persistence: Text | None = None, start: Moment | None = None, until: Moment | None = None,
+    ) -> MinterPolicy:
+        """Change the policies that are named, all or none, and return them all.
+
+        The word `default` in place of a value goes back to the default.  `start` and `until` go with `persistence`.
+        """
+        access = {"read": read, "mint": mint, "bind": bind, "admin": admin}
+        rules = {name: _access_rule(audience) for name, audience in access.items() if audience is not None}
+        begin, end = start_timestamp(start), end_timestamp(until)
+        if (begin or end) and persistence in (None, "default", b"default"):
+            raise UsageError("start and until go with the text of a persistence policy")
+
+        def work(writer: Writer) -> None:
+            for name, rule in rules.items():
+                policies.set_access(writer, self._actor, name, rule)
+            for name, text in (("minting", minting), ("association", association), ("persistence", persistence)):
+                if text is not None:
+                    policies.set_stated_policy(writer, self._actor, name, to_bytes(text), begin, end)
+
+        self._write(work)
+        return self.policy()
+
+
+def _access_rule(audience: Audience) -> policies.AccessRule | None:
+    words = [to_bytes(word) for word in ([audience] if isinstance(audience, str) else audience)]
+    return None if words == [b"default"] else policies.AccessRule.given(words)
+
+
+def _mint_count(event: Event) -> MintCount | None:
+    tally = event.tally
+    if tally is None:
+        return None
+    return MintCount(tally.made, tally.asked, to_text(tally.first), to_text(tally.last))
+
+
+def _promise(reader: Reader) -> PersistencePromise | None:
+    found = policies.persistence(reader)
+    if found is None:
+        return None
+    return PersistencePromise(to_text(found.text), to_datetime(found.start), to_datetime(found.until))
+
+
+def _recorded(value: bytes | Digest | None) -> str | ValueDigest | None:
+    if isinstance(value, Digest):
+        return ValueDigest(value.size, value.sha256.hex())
+    return None if value is None else to_text(value)

@@ -1,0 +1,189 @@
+"""The Python interface: all that is known of a name or of the minter, as values and as RDF."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import overload
+
+from ..description.facts import MinterFacts, NameFacts, Party, Policy, RelatedName
+from ..minter.findings import Finding
+from ..names.targets import USUAL_CODE
+from .base import MinterBase
+from .text import Text, to_bytes, to_datetime, to_text
+from .values import CitationForm, RedirectTarget
+
+
+@dataclass(frozen=True, slots=True)
+class Responsible:
+    """A custodian; `until` is None for a present one."""
+
+    name: str
+    contact: str
+    start: datetime | None
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyStatement:
+    """A policy in words: its kind, such as label-format, access, association or persistence, and for which time."""
+
+    kind: str
+    text: str
+    start: datetime | None
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class RelationStatement:
+    """Another name, and what it is to the name described; the words are those of `NameRelation`."""
+
+    relation: str
+    name: str
+    authority: str
+    start: datetime | None
+    until: datetime | None
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QualityFinding:
+    """What the last verification found about a quality: the verdict is holds, fails or unknown."""
+
+    quality: str
+    verdict: str
+    detail: str
+    date: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class MinterDescription:
+    """What is known of a minter.
+
+    name           its short name, such as kt5
+    namespace      what its identifiers begin with; may be empty
+    authority      the naming authority for which it was created
+    initial_state  the state of what it mints: reserved or published
+    custodians     who answers for it, oldest first
+    policies       what it states and promises
+    """
+
+    name: str
+    namespace: str
+    authority: str
+    initial_state: str
+    custodians: tuple[Responsible, ...]
+    policies: tuple[PolicyStatement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NameDescription:
+    """What is known of a name.
+
+    name              as it is cited, such as ark:/13030/kt639k9
+    identifier        as its minter stores it
+    minter            its minter
+    state             reserved, published or withdrawn; empty if only a rule knows the name
+    state_since       when it came into that state
+    minted            when a withdrawn name was first minted
+    reason, successor why it was withdrawn, and the name to use instead; empty otherwise
+    thing             what is identified, in words or as an address; may be empty
+    targets           where the name leads, the first choice first
+    elements          what is bound to it, without elements whose names begin with _
+    relations         other names, and what they are to this one
+    findings          what its last verification found
+    representations   its spellings in citations
+    custodians        its own, oldest first; empty where those of its minter answer for it
+    """
+
+    name: str
+    identifier: str
+    minter: MinterDescription
+    state: str
+    state_since: datetime | None
+    minted: datetime | None
+    reason: str
+    successor: str
+    thing: str
+    targets: tuple[RedirectTarget, ...]
+    elements: Mapping[str, str] = field(hash=False)
+    relations: tuple[RelationStatement, ...]
+    findings: tuple[QualityFinding, ...]
+    representations: tuple[CitationForm, ...]
+    custodians: tuple[Responsible, ...]
+
+
+class DescriptionMethods(MinterBase):
+    @overload
+    def describe(self) -> MinterDescription: ...
+    @overload
+    def describe(self, name: Text) -> NameDescription: ...
+    def describe(self, name: Text | None = None) -> MinterDescription | NameDescription:
+        """All that is known of a name, or without one of the minter, read in one transaction.
+
+        Of a value longer than a megabyte only the beginning is given.  Raises NotFoundError for an unknown name.
+        """
+        return _minter_description(self._minter_facts()) if name is None else _name_description(self._facts(name))
+
+    def describe_rdf(self, name: Text | None = None, *, format: str = "turtle") -> str:
+        """The same as RDF: turtle, json-ld or xml.  Needs the package rdflib; raises UsageError without it."""
+        from ..description import rdf
+        from ..description.formats import ensure_rdf_format
+
+        form = ensure_rdf_format(format)
+        if name is None:
+            return rdf.minter_document(self._minter_facts(), form).decode()
+        return rdf.name_document(self._facts(name), form).decode()
+
+    def _minter_facts(self) -> MinterFacts:
+        from ..description.gatherer import gather_minter
+
+        minter = self._open
+        return minter.read(lambda reader: gather_minter(minter, reader))
+
+    def _facts(self, name: Text) -> NameFacts:
+        from ..description.gatherer import gather_text
+
+        minter, text = self._open, to_bytes(name)
+        return minter.read(lambda reader: gather_text(minter, reader, text))
+
+
+def _minter_description(facts: MinterFacts) -> MinterDescription:
+    return MinterDescription(
+        to_text(facts.name), to_text(facts.namespace), facts.authority, facts.initial_state,
+        tuple(map(_responsible, facts.custodians)), tuple(map(_policy, facts.policies)),
+    )
+
+
+def _name_description(facts: NameFacts) -> NameDescription:
+    return NameDescription(
+        name=to_text(facts.name), identifier=to_text(facts.identifier), minter=_minter_description(facts.minter),
+        state=facts.state, state_since=to_datetime(facts.state_since), minted=to_datetime(facts.minted),
+        reason=to_text(facts.reason), successor=to_text(facts.successor.display) if facts.successor else "",
+        thing=to_text(facts.thing),
+        targets=tuple(RedirectTarget(to_text(found.url), found.code or USUAL_CODE) for found in facts.targets),
+        elements={to_text(element.name): to_text(element.value) for element in facts.elements},
+        relations=tuple(map(_relation, facts.relations)), findings=tuple(map(_finding, facts.findings)),
+        representations=tuple(CitationForm(form, to_text(text)) for form, text in facts.representations),
+        custodians=tuple(map(_responsible, facts.custodians)),
+    )
+
+
+def _responsible(party: Party) -> Responsible:
+    return Responsible(to_text(party.name), to_text(party.contact), to_datetime(party.start), to_datetime(party.until))
+
+
+def _policy(policy: Policy) -> PolicyStatement:
+    return PolicyStatement(policy.kind, to_text(policy.text), to_datetime(policy.start), to_datetime(policy.until))
+
+
+def _relation(related: RelatedName) -> RelationStatement:
+    return RelationStatement(
+        related.relation, to_text(related.display), to_text(related.authority), to_datetime(related.start),
+        to_datetime(related.until), related.in_force,
+    )
+
+
+def _finding(finding: Finding) -> QualityFinding:
+    return QualityFinding(finding.quality.name, finding.verdict, finding.detail, to_datetime(finding.date))

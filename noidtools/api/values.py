@@ -1,0 +1,317 @@
+"""Results of the Python interface.  All are immutable; text is str, moments are datetimes in UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What one binding did: `written` bytes were bound, where `before` bytes were bound already."""
+
+    identifier: str
+    element: str
+    how: str
+    written: int
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class NameRecord:
+    """An identifier with what is bound under it.
+
+    identifier   as the minter writes it
+    state        reserved, published or withdrawn; None for a name that has no state, such as a rule
+    held         whether it is on hold
+    circulation  its circulation record in one line: history, date, actor and number
+    elements     values by element name
+    computed     for each element that a rule computed, the rule's pattern
+    alias_of     the name it stands for, if it is an alias
+    """
+
+    identifier: str
+    state: str | None
+    held: bool
+    circulation: str
+    elements: Mapping[str, str] = field(hash=False)
+    computed: Mapping[str, str] = field(hash=False)
+    alias_of: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBinding:
+    """A rule: where `pattern` matches a name, `replacement` computes its `element`."""
+
+    pattern: str
+    element: str
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True)
+class RedirectTarget:
+    """An address, and the HTTP status with which a reader is sent there."""
+
+    url: str
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """Where a name leads.
+
+    outcome     found, gone (withdrawn), reserved, invalid (mistyped) or not found
+    identifier  the stored identifier that decided, else the name in normal form
+    target      the address to which a reader is sent first; None unless found
+    code        the HTTP status for it; 0 unless found
+    step        what decided: stored, rule, passthrough or fallback; empty if nothing did
+    targets     all addresses, the first choice first
+    reason      why there is no target; empty if there is one
+    trace       each step taken and what it found; only if an explanation was requested
+    """
+
+    outcome: str
+    identifier: str
+    target: str | None
+    code: int
+    step: str
+    targets: tuple[RedirectTarget, ...]
+    reason: str
+    trace: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HoldResult:
+    """How many holds are new, and which identifiers left the queue for it."""
+
+    placed: int
+    unqueued: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """Whether an identifier has the demanded form; `fault` is the sentence that says what is wrong, else empty."""
+
+    identifier: str
+    valid: bool
+    fault: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """An identifier's state before and after; `unqueued` tells whether it left the queue for it."""
+
+    identifier: str
+    before: str | None
+    after: str
+    unqueued: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """A withdrawn identifier.  `minted` is None for one that never was; `reason` and `successor` may be empty."""
+
+    identifier: str
+    date: datetime
+    minted: datetime | None
+    reason: str
+    successor: str
+
+
+@dataclass(frozen=True, slots=True)
+class AliasLink:
+    """An alias and the name it stands for, or stood for; `unqueued` tells whether it left the queue for it."""
+
+    alias: str
+    target: str
+    unqueued: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NameRelation:
+    """A relation of a name.
+
+    identifier  the name
+    relation    what `name` is to it: alias-of, alias, synonym, successor or predecessor; or preferred, of itself
+    name        the other name; empty for preferred
+    authority   who says so; may be empty
+    start       from when on
+    until       the end, None if none is set
+    current     whether it is in force now
+    event       the number of the event that recorded it
+    """
+
+    identifier: str
+    relation: str
+    name: str
+    authority: str
+    start: datetime | None
+    until: datetime | None
+    current: bool
+    event: int
+
+
+@dataclass(frozen=True, slots=True)
+class CustodyPeriod:
+    """Who answers for an identifier, or for the minter if `identifier` is None, and when; `until` is None for the
+    present one."""
+
+    name: str
+    contact: str
+    start: datetime | None
+    until: datetime | None
+    identifier: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CitationForm:
+    """One way to write a name: `form` is what it is called, such as canonical, web, html or speech."""
+
+    form: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Whether two texts are the same name, and why, in sentences.  True or false as a condition."""
+
+    same: bool
+    why: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return self.same
+
+
+@dataclass(frozen=True, slots=True)
+class ValueDigest:
+    """What is recorded of a value that is too long to record whole: its size in bytes, and its SHA-256 in hex."""
+
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedValue:
+    """What became of one thing in an event.
+
+    identifier  whose it is; None where it is the minter's, or alike for all identifiers of the event
+    what        a property such as state or hold, or the name of an element
+    is_element  whether `what` is the name of an element
+    before      the value before; None if there was none
+    after       the value after; None if it was removed
+    """
+
+    identifier: str | None
+    what: str
+    is_element: bool
+    before: str | ValueDigest | None
+    after: str | ValueDigest | None
+
+
+@dataclass(frozen=True, slots=True)
+class MintCount:
+    """How many identifiers an event made, of how many requested; the first and the last of them."""
+
+    made: int
+    requested: int
+    first: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEvent:
+    """Something that was done.
+
+    number       events are numbered from 1 on
+    date         when
+    who          by whom
+    interface    through which interface: python, shell, or one of the web
+    action       the command, such as mint or bind set
+    identifiers  which it concerned; empty for mintings, which have `minted` instead
+    changes      what became of each thing that it changed
+    minted       for a minting, how many were made
+    details      further words, in no particular form
+    """
+
+    number: int
+    date: datetime
+    who: str
+    interface: str
+    action: str
+    identifiers: tuple[str, ...]
+    changes: tuple[ChangedValue, ...]
+    minted: MintCount | None
+    details: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PersistencePromise:
+    """The promise that names last: in words, and for which time; `until` is None where no end is set."""
+
+    text: str
+    start: datetime | None
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class MinterPolicy:
+    """Who may do what through the web, and what the minter promises.
+
+    read, mint, bind, admin  who may use these classes of commands: `anyone`, `authenticated`, `nobody`, or users
+    minting                  publish or reserve: the state of what is minted
+    label_format             which labels there can be
+    association              on what things identifiers may stand for; empty if nothing is stated
+    persistence              the promise that names last; None if none is made
+    """
+
+    read: tuple[str, ...]
+    mint: tuple[str, ...]
+    bind: tuple[str, ...]
+    admin: tuple[str, ...]
+    minting: str
+    label_format: str
+    association: str
+    persistence: PersistencePromise | None
+
+
+@dataclass(frozen=True, slots=True)
+class MinterInfo:
+    """What a minter is and where it stands.
+
+    path        its folder
+    scheme      how labels are made: noid, ibi, ibip or pilin
+    template    Prefix.Mask; empty where anything may be bound, and for other schemes
+    term        long, medium or short
+    naan, naa, subnaa  the name assigning authority: number, name, and part of it
+    labels      what is written before identifiers; the first is added to results
+    first       the first identifier, where that is known beforehand
+    total       how many identifiers there can be; None if there is no end
+    drawn       how many were drawn so far
+    held        how many are on hold
+    queued      how many are in the queue
+    created, creator     when and by whom it was created
+    changed, changed_by  when and by whom it was last changed
+    notes       the administrators' notes, by name
+    details     all that `noid dbinfo` prints, by label
+    """
+
+    path: str
+    scheme: str
+    template: str
+    term: str
+    naan: str
+    naa: str
+    subnaa: str
+    labels: tuple[str, ...]
+    first: str | None
+    total: int | None
+    drawn: int
+    held: int
+    queued: int
+    created: datetime | None
+    creator: str
+    changed: datetime | None
+    changed_by: str
+    notes: Mapping[str, str] = field(hash=False)
+    details: Mapping[str, str] = field(hash=False)

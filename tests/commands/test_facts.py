@@ -1,0 +1,275 @@
+"""What a command says of itself agrees with what it does: whether it writes, streams, may be batched, and for whom."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from noidtools.commands import Call, Invocation, all_commands
+from noidtools.commands.bulk import run_lines
+from noidtools.commands.lines import LineSource
+from noidtools.errors import ForbiddenError
+from noidtools.minter import Minter, minting
+from support.minter import Noid
+
+CHUNK = 10
+
+# Every kind of call that the web offers, one or more for each form: its words, the classes it needs, and which of
+# `writes`, `streams`, `batches` and `input` are so.  The capital letters are identifiers, see `letters`.
+CALLS = """
+mint 0                                          | mint      | writes batches
+mint 2                                          | mint      | writes batches
+mint 25                                         | mint      | writes streams
+mint --patience 5 1                             | mint      | writes streams
+mint 2 e v                                      | mint bind | writes batches
+mint --patience=5 2 e v                         | mint bind | writes streams
+mint 25 e v                                     | mint bind | writes streams
+peppermint 2                                    | mint      | writes batches
+peppermint 25                                   | mint      | writes streams
+peppermint 2 e v                                | mint bind | writes batches
+bind set X e v                                  | bind      | writes batches
+bind append X title v                           | bind      | writes batches
+bind set X :                                    | bind      | writes input
+bind add X :-                                   | bind      | writes input
+bind delete X title                             | bind      | writes batches
+bind purge X :                                  | bind      | writes input
+bind mint new e v                               | mint bind | writes batches
+bind peppermint new e v                         | mint bind | writes batches
+bind mint new :                                 | mint bind | writes input
+bind peppermint new :-                          | mint bind | writes input
+fetch X                                         | read      |
+fetch X title                                   | read      |
+get X title                                     | read      |
+hold set Q                                      | bind      | writes batches
+hold release H                                  | bind      | writes batches
+queue now Q                                     | bind      | writes batches
+queue 30d Q                                     | bind      | writes batches
+queue delete D                                  | bind      | writes batches
+validate - X                                    | read      |
+validate .zd 5                                  | read      |
+schemes                                         | read      |
+decode 8JMKD3MGP8W/34PGRBS                      | read      |
+path X                                          | read      |
+policy                                          | admin     |
+policy read                                     | admin     |
+policy persistence                              | admin     |
+policy mint anyone                              | admin     | writes batches
+policy bind default                             | admin     | writes batches
+policy minting reserve                          | admin     | writes batches
+policy association Works                        | admin     | writes batches
+policy persistence Always --until 2126          | admin     | writes batches
+publish R                                       | bind      | writes batches
+reserve X                                       | bind      | writes batches
+withdraw X --reason Twice                       | admin     | writes batches
+alias other X                                   | bind      | writes batches
+alias --remove old                              | bind      | writes batches
+synonym X doi:10.1/1 --authority Me             | bind      | writes batches
+synonym --remove X doi:10.1/2                   | bind      | writes batches
+prefer X                                        | bind      | writes batches
+prefer --remove S --authority Me                | bind      | writes batches
+relations X                                     | read      |
+history X                                       | read      |
+history X --json                                | read      |
+log                                             | admin     | streams
+log --since 1 --json                            | admin     | streams
+custodian                                       | read      |
+custodian X                                     | read      |
+custodian show X                                | read      |
+custodian history                               | read      |
+custodian set Kim                               | admin     | writes batches
+custodian set --contact tel:1 Kim X             | admin     | writes batches
+custodian remove C                              | admin     | writes batches
+resolve X                                       | read      |
+resolve --explain X                             | read      |
+resolver                                        | admin     |
+resolver element target                         | admin     | writes batches
+resolver fallback https://n2t.net/              | admin     | writes batches
+resolver passthrough off                        | admin     | writes batches
+resolver passthrough off X                      | admin     | writes batches
+resolver canary X https://example.org/          | admin     | writes batches
+check                                           | read      |
+cite X                                          | read      |
+same X X                                        | read      |
+context                                         | admin     |
+context alias 1.2 1.3 --authority Me            | admin     | writes batches
+context resolver https://example.org/           | admin     | writes batches
+verify X                                        | admin     | writes batches
+verify                                          | admin     | writes streams
+verify --links X                                | admin     | writes streams
+describe                                        | read      |
+describe X                                      | read      |
+note name text                                  | admin     | writes batches
+dbinfo                                          | read      |
+dbinfo brief                                    | read      |
+dbinfo full                                     | admin     |
+dbinfo dump                                     | admin     | streams
+help                                            | read      |
+help mint                                       | read      |
+hello                                           | read      |
+"""
+# These change the time from one label to the next, which the minter of these tests does not have.
+TIMED = """
+granularity 60                                  | admin     | writes batches
+patience 5                                      | admin     | writes batches
+"""
+
+
+class Expected(NamedTuple):
+    words: list[str]
+    access: tuple[str, ...]
+    facts: set[str]
+
+
+def rows(table: str) -> list[Expected]:
+    cells = [[cell.split() for cell in line.split("|")] for line in table.strip().splitlines()]
+    return [Expected(words, tuple(access), set(facts)) for words, access, facts in cells]
+
+
+def title(row: Expected) -> str:
+    return " ".join(row.words)
+
+
+ROWS = rows(CALLS)
+OFFERED = [command for command in all_commands() if not command.shell_only]
+SHELL_ONLY = [command.name for command in all_commands() if command.shell_only]
+
+
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minting, "CHUNK", CHUNK)
+
+
+def test_every_form_is_in_the_table() -> None:
+    seen = {Invocation([word.encode() for word in row.words]).form for row in [*ROWS, *rows(TIMED)]}
+    missing = [f"{command.name} {form.usage}" for command in OFFERED for form in command.forms if form not in seen]
+    assert missing == []
+
+
+@pytest.mark.parametrize("row", [*ROWS, *rows(TIMED)], ids=title)
+def test_a_call_knows_its_facts(row: Expected) -> None:
+    invocation = Invocation([word.encode() for word in row.words])
+    invocation.ensure_fits()
+    assert invocation.access == row.access
+    facts = {"writes": invocation.writes, "streams": invocation.streams, "batches": invocation.batches,
+             "input": bool(invocation.reads_input)}
+    assert {name for name, is_so in facts.items() if is_so} == row.facts
+
+
+# -- what it does ------------------------------------------------------------------------------------------------
+
+Letters = dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Letters]:
+    """A folder with a minter, and what the letters of the table stand for: X is bound and has an alias, R is reserved,
+    C has a custodian, S is preferred, H is held, D is queued, and nothing is known of Q."""
+    folder = tmp_path_factory.mktemp("template")
+    noid = Noid.created(folder, "x.rdddd", "medium", "13030")
+    letters = dict(zip("XRCSHDQ", noid.mint(6) + ["13030/x9999"], strict=True))
+    x = letters["X"]
+    for words in (
+        ["bind", "set", x, "title", "t"], ["bind", "set", x, "_t", "http://127.0.0.1:1/"], ["alias", "old", x],
+        ["synonym", x, "doi:10.1/2", "--authority", "Me"], ["reserve", letters["R"]], ["custodian", "set", "Chris"],
+        ["custodian", "set", "Kim", letters["C"]], ["synonym", letters["S"], "doi:10.1/3", "--authority", "Me"],
+        ["prefer", letters["S"], "--authority", "Me"],
+        ["hold", "set", letters["H"]], ["queue", "now", letters["D"]], ["policy", "bind", "alice"],
+    ):
+        noid.records(*words)
+    noid.close()
+    return folder, letters
+
+
+@pytest.fixture
+def noid(template: tuple[Path, Letters], tmp_path: Path) -> Iterator[Noid]:
+    shutil.copytree(template[0] / "NOID", tmp_path / "NOID")
+    opened = Noid(tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def transactions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by one for each outermost write transaction."""
+    counted: list[int] = []
+    write, depth = Minter.write, 0
+
+    def counting(self: Minter, work: Callable[[Any], Any], **options: bool) -> Any:
+        nonlocal depth
+        depth += 1
+        if depth == 1:
+            counted.append(1)
+        try:
+            return write(self, work, **options)
+        finally:
+            depth -= 1
+
+    monkeypatch.setattr(Minter, "write", counting)
+    return counted
+
+
+def call_of(noid: Noid, row: Expected, letters: Letters) -> Call:
+    words = [letters.get(word, word).encode() for word in row.words]
+    return Call(noid.session, words, [(b"title", b"v")] if "input" in row.facts else None)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.words != ["mint", "0"]], ids=title)
+def test_a_call_writes_if_it_says_so_and_in_one_transaction_unless_it_streams(
+    noid: Noid, template: tuple[Path, Letters], row: Expected, transactions: list[int]
+) -> None:
+    before = noid.text("dbinfo", "dump")
+    transactions.clear()
+    assert all(record is not None for record in call_of(noid, row, template[1]).run().records)
+    written = len(transactions)
+    assert (noid.text("dbinfo", "dump") != before) == ("writes" in row.facts)
+    if "streams" not in row.facts:
+        assert written == ("writes" in row.facts)
+    elif row.words[0] in ("mint", "peppermint") and "25" in row.words:
+        assert written == 3
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if "batches" in row.facts], ids=title)
+def test_what_may_be_batched_runs_in_a_transaction_with_others(
+    noid: Noid, template: tuple[Path, Letters], row: Expected, transactions: list[int]
+) -> None:
+    call = call_of(noid, row, template[1])
+    transactions.clear()
+    noid.session.write_together(lambda _: [record.data() for record in call.run().records])
+    assert len(transactions) == 1
+
+
+def test_a_minter_of_time_is_adjusted_in_one_transaction(tmp_path: Path, transactions: list[int]) -> None:
+    noid = Noid.with_clock(tmp_path, "--scheme", "ibi", "--computer", "mtc-m18.sid.inpe.br")
+    for row in rows(TIMED):
+        before = noid.text("dbinfo", "dump")
+        transactions.clear()
+        call_of(noid, row, {}).run()
+        assert len(transactions) == 1 and noid.text("dbinfo", "dump") != before
+    noid.close()
+
+
+# -- the shell only ----------------------------------------------------------------------------------------------
+
+
+class OneLine(LineSource):
+    def __init__(self, line: bytes) -> None:
+        self._lines = [line]
+
+    def read_line(self) -> bytes:
+        return self._lines.pop() if self._lines else b""
+
+
+def test_these_commands_are_for_the_shell_only() -> None:
+    assert SHELL_ONLY == ["dbcreate", "route", "serve", "export", "resolve-loop"]
+
+
+@pytest.mark.parametrize("name", SHELL_ONLY)
+def test_what_is_for_the_shell_only_is_refused_elsewhere(noid: Noid, name: str) -> None:
+    with pytest.raises(ForbiddenError, match="for the shell"):
+        _ = Invocation([name.encode()]).access
+    (result,) = run_lines(noid.session, OneLine(name.encode()))
+    assert result.error is not None and "cannot be used in bulk" in result.error.message

@@ -1,0 +1,150 @@
+"""What `import noidtools` offers, and what it costs."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import noidtools
+from noidtools import errors
+from support.project import ROOT
+
+FUNCTIONS = {"create", "open", "run"}
+COMMAND_LANGUAGE = {"Actor", "Call", "Minter", "Session"}
+SERVING = {"MinterFolder", "SingleMinter", "Site"}
+ERRORS = {
+    "BusyError", "ConflictError", "ExhaustedError", "ForbiddenError", "InvalidError", "NoMinterError", "NoidError",
+    "NotFoundError", "StoreError", "UsageError",
+}
+RESULTS = {
+    "AliasLink", "Binding", "ChangedValue", "CitationForm", "Comparison", "CustodyPeriod", "HistoryEvent", "HoldResult",
+    "MintCount", "MinterDescription", "MinterInfo", "MinterPolicy", "NameDescription", "NameRecord", "NameRelation",
+    "PersistencePromise", "PolicyStatement", "QualityFinding", "RedirectTarget", "RelationStatement", "Resolution",
+    "Responsible", "RuleBinding", "Transition", "Validity", "ValueDigest", "Withdrawal",
+}
+METHODS = {
+    "alias", "bind", "bind_many", "cite", "close", "closed", "custodian", "custodians", "dequeue", "describe",
+    "describe_rdf", "elements", "fetch", "get", "history", "hold", "info", "log", "mint", "mint_many", "note",
+    "peppermint", "policy", "prefer", "publish", "queue", "relations", "release", "remove_alias", "remove_custodian",
+    "remove_preference", "remove_synonym", "reserve", "resolve", "rules", "same", "set_custodian", "set_policy",
+    "synonym", "transaction", "validate", "who", "withdraw",
+}
+
+
+def test_the_public_names_are_these():
+    assert set(noidtools.__all__) == {
+        "OpenMinter", "__version__", *FUNCTIONS, *COMMAND_LANGUAGE, *SERVING, *ERRORS, *RESULTS}
+    assert noidtools.__all__ == sorted(noidtools.__all__)
+    for name in noidtools.__all__:
+        assert getattr(noidtools, name) is not None and name in dir(noidtools)
+    with pytest.raises(AttributeError):
+        noidtools.nothing  # noqa: B018
+
+
+def test_type_checkers_see_the_same_names():
+    tree = ast.parse((ROOT / "noidtools" / "__init__.py").read_text(encoding="utf-8"))
+    imported = {alias.asname or alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+                for alias in node.names if node.module != "__future__"}
+    assert imported == set(noidtools.__all__)
+
+
+def test_the_methods_of_a_minter_are_these():
+    public = {name for name in dir(noidtools.OpenMinter) if not name.startswith("_")}
+    assert public == METHODS
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_a_method_is_documented_and_typed(name):
+    member = inspect.getattr_static(noidtools.OpenMinter, name)
+    function = member.fget if isinstance(member, property) else member
+    assert function.__doc__, f"{name} has no docstring"
+    signature = inspect.signature(function)
+    assert signature.return_annotation is not signature.empty
+    for parameter in list(signature.parameters.values())[1:]:
+        assert parameter.annotation is not parameter.empty, f"{name}: {parameter.name}"
+        optional = parameter.default is not parameter.empty
+        positional = parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+        # What may be left out is named, but for the operand that gives the call its meaning.
+        assert not (optional and positional) or parameter.name in ("count", "name", "value"), f"{name}: {parameter}"
+
+
+@pytest.mark.parametrize("name", sorted(RESULTS))
+def test_a_result_is_immutable_and_documented(name):
+    result = getattr(noidtools, name)
+    assert dataclasses.is_dataclass(result) and result.__dataclass_params__.frozen
+    assert result.__doc__ and not result.__doc__.startswith(f"{name}(")
+
+
+def test_every_error_has_a_kind_and_is_one_of_ours():
+    assert {name for name, value in vars(errors).items() if isinstance(value, type)
+            and issubclass(value, errors.NoidError)} == ERRORS | {"LoginNeededError"}
+    for name in ERRORS:
+        error = getattr(noidtools, name)
+        assert issubclass(error, noidtools.NoidError) and isinstance(error.kind, str)
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_importing_the_package_imports_hardly_anything():
+    """The shell starts a process for each command, and pays for every module that this imports."""
+    code = ("import sys; before = set(sys.modules); import noidtools; "
+            "print(*sorted(set(sys.modules) - before - {'__future__'}))")
+    assert run(code).split() == ["noidtools", "noidtools.version"]
+
+
+def test_an_error_can_be_caught_without_loading_the_interface():
+    code = "import sys, noidtools; noidtools.NotFoundError; print({'noidtools.api', 'lmdb'} & {*sys.modules})"
+    assert run(code) == "set()\n"
+
+
+def test_opening_a_minter_loads_neither_the_web_nor_rdf():
+    code = ("import sys, tempfile, noidtools\n"
+            "with noidtools.create(tempfile.mkdtemp(), '.sd') as minter: minter.bind(minter.mint()[0], 'a', 'b')\n"
+            "print(*sys.modules)")
+    loaded = run(code).split()
+    others = ("rdflib", "jinja2", "waitress", "flup", "noidtools.web", "noidtools.server", "noidtools.commands")
+    assert [name for name in loaded if name.startswith(others)] == []
+
+
+CLIENT = """
+import noidtools
+
+def work(minter: noidtools.OpenMinter) -> list[str]:
+    ids: list[str] = minter.mint(3)
+    value: str = minter.get(ids[0], "_t")
+    raw: bytes = minter.get(ids[0], "_t", raw=True)
+    maybe: str | None = minter.get(ids[0], "_t", default=None)
+    elements: dict[bytes, bytes] = minter.elements(ids[0], raw=True)
+    facts: noidtools.NameDescription = minter.describe(ids[0])
+    system: noidtools.MinterDescription = minter.describe()
+    number: int = minter.get(ids[0], "_t")  # type: ignore[assignment]
+    minter.bind(ids[0], "_t", value, "set")  # type: ignore[call-arg]
+    with minter.transaction():
+        resolution = minter.resolve(ids[0])
+        resolution.code = 301  # type: ignore[misc]
+    try:
+        return list(minter.mint_many(1_000_000))
+    except noidtools.ExhaustedError as error:
+        return [error.kind, error.message]
+
+with noidtools.create("f5", "f5.reedeedk", naan="13030", labels=["ark:/"]) as minter:
+    work(minter)
+site = noidtools.Site(noidtools.MinterFolder("."))
+"""
+
+
+@pytest.mark.slow
+def test_a_type_checker_knows_arguments_and_results(tmp_path):
+    """Each `type: ignore` stands at a mistake that it must find: in strict mode an unused one is an error."""
+    client = tmp_path / "client.py"
+    client.write_text(CLIENT)
+    command = [sys.executable, "-m", "mypy", "--strict", str(client)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

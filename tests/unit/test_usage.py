@@ -1,0 +1,118 @@
+"""The usage of a command is its parser."""
+
+from __future__ import annotations
+
+import pytest
+
+from noidtools.commands import Invocation, all_commands
+from noidtools.commands.usage import Option, Pattern, split_options
+from noidtools.errors import UsageError
+
+VALUED = {"authority", "label"}
+
+
+@pytest.mark.parametrize(("usage", "counts", "others"), [
+    ("", {0}, {1}),
+    ("Id", {1}, {0, 2}),
+    ("Id…", {1, 2, 9}, {0}),
+    ("[Id…]", {0, 1, 9}, set()),
+    ("Id [Element…]", {1, 2, 9}, {0}),
+    ("N [Element Value]", {1, 3}, {0, 2, 4}),
+    ("[A [B [C D]]]", {0, 1, 2, 4}, {3, 5}),
+    ("set Name [Id] [--authority Who]", {2, 3}, {1, 4}),
+    ("--remove Alias", {1}, {0, 2}),
+    ("[A] [--label L]… B", {1, 2}, {0, 3}),
+])
+def test_a_usage_says_how_many_words_there_are(usage: str, counts: set[int], others: set[int]) -> None:
+    pattern = Pattern(usage, VALUED)
+    assert all(pattern.admits_count(count) for count in counts)
+    assert not any(pattern.admits_count(count) for count in others)
+
+
+def test_a_usage_says_which_options_go_with_it_and_which_must() -> None:
+    pattern = Pattern("Name Name --authority Who [--label L]… [--remove]", VALUED)
+    assert (pattern.options, pattern.required) == ({"authority", "label", "remove"}, {"authority"})
+    assert pattern.admits_options({"authority": ["x"], "remove": [""]})
+    assert not pattern.admits_options({"remove": [""]})
+    assert not pattern.admits_options({"authority": ["x"], "other": ["y"]})
+
+
+@pytest.mark.parametrize(("usage", "words", "place"), [
+    ("set|release Id…", [b"set", b"x"], None), ("set|release Id…", [b"keep", b"x"], 0),
+    ("mint|peppermint new Element Value", [b"mint", b"x", b"e", b"v"], 1),
+    ("now|first|Time Id", [b"30d", b"x"], None), ("Id :|:-", [b"x", b":-"], None), ("Id :|:-", [b"x", b"e"], 1),
+])
+def test_words_that_stand_for_themselves_must_stand_where_they_do(
+    usage: str, words: list[bytes], place: int | None
+) -> None:
+    assert Pattern(usage, set()).mismatch(words) == place
+
+
+OPTIONS = (Option("--authority Who", ""), Option("--remove", ""))
+
+
+@pytest.mark.parametrize(("line", "options", "words"), [
+    (b"a b", {}, [b"a", b"b"]),
+    (b"--remove a", {"remove": [""]}, [b"a"]),
+    (b"a --authority me b", {"authority": ["me"]}, [b"a", b"b"]),
+    (b"--authority=me --authority --remove", {"authority": ["me", "--remove"]}, []),
+    (b"--authority= a", {"authority": [""]}, [b"a"]),
+    (b"a -- --remove --", {}, [b"a", b"--remove", b"--"]),
+    (b"- -x", {}, [b"-", b"-x"]),
+])
+def test_options_stand_anywhere_until_two_hyphens(line: bytes, options: dict, words: list[bytes]) -> None:
+    assert split_options(line.split(b" "), OPTIONS, first=False) == (options, words)
+
+
+def test_options_may_have_to_stand_first() -> None:
+    assert split_options([b"--remove", b"a", b"--authority", b"b"], OPTIONS, first=True) == (
+        {"remove": [""]}, [b"a", b"--authority", b"b"])
+
+
+@pytest.mark.parametrize(("line", "sentence"), [
+    (b"--nothing", "no option --nothing: known are --authority, --remove"), (b"--remove=x", "takes no value"),
+    (b"a --authority", "needs a value"), (b"--authority=\xff", "not valid UTF-8"), (b"--\n", r"no option --\\n"),
+])
+def test_what_is_no_option_is_refused(line: bytes, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        split_options(line.split(b" "), OPTIONS, first=False)
+
+
+@pytest.mark.parametrize(("line", "sentence"), [
+    ("hello you", "too many words for hello: say hello"),
+    ("get", "too few words for get: say get Id [Element…]"),
+    ("hold keep x", "hold 'keep'? say hold set Id… or hold release Id…"),
+    ("hold set", "too few words for hold: say hold set Id…"),
+    ("mint", "too few words for mint: say mint [--patience S] N or mint [--patience S] N Element Value"),
+    ("mint 1 e", "an Element needs a Value: say mint [--patience S] N or mint [--patience S] N Element Value"),
+    ("bind mint x e v", "write the word new in place of 'x': say bind mint|peppermint new Element Value or "
+                        "bind mint|peppermint new :|:-"),
+    ("bind delete x e v", "removing takes no Value: say bind delete|purge Id Element|:|:-"),
+    ("custodian set", "too few words for custodian: say custodian set Name [Id] [--contact Contact]"),
+    ("custodian remove x --contact c", "--contact does not go with this: say custodian remove Id"),
+    ("synonym a b", "--authority is missing: say synonym Name Name --authority Who [--from Date] [--until Date] or "
+                    "synonym --remove Name Name [--authority Who]"),
+    ("dbinfo all", "dbinfo 'all'? say dbinfo [brief], dbinfo full or dbinfo dump"),
+    ("policy label-format x", "the label format follows from the template and is not set by hand: say policy "
+                              "read|mint|bind|admin|label-format|minting|association|persistence"),
+    ("verify x --timeout 5", "--links is missing: say verify [Id…] or verify [Id…] --links [--timeout S] [--delay S] "
+                             "[--parallel N] [--allow-private]"),
+])
+def test_a_refusal_names_the_usage_of_the_form_that_comes_closest(line: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Invocation(line.encode().split()).ensure_fits()
+    assert caught.value.message == sentence
+
+
+@pytest.mark.parametrize("command", all_commands(), ids=lambda command: command.name)
+def test_usages_and_options_belong_together(command) -> None:
+    named = set()
+    for form, pattern in command.patterns:
+        named |= pattern.options
+        assert form.usage.count("[") == form.usage.count("]")
+        for option in command.options:
+            if option.name in pattern.options:
+                assert option.usage in form.usage, "a usage writes an option as the list of options does"
+    assert named == {option.name for option in command.options}
+    assert all(option.about and option.about == option.about.strip(" .") for option in command.options)
+    assert command.summary and command.summary == command.summary.strip(" .") and "\n" not in command.summary
