@@ -102,7 +102,8 @@ def create_minter(
         return OpenMinter(creation.create(folder, settings, actor), actor)
     except BaseException:
         if made:
-            os.rmdir(folder)
+            with suppress(OSError):
+                os.rmdir(folder)
         raise
 
 
