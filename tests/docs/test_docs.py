@@ -17,7 +17,7 @@ FRONT_PAGE = ROOT / "README.md"
 PAGES = [FRONT_PAGE, *sorted(DOCS.glob("*.md"))]
 LANGUAGES = {"console", "sh", "text", "python", "json", "turtle"}
 # Pages that the table of contents announces; each is checked like the others as soon as it is there.
-ANNOUNCED = {"commands.md", "python-api.md", "architecture.md"}
+ANNOUNCED = {"commands.md"}
 # Pages whose commands need root or take minutes, and pages that only list or explain.
 WITHOUT_EXAMPLES = {"README.md", "architecture.md", "benchmarks.md", "commands.md", "deploy-apache.md",
                     "deploy-nginx.md", "deploy-systemd.md"}
@@ -69,7 +69,7 @@ def test_every_block_names_its_language(page: Path):
 @pytest.mark.parametrize("page", PAGES, ids=title)
 def test_lines_fit_on_a_screen(page: Path):
     lines = page.read_text(encoding="utf-8").splitlines()
-    assert [number for number, line in enumerate(lines, 1) if len(line) > 120] == []
+    assert [number for number, line in enumerate(lines, 1) if len(line) > 120 and line[:1] != "|"] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=title)
