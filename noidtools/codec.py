@@ -79,6 +79,11 @@ def pair(first: bytes, second: bytes) -> bytes:
     return pair_prefix(first) + second
 
 
+def pair_end(first: bytes) -> bytes:
+    """A key that no pair has: greater than all pairs with this first string, less than all that follow them."""
+    return first.replace(b"\0", b"\0\xff") + b"\0\1"
+
+
 def split_pair(key: bytes) -> tuple[bytes, bytes]:
     """The inverse of `pair`."""
     place = 0

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ..errors import NoMinterError
-from ..minter import events
+from ..minter import events, meta
 from ..minter.policies import ADMIN, READ
-from ..minter.tables import META
 from .answers import Answer, Blank, Fields
 from .command import Command, Form
 
@@ -49,9 +48,9 @@ def _adjust(call: Call) -> Answer:
     minter = call.minter
 
     def work(writer: Writer) -> tuple[bytes, bytes]:
-        generator = minter.scheme.generator(writer.get(META, b"state"))
+        generator = meta.generator_of(minter.scheme, writer)
         before, after = generator.adjust(name, given)
-        writer.put(META, b"state", generator.state())
+        meta.save_generator(writer, generator)
         events.record_event(writer, call.actor, name.encode(), changes=[events.Change(name.encode(), before, after)])
         return before, after
 

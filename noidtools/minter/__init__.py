@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 
-from ..errors import InvalidError, StoreError
+from ..errors import InvalidError
 from ..schemes import scheme_for
 from ..schemes.settings import Settings
 from ..store import open_store
-from .tables import FORMAT, META
+from . import meta
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import TypeVar
 
     from ..store import Reader, Store, Writer
     from .bindings import RuleCache
+    K = TypeVar("K")
     T = TypeVar("T")
 
 FOLDER = "NOID"
@@ -28,12 +29,6 @@ LONGEST_IDENTIFIER = 65536
 def location_of(dbdir: str) -> str:
     """Where the store of the minter in a folder lies."""
     return os.path.join(dbdir, FOLDER)
-
-
-def write_settings(writer: Writer, settings: Settings) -> None:
-    """Make an empty store a minter's."""
-    writer.put(META, b"format", b"%d" % FORMAT)
-    writer.put(META, b"settings", settings.packed())
 
 
 class Minter:
@@ -57,15 +52,7 @@ class Minter:
         generation = self.store.generation
         if generation == self._generation:
             return
-        version = reader.get(META, b"format")
-        if version is None or not version.isdigit():
-            raise StoreError(f"{self.store.location} is an LMDB database, but not a minter's: check the path")
-        if int(version) > FORMAT:
-            raise StoreError(
-                f"{self.store.location} was written by a newer release of noidtools (format {int(version)}, "
-                f"this one knows {FORMAT}): install that release"
-            )
-        self.settings = Settings.unpacked(reader.get(META, b"settings") or b"")
+        self.settings = Settings.unpacked(meta.packed_settings(reader, self.store.location))
         self.scheme = scheme_for(self.settings)
         self.labels = self.settings.labels
         self._stripped = sorted(self.labels, key=len, reverse=True)
@@ -92,6 +79,20 @@ class Minter:
             return work(reader)
 
         return self.store.read(work_here, max_age=max_age)
+
+    def read_pages(
+        self, page: Callable[[Reader, K | None], tuple[list[T], K | None]], after: K | None = None
+    ) -> Iterator[T]:
+        """What `page` finds behind a key, again and again, each time in a read transaction of its own.
+
+        `page` returns what it found and the key to go on behind, None if there was nothing.  What is found is not of
+        one moment, but no transaction stays open while somebody works with it.
+        """
+        while True:
+            found, after = self.read(lambda reader: page(reader, after))  # noqa: B023 - run before the loop goes on
+            yield from found
+            if after is None:
+                return
 
     def write(self, work: Callable[[Writer], T], *, shared: bool = False) -> T:
         """Run `work` in a write transaction, or in a savepoint of this thread's, as `Store.write` does."""
@@ -139,5 +140,5 @@ class Minter:
         """Refuse an identifier that is not of this minter's form."""
         if self.scheme.free:
             return
-        state = reader.get(META, b"state") if self.scheme.grows else None
+        state = meta.generator_state(reader) if self.scheme.grows else None
         self.scheme.ensure_valid(identifier, state)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from .. import names
 from ..clock import timestamp
 from ..errors import ConflictError, NotFoundError, printable
-from . import identifiers, queue, relations
+from . import identifiers, queue, records, relations
 from .events import Change, record_event
 from .identifiers import NameRef, labels_of
-from .records import HELD, Circulation, add_to_held_count, ensure_not_withdrawn, find, save
+from .meta import add_to_held_count
+from .records import HELD, Circulation, ensure_not_withdrawn, find, save
 from .relations import ALIAS, ALIAS_OF, Relation
-from .tables import ALIASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def create_alias(
         changes.append(Change(b"queue", b"queued", None, own.key))
     event = record_event(writer, actor, b"alias", ids=_distinct(own.key, other.key), changes=changes)
     start = timestamp(actor.now())
-    writer.put(ALIASES, own.key, other.shown)
+    records.put_alias(writer, own.key, other.shown)
     relations.put_relation(writer, own.key, Relation(ALIAS_OF, other.key, other.shown, authority, start, event=event))
     relations.put_relation(writer, other.key, Relation(ALIAS, own.key, own.shown, authority, start, event=event))
     _ensure_no_loop(minter, writer, own)
@@ -78,7 +78,7 @@ def remove_alias(minter: Minter, writer: Writer, actor: Actor, alias: bytes) -> 
         raise NotFoundError(f"{printable(own.shown)} is not an alias")
     identifiers.ensure_pepper(writer, own)
     _delete_alias_relations(writer, own.key, before)
-    writer.delete(ALIASES, own.key)
+    records.delete_alias(writer, own.key)
     changes = [Change(b"alias-of", before.shown, None, own.key)]
     if before.authority:
         changes.append(Change(b"authority", before.authority, None, own.key))
@@ -155,7 +155,7 @@ def _ensure_no_loop(minter: Minter, reader: Reader, own: NameRef) -> None:
 def _chain_from(minter: Minter, reader: Reader, key: bytes) -> list[bytes]:
     """The aliases that are followed from one of them on."""
     way = [key]
-    text = reader.get(ALIASES, key) or b""
+    text = records.alias_target(reader, key) or b""
     while len(way) <= LONGEST_CHAIN:
         step = _next_alias(minter, reader, text)
         if step is None:
@@ -178,7 +178,7 @@ def _next_alias(minter: Minter, reader: Reader, text: bytes) -> tuple[bytes, byt
     for keys in (whole, names.cuts(name, labels, naan=has_naan, longest=_LONGEST_EXTENDED)):
         for key, rest in keys:
             key = minter.scheme.canonical(key)
-            target = reader.get(ALIASES, key)
+            target = records.alias_target(reader, key)
             if target is not None:
                 return key, target + rest
     return None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 from ..codec import pair, pair_prefix, split_pair
 from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, printable
-from . import identifiers
+from . import identifiers, meta, records
 from .events import Change, record_event
 from .records import RULE_MARK, elements_of, ensure_not_withdrawn
-from .tables import ELEMENTS, META, RULES
+from .tables import RULES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from .events import Actor
 
 
-# Under this name stands a mark that differs after every change of a rule, so that rules once read can be kept.
-RULES_MARK = b"rules"
 CHANGING = (b"new", b"replace", b"set", b"append", b"add", b"prepend", b"insert")
 REMOVING = (b"delete", b"purge")
 MINTING = (b"mint", b"peppermint")
@@ -87,7 +83,7 @@ def bind(
     changes: list[Change] = []
     done = [_bind_one(writer, subject, how, element, value, changes) for element, value in pairs]
     if rule:
-        writer.put(META, RULES_MARK, os.urandom(8))
+        meta.renew_rules_version(writer)
     if changes:
         record_event(writer, actor, b"bind " + how, ids=[subject.stored], changes=changes)
     return done
@@ -98,8 +94,7 @@ def _bind_one(
     changes: list[Change],
 ) -> Bound:
     ensure_element(element)
-    table, key = subject.place(element)
-    old = writer.get(table, key)
+    old = subject.value_of(writer, element)
     where = f"{printable(element)} under {printable(subject.shown)}"
     if old is None and how in _MUST_EXIST:
         raise NotFoundError(f"bind {how.decode()}: nothing is bound to {where}")
@@ -107,7 +102,7 @@ def _bind_one(
         raise ConflictError(f"bind new: something is bound to {where} already; to change it use set or replace")
     if how in REMOVING:
         if old is not None:
-            writer.delete(table, key)
+            subject.delete_value(writer, element)
             changes.append(Change(element, old, None, element=True))
         return Bound(subject.shown, element, how, 0, len(old or b""))
     assert value is not None
@@ -117,8 +112,7 @@ def _bind_one(
         new = value + (old or b"")
     else:
         new = value
-    subject.ensure_value(new)
-    writer.put(table, key, new)
+    subject.put_value(writer, element, new)
     changes.append(Change(element, old, new, element=True))
     return Bound(subject.shown, element, how, len(value), len(old or b""))
 
@@ -138,11 +132,14 @@ class _IdentifierSubject:
                 "mint it, or reserve it with 'noid hold set', before binding"
             )
 
-    def place(self, element: bytes) -> tuple[bytes, bytes]:
-        return ELEMENTS, pair(self.stored, element)
+    def value_of(self, reader: Reader, element: bytes) -> bytes | None:
+        return records.value_of(reader, self.stored, element)
 
-    def ensure_value(self, value: bytes) -> None:
-        """Any value will do."""
+    def put_value(self, writer: Writer, element: bytes, value: bytes) -> None:
+        records.put_value(writer, self.stored, element, value)
+
+    def delete_value(self, writer: Writer, element: bytes) -> None:
+        records.delete_value(writer, self.stored, element)
 
 
 class _RuleSubject:
@@ -154,19 +151,23 @@ class _RuleSubject:
         self._pattern = given[len(RULE_MARK) :]
         self.stored = self.shown = given
 
-    def place(self, element: bytes) -> tuple[bytes, bytes]:
-        return RULES, pair(element, self._pattern)
+    def value_of(self, reader: Reader, element: bytes) -> bytes | None:
+        return reader.get(RULES, pair(element, self._pattern))
 
-    def ensure_value(self, value: bytes) -> None:
+    def put_value(self, writer: Writer, element: bytes, value: bytes) -> None:
         from ..rules import Rule
 
-        Rule(self._pattern, value)
+        Rule(self._pattern, value)  # refuses what is no rule
+        writer.put(RULES, pair(element, self._pattern), value)
+
+    def delete_value(self, writer: Writer, element: bytes) -> None:
+        writer.delete(RULES, pair(element, self._pattern))
 
 
 def bind_minted(writer: Writer, identifier: bytes, element: bytes, value: bytes) -> None:
     """Bind without further questions, for an identifier that was minted in this transaction."""
     ensure_element(element)
-    writer.put(ELEMENTS, pair(identifier, element), value)
+    records.put_value(writer, identifier, element, value)
 
 
 def clear_bindings(writer: Writer, identifier: bytes) -> list[Change]:
@@ -175,13 +176,8 @@ def clear_bindings(writer: Writer, identifier: bytes) -> list[Change]:
         Change(element, value, None, identifier, element=True) for element, value in elements_of(writer, identifier)
     ]
     for change in changes:
-        writer.delete(ELEMENTS, pair(identifier, change.what))
+        records.delete_value(writer, identifier, change.what)
     return changes
-
-
-def rules_mark(reader: Reader) -> bytes | None:
-    """Equal marks mean equal rules; None when no rule was ever bound by `bind`."""
-    return reader.get(META, RULES_MARK)
 
 
 def rules_for(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -237,7 +233,7 @@ class RuleCache:
 
     def rules(self, reader: Reader, element: bytes) -> RuleSet | None:
         """The rules that compute this element, None if there are none."""
-        mark = rules_mark(reader)
+        mark = meta.rules_version(reader)
         if mark is None:
             return _read_rules(reader, element)
         known = self._known

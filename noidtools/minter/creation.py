@@ -7,8 +7,9 @@ from ..errors import InvalidError, UsageError
 from ..schemes import NAMES, scheme_class, scheme_for
 from ..schemes.settings import SETTINGS, Settings
 from ..store import create_store
-from . import Minter, location_of, write_settings
+from . import Minter, location_of
 from .events import record_event
+from .meta import write_settings
 from .report import creation_report
 
 TYPE_CHECKING = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..clock import timestamp
-from ..codec import pack, pair, pair_prefix, split_pair, unpack
+from ..codec import pack, pair, pair_end, pair_prefix, split_pair, unpack
 from ..errors import ConflictError, InvalidError, NotFoundError, printable
 from . import identifiers
 from .events import NUMBER_SIZE, Change, record_event
@@ -47,6 +47,11 @@ def custody_history(minter: Minter, reader: Reader, identifier: bytes = MINTER) 
         of = printable(minter.shown(identifier)) if identifier else "this minter"
         raise NotFoundError(f"no custodian was ever named for {of}")
     return found
+
+
+def has_custodians_of_identifiers(reader: Reader) -> bool:
+    """Whether any identifier ever had a custodian of its own."""
+    return next(reader.scan(CUSTODY, after=pair_end(MINTER), limit=1), None) is not None
 
 
 def current_custodian(minter: Minter, reader: Reader, identifier: bytes = MINTER) -> Custodian:

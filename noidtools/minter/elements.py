@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..errors import NotFoundError, UsageError, printable
 from . import bindings, identifiers, records
-from .tables import ALIASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def fetch_name(
     if with_circulation:
         found.held = record is not None and record.held
         found.circulation = records.circulation_line(reader, record)
-        found.alias = reader.get(ALIASES, found.identifier)
+        found.alias = records.alias_target(reader, found.identifier)
     found.elements = list(_elements(minter, reader, found, wanted))
     if with_circulation:
         found.state = _state(reader, found, record)

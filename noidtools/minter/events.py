@@ -10,17 +10,20 @@ identifier it concerns, and history.py puts both together.
 from __future__ import annotations
 
 from ..clock import SECOND, system_clock, timestamp
-from ..codec import pack, pair, unpack
+from ..codec import pack, pair, pair_prefix, split_pair, unpack
 from .tables import EVENTS, HISTORY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ..clock import Clock
     from ..store import Reader, Writer
 
 NUMBER_SIZE = 5
+
+# How many events are read at once.
+_PAGE = 500
 
 # A value up to this length is kept whole; of a longer one its length and digest, by which it can be recognised.
 LONGEST_VALUE = 4096
@@ -175,8 +178,34 @@ def record_event(
         index_event(writer, identifier, number)
     fields += [change.packed() for change in changes]
     fields += [bytes((_DETAIL,)) + detail for detail in details]
-    writer.put(EVENTS, number.to_bytes(NUMBER_SIZE, "big"), pack(fields))
+    writer.put(EVENTS, _key(number), pack(fields))
     return number
+
+
+def _key(number: int) -> bytes:
+    return number.to_bytes(NUMBER_SIZE, "big")
+
+
+def read_events(reader: Reader, numbers: list[int]) -> Iterator[Event]:
+    """The events of these numbers, as far as they exist, in this order."""
+    for start in range(0, len(numbers), _PAGE):
+        page = numbers[start : start + _PAGE]
+        found = reader.get_many([(EVENTS, _key(number)) for number in page])
+        for number, packed in zip(page, found, strict=True):
+            if packed is not None:
+                yield Event(number, packed)
+
+
+def packed_events(reader: Reader, *, after: int, limit: int) -> Iterator[tuple[int, bytes]]:
+    """Numbers and packed events behind a number, in the order of the numbers."""
+    for key, packed in reader.scan(EVENTS, after=_key(after), limit=limit):
+        yield int.from_bytes(key, "big"), packed
+
+
+def indexed_numbers(reader: Reader, identifier: bytes) -> set[int]:
+    """The numbers of the events that are indexed under an identifier."""
+    keys = reader.scan(HISTORY, pair_prefix(identifier))
+    return {int.from_bytes(split_pair(key)[1], "big") for key, _ in keys}
 
 
 def newest_number(reader: Reader) -> int:
@@ -188,17 +217,17 @@ def newest_number(reader: Reader) -> int:
 
 def index_event(writer: Writer, identifier: bytes, number: int) -> None:
     """Make an event found among those of an identifier."""
-    writer.put(HISTORY, pair(identifier, number.to_bytes(NUMBER_SIZE, "big")), b"")
+    writer.put(HISTORY, pair(identifier, _key(number)), b"")
 
 
 def read_event(reader: Reader, number: int) -> Event | None:
-    packed = reader.get(EVENTS, number.to_bytes(NUMBER_SIZE, "big"))
+    packed = reader.get(EVENTS, _key(number))
     return None if packed is None else Event(number, packed)
 
 
 def date_and_actor(reader: Reader, number: int) -> tuple[bytes, bytes]:
     """When and by whom, without reading what may be a long list of identifiers."""
-    packed = reader.get(EVENTS, number.to_bytes(NUMBER_SIZE, "big"))
+    packed = reader.get(EVENTS, _key(number))
     if packed is None:
         return b"", b""
     date, who = unpack(packed, most=2)
@@ -213,7 +242,7 @@ def may_continue(reader: Reader, number: int, actor: Actor) -> bool:
 
 def add_to_tally(writer: Writer, number: int, made: int, asked: int, first: bytes, last: bytes) -> None:
     """Add to an event what was made in this transaction, of so many that were asked for yet."""
-    key = number.to_bytes(NUMBER_SIZE, "big")
+    key = _key(number)
     fields = unpack(writer.get(EVENTS, key) or b"")
     for place, part in enumerate(fields):
         if place > 3 and part[0] == _TALLY:
@@ -227,4 +256,4 @@ def add_to_tally(writer: Writer, number: int, made: int, asked: int, first: byte
 
 def discard_event(writer: Writer, number: int) -> None:
     """Take back an event of this transaction in which, after all, nothing happened."""
-    writer.delete(EVENTS, number.to_bytes(NUMBER_SIZE, "big"))
+    writer.delete(EVENTS, _key(number))

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..store import Reader
+    from ..store import Reader, Writer
 
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "unknown"
 _SIGNS = {HOLDS: b"+", FAILS: b"-", UNKNOWN: b"?"}
@@ -96,10 +96,28 @@ def has_failure(codes: bytes) -> bool:
 # the others.  Each part is the date and the codes of the findings, and then their details.
 
 
-def pack_findings(
+class Verified:
+    """What was found about one identifier: the codes of the findings, the findings, and that about the address."""
+
+    __slots__ = ("identifier", "codes", "findings", "link")
+
+    def __init__(self, identifier: bytes, codes: bytes, findings: list[Finding], link: Finding | None) -> None:
+        self.identifier = identifier
+        self.codes = codes
+        self.findings = findings
+        self.link = link
+
+
+def save_findings(writer: Writer, date: bytes, found: list[Verified]) -> None:
+    """Store what was found about many identifiers on a date; where the web was not asked, what it told stays."""
+    before = writer.get_many([(VERIFIED, one.identifier) for one in found])
+    writer.put_many(VERIFIED, sorted((one.identifier, _pack_findings(date, one.codes, one.findings, one.link, packed))
+                                     for one, packed in zip(found, before, strict=True)))
+
+
+def _pack_findings(
     date: bytes, codes: bytes, findings: list[Finding], link: Finding | None, before: bytes | None
 ) -> bytes:
-    """What to keep of an identifier; what was not asked of the web now stays as it was `before`."""
     parts = unpack(before) if before else [b"", b""]
     # Why something is not known is mostly the same for all identifiers, and can be asked again at any time.
     parts[0] = _pack_part(date + codes, ["" if finding.verdict == UNKNOWN else finding.detail for finding in findings])

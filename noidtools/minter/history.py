@@ -6,14 +6,10 @@ record points to.  So an identifier that was only minted costs nothing here.
 
 from __future__ import annotations
 
-from itertools import islice
-
-from ..codec import pair_prefix, split_pair
 from ..errors import NotFoundError, printable
-from .events import NUMBER_SIZE, Event, read_event
+from .events import Event, indexed_numbers, packed_events, read_event, read_events
 from .identifiers import named
 from .records import RULE_MARK, find
-from .tables import EVENTS, HISTORY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +32,7 @@ _DATE = slice(1, 15)
 
 def numbers_of(reader: Reader, identifier: bytes) -> list[int]:
     """The events that concern an identifier, by their numbers, oldest first."""
-    found = {int.from_bytes(split_pair(key)[1], "big") for key, _ in reader.scan(HISTORY, pair_prefix(identifier))}
+    found = indexed_numbers(reader, identifier)
     record = find(reader, identifier)
     if record is not None and record.event:
         found.add(record.event)
@@ -44,10 +40,8 @@ def numbers_of(reader: Reader, identifier: bytes) -> list[int]:
 
 
 def events_of(reader: Reader, identifier: bytes) -> Iterator[Event]:
-    for number in numbers_of(reader, identifier):
-        happened = read_event(reader, number)
-        if happened is not None:
-            yield _narrowed(happened, identifier)
+    for happened in read_events(reader, numbers_of(reader, identifier)):
+        yield _narrowed(happened, identifier)
 
 
 def history_of(minter: Minter, reader: Reader, text: bytes) -> list[Event]:
@@ -121,12 +115,9 @@ def _grown(minter: Minter, growing: dict[int, int]) -> list[Event]:
 
 
 def _rows(minter: Minter, after: int) -> Iterator[tuple[int, bytes]]:
-    """Read page by page, so that no transaction lingers while somebody looks at the result."""
+    """Numbers and packed events behind a number, read page by page."""
+    def page(reader: Reader, after: int | None) -> tuple[list[tuple[int, bytes]], int | None]:
+        rows = list(packed_events(reader, after=after or 0, limit=_PAGE))
+        return rows, rows[-1][0] if rows else None
 
-    def work(reader: Reader) -> list[tuple[int, bytes]]:
-        rows = islice(reader.scan(EVENTS, after=after.to_bytes(NUMBER_SIZE, "big")), _PAGE)
-        return [(int.from_bytes(key, "big"), packed) for key, packed in rows]
-
-    while page := minter.read(work):
-        yield from page
-        after = page[-1][0]
+    return minter.read_pages(page, after)

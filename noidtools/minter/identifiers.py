@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from .. import names
 from ..errors import InvalidError
-from . import records
+from . import meta, records
 from .records import PEPPERED, find, is_known
-from .tables import META
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ def _find_mistyped(minter: Minter, reader: Reader, name: Name) -> Mistyped | Non
 
 
 def _form_state(minter: Minter, reader: Reader) -> bytes | None:
-    return reader.get(META, b"state") if minter.scheme.grows else None
+    return meta.generator_state(reader) if minter.scheme.grows else None
 
 
 def _beginnings(minter: Minter, name: Name) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from ..clock import timestamp
 from ..codec import pack, unpack
 from ..errors import ConflictError, InvalidError, NotFoundError, printable
-from . import aliases, identifiers, queue, records, relations
+from . import aliases, identifiers, meta, queue, records, relations
 from .events import Change, record_event
 from .identifiers import NameRef
 from .records import (
@@ -22,14 +22,13 @@ from .records import (
     RESERVED,
     WITHDRAWN,
     Circulation,
-    add_to_held_count,
     ensure_not_withdrawn,
     find,
     is_known,
     save,
 )
 from .relations import PREDECESSOR, SUCCESSOR, Relation
-from .tables import ALIASES, TOMBSTONES
+from .tables import TOMBSTONES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class StateChange:
 
 def state_of(reader: Reader, identifier: bytes, record: Circulation | None) -> str | None:
     """The state of an identifier whose circulation record this is; None for a name of which nothing is known."""
-    if reader.get(ALIASES, identifier) is None:
+    if records.alias_target(reader, identifier) is None:
         return _own_state(reader, identifier, record)
     end = aliases.end_of_chain(reader, identifier)
     # What another system manages is not for us to doubt.
@@ -167,7 +166,7 @@ def reserve(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) ->
         if record.queued:
             record = queue.take_from_queue(minter, writer, key, record, event)
         record.flags |= RESERVED | (HELD if hold else 0)
-        add_to_held_count(writer, int(hold))
+        meta.add_to_held_count(writer, int(hold))
         save(writer, key, record)
     return moves
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ..errors import ExhaustedError, UsageError
 from ..schemes import MintRequest
-from . import bindings, config, events, queue, records
+from . import bindings, config, events, meta, queue, records
 from .policies import INITIAL_STATE, RESERVE
-from .records import HELD, PEPPERED, RESERVED, Circulation, add_to_held_count, advanced, record_head, save
-from .tables import CUSTODY, IDS, META, PEPPERS, RELATIONS
+from .records import HELD, PEPPERED, RESERVED, Circulation, advanced, save
+from .tables import CUSTODY, RELATIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,14 +170,14 @@ class _MintRun:
         self.writer = writer
         self.actor = actor
         self.order = order
-        self.generator = minter.scheme.generator(writer.get(META, b"state"))
+        self.generator = meta.generator_of(minter.scheme, writer)
         self.minted: list[bytes] = []
         self._asked = asked
         self._counted = self._new_holds = 0
         self._reserving = config.value(writer, INITIAL_STATE) == RESERVE
         self._flags = (HELD if minter.settings.long_term else 0) | (RESERVED if self._reserving else 0)
         # Where nobody ever said anything about names, it need not be looked for name by name.
-        self._anything_said = any(next(writer.scan(table), None) for table in (RELATIONS, CUSTODY))
+        self._anything_said = any(next(writer.scan(table, limit=1), None) for table in (RELATIONS, CUSTODY))
         self._continued = bool(event) and events.may_continue(writer, event, actor)
         self.event = event if self._continued else self._begin_event()
 
@@ -190,23 +190,28 @@ class _MintRun:
 
     def issue(self, drawn: list[tuple[bytes, int]]) -> None:
         """Record those of the drawn identifiers that may be issued; the others stay as they are."""
-        head = record_head(self._flags, self.event)
-        known = self.writer.get
-        fresh = []
-        for identifier, number in drawn:
-            packed = known(IDS, identifier)
-            if packed is not None:
-                record = Circulation.unpacked(packed)
-                if self._may_reissue(record) and not self.passes_over(identifier, record):
-                    self.reissue(identifier, record, number)
-                    head = record_head(self._flags, self.event)
-            elif self.order.plain:
-                fresh.append((identifier, head + number.to_bytes(6, "big") + b"i"))
-                self.minted.append(self.minter.shown(identifier))
-            elif not self.passes_over(identifier, None):
-                self.reissue(identifier, Circulation(), number)
-        fresh.sort()
-        self.writer.put_many(IDS, fresh)
+        identifiers = [identifier for identifier, _ in drawn]
+        known = records.find_many(self.writer, identifiers)
+        bound = records.bound_among(self.writer, identifiers, self.order.unbound)
+        event, shown, plain = self.event, self.minter.shown, self.order.plain
+        fresh: list[tuple[bytes, int]] = []
+        for (identifier, number), record in zip(drawn, known, strict=True):
+            if record is None and plain:
+                fresh.append((identifier, number))
+                self.minted.append(shown(identifier))
+            elif record is None:
+                if identifier not in bound:
+                    self.reissue(identifier, Circulation(), number)
+            elif self._may_reissue(record) and (record.was_issued or identifier not in bound):
+                self.reissue(identifier, record, number)
+                if self.event != event:
+                    # What comes from here on belongs to another event.
+                    self._save_fresh(fresh, event)
+                    fresh, event = [], self.event
+        self._save_fresh(fresh, event)
+
+    def _save_fresh(self, fresh: list[tuple[bytes, int]], event: int) -> None:
+        records.save_issued(self.writer, self._flags, event, fresh)
         if self._flags & HELD:
             self._new_holds += len(fresh)
 
@@ -231,8 +236,11 @@ class _MintRun:
         flags = record.flags & ~(PEPPERED | RESERVED) | self._flags
         if record.was_issued:
             self._clear(identifier)
-        self.writer.delete(PEPPERS, identifier)
         shown = self.minter.shown(identifier)
+        if record.flags & PEPPERED and not self.order.peppered:
+            from . import peppers
+
+            peppers.delete_pepper(self.writer, identifier)
         if self.order.peppered:
             from . import peppers
 
@@ -266,8 +274,8 @@ class _MintRun:
             events.record_event(self.writer, self.actor, b"clear", ids=[identifier, *others], changes=changes)
 
     def finish(self) -> None:
-        self.writer.put(META, b"state", self.generator.state())
-        add_to_held_count(self.writer, self._new_holds)
+        meta.save_generator(self.writer, self.generator)
+        meta.add_to_held_count(self.writer, self._new_holds)
         if self.minted:
             self._count()
         elif not self._continued:

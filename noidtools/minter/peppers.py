@@ -12,7 +12,8 @@ import os
 
 from ..errors import ForbiddenError, printable
 from ..schemes.template import REPERTOIRES
-from .tables import IDS, PEPPERS
+from .records import find
+from .tables import PEPPERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,11 +41,15 @@ def store_pepper(writer: Writer, identifier: bytes, pepper: bytes) -> None:
     writer.put(PEPPERS, identifier, _digest(identifier, pepper))
 
 
+def delete_pepper(writer: Writer, identifier: bytes) -> None:
+    writer.delete(PEPPERS, identifier)
+
+
 def split_pepper(reader: Reader, given: bytes) -> tuple[bytes, bytes | None]:
     """Identifier and pepper; the pepper is None unless what stands before the last `!` is a peppered identifier."""
     base, mark, pepper = given.rpartition(b"!")
     # Some repertoires have the mark among their characters: what is known as a whole is an identifier as a whole.
-    if mark and reader.get(PEPPERS, base) is not None and reader.get(IDS, given) is None:
+    if mark and reader.get(PEPPERS, base) is not None and find(reader, given) is None:
         return base, pepper
     return given, None
 

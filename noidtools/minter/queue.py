@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from ..clock import timestamp, timestamp_after
 from ..errors import ConflictError, NotFoundError, UsageError, printable
-from . import identifiers
+from . import identifiers, meta
 from .events import Change, record_event
-from .records import HELD, Circulation, add_to_held_count, advanced, ensure_not_withdrawn, find, save
-from .tables import ALIASES, META, QUEUE, QUEUED
+from .records import HELD, Circulation, advanced, alias_target, ensure_not_withdrawn, find, save
+from .tables import QUEUE, QUEUED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..store import Writer
+    from ..store import Reader, Writer
     from . import Minter
     from .events import Actor
 
@@ -40,13 +40,13 @@ def enqueue(minter: Minter, writer: Writer, actor: Actor, how: bytes, given: lis
         ensure_not_withdrawn(minter.shown(identifier), known, "queued")
     changes = [Change(b"queue", None, date, identifier) for identifier, _ in found]
     event = record_event(writer, actor, b"queue " + how, ids=dict(found), changes=changes)
-    drawn = minter.scheme.generator(writer.get(META, b"state")).drawn
+    drawn = meta.generator_of(minter.scheme, writer).drawn
     queued = []
     for identifier, _ in found:
         # Looked up again here, so that one named twice is refused the second time.
         record = find(writer, identifier) or Circulation()
         _ensure_can_wait(identifier, record)
-        sequence = 0 if how == b"lvf" else _next_sequence(writer)
+        sequence = 0 if how == b"lvf" else meta.next_queue_number(writer)
         padded = minter.scheme.without_prefix(identifier).rjust(_PADDED, b"0")
         # What is alike when padded, such as 5 and 05, still has a place of its own.
         key = date + sequence.to_bytes(6, "big") + padded + b"\0" + identifier
@@ -78,8 +78,12 @@ def take_from_queue(minter: Minter, writer: Writer, identifier: bytes, record: C
     if key is not None:
         writer.delete(QUEUE, key)
         writer.delete(QUEUED, identifier)
-    drawn = minter.scheme.generator(writer.get(META, b"state")).drawn
+    drawn = meta.generator_of(minter.scheme, writer).drawn
     return advanced(writer, identifier, record, b"u", event, drawn)
+
+
+def queue_length(reader: Reader) -> int:
+    return sum(1 for _ in reader.scan(QUEUE))
 
 
 def take_due(
@@ -120,12 +124,6 @@ def _ensure_can_wait(identifier: bytes, record: Circulation) -> None:
         raise ConflictError(f"{printable(identifier)} is in the queue already")
 
 
-def _next_sequence(writer: Writer) -> int:
-    number = int(writer.get(META, b"queue sequence") or b"0") + 1
-    writer.put(META, b"queue sequence", b"%d" % number)
-    return number
-
-
 # -- Holds: an identifier that is held is not minted, and not queued for minting -------------------------------------
 
 
@@ -147,7 +145,7 @@ def place_holds(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]
             record.flags |= HELD
             placed += 1
         save(writer, identifier, record)
-    add_to_held_count(writer, placed)
+    meta.add_to_held_count(writer, placed)
     return placed, unqueued
 
 
@@ -156,7 +154,7 @@ def release_holds(minter: Minter, writer: Writer, actor: Actor, given: list[byte
     found = [identifiers.to_change(minter, writer, name) for name in given]
     for identifier, known in found:
         ensure_not_withdrawn(minter.shown(identifier), known, "released")
-        if writer.get(ALIASES, identifier) is not None:
+        if alias_target(writer, identifier) is not None:
             shown = minter.shown(identifier).decode("utf-8", "backslashreplace")
             raise ConflictError(f"{shown} is an alias and must not be minted: take that back first with "
                                 f"'noid alias --remove {shown}'")
@@ -172,7 +170,7 @@ def release_holds(minter: Minter, writer: Writer, actor: Actor, given: list[byte
         record.flags &= ~HELD
         released += 1
         save(writer, identifier, record)
-    add_to_held_count(writer, -released)
+    meta.add_to_held_count(writer, -released)
     return released
 
 

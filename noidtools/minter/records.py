@@ -1,4 +1,4 @@
-"""Records of identifiers: circulation (issued, queued, held; reserved, withdrawn) and bound elements.
+"""Records of identifiers: circulation (issued, queued, held; reserved, withdrawn), aliases, and bound elements.
 
 The history in a circulation record is a string of letters, newest first: `i` issued, `q` queued, `u`
 taken out of the queue.  When and by whom the newest letter was written stands in the event the record
@@ -8,10 +8,12 @@ their own in any index.
 
 from __future__ import annotations
 
-from ..codec import pair, pair_prefix, split_pair
+from itertools import islice
+
+from ..codec import pair, pair_end, pair_prefix, split_pair
 from ..errors import ConflictError, printable
 from .events import date_and_actor, index_event
-from .tables import ALIASES, ELEMENTS, IDS, META
+from .tables import ALIASES, ELEMENTS, IDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 # Identifiers that begin so are patterns of rules, which compute elements.
 RULE_MARK = b":idmap/"
 HELD, PEPPERED, RESERVED, WITHDRAWN = 1, 2, 4, 8
+
+# How many identifiers are looked up at once.
+_PAGE = 500
 _EVENT = slice(1, 6)
 _NUMBER = slice(6, 12)
 _HISTORY = slice(12, None)
@@ -70,7 +75,7 @@ class Circulation:
         return self.history.startswith(b"q")
 
     def packed(self) -> bytes:
-        return record_head(self.flags, self.event) + self.number.to_bytes(6, "big") + self.history
+        return _head(self.flags, self.event) + self.number.to_bytes(6, "big") + self.history
 
     @classmethod
     def unpacked(cls, packed: bytes) -> Circulation:
@@ -78,8 +83,8 @@ class Circulation:
                    packed[_HISTORY])
 
 
-def record_head(flags: int, event: int) -> bytes:
-    """What all records of one act have in common."""
+def _head(flags: int, event: int) -> bytes:
+    """What the records of identifiers that were minted together have in common."""
     return bytes((flags,)) + event.to_bytes(5, "big")
 
 
@@ -122,34 +127,119 @@ def ensure_not_withdrawn(shown: bytes, record: Circulation | None, done: str) ->
         )
 
 
-def held_count(reader: Reader) -> int:
-    return int(reader.get(META, b"held") or b"0")
+def find_many(reader: Reader, identifiers: list[bytes]) -> list[Circulation | None]:
+    """The circulation records of many identifiers, in their order, in one round trip."""
+    found = reader.get_many([(IDS, identifier) for identifier in identifiers])
+    return [None if packed is None else Circulation.unpacked(packed) for packed in found]
 
 
-def add_to_held_count(writer: Writer, change: int) -> None:
-    if change:
-        writer.put(META, b"held", b"%d" % (held_count(writer) + change))
+def save_issued(writer: Writer, flags: int, event: int, drawn: list[tuple[bytes, int]]) -> None:
+    """Write the records of identifiers of which nothing was known before, drawn with their numbers and issued now."""
+    head = _head(flags, event)
+    writer.put_many(IDS, sorted((identifier, head + number.to_bytes(6, "big") + b"i") for identifier, number in drawn))
 
 
-def is_known(reader: Reader, identifier: bytes) -> bool:
-    """Whether anything at all is kept about an identifier."""
-    if reader.get(IDS, identifier) is not None or reader.get(ALIASES, identifier) is not None:
-        return True
-    return next(elements_of(reader, identifier), None) is not None
+def in_circulation(reader: Reader, *, after: bytes | None = None) -> Iterator[tuple[bytes, Circulation]]:
+    """All identifiers that have a circulation record, or those behind one of them."""
+    for identifier, packed in reader.scan(IDS, after=after):
+        yield identifier, Circulation.unpacked(packed)
 
 
-def is_bound(reader: Reader, key: bytes) -> bool:
-    return next(reader.scan(ELEMENTS, pair_prefix(key)), None) is not None
+# -- aliases -----------------------------------------------------------------------------------------------------------
+
+
+def alias_target(reader: Reader, identifier: bytes) -> bytes | None:
+    """The name that an identifier stands for, None if it is no alias."""
+    return reader.get(ALIASES, identifier)
+
+
+def put_alias(writer: Writer, identifier: bytes, target: bytes) -> None:
+    writer.put(ALIASES, identifier, target)
+
+
+def delete_alias(writer: Writer, identifier: bytes) -> None:
+    writer.delete(ALIASES, identifier)
+
+
+def all_aliases(reader: Reader, *, after: bytes | None = None) -> Iterator[bytes]:
+    """All identifiers that are aliases, or those behind one of them."""
+    for identifier, _ in reader.scan(ALIASES, after=after):
+        yield identifier
 
 
 # -- bound elements ----------------------------------------------------------------------------------------------------
-
 
 
 def value_of(reader: Reader, identifier: bytes, element: bytes) -> bytes | None:
     return reader.get(ELEMENTS, pair(identifier, element))
 
 
+def put_value(writer: Writer, identifier: bytes, element: bytes, value: bytes) -> None:
+    writer.put(ELEMENTS, pair(identifier, element), value)
+
+
+def delete_value(writer: Writer, identifier: bytes, element: bytes) -> None:
+    writer.delete(ELEMENTS, pair(identifier, element))
+
+
 def elements_of(reader: Reader, identifier: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """What is bound under an identifier: names of elements and values, in the order of the names."""
     for key, value in reader.scan(ELEMENTS, pair_prefix(identifier)):
         yield split_pair(key)[1], value
+
+
+def is_bound(reader: Reader, identifier: bytes) -> bool:
+    """Whether any element is bound under an identifier."""
+    return next(reader.scan(ELEMENTS, pair_prefix(identifier), limit=1), None) is not None
+
+
+def bound_among(reader: Reader, identifiers: list[bytes], elements: tuple[bytes, ...]) -> set[bytes]:
+    """Those of the identifiers under which one of the elements is bound."""
+    places = [(identifier, element) for identifier in identifiers for element in elements]
+    values = reader.get_many([(ELEMENTS, pair(identifier, element)) for identifier, element in places])
+    return {identifier for (identifier, _), value in zip(places, values, strict=True) if value is not None}
+
+
+def bound_identifiers(reader: Reader, *, after: bytes | None = None) -> Iterator[bytes]:
+    """All identifiers under which something is bound, or those behind one of them."""
+    last = None
+    for key, _ in reader.scan(ELEMENTS, after=None if after is None else pair_end(after)):
+        identifier = split_pair(key)[0]
+        if identifier != last:
+            last = identifier
+            yield identifier
+
+
+def public_values(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The values of one element, of all identifiers that are neither aliases nor reserved nor withdrawn."""
+    items = (item for item in _values_of_all(reader, element))
+    while page := list(islice(items, _PAGE)):
+        found = reader.get_many([place for identifier, _ in page
+                                 for place in ((ALIASES, identifier), (IDS, identifier))])
+        for (identifier, value), alias, packed in zip(page, found[::2], found[1::2], strict=True):
+            if alias is None and (packed is None or not packed[0] & (RESERVED | WITHDRAWN)):
+                yield identifier, value
+
+
+def _values_of_all(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes]]:
+    for key, value in reader.scan(ELEMENTS):
+        identifier, name = split_pair(key)
+        if name == element:
+            yield identifier, value
+
+
+# -- several of these at once ------------------------------------------------------------------------------------------
+
+
+def is_known(reader: Reader, identifier: bytes) -> bool:
+    """Whether anything at all is stored about an identifier."""
+    packed, alias = reader.get_many(((IDS, identifier), (ALIASES, identifier)))
+    return packed is not None or alias is not None or is_bound(reader, identifier)
+
+
+def look_up(reader: Reader, identifier: bytes, element: bytes) -> tuple[bytes | None, int, bytes | None]:
+    """What resolving needs, in one round trip: the name it stands for, its flags, and the value of an element."""
+    alias, packed, value = reader.get_many(
+        ((ALIASES, identifier), (IDS, identifier), (ELEMENTS, pair(identifier, element)))
+    )
+    return alias, packed[0] if packed else 0, value

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from ..schemes import durability
+from . import meta
 from .events import newest_number, read_event
-from .records import held_count
-from .tables import META, QUEUE
+from .queue import queue_length
+from .tables import READABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,9 +57,9 @@ class MinterState:
     __slots__ = ("generator", "held", "queued", "newest")
 
     def __init__(self, minter: Minter, reader: Reader) -> None:
-        self.generator = minter.scheme.generator(reader.get(META, b"state"))
-        self.held = held_count(reader)
-        self.queued = sum(1 for _ in reader.scan(QUEUE))
+        self.generator = meta.generator_of(minter.scheme, reader)
+        self.held = meta.held_count(reader)
+        self.queued = queue_length(reader)
         self.newest = read_event(reader, newest_number(reader))
 
 
@@ -75,11 +74,11 @@ def standing(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
 
 def internals(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
     """What an administrator may want to see when something looks wrong."""
-    generator = minter.scheme.generator(reader.get(META, b"state"))
+    generator = meta.generator_of(minter.scheme, reader)
     size = minter.store.size()
     return [
         ("Folder", minter.store.location.encode("utf-8", "surrogateescape")),
-        ("Format", reader.get(META, b"format") or b""),
+        ("Format", meta.format_version(reader)),
         *([] if size is None else [("Bytes", b"%d" % size)]),
         ("Events", b"%d" % newest_number(reader)),
         *generator.internals(),
@@ -87,29 +86,18 @@ def internals(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
 
 
 def dump(minter: Minter) -> Iterator[tuple[str, bytes]]:
-    """Every record of the database, a page at a time so that no reader lingers.  Odd bytes are percent-encoded.
+    """Every record that may be read, by table and key, a page at a time.  Odd bytes are percent-encoded.
 
     What could help to guess a pepper, or to take over somebody's Idempotency-Key, is left out.
     """
-    from . import tables
-
-    secret = (tables.PEPPERS, tables.REPLIES)
-    names = {tag: name for name, tag in vars(tables).items() if isinstance(tag, bytes) and tag not in secret}
-    for table, name in sorted(names.items(), key=lambda item: item[1]):
-        for key, value in paged(minter, table):
+    for name, table in READABLE.items():
+        for key, value in minter.read_pages(lambda reader, after: _page(reader, table, after)):  # noqa: B023
             yield f"{name}/{_plain(key)}", _plain(value).encode()
 
 
-def paged(minter: Minter, table: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """All items of a table, read a page at a time: not one moment, but nothing is held open for long."""
-
-    def page_after(after: bytes | None) -> list[tuple[bytes, bytes]]:
-        return minter.read(lambda reader: list(islice(reader.scan(table, after=after), _PAGE)))
-
-    page = page_after(None)
-    while page:
-        yield from page
-        page = page_after(page[-1][0])
+def _page(reader: Reader, table: bytes, after: bytes | None) -> tuple[list[tuple[bytes, bytes]], bytes | None]:
+    items = list(reader.scan(table, after=after, limit=_PAGE))
+    return items, items[-1][0] if items else None
 
 
 def _plain(raw: bytes) -> str:

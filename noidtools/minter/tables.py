@@ -7,20 +7,27 @@ wrongly raises FORMAT, and older releases then refuse the database.
 from __future__ import annotations
 
 FORMAT = 1
-META = b"m"  # name -> value: format, settings, state of the generator, counts
-IDS = b"i"  # identifier -> circulation record (see circulation.py)
-ELEMENTS = b"e"  # pair(identifier, element) -> value as bound
-RULES = b"r"  # pair(element, pattern) -> replacement
-QUEUE = b"q"  # date, sequence, padded label -> identifier
+META = b"m"  # name -> value: format, settings, state of the generator, counters (see meta.py)
+IDS = b"i"  # identifier -> circulation record (see records.py)
+ELEMENTS = b"e"  # pair(identifier, element) -> value as bound (see records.py)
+ALIASES = b"a"  # identifier -> the name it stands for (see records.py)
+RULES = b"r"  # pair(element, pattern) -> replacement (see bindings.py)
+QUEUE = b"q"  # date, sequence, padded label -> identifier (see queue.py)
 QUEUED = b"Q"  # identifier -> its key in QUEUE
-ALIASES = b"a"  # identifier -> the name it stands for
-PEPPERS = b"p"  # identifier -> hash of its pepper
+PEPPERS = b"p"  # identifier -> hash of its pepper (see peppers.py)
 EVENTS = b"v"  # number, 5 bytes -> date, who, door, verb and what it was about (see events.py)
 HISTORY = b"h"  # pair(identifier, number of an event) -> nothing; the newest circulation is not here (see history.py)
 TOMBSTONES = b"t"  # identifier -> when and why it was withdrawn, what comes after it (see lifecycle.py)
 RELATIONS = b"l"  # pair(name, kind and other name) -> who says so, from when until when (see relations.py)
 CUSTODY = b"o"  # pair(identifier or nothing for the minter, number) -> who answers for it (see custody.py)
-VERIFIED = b"V"  # identifier -> what was found when it was last verified (see qualities.py)
+VERIFIED = b"V"  # identifier -> what was found when it was last verified (see findings.py)
 CONFIG = b"c"  # name -> value: what an administrator may change while the minter lives (see config.py)
-NOTES = b"n"  # name -> text, for the administrators
-REPLIES = b"k"  # answers kept for a day, so that a request can be repeated without harm (see idempotency.py)
+NOTES = b"n"  # name -> text, for the administrators (see notes.py)
+REPLIES = b"k"  # replies stored for a day, so that a request can be repeated without harm (see replies.py)
+
+# What may be read by an administrator who looks at the whole database: all but digests of secrets and of keys.
+READABLE = {
+    "ALIASES": ALIASES, "CONFIG": CONFIG, "CUSTODY": CUSTODY, "ELEMENTS": ELEMENTS, "EVENTS": EVENTS,
+    "HISTORY": HISTORY, "IDS": IDS, "META": META, "NOTES": NOTES, "QUEUE": QUEUE, "QUEUED": QUEUED,
+    "RELATIONS": RELATIONS, "RULES": RULES, "TOMBSTONES": TOMBSTONES, "VERIFIED": VERIFIED,
+}

@@ -21,7 +21,6 @@ from ..minter import LONGEST_IDENTIFIER, config, records
 from ..minter.identifiers import labels_of
 from ..minter.records import RESERVED as RESERVED_FLAG
 from ..minter.records import WITHDRAWN
-from ..minter.tables import ALIASES, IDS
 from ..names import targets
 
 TYPE_CHECKING = False
@@ -129,16 +128,13 @@ class Lookup:
     def at(self, key: bytes, suffix: bytes = b"") -> Outcome | None:
         """What is kept under exactly this identifier: steps 3 and 4."""
         key = self._minter.scheme.canonical(key)
-        reader = self._reader
-        other = reader.get(ALIASES, key)
-        if other is not None:
-            return Outcome(ALIAS, self._minter, key, value=other + suffix)
-        record = reader.get(IDS, key)
-        if record is not None and record[0] & _NOT_PUBLIC:
-            if record[0] & WITHDRAWN:
+        alias, flags, value = records.look_up(self._reader, key, self._element)
+        if alias is not None:
+            return Outcome(ALIAS, self._minter, key, value=alias + suffix)
+        if flags & _NOT_PUBLIC:
+            if flags & WITHDRAWN:
                 return Outcome(GONE, self._minter, key, suffix=suffix, reason="the name was withdrawn")
             return Outcome(RESERVED, self._minter, key, suffix=suffix, reason=_IS_RESERVED)
-        value = records.value_of(reader, key, self._element)
         if not value or value.isspace():
             return None
         return Outcome(FOUND, self._minter, key, by="stored", value=value, suffix=suffix)
@@ -245,7 +241,7 @@ class Lookup:
             self._say("fallback", value)
             return Outcome(FOUND, self._minter, normal, by="fallback", value=value)
         self._say("fallback", b"there is none")
-        known = any(self._reader.get(IDS, key) is not None for key in names.candidates(name, self._labels))
+        known = any(records.find_many(self._reader, list(names.candidates(name, self._labels))))
         reason = "the name is known, but nothing says where it leads" if known else "nothing is known of this name"
         return Outcome(NOT_FOUND, self._minter, normal, reason=reason)
 

@@ -21,10 +21,8 @@ import struct
 import subprocess
 from tempfile import SpooledTemporaryFile
 
-from ..codec import split_pair
 from ..errors import NotFoundError, StoreError
-from ..minter.records import RESERVED, WITHDRAWN
-from ..minter.tables import ALIASES, ELEMENTS, IDS
+from ..minter import records
 from ..names import targets
 from . import Lookup, follow_aliases, target_element
 
@@ -106,15 +104,10 @@ class _RowFile:
 
 
 def _rows(minter: Minter, reader: Reader, element: bytes) -> Iterator[Row]:
-    for key, value in reader.scan(ELEMENTS):
-        identifier, name = split_pair(key)
-        if name != element or reader.get(ALIASES, identifier) is not None:
-            continue
-        record = reader.get(IDS, identifier)
-        if record is None or not record[0] & (WITHDRAWN | RESERVED):
-            yield identifier, _address(value)
+    for identifier, value in records.public_values(reader, element):
+        yield identifier, _address(value)
     lookup = Lookup(minter, reader, element)
-    for alias, _ in reader.scan(ALIASES):
+    for alias in records.all_aliases(reader):
         outcome = follow_aliases(lookup.find, alias)
         yield alias, targets.location(outcome.targets[0].url) or b"" if outcome.targets else b""
 

@@ -12,10 +12,9 @@ import time
 from itertools import islice
 
 from ..clock import timestamp
-from ..codec import split_pair
 from ..minter.events import record_event
-from ..minter.findings import FAILS, HOLDS, RETRIEVABLE, UNKNOWN, Finding, pack_findings, verdicts
-from ..minter.tables import ALIASES, ELEMENTS, IDS, VERIFIED
+from ..minter.findings import FAILS, HOLDS, RETRIEVABLE, UNKNOWN, Finding, Verified, save_findings, verdicts
+from ..minter.records import all_aliases, bound_identifiers, find_many, in_circulation
 from .inspection import Inspector
 
 TYPE_CHECKING = False
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from ..store import Reader, Writer
     from .inspection import Inspection
     from .links import Link, LinkLimits
+    Find = Callable[..., Iterator[bytes]]
     Progress = Callable[[int, int, str], None]
 
 # How many identifiers are inspected in one read transaction, and how many results are stored in one write transaction.
@@ -112,7 +112,7 @@ class Verification:
     def _count_identifiers(self) -> int:
         if self._named is not None:
             return len(self._named)
-        return self._minter.read(lambda reader: sum(1 for _ in reader.scan(IDS)))
+        return self._minter.read(lambda reader: sum(1 for _ in in_circulation(reader)))
 
     # -- inspection of the minter ----------------------------------------------------------------------
 
@@ -132,31 +132,26 @@ class Verification:
 
     def _inspected(self) -> Iterator[Inspection]:
         """All identifiers: those in circulation, those only bound, those that only stand for others."""
-        for table in (IDS, ELEMENTS, ALIASES):
-            page, last = self._next_page(table, None)
-            while last is not None:
-                yield from page
-                page, last = self._next_page(table, last)
+        yield from self._minter.read_pages(self._circulating)
+        for find in (bound_identifiers, all_aliases):
+            yield from self._minter.read_pages(lambda reader, after: self._others(reader, find, after))  # noqa: B023
 
-    def _next_page(self, table: bytes, after: bytes | None) -> tuple[list[Inspection], bytes | None]:
-        return self._minter.read(lambda reader: self._page(reader, table, after))
-
-    def _page(self, reader: Reader, table: bytes, after: bytes | None) -> tuple[list[Inspection], bytes | None]:
-        """The results of the next page of a table, and the last key of it, None if there are no more."""
-        items = list(islice(reader.scan(table, after=after), _PAGE))
-        if not items:
+    def _circulating(self, reader: Reader, after: bytes | None) -> tuple[list[Inspection], bytes | None]:
+        page = list(islice(in_circulation(reader, after=after), _PAGE))
+        if not page:
             return [], None
         inspector = self._inspector(reader)
-        if table == IDS:
-            return [inspector.result(key, packed) for key, packed in items], items[-1][0]
-        found = []
-        before = split_pair(after)[0] if after is not None and table == ELEMENTS else None
-        for key, _ in items:
-            identifier = split_pair(key)[0] if table == ELEMENTS else key
-            if identifier != before and reader.get(IDS, identifier) is None:
-                found.append(inspector.result(identifier, None))
-            before = identifier
-        return found, items[-1][0]
+        return [inspector.result(identifier, record) for identifier, record in page], page[-1][0]
+
+    def _others(self, reader: Reader, find: Find, after: bytes | None) -> tuple[list[Inspection], bytes | None]:
+        """The next of those identifiers that a function finds, as far as they are not in circulation."""
+        page = list(islice(find(reader, after=after), _PAGE))
+        if not page:
+            return [], None
+        inspector = self._inspector(reader)
+        known = find_many(reader, page)
+        others = [identifier for identifier, record in zip(page, known, strict=True) if record is None]
+        return [inspector.result(identifier, None) for identifier in others], page[-1]
 
     # -- links -----------------------------------------------------------------------------------------
 
@@ -191,11 +186,8 @@ class Verification:
 
     def _store(self, writer: Writer, results: dict[bytes, Inspection]) -> None:
         date = timestamp(self._actor.now())
-        rows = []
-        for identifier, result in sorted(results.items()):
-            before = writer.get(VERIFIED, identifier)
-            rows.append((identifier, pack_findings(date, result.codes, result.findings, result.link, before)))
-        writer.put_many(VERIFIED, rows)
+        save_findings(writer, date, [Verified(result.identifier, result.codes, result.findings, result.link)
+                                     for result in results.values()])
         failing = sum(result.failed for result in results.values())
         summary = b"%d identifier%b, %d failing" % (len(results), b"" if len(results) == 1 else b"s", failing)
         record_event(writer, self._actor, b"verify", summary, ids=results if self._named is not None else ())

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from .. import names, resolution
 from ..clock import display_day
-from ..codec import pair
 from ..errors import InvalidError
 from ..minter import LONGEST_IDENTIFIER, custody, identifiers, lifecycle, policies, records
-from ..minter.events import NUMBER_SIZE
 from ..minter.findings import (
     ACCOUNTABLE,
     BOUND,
@@ -24,8 +22,6 @@ from ..minter.findings import (
     Finding,
     has_failure,
 )
-from ..minter.records import Circulation
-from ..minter.tables import ALIASES, CUSTODY, IDS
 from ..names import targets
 
 TYPE_CHECKING = False
@@ -33,6 +29,7 @@ if TYPE_CHECKING:
     from ..minter import Minter
     from ..minter.custody import Custodian
     from ..minter.findings import Quality
+    from ..minter.records import Circulation
     from ..resolution import Outcome
     from ..store import Reader
 
@@ -58,11 +55,11 @@ class Statements:
         self._reader = reader
         self._accountable = _accountable(_present(custody.custodians_of(reader, custody.MINTER)), common=True)
         # Mostly none has a custodian of its own, and then there is no need to look for each.
-        self._some_have_own = next(reader.scan(CUSTODY, after=pair(custody.MINTER, b"\xff" * (NUMBER_SIZE + 1))), None)
+        self._some_have_own = custody.has_custodians_of_identifiers(reader)
 
     def accountable(self, identifier: bytes) -> Statement:
         """Whether somebody who can be reached answers for an identifier."""
-        if self._some_have_own is None:
+        if not self._some_have_own:
             return self._accountable
         own = _present(custody.custodians_of(self._reader, identifier))
         return self._accountable if own is None else _accountable(own, common=False)
@@ -166,15 +163,14 @@ class Inspector:
             result = Inspection(given, given, known=False)
             result.findings = [Finding(REGISTERED, FAILS, "it is no name of this minter")]
             return result
-        return self.result(identifier, self._reader.get(IDS, identifier))
+        return self.result(identifier, records.find(self._reader, identifier))
 
-    def result(self, identifier: bytes, packed: bytes | None) -> Inspection:
+    def result(self, identifier: bytes, record: Circulation | None) -> Inspection:
         """What is found about an identifier with this circulation record."""
-        record = None if packed is None else Circulation.unpacked(packed)
-        alias = self._reader.get(ALIASES, identifier)
+        alias = records.alias_target(self._reader, identifier)
         outcome = resolution.follow_aliases(self._find, identifier)
         bound = alias is not None or outcome.by in ("stored", "rule") or self._is_bound(identifier)
-        result = Inspection(identifier, self._minter.shown(identifier), bound or packed is not None)
+        result = Inspection(identifier, self._minter.shown(identifier), bound or record is not None)
         if not result.known:
             result.findings = [Finding(REGISTERED, FAILS, "nothing is known of it here"), *self._formed(identifier)]
             return result
@@ -186,7 +182,7 @@ class Inspector:
         return result
 
     def _is_bound(self, identifier: bytes) -> bool:
-        return next(records.elements_of(self._reader, identifier), None) is not None
+        return records.is_bound(self._reader, identifier)
 
     def _formed(self, identifier: bytes, is_alias: bool = False) -> tuple[Finding, ...]:
         fault, sound = self._form.faults(identifier)
@@ -211,8 +207,9 @@ class Inspector:
 
     def _is_another(self, identifier: bytes, normal: bytes) -> bool:
         """Whether something of its own is kept under the other spelling."""
-        aliases = (self._reader.get(ALIASES, identifier), self._reader.get(ALIASES, normal))
-        return aliases == (None, None) and records.is_known(self._reader, normal)
+        if any(records.alias_target(self._reader, key) is not None for key in (identifier, normal)):
+            return False
+        return records.is_known(self._reader, normal)
 
     def _leading(self, result: Inspection, state: str, bound: bool, outcome: Outcome) -> tuple[Finding, ...]:
         """Whether the name is bound and resolves; nothing of the kind is stated while it is not published."""

@@ -18,7 +18,8 @@ from noidtools.commands.lines import LineSource
 from noidtools.errors import NoidError
 from noidtools.minter import history, identifiers, lifecycle, records, relations
 from noidtools.minter.events import LONGEST_VALUE, Digest
-from noidtools.minter.records import Circulation, find, held_count
+from noidtools.minter.meta import held_count
+from noidtools.minter.records import Circulation, find
 from noidtools.minter.tables import ALIASES, EVENTS, IDS, QUEUE
 from support.minter import Noid
 
