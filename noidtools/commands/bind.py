@@ -35,12 +35,32 @@ _CHANGING, _REMOVING, _MINTING = (
 )
 COMMANDS = (
     Command(
-        "bind", "bind a value to an element of an identifier, or take it away",
+        "bind", "bind a value to an element of an identifier, or remove it",
         Form(f"{_CHANGING} Id Element Value", _bind, BIND, too_few="a Value is missing"),
         Form(f"{_CHANGING} Id :|:-", _bind, BIND),
         Form(f"{_REMOVING} Id Element|:|:-", _bind, BIND, too_many="removing takes no Value"),
         Form(f"{_MINTING} new Element Value", _bind, MINT, BIND),
         Form(f"{_MINTING} new :|:-", _bind, MINT, BIND),
-        input_at=2,
+        input_at=2, see="tutorial.md#the-ways-to-bind",
+        about="""\
+new needs that nothing is bound; replace, append, prepend and delete need that something is; set, add, insert and purge
+take both. append and add put the value at the end of what is bound, prepend and insert at its beginning. mint and
+peppermint make an identifier and bind to it.
+
+With : in place of an element, lines of the form "Element: value" are read from the input up to an empty line; indented
+lines continue a value, and # begins a comment. With :- one element is read, and all the rest of the input is its value.
+
+An Id of the form :idmap/PATTERN is a rule: it computes the element for all identifiers that match.
+""",
+        example="""\
+$ noid bind set 13030/kt4x551 title 'On the origin of species'
+Id:      13030/kt4x551
+Element: title
+Bind:    set
+Status:  ok, 24 bytes written, replacing 0 bytes
+
+$ printf 'who: Darwin\\nwhen: 1859\\n\\n' | noid bind set 13030/kt4x551 : | grep -c Status
+2
+""",
     ),
 )

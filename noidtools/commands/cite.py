@@ -78,6 +78,27 @@ COMMANDS = (
         "cite", "the forms in which a name is written, printed, linked and spoken",
         Form("Id [--qr File]…", _cite, READ),
         options=(Option("--qr File", "write a QR code of the link to an .svg or .png file; for the shell only"),),
+        see="citing-verifying-describing.md#cite",
+        about="""\
+Any spelling of the name will do. A mistyped name is refused, and a pepper is never printed.
+""",
+        example="""\
+$ noid cite 13030/kt4x551 | grep -E 'canonical|info|encoded'
+canonical: ark:/13030/kt4x551
+info: info:ark/13030/kt4x551
+encoded: ark%3A%2F13030%2Fkt4x551
+""",
     ),
-    Command("same", "whether two spellings are the same name, and why", Form("Name Name", _same, READ)),
+    Command(
+        "same", "whether two spellings are the same name, and why",
+        Form("Name Name", _same, READ),
+        see="citing-verifying-describing.md#same-or-not", fails="they are not",
+        about="""\
+No minter is needed; one adds the context that its names leave unsaid, and what is claimed about contexts.
+""",
+        example="""\
+$ noid same ark:/13030/kt4-x551 ARK:13030/kt4x551 | grep same:
+same: yes
+""",
+    ),
 )

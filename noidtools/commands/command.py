@@ -72,20 +72,21 @@ class Command:
     """A command with all its forms.
 
     summary        one line, for the list of commands
-    about          more, in Markdown, for the reference
-    example        commands with what they print, for the reference
+    about          more, in paragraphs
+    example        commands with what they print
     fails          when it ends with exit status 1 although it was carried out
+    see            the page of the documentation that has more, and the place there
     input_at       the place of the word `:` or `:-` that, as the last word, asks for elements from the input
     shell_only     it works on this machine's files, and is not offered on the web nor in bulk
     options_first  options stand before the first word only, because the words after it may look like options
     """
 
-    __slots__ = ("name", "summary", "forms", "options", "about", "example", "fails", "input_at", "shell_only",
-                 "options_first", "_patterns")
+    __slots__ = ("name", "summary", "forms", "options", "about", "example", "fails", "see", "input_at",
+                 "shell_only", "options_first", "_patterns")
 
     def __init__(
         self, name: str, summary: str, *forms: Form, options: tuple[Option, ...] = (), about: str = "",
-        example: str = "", fails: str = "", input_at: int | None = None, shell_only: bool = False,
+        example: str = "", fails: str = "", see: str = "", input_at: int | None = None, shell_only: bool = False,
         options_first: bool = False,
     ) -> None:
         self.name = name
@@ -95,6 +96,7 @@ class Command:
         self.about = about
         self.example = example
         self.fails = fails
+        self.see = see
         self.input_at = input_at
         self.shell_only = shell_only
         self.options_first = options_first

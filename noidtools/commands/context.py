@@ -84,5 +84,15 @@ COMMANDS = (
             Option("--authority Who", "who claims that the two labels are of one context"),
             Option("--remove", "take the claim back"),
         ),
+        see="citing-verifying-describing.md#contexts",
+        about="""\
+resolver names the web resolvers behind which the names can be followed, the first of which is for links and print; a
+hyphen names none. alias records that a context has another label, so that names under both are the same.
+""",
+        example="""\
+$ noid context resolver https://id.example.org/
+resolver: https://id.example.org/
+
+""",
     ),
 )

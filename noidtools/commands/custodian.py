@@ -72,5 +72,18 @@ COMMANDS = (
         Form("set Name [Id] [--contact Contact]", _set, ADMIN),
         Form("remove Id", _remove, ADMIN),
         options=(Option("--contact Contact", "how to reach the custodian"),),
+        see="lifecycle-and-history.md#custodians",
+        about="""\
+An identifier without a custodian of its own has the minter's; a minter without one has the authority it was created
+for.
+""",
+        example="""\
+$ noid custodian set 'Digital Collections' --contact mailto:names@example.org
+of: this minter
+Custodian: Digital Collections
+Contact: mailto:names@example.org
+From: …
+
+""",
     ),
 )

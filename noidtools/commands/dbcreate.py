@@ -47,6 +47,20 @@ COMMANDS = (
         Form("[Template [Term [NAAN [NAA [SubNAA]]]]] " + " ".join(
             f"[{option.usage}]{'…' if option.name == 'label' else ''}" for option in _OPTIONS
         ), _dbcreate),
-        options=_OPTIONS, shell_only=True,
+        options=_OPTIONS, shell_only=True, see="templates.md",
+        about="""\
+Makes the folder NOID in Dbdir, whole or not at all. Template says what identifiers look like; without one the minter
+binds anything and mints 0, 1, 2, and so on. Term is long, medium (the default) or short. NAAN is the number of the name
+assigning authority, NAA its name and SubNAA the part of it that mints; a long-term minter needs all three. A hyphen
+leaves a place empty.
+
+Each scheme has its own options, which the command schemes lists.
+""",
+        example="""\
+$ mkdir kt5 && cd kt5
+$ noid dbcreate kt.reeded long 13030 cdlib.org dpg | grep -E 'Template|First'
+Template: kt.reeded
+First: 13030/kt4x551
+""",
     ),
 )

@@ -51,6 +51,29 @@ COMMANDS = (
         Form("[brief]", _brief, READ),
         Form("full", _full, ADMIN, writes=False),
         Form("dump", _dump, ADMIN, writes=False, streams=True),
+        see="tutorial.md#notes-and-the-state-of-the-minter",
+        about="""\
+full adds the state of the generator and of the store. dump prints every record of the database but the digests of
+peppers and the replies to requests with an Idempotency-Key.
+""",
+        example="""\
+$ noid dbinfo | grep -E 'Drawn|Held|Queued|Note'
+Drawn: 4
+Held: 4
+Queued: 0
+Note: owner: digital collections
+""",
     ),
-    Command("note", "keep a note with the minter, shown by dbinfo", Form("Name Text", _note, ADMIN)),
+    Command(
+        "note", "keep a note with the minter, shown by dbinfo",
+        Form("Name Text", _note, ADMIN), see="tutorial.md#notes-and-the-state-of-the-minter",
+        about="""\
+A note of the same name is replaced.
+""",
+        example="""\
+$ noid note owner 'digital collections'
+ok: note owner kept
+
+""",
+    ),
 )

@@ -59,5 +59,16 @@ COMMANDS = (
         Form("[Id] [--format turtle|json-ld|xml]", _describe, READ,
              too_many="describe takes one identifier, or none for the minter"),
         options=(Option("--format turtle|json-ld|xml", "turtle, unless given"),),
+        see="citing-verifying-describing.md#describe",
+        about="""\
+Uses the terms of the Identifier Systems ontology. Elements whose names begin with _ and values of more than a megabyte
+are left out. Needs the extra noidtools[rdf].
+""",
+        example="""\
+$ noid describe 13030/kt4x551 | grep noid:value
+    noid:value "On the origin of species" .
+    noid:value "1859" .
+    noid:value "Darwin" .
+""",
     ),
 )

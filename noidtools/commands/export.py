@@ -33,6 +33,14 @@ COMMANDS = (
             Option("--map txt|dbm|nginx", "txt and dbm are for Apache, nginx is for nginx"),
             Option("--element Element", "the element that holds the targets, in place of the minter's own choice"),
         ),
-        shell_only=True,
+        shell_only=True, see="resolving.md#maps-for-very-busy-servers",
+        about="""\
+A map that is there already is replaced at once. Rules, passthrough, codes and the fallback are not in it.
+""",
+        example="""\
+$ noid export --map txt kt5.txt
+ok: 2 targets written
+
+""",
     ),
 )

@@ -30,6 +30,30 @@ def _find(call: Call, *, with_circulation: bool) -> FetchedName:
 
 
 COMMANDS = (
-    Command("fetch", "show what is bound under Id, with labels", Form("Id [Element…]", _fetch, READ)),
-    Command("get", "show what is bound under Id, values only", Form("Id [Element…]", _get, READ)),
+    Command(
+        "fetch", "show what is bound under an identifier, with labels",
+        Form("Id [Element…]", _fetch, READ), see="tutorial.md#mint-bind-fetch",
+        about="""\
+Shows all elements, or those named. Circ is the circulation record: what happened to the identifier, when and by whom.
+An element that is not bound but named may be computed by a rule, which a note then names.
+""",
+        example="""\
+$ noid fetch 13030/kt4x551
+id:    13030/kt4x551 hold
+Circ:  i|…|1
+title: On the origin of species
+when: 1859
+who: Darwin
+
+""",
+    ),
+    Command(
+        "get", "show what is bound under an identifier, values only",
+        Form("Id [Element…]", _get, READ), see="tutorial.md#mint-bind-fetch",
+        example="""\
+$ noid get 13030/kt4x551 who when
+Darwin
+1859
+""",
+    ),
 )

@@ -52,6 +52,20 @@ def _hello(call: Call) -> Answer:
 
 
 COMMANDS = (
-    Command("help", "explain commands", Form("", _help, READ), Form("Command", _help_with, READ)),
-    Command("hello", "answer, to show that the interface works", Form("", _hello, READ)),
+    Command(
+        "help", "explain commands", Form("", _help, READ), Form("Command", _help_with, READ),
+        example="""\
+$ noid help path | sed -n 1,2p
+path Id
+    the folder made of an identifier: its characters two by two, or a repository's four folders
+""",
+    ),
+    Command(
+        "hello", "answer, to show that the interface works", Form("", _hello, READ),
+        example="""\
+$ noid hello
+Hello.
+
+""",
+    ),
 )

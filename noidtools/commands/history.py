@@ -144,6 +144,20 @@ COMMANDS = (
     Command(
         "history", "everything that was done to an identifier, with what it was before and after",
         Form("Id [--json]", _history, READ), options=(_JSON,),
+        see="lifecycle-and-history.md#the-record-of-changes",
+        about="""\
+Every change is an event, recorded in the transaction that made it. Id may also be a rule, :idmap/PATTERN.
+""",
+        example="""\
+$ noid history 13030/ktwd3s9 | grep -E 'what|before|after'
+what: mint
+after: draft
+what: withdraw
+before: published
+after: withdrawn
+after: Given twice by mistake.
+after: 13030/kt4x551
+""",
     ),
     Command(
         "log", "everything that was done here",
@@ -153,5 +167,13 @@ COMMANDS = (
             Option("--follow", "wait for more; for the shell only"),
             _JSON,
         ),
+        see="lifecycle-and-history.md#the-record-of-changes",
+        example="""\
+$ noid log | grep -E 'event|what' | sed -n 1,4p
+event: 1
+what: dbcreate
+event: 2
+what: mint
+""",
     ),
 )

@@ -50,10 +50,32 @@ COMMANDS = (
         "hold", "keep identifiers from being minted or queued, or let them go",
         Form("set Id…", _hold, BIND),
         Form("release Id…", _release, BIND),
+        see="tutorial.md#hold-and-queue",
+        about="""\
+A hold takes an identifier out of the queue. A long-term minter holds whatever it mints.
+""",
+        example="""\
+$ noid hold release 13030/kt154d9
+ok: 1 hold released
+
+""",
     ),
     Command(
         "queue", "put identifiers in line for minting, or take them out again",
         Form("now|first|lvf|Time Id…", _enqueue, BIND),
         Form("delete Id…", _dequeue, BIND),
+        see="tutorial.md#hold-and-queue",
+        about="""\
+now: to be minted next. first: before all others. lvf: lowest value first. Time: after so many days or seconds, 30d or
+3600s. An identifier that is minted again loses what was bound to it.
+""",
+        example="""\
+$ noid queue 30d 13030/kt154d9
+id: 13030/kt154d9
+note: 1 identifier queued
+$ noid queue delete 13030/kt154d9
+id: 13030/kt154d9
+note: 1 identifier taken out of the queue
+""",
     ),
 )

@@ -79,16 +79,47 @@ def _count(call: Invocation) -> int:
     return int(word) if word.isdigit() and len(word) <= _LONGEST_COUNT else -1
 
 
-def _command(name: str, summary: str) -> Command:
+def _command(name: str, summary: str, about: str, example: str, see: str) -> Command:
     return Command(
         name, summary,
         Form("[--patience S] N", _mint, MINT, streams=_is_long, batches=_is_short, resume=_mint_part),
         Form("[--patience S] N Element Value", _mint, MINT, BIND, streams=_is_long, batches=_is_short,
              resume=_mint_part, too_few="an Element needs a Value"),
         options=(Option("--patience S", "where labels are made from the time, wait up to S seconds for each"),),
-        options_first=True,
+        options_first=True, about=about, example=example, see=see,
     )
 
 
-PEPPERMINT = _command("peppermint", "as mint, each with a secret (ID!PEPPER) that later changes need")
-COMMANDS = (_command("mint", "make N identifiers, each with Element bound to Value if given"), PEPPERMINT)
+PEPPERMINT = _command(
+    "peppermint", "make N identifiers, each with a secret that later changes need",
+    """\
+As mint, and to each identifier a pepper is added: ID!PEPPER. It is printed this once, and stored only as a digest. Who
+wants to change the identifier later must write it with its pepper; for reading it is not needed.
+""",
+    """\
+$ noid peppermint 1
+id: 13030/ktrn327!…
+
+""",
+    "tutorial.md#identifiers-with-a-secret",
+)
+COMMANDS = (
+    _command(
+        "mint", "make N identifiers, each with Element bound to Value if given",
+        """\
+First come those that are due in the queue, then new ones. Many are minted in several transactions, and printed as they
+are committed. If no identifier is left, those that were minted are printed before the refusal.
+""",
+        """\
+$ noid mint 2
+id: 13030/kt4x551
+id: 13030/kt154d9
+
+$ noid mint 1 status draft
+id: 13030/ktwd3s9
+
+""",
+        "tutorial.md#mint-bind-fetch",
+    ),
+    PEPPERMINT,
+)

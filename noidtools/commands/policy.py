@@ -88,5 +88,21 @@ COMMANDS = (
             Option("--from Date", "when the promise begins; now, unless given"),
             Option("--until Date", "when it ends; never, unless given"),
         ),
+        see="web-interface.md#who-may-do-what",
+        about="""\
+Commands are of four classes: read, mint, bind and admin. Each class is for anyone, for authenticated users, for nobody,
+or for the users named; user:NAME always means a name. At the shell the permissions of the files decide.
+
+label-format follows from the template. minting says whether minting publishes at once or reserves, association what the
+names are for, and persistence for which time it is promised that they last. default goes back to what was before.
+""",
+        example="""\
+$ noid policy mint alice bob
+mint: alice bob
+
+$ noid policy mint default
+mint: authenticated
+
+""",
     ),
 )

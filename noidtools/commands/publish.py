@@ -47,17 +47,50 @@ def _withdraw(call: Call) -> Answer:
 
 
 COMMANDS = (
-    Command("publish", "let the public resolve identifiers that were reserved", Form("Id…", _publish, BIND)),
     Command(
-        "reserve", "keep identifiers from the public; a name that was not minted is held as well",
-        Form("Id…", _reserve, BIND),
+        "publish", "let the public resolve identifiers that were reserved",
+        Form("Id…", _publish, BIND), see="lifecycle-and-history.md#reserve-and-publish",
+        about="""\
+There must be something to publish: a name that was minted, or to which something is bound.
+""",
+        example="""\
+$ noid reserve 13030/kt4x551
+id: 13030/kt4x551
+State: reserved
+
+$ noid publish 13030/kt4x551
+id: 13030/kt4x551
+State: published
+
+""",
     ),
     Command(
-        "withdraw", "take an identifier out of use for good; resolvers then show when, why and what to use instead",
+        "reserve", "keep identifiers from the public; a name that was not minted is held as well",
+        Form("Id…", _reserve, BIND), see="lifecycle-and-history.md#reserve-and-publish",
+        about="""\
+A reserved name does not resolve, whatever is bound to it.
+""",
+    ),
+    Command(
+        "withdraw", "take an identifier out of use for good",
         Form("Id [--reason Text] [--successor Name]", _withdraw, ADMIN),
         options=(
             Option("--reason Text", "why, for those who ask for the identifier"),
             Option("--successor Name", "what to use instead"),
         ),
+        see="lifecycle-and-history.md#withdraw",
+        about="""\
+Resolvers then show when and why, and what to use instead. What was bound stays, for the record. The name is never
+minted again, and cannot be published, reserved, held, queued or bound. A reason and a successor can be given later.
+""",
+        example="""\
+$ noid withdraw 13030/ktwd3s9 --reason 'Given twice by mistake.' --successor 13030/kt4x551
+id: 13030/ktwd3s9
+State: withdrawn
+Withdrawn: …
+Reason: Given twice by mistake.
+Successor: 13030/kt4x551
+
+""",
     ),
 )

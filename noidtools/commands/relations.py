@@ -143,6 +143,16 @@ COMMANDS = (
         Form("Alias Target [--authority Who]", _alias, BIND),
         Form("--remove Alias", _remove_alias, BIND),
         options=(_AUTHORITY, Option("--remove", "the alias no longer stands for anything; it stays on hold")),
+        see="lifecycle-and-history.md#aliases",
+        about="""\
+An alias follows whatever its target does. It may be any name, and its target may be a name elsewhere. What would make a
+loop, or a chain of more than 16, is refused. An alias is held, so that it is not minted for something else.
+""",
+        example="""\
+$ noid alias old/17 13030/kt4x551
+ok: old/17 stands for 13030/kt4x551
+
+""",
     ),
     Command(
         "synonym", "record that an authority holds two names to be of one thing, or no longer",
@@ -154,13 +164,42 @@ COMMANDS = (
             Option("--until Date", "when it ceases to hold; never, unless given"),
             Option("--remove", "take the claim back as a whole"),
         ),
+        see="lifecycle-and-history.md#synonyms-and-preferences",
+        about="""\
+Either may be a name from elsewhere. Resolving does not follow synonyms. A date is a year, a month, a day or a moment:
+2026, 2026-11, 2026-11-16 or 2026-11-16T00:28:25Z, in UTC.
+""",
+        example="""\
+$ noid synonym 13030/kt4x551 doi:10.1000/182 --authority 'The Library' --from 2020
+ok: 13030/kt4x551 and doi:10.1000/182 are synonyms according to The Library
+
+""",
     ),
     Command(
         "prefer", "mark the name an authority prefers among synonyms, or no longer",
         Form("Name [--authority Who]", _prefer, BIND),
         Form("--remove Name [--authority Who]", _remove_preference, BIND),
-        options=(_AUTHORITY, Option("--remove", "take the mark away")),
+        options=(
+            Option("--authority Who", "who prefers it; needed where several hold it to be a synonym"),
+            Option("--remove", "take the mark away"),
+        ),
+        see="lifecycle-and-history.md#synonyms-and-preferences",
+        example="""\
+$ noid prefer 13030/kt4x551
+ok: 13030/kt4x551 is preferred by The Library
+
+""",
     ),
-    Command("relations", "the aliases, synonyms, successors and preferences of a name",
-            Form("Name", _relations, READ)),
+    Command(
+        "relations", "the aliases, synonyms, successors and preferences of a name",
+        Form("Name", _relations, READ), see="lifecycle-and-history.md#synonyms-and-preferences",
+        example="""\
+$ noid relations old/17
+id: old/17
+relation: alias-of
+name: 13030/kt4x551
+from: …
+
+""",
+    ),
 )

@@ -47,16 +47,34 @@ COMMANDS = (
         "resolve", "where a name leads",
         Form("Name [--explain] [--element Element]", _resolve, READ),
         options=(Option("--explain", "list the steps that led to the answer"), _ELEMENT),
+        see="resolving.md#the-steps", fails="the steps are listed and the name does not resolve",
+        about="""\
+The name may be spelled in any way. Its target is that of the name for which it stands, that which is bound, that which
+a rule computes, that of the longest bound name of which it is an extension, or the fallback of the minter.
+""",
+        example="""\
+$ noid bind set 13030/kt4x551 _t https://library.example/kt4x551 | grep Status
+Status:  ok, 31 bytes written, replacing 0 bytes
+$ noid resolve ark:/13030/kt4-x551/page-7.pdf
+https://library.example/kt4x551/page-7.pdf
+""",
     ),
     Command(
-        "resolve-loop",
-        "answer names on standard input with their targets, line by line, as noidr does for a web server",
+        "resolve-loop", "answer lines of standard input, each a name, with targets, as noidr does",
         Form("[--element Element] [--codes] [--echo]", _resolve_loop),
         options=(
-            _ELEMENT,
-            Option("--codes", "begin each answer with the status code of the redirection"),
-            Option("--echo", "answer with the name itself where it does not resolve"),
+            Option("--element Element", "take every line for a name as a whole, and this for the element"),
+            Option("--codes", "begin an answer with the code of the target, if it has one; 410 for a withdrawn name"),
+            Option("--echo", "repeat the name in front of every answer"),
         ),
-        shell_only=True,
+        shell_only=True, see="resolving.md#noidr-one-line-a-name",
+        about="""\
+There is one line out for each line in, in order; NULL where the name does not resolve.
+""",
+        example="""\
+$ printf '13030/kt4x551\\nnothing here\\n' | noid resolve-loop
+https://library.example/kt4x551
+NULL
+""",
     ),
 )

@@ -126,18 +126,43 @@ def _settings(call: Call) -> Answer:
 
 COMMANDS = (
     Command(
-        "resolver", "how names are resolved, and which are checked; - in place of a value goes back to the default",
+        "resolver", "how names are resolved, and which are checked",
         Form("", _settings, ADMIN, writes=False),
         Form("element Element|-", _set_element, ADMIN),
         Form("fallback Url|-", _set_fallback, ADMIN),
         Form("passthrough on|off|-", _set_passthrough, ADMIN),
         Form("passthrough on|off Id", _set_passthrough_of, ADMIN),
         Form("canary Name [Target|-]", _set_canary, ADMIN),
+        see="resolving.md#settings-of-a-minter",
+        about="""\
+element is the element that holds targets, _t unless set. fallback is another resolver, to which names are sent that do
+not resolve here; the name is added at its end, or where it says ${name}. passthrough is whether what follows a bound
+name goes behind its target, for all names or for one. canary names one that check resolves, and where it must lead;
+without a target, where it leads now. A hyphen in place of a value goes back to the default.
+""",
+        example="""\
+$ noid resolver fallback https://n2t.net/
+element: _t
+fallback: https://n2t.net/
+passthrough: on
+
+$ noid resolver fallback - | grep fallback
+fallback: none
+$ noid resolver canary 13030/kt4x551
+ok: 13030/kt4x551 must lead to https://library.example/kt4x551
+
+""",
     ),
     Command(
         "check", "whether every canary leads where it should",
         Form("[--through Url]", _check, READ, too_many="names to check are set with resolver canary Name Target"),
         options=(Option("--through Url", "ask the web resolver at this address, in place of the minter; "
                                          "for the shell only"),),
+        see="resolving.md#canaries-is-the-answer-still-right", fails="a canary leads elsewhere",
+        example="""\
+$ noid check
+ok: 13030/kt4x551 leads to https://library.example/kt4x551
+
+""",
     ),
 )

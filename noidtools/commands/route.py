@@ -110,5 +110,16 @@ COMMANDS = (
         "route", "which of several minters names an item, by rules in a file",
         Form("Item [--routes File]", _route, too_few="which item?", too_many="which item?"),
         options=(Option("--routes File", "the rules; Dbdir/routes, unless given"),), shell_only=True,
+        see="time-labels.md",
+        about="""\
+A line of the file is "match PATTERN MINTER", which takes the items whose name matches, or "share MINTER MINTER …",
+which takes all others and distributes them evenly. The first line that takes an item decides. The same item always
+comes to the same minter; one that is added takes its part from all others and moves nothing between them.
+""",
+        example="""\
+$ printf 'match ^map/ maps\\nshare books papers\\n' > routes
+$ noid route map/17
+maps
+""",
     ),
 )

@@ -59,11 +59,54 @@ def _adjust(call: Call) -> Answer:
 
 
 COMMANDS = (
-    Command("schemes", "list the ways in which labels can be made", Form("", _schemes, READ)),
-    Command("decode", "what an IBI, IBIp or PILIN label says: its scheme, place and time",
-            Form("Label", _decode, READ)),
-    Command("granularity", "set how far apart labels made from the time are: 60, 1, 0.1, 0.01, …",
-            Form("Seconds", _adjust, ADMIN)),
-    Command("patience", "set how long one identifier made from the time may be waited for",
-            Form("Seconds", _adjust, ADMIN)),
+    Command(
+        "schemes", "list the ways in which labels can be made, with their options of dbcreate",
+        Form("", _schemes, READ), see="time-labels.md#create-and-mint",
+        example="""\
+$ noid schemes | grep scheme
+scheme: noid
+scheme: ibi
+scheme: ibip
+scheme: pilin
+""",
+    ),
+    Command(
+        "decode", "what an IBI, IBIp or PILIN label says: its scheme, place and time",
+        Form("Label", _decode, READ), see="time-labels.md",
+        about="""\
+No minter is needed.
+""",
+        example="""\
+$ noid decode 102.100.272/RPLZ54PQH
+id: 102.100.272/RPLZ54PQH
+scheme: pilin
+prefix: 102.100.272
+time: 2007-12-19T23:44:55.269Z
+milliseconds: 13417400695269
+
+""",
+    ),
+    Command(
+        "granularity", "set how far apart labels made from the time are: 60, 1, 0.1, 0.01, … seconds",
+        Form("Seconds", _adjust, ADMIN), see="time-labels.md",
+        example="""\
+$ mkdir ibi && noid -f ibi dbcreate --scheme ibi --computer mtc-m18.sid.inpe.br | grep Scheme
+Scheme: ibi
+$ noid -f ibi granularity 0.1
+ok: granularity is 0.1, was 1
+
+""",
+    ),
+    Command(
+        "patience", "set how many seconds one identifier made from the time may be waited for",
+        Form("Seconds", _adjust, ADMIN), see="time-labels.md",
+        about="""\
+A longer wait is refused as busy, and takes no identifier.
+""",
+        example="""\
+$ noid -f ibi patience 5
+ok: patience is 5, was 30
+
+""",
+    ),
 )

@@ -24,25 +24,22 @@ _OPTIONS = (
     Option("--threads N", "so many requests at once in each process, for HTTP; 4, unless given"),
     Option("--socket-mode Mode", "permissions of a Unix socket; 660, unless given"),
     Option("--max-body Bytes", "the largest body that is accepted; 268435456, unless given"),
-    Option("--proxy Address", "believe X-Forwarded-For from this address, where unix means a Unix socket; repeatable"),
-    Option("--user-header Name", "believe from those proxies that the user is the one in this header, which they must "
-                                 "set in every request"),
+    Option("--proxy Address", "believe X-Forwarded-For from this address, where unix means a Unix socket"),
+    Option("--user-header Name", "take the user from this header of those proxies, which must set it in every request"),
     Option("--user Name", "for trying things out: everybody is this user; only for HTTP at a loopback address"),
 )
-_COMMON = " ".join(f"[{option.usage}]" for option in _OPTIONS[3:])
 COMMANDS = (
     Command(
         "serve", "serve minters on the web",
-        Form(f"[--http Address] {_COMMON}", _serve),
-        Form(f"--fcgi Address {_COMMON}", _serve),
-        Form(f"--scgi Address {_COMMON}", _serve),
-        options=_OPTIONS, shell_only=True,
+        Form(" ".join(f"[{option.usage}]{'…' if option.name == 'proxy' else ''}" for option in _OPTIONS), _serve),
+        options=_OPTIONS, shell_only=True, see="web-interface.md#try-it",
         about="""\
 Serves the minter in Dbdir, until it is told to stop: commands at …/noidu, and every other path as a name to resolve.
 SIGTERM stops it when the requests at hand are answered; SIGHUP starts it anew, with the code as it then is, without
 refusing a request.
 
-An Address is HOST:PORT, [IPv6]:PORT, the path of a Unix socket, or systemd for a socket that systemd listens at.
+One process speaks one of HTTP, FastCGI and SCGI. An Address is HOST:PORT, [IPv6]:PORT, the path of a Unix socket, or
+systemd for a socket that systemd listens at.
 """,
     ),
 )

@@ -36,11 +36,27 @@ def _path(call: Call) -> Answer:
 
 COMMANDS = (
     Command(
-        "validate", "check identifiers against a template, a scheme such as ibi, or - for the minter's own",
+        "validate", "check identifiers against a template, a scheme, or with - against the minter's own",
         Form("Template|Scheme|- Id…", _validate, READ),
+        see="tutorial.md#check-what-was-typed", fails="an identifier is not valid",
+        about="""\
+Only the form is checked, and the check character where there is one; not whether the identifier was minted.
+""",
+        example="""\
+$ noid validate - 13030/kt4x551 13030/kt4y551
+id: 13030/kt4x551
+iderr: 13030/kt4y551: character 2 after the prefix is 'y', not one of 0123456789bcdfghjkmnpqrstvwxz
+""",
     ),
     Command(
         "path", "the folder made of an identifier: its characters two by two, or a repository's four folders",
-        Form("Id", _path, READ),
+        Form("Id", _path, READ), see="tutorial.md#folders-for-identifiers",
+        about="""\
+The path is safe for any identifier. No minter is needed.
+""",
+        example="""\
+$ noid path xv8t984
+xv/8t/98/4/
+""",
     ),
 )

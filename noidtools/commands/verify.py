@@ -140,10 +140,21 @@ COMMANDS = (
              streams=True),
         options=(
             Option("--links", "also ask their targets, each host one request at a time"),
-            Option("--timeout S", "seconds to wait for an answer"),
-            Option("--delay S", "seconds between two requests to one host"),
-            Option("--parallel N", "how many hosts are asked at once"),
+            Option("--timeout S", "seconds for one link, all its requests together; 20, unless given"),
+            Option("--delay S", "seconds between two requests to one host; 1, unless given"),
+            Option("--parallel N", "how many hosts are asked at once; 16, unless given"),
             Option("--allow-private", "ask hosts in private networks, too; for the shell only"),
         ),
+        see="citing-verifying-describing.md#verify", fails="something fails",
+        about="""\
+For each quality the verdict is printed: holds, fails or unknown. Of all identifiers only the failures are listed, and
+then a summary. What was found is stored with its date, and shown by descriptions.
+""",
+        example="""\
+$ noid verify 13030/kt4x551 | grep -E '^(verified|resolvable)'
+resolvable: holds (9.9)
+verified: 1, 0 failing
+resolvable: 1 hold
+""",
     ),
 )

@@ -178,11 +178,13 @@ def _with_ascii_host(origin: bytes) -> bytes:
 
 
 def _to_idna(host: bytes) -> bytes:
-    # The tables of this package take some milliseconds to load.
-    import idna
-
     try:
+        # The tables of this package take some milliseconds to load.
+        import idna
+
         return idna.encode(host.decode("utf-8"), uts46=True)
+    except ModuleNotFoundError:
+        reason = "hosts outside ASCII need the package idna, which is not installed"
     except UnicodeDecodeError:
         reason = "it is not UTF-8"
     except UnicodeError as error:  # the base class of idna.IDNAError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import socket
+import sys
 import threading
 
 import pytest
@@ -56,6 +57,13 @@ def test_an_invalid_host_is_refused_in_one_sentence_and_never_sent(url, reason):
 def test_a_host_that_is_not_utf8_is_refused():
     with pytest.raises(InvalidError, match=r"m\\xfcller.example is no valid host name: it is not UTF-8"):
         targets.to_uri(b"https://m\xfcller.example/")
+
+
+def test_where_idna_is_not_installed_the_sentence_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "idna", None)
+    with pytest.raises(InvalidError, match="need the package idna, which is not installed"):
+        targets.to_uri("https://müller.example/".encode())
+    assert targets.location("https://example.org/ä".encode()) == b"https://example.org/%C3%A4"
 
 
 @given(st.text(max_size=20))
