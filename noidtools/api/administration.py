@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from ..errors import UsageError
 from ..minter import history, notes, policies, report
 from ..minter.events import Change, Digest, Event
-from ..minter.identifiers import display_name
 from ..store import Reader, Writer
 from .base import MinterBase
 from .text import Moment, Text, end_timestamp, start_timestamp, to_bytes, to_datetime, to_text
@@ -66,7 +65,7 @@ class AdministrationMethods(MinterBase):
         )
 
     def _event_name(self, key: bytes) -> str:
-        return to_text(display_name(self._open, key))
+        return to_text(self._open.namespace.display(key))
 
     # -- the minter ------------------------------------------------------------------------------------
 

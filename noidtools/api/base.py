@@ -66,4 +66,4 @@ class MinterBase:
 
     def _display(self, identifier: bytes) -> str:
         """A stored identifier as the minter writes it."""
-        return to_text(self._open.shown(identifier))
+        return to_text(self._open.namespace.display(identifier))

@@ -118,7 +118,7 @@ class IdentifierMethods(MinterBase):
         date = to_datetime(stone.date)
         assert date is not None
         return Withdrawal(
-            to_text(own.shown), date, to_datetime(stone.minted), to_text(stone.reason), to_text(stone.successor)
+            to_text(own.display), date, to_datetime(stone.minted), to_text(stone.reason), to_text(stone.successor)
         )
 
 

@@ -74,7 +74,7 @@ class NameMethods(MinterBase):
         minter, text = self._open, to_bytes(name)
 
         def work(reader: Reader) -> tuple[identifiers.NameRef, list[Relation]]:
-            own = identifiers.named(minter, reader, text)
+            own = identifiers.identify(minter, reader, text)
             return own, list(relations_of(reader, own.key))
 
         own, found = minter.read(work)
@@ -82,7 +82,7 @@ class NameMethods(MinterBase):
 
     def _relation(self, own: identifiers.NameRef, relation: Relation) -> NameRelation:
         return NameRelation(
-            to_text(own.shown), relation.word, to_text(relation.shown), to_text(relation.authority),
+            to_text(own.display), relation.word, to_text(relation.display), to_text(relation.authority),
             to_datetime(relation.start), to_datetime(relation.until),
             relation.holds_at(timestamp(self._actor.now())), relation.event,
         )
@@ -146,4 +146,4 @@ class NameMethods(MinterBase):
 
 
 def _alias_link(change: aliases.AliasChange) -> AliasLink:
-    return AliasLink(to_text(change.alias.shown), to_text(change.target.shown), change.unqueued)
+    return AliasLink(to_text(change.alias.display), to_text(change.target.display), change.unqueued)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def _fetch(call: Call) -> Answer:
     found = _find(call, with_circulation=True)
-    record = FetchedRecord(call.minter.shown(found.identifier), found.held, found.circulation, found.elements,
-                           found.computed, state=found.state, alias=found.alias)
+    record = FetchedRecord(found.display, found.held, found.circulation, found.elements, found.computed,
+                           state=found.state, alias=found.alias)
     return Answer(record, spaced=True)
 
 

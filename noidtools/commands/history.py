@@ -6,7 +6,6 @@ from .. import clock
 from ..errors import UsageError
 from ..minter.events import Digest, newest_number
 from ..minter.history import follow, history_of, stream
-from ..minter.identifiers import display_name
 from ..minter.policies import ADMIN, READ
 from .answers import Answer, Record, json_ready
 from .command import Command, Form, Option
@@ -52,7 +51,7 @@ class EventRecord(Record):
         yield b"door", event.door
         yield b"what", event.verb
         for identifier in event.ids:
-            yield b"id", display_name(self._minter, identifier)
+            yield b"id", self._minter.namespace.display(identifier)
         if event.tally:
             asked = b"" if event.tally.made == event.tally.asked else b" of %d" % event.tally.asked
             yield b"made", b"%d%b" % (event.tally.made, asked)
@@ -62,7 +61,7 @@ class EventRecord(Record):
         for change in event.changes:
             if change.of != of and len(event.ids) > 1:
                 of = change.of
-                yield b"of", display_name(self._minter, of)
+                yield b"of", self._minter.namespace.display(of)
             yield b"element" if change.element else b"change", change.what
             for label, value in ((b"before", change.before), (b"after", change.after)):
                 if value is not None:
@@ -74,7 +73,7 @@ class EventRecord(Record):
         event = self._event
         facts: dict[str, object] = {
             "event": event.number, "date": event.date, "who": event.who, "door": event.door, "what": event.verb,
-            "ids": [display_name(self._minter, identifier) for identifier in event.ids],
+            "ids": [self._minter.namespace.display(identifier) for identifier in event.ids],
         }
         if event.tally:
             facts |= {"made": event.tally.made, "asked": event.tally.asked, "first": event.tally.first,
@@ -86,7 +85,7 @@ class EventRecord(Record):
 
     def _change(self, change: Change) -> dict[str, object]:
         of = self._event.subject(change)
-        facts: dict[str, object] = {"id": display_name(self._minter, of)} if of else {}
+        facts: dict[str, object] = {"id": self._minter.namespace.display(of)} if of else {}
         facts["element" if change.element else "what"] = change.what
         return {**facts, "before": _value_data(change.before), "after": _value_data(change.after)}
 

@@ -27,7 +27,7 @@ def _reserve(call: Call) -> Answer:
 def _state_answer(call: Call, moves: list[lifecycle.StateChange]) -> Answer:
     records: list[Record] = []
     for move in moves:
-        shown = call.minter.shown(move.identifier)
+        shown = call.minter.namespace.display(move.identifier)
         records.append(Fields(("id", shown), ("State", move.after.encode())))
         if move.unqueued:
             records.append(Fields(("note", shown + b" taken out of the queue")))
@@ -41,7 +41,7 @@ def _withdraw(call: Call) -> Answer:
     own, stone = minter.write(
         lambda writer: lifecycle.withdraw(minter, writer, call.actor, call.words[0], reason, successor)
     )
-    fields = [("id", own.shown), ("State", lifecycle.WITHDRAWN_STATE.encode()), ("Withdrawn", stone.date),
+    fields = [("id", own.display), ("State", lifecycle.WITHDRAWN_STATE.encode()), ("Withdrawn", stone.date),
               ("Reason", stone.reason), ("Successor", stone.successor)]
     return Answer(Fields(*((name, value) for name, value in fields if value)), spaced=True)
 

@@ -33,7 +33,7 @@ class RelationRecord(Record):
         relation = self._relation
         yield b"id", self._name, 0
         yield b"relation", relation.word.encode(), 0
-        for label, value in ((b"name", relation.shown), (b"authority", relation.authority), (b"from", relation.start),
+        for label, value in ((b"name", relation.display), (b"authority", relation.authority), (b"from", relation.start),
                              (b"until", relation.until)):
             if value:
                 yield label, value, 0
@@ -43,7 +43,7 @@ class RelationRecord(Record):
     def data(self) -> list[dict[str, object]]:
         relation = self._relation
         return [{
-            "id": self._name, "relation": relation.word, "name": relation.shown or None,
+            "id": self._name, "relation": relation.word, "name": relation.display or None,
             "authority": relation.authority or None, "from": relation.start, "until": relation.until or None,
             "current": self._current, "event": relation.event,
         }]
@@ -69,15 +69,15 @@ def _alias(call: Call) -> Answer:
     made = minter.write(
         lambda writer: aliases.create_alias(minter, writer, call.actor, name, target, _authority(call))
     )
-    notes = [Fields(("note", made.alias.shown + b" taken out of the queue"))] if made.unqueued else []
-    return Answer(Fields(("ok", made.alias.shown + b" stands for " + made.target.shown)), *notes, spaced=True)
+    notes = [Fields(("note", made.alias.display + b" taken out of the queue"))] if made.unqueued else []
+    return Answer(Fields(("ok", made.alias.display + b" stands for " + made.target.display)), *notes, spaced=True)
 
 
 def _remove_alias(call: Call) -> Answer:
     minter = call.minter
     made = minter.write(lambda writer: aliases.remove_alias(minter, writer, call.actor, call.words[0]))
-    done = made.alias.shown + b" no longer stands for " + made.target.shown
-    return Answer(Fields(("ok", done)), Fields(("note", made.alias.shown + b" stays on hold")), spaced=True)
+    done = made.alias.display + b" no longer stands for " + made.target.display
+    return Answer(Fields(("ok", done)), Fields(("note", made.alias.display + b" stays on hold")), spaced=True)
 
 
 def _synonym(call: Call) -> Answer:
@@ -97,7 +97,7 @@ def _remove_synonym(call: Call) -> Answer:
 
 
 def _claim_text(claim: SynonymClaim, what: bytes) -> bytes:
-    names = claim.one.shown + b" and " + claim.other.shown
+    names = claim.one.display + b" and " + claim.other.display
     return names + b" are " + what + b" according to " + claim.relation.authority
 
 
@@ -106,7 +106,7 @@ def _prefer(call: Call) -> Answer:
     own, relation = minter.write(
         lambda writer: prefer_name(minter, writer, call.actor, call.words[0], _authority(call))
     )
-    return Answer(Fields(("ok", own.shown + b" is preferred by " + relation.authority)), spaced=True)
+    return Answer(Fields(("ok", own.display + b" is preferred by " + relation.authority)), spaced=True)
 
 
 def _remove_preference(call: Call) -> Answer:
@@ -114,7 +114,7 @@ def _remove_preference(call: Call) -> Answer:
     own, relation = minter.write(
         lambda writer: remove_preference(minter, writer, call.actor, call.words[0], _authority(call))
     )
-    return Answer(Fields(("ok", own.shown + b" is no longer preferred by " + relation.authority)), spaced=True)
+    return Answer(Fields(("ok", own.display + b" is no longer preferred by " + relation.authority)), spaced=True)
 
 
 def _authority(call: Call) -> bytes:
@@ -125,14 +125,14 @@ def _relations(call: Call) -> Answer:
     (given,) = call.words
     minter = call.minter
     own, found = minter.read(lambda reader: (
-        (ref := identifiers.named(minter, reader, given)), list(relations_of(reader, ref.key))
+        (ref := identifiers.identify(minter, reader, given)), list(relations_of(reader, ref.key))
     ))
     if not found:
-        return Answer(NoRelations(own.shown), spaced=True)
+        return Answer(NoRelations(own.display), spaced=True)
     now = timestamp(call.actor.now())
     records: list[Record] = []
     for relation in found:
-        records += [RelationRecord(own.shown, relation, relation.holds_at(now)), Blank()]
+        records += [RelationRecord(own.display, relation, relation.holds_at(now)), Blank()]
     return Answer(*records[:-1], spaced=True)
 
 

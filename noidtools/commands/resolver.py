@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from .. import resolution
-from ..errors import ForbiddenError, InvalidError
+from ..errors import ForbiddenError, InvalidError, NoidError
 from ..minter import bindings, config
+from ..minter.identifiers import identify
 from ..minter.policies import ADMIN, READ
 from ..names import targets
 from .answers import Answer, Fields
@@ -14,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..minter import Minter
     from ..resolution import Outcome
     from ..store import Reader, Writer
     from .answers import Record
@@ -97,18 +99,30 @@ def _set_passthrough_of(call: Call) -> Answer:
 
 def _set_canary(call: Call) -> Answer:
     minter, (_, given, *targets_) = call.minter, call.words
-    name = as_text(given, "the name of a canary")
+    as_text(given, "the name of a canary")
     target = targets_[0] if targets_ else b""
     if not target:
         target = _where(resolution.resolve(minter, given))
     value = None if target == b"-" else target
 
     def work(writer: Writer) -> None:
-        config.change(writer, call.actor, f"{resolution.CANARY}/{name}", value)
+        config.change(writer, call.actor, f"{resolution.CANARY}/{_canary_name(minter, writer, given)}", value)
 
     minter.write(work)
     done = b" is no longer checked" if value is None else b" must lead to " + target
     return Answer(Fields(("ok", given + done)), spaced=True)
+
+
+def _canary_name(minter: Minter, reader: Reader, text: bytes) -> str:
+    """The spelling in which this name is checked already, or else the text without its pepper."""
+    ref = identify(minter, reader, text)
+    for name in config.values(reader, resolution.CANARY):
+        try:
+            if identify(minter, reader, name.encode()).key == ref.key:
+                return name
+        except NoidError:
+            continue  # set when its pepper was another, or by a release that took any text
+    return (ref.display if ref.peppered else text).decode()
 
 
 def _settings(call: Call) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import NoMinterError
 from ..minter import events, meta
+from ..minter.identifiers import identify
 from ..minter.policies import ADMIN, READ
 from .answers import Answer, Blank, Fields
 from .command import Command, Form
@@ -33,7 +34,8 @@ def _decode(call: Call) -> Answer:
 
     (given,) = call.words
     try:
-        label = call.minter.stored(given)
+        minter = call.minter
+        label = minter.read(lambda reader: identify(minter, reader, given)).key
     except NoMinterError:
         label = given  # it says the same everywhere
     name = parse(label)

@@ -24,8 +24,7 @@ def _path(call: Call) -> Answer:
     (given,) = call.words
     try:
         minter = call.minter
-        identifier = minter.read(lambda reader: identifiers.to_read(minter, reader, given))
-        made = minter.scheme.path(identifier)
+        made = minter.scheme.path(minter.read(lambda reader: identifiers.identify(minter, reader, given)).key)
     except NoMinterError:
         from ..names.pairtree import path as pairtree_path
 

@@ -12,11 +12,11 @@ from itertools import islice
 
 from .. import codec, names, resolution
 from ..clock import system_clock, timestamp
-from ..errors import NotFoundError, printable
+from ..errors import ForbiddenError, NotFoundError, printable
 from ..minter import contexts, custody, lifecycle, policies, records, relations
 from ..minter.events import date_and_actor
 from ..minter.findings import last_findings
-from ..minter.identifiers import labels_of, own_identifier, suggest_correction
+from ..minter.identifiers import identify_parsed, own_identifier, suggest_correction
 from ..minter.policies import AccessPolicy
 from ..minter.records import is_known
 from ..names import citation
@@ -111,24 +111,25 @@ def gather_outcome(
 
 
 def known_identifier(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
-    """The identifier that a text spells, if anything is kept about it."""
-    labels = labels_of(minter)
-    for key in names.candidates(names.parse(text, labels), labels):
-        identifier = minter.scheme.canonical(key)
-        if is_known(reader, identifier):
-            return identifier
-    return None
+    """The identifier that a text spells, with or without its query, if anything is stored about it."""
+    name = minter.namespace.parse(text)
+    try:
+        ref = identify_parsed(minter, reader, name)
+    except ForbiddenError:
+        return None  # a wrong pepper
+    keys = [ref.key] if ref.known else minter.namespace.without_query(name)
+    return next((key for key in keys if is_known(reader, key)), None)
 
 
 def suggested_name(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
     """The name in circulation that was probably meant by a mistyped one; None if there is none, or several."""
-    identifier = suggest_correction(minter, reader, names.parse(text))
+    identifier = suggest_correction(minter, reader, minter.namespace.parse(text))
     return None if identifier is None else cited_name(minter, identifier)
 
 
 def cited_name(minter: Minter, identifier: bytes) -> bytes:
     """An identifier with the first label of its minter, also where that label goes without saying."""
-    labels = labels_of(minter)
+    labels = minter.namespace.labels
     return labels[0] + identifier if labels else identifier
 
 
@@ -145,7 +146,7 @@ def _gather(
     own_custodians = custody.custodians_of(reader, identifier)
     requested_targets = () if outcome.by == "fallback" else tuple(outcome.targets)
     forms = citation.representations(
-        identifier, labels=labels_of(minter), resolvers=contexts.resolvers(reader), has_check=False
+        identifier, labels=minter.namespace.labels, resolvers=contexts.resolvers(reader), has_check=False
     )
     return NameFacts(
         name=cited_name(minter, identifier),
@@ -204,7 +205,7 @@ def _relations(minter: Minter, reader: Reader, identifier: bytes, extent: Extent
 
 def _related(minter: Minter, relation: Relation, now: bytes) -> RelatedName:
     return RelatedName(
-        relation.word, _cited_other(minter, relation.other, relation.shown), relation.shown or relation.other,
+        relation.word, _cited_other(minter, relation.other, relation.display), relation.display or relation.other,
         relation.authority, relation.start, relation.until, relation.holds_at(now),
     )
 
@@ -282,7 +283,7 @@ def _namespace(minter: Minter) -> bytes:
 
 
 def _context_aliases(minter: Minter, reader: Reader) -> tuple[ContextClaim, ...]:
-    labels = labels_of(minter)
+    labels = minter.namespace.labels
     system = names.parse(labels[0] + b"1/x").scheme if labels else b""
     return tuple(
         ContextClaim(_with_scheme(system, claim.alias), _with_scheme(system, claim.target), claim.since,

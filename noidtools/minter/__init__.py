@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from ..errors import InvalidError
 from ..schemes import scheme_for
 from ..schemes.settings import Settings
 from ..store import open_store
@@ -17,13 +16,11 @@ if TYPE_CHECKING:
 
     from ..store import Reader, Store, Writer
     from .bindings import RuleCache
+    from .namespace import Namespace
     K = TypeVar("K")
     T = TypeVar("T")
 
 FOLDER = "NOID"
-
-# An identifier longer than this is a mistake or an attack, and would make every message about it unreadable.
-LONGEST_IDENTIFIER = 65536
 
 
 def location_of(dbdir: str) -> str:
@@ -40,6 +37,7 @@ class Minter:
         self._generation = -1
         self._closed = False
         self._rulebook: RuleCache | None = None
+        self._namespace: Namespace | None = None
         try:
             self.store.read(self._load)
         except BaseException:
@@ -55,7 +53,6 @@ class Minter:
         self.settings = Settings.unpacked(meta.packed_settings(reader, self.store.location))
         self.scheme = scheme_for(self.settings)
         self.labels = self.settings.labels
-        self._stripped = sorted(self.labels, key=len, reverse=True)
         self._generation = generation
 
     @property
@@ -103,42 +100,15 @@ class Minter:
 
         return self.store.write(work_here, shared=shared)
 
-    # -- identifiers as people write them, and as they are stored ---------------------------------------
-
-    def stored(self, given: bytes) -> bytes:
-        """The identifier under which something asked for is kept: without labels, in its one spelling."""
-        for label in self._stripped:
-            if given.startswith(label):
-                given = given[len(label) :]
-                break
-        else:
-            given = self._without_implied_label(given)
-        if not given:
-            raise InvalidError("the identifier is empty")
-        if len(given) > LONGEST_IDENTIFIER:
-            raise InvalidError(f"an identifier may have {LONGEST_IDENTIFIER} bytes, this one has {len(given)}")
-        return self.scheme.canonical(given)
-
     @property
-    def implied_labels(self) -> tuple[bytes, ...]:
-        """Labels that go without saying before this minter's own identifiers, because their form tells the system."""
-        if self.scheme.system:
-            return (self.scheme.system,)
-        return (b"ark:/", b"ark:") if self.settings["naan"] else ()
+    def namespace(self) -> Namespace:
+        """How this minter's names are written."""
+        namespace = self._namespace
+        if namespace is None or namespace.scheme is not self.scheme:
+            from .namespace import Namespace
 
-    def _without_implied_label(self, given: bytes) -> bytes:
-        for label in self.implied_labels:
-            rest = given[len(label) :]
-            if given.startswith(label) and self.scheme.without_prefix(rest) != rest:
-                return rest
-        return given
+            self._namespace = namespace = Namespace(self.settings, self.scheme)
+        return namespace
 
     def shown(self, identifier: bytes) -> bytes:
         return self.labels[0] + identifier if self.labels else identifier
-
-    def ensure_valid(self, reader: Reader, identifier: bytes) -> None:
-        """Refuse an identifier that is not of this minter's form."""
-        if self.scheme.free:
-            return
-        state = meta.generator_state(reader) if self.scheme.grows else None
-        self.scheme.ensure_valid(identifier, state)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from .. import names
 from ..clock import timestamp
 from ..errors import ConflictError, NotFoundError, printable
 from . import identifiers, queue, records, relations
 from .events import Change, record_event
-from .identifiers import NameRef, labels_of
+from .identifiers import NameRef
 from .meta import add_to_held_count
-from .records import HELD, Circulation, ensure_not_withdrawn, find, save
+from .records import HELD, Circulation, ensure_not_withdrawn, save
 from .relations import ALIAS, ALIAS_OF, Relation
 
 TYPE_CHECKING = False
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 # As many as a resolver follows.
 LONGEST_CHAIN = 16
-_LONGEST_EXTENDED = 1024
 
 
 class AliasChange:
@@ -44,17 +42,17 @@ def create_alias(
     what is bound to it stays, but is not what it resolves to.  It is held, so that
     it is not minted for something else.
     """
-    own, other = identifiers.named(minter, writer, alias), identifiers.named(minter, writer, target)
-    record = find(writer, own.key) or Circulation()
+    own, other = identifiers.identify(minter, writer, alias), identifiers.identify(minter, writer, target)
+    record = own.record or Circulation()
     _ensure_may_be_alias(writer, own, record)
     if own.key == other.key:
-        raise ConflictError(f"{printable(own.shown)} cannot stand for itself")
+        raise ConflictError(f"{printable(own.display)} cannot stand for itself")
     if authority:
         relations.ensure_authority(authority)
     before = _relation_of(writer, own.key)
     if before is not None:
         _delete_alias_relations(writer, own.key, before)
-    changes = [Change(b"alias-of", before.shown if before else None, other.shown, own.key)]
+    changes = [Change(b"alias-of", before.display if before else None, other.display, own.key)]
     if authority or (before and before.authority):
         changes.append(Change(b"authority", (before.authority or None) if before else None, authority or None, own.key))
     if not record.held:
@@ -63,27 +61,27 @@ def create_alias(
         changes.append(Change(b"queue", b"queued", None, own.key))
     event = record_event(writer, actor, b"alias", ids=_distinct(own.key, other.key), changes=changes)
     start = timestamp(actor.now())
-    records.put_alias(writer, own.key, other.shown)
-    relations.put_relation(writer, own.key, Relation(ALIAS_OF, other.key, other.shown, authority, start, event=event))
-    relations.put_relation(writer, other.key, Relation(ALIAS, own.key, own.shown, authority, start, event=event))
+    records.put_alias(writer, own.key, other.display)
+    relations.put_relation(writer, own.key, Relation(ALIAS_OF, other.key, other.display, authority, start, event=event))
+    relations.put_relation(writer, other.key, Relation(ALIAS, own.key, own.display, authority, start, event=event))
     _ensure_no_loop(minter, writer, own)
     return AliasChange(own, other, _hold(minter, writer, own.key, record, event))
 
 
 def remove_alias(minter: Minter, writer: Writer, actor: Actor, alias: bytes) -> AliasChange:
     """Take an alias back.  The name stays on hold: somebody may have used it for what it stood for."""
-    own = identifiers.named(minter, writer, alias)
+    own = identifiers.identify(minter, writer, alias)
     before = _relation_of(writer, own.key)
     if before is None:
-        raise NotFoundError(f"{printable(own.shown)} is not an alias")
+        raise NotFoundError(f"{printable(own.display)} is not an alias")
     identifiers.ensure_pepper(writer, own)
     _delete_alias_relations(writer, own.key, before)
     records.delete_alias(writer, own.key)
-    changes = [Change(b"alias-of", before.shown, None, own.key)]
+    changes = [Change(b"alias-of", before.display, None, own.key)]
     if before.authority:
         changes.append(Change(b"authority", before.authority, None, own.key))
     record_event(writer, actor, b"alias remove", ids=_distinct(own.key, before.other), changes=changes)
-    return AliasChange(own, NameRef(before.other, before.shown), False)
+    return AliasChange(own, NameRef(before.other, before.display), False)
 
 
 def end_of_chain(reader: Reader, key: bytes) -> bytes:
@@ -101,17 +99,17 @@ def ensure_no_alias(reader: Reader, own: NameRef, done: str) -> None:
     relation = _relation_of(reader, own.key)
     if relation is not None:
         raise ConflictError(
-            f"{printable(own.shown)} is an alias and follows {printable(relation.shown)}: it cannot be {done} by "
+            f"{printable(own.display)} is an alias and follows {printable(relation.display)}: it cannot be {done} by "
             "itself; "
-            f"to make it a name of its own say 'noid alias --remove {printable(own.shown)}'"
+            f"to make it a name of its own say 'noid alias --remove {printable(own.display)}'"
         )
 
 
 def _ensure_may_be_alias(reader: Reader, own: NameRef, record: Circulation) -> None:
     identifiers.ensure_pepper(reader, own)
-    ensure_not_withdrawn(own.shown, record, "made an alias")
+    ensure_not_withdrawn(own.display, record, "made an alias")
     if record.reserved:
-        raise ConflictError(f"{printable(own.shown)} is reserved: publish it before making it an alias")
+        raise ConflictError(f"{printable(own.display)} is reserved: publish it before making it an alias")
 
 
 def _relation_of(reader: Reader, key: bytes) -> Relation | None:
@@ -148,8 +146,8 @@ def _ensure_no_loop(minter: Minter, reader: Reader, own: NameRef) -> None:
     for upper in relations.relations_of_extensions(reader, own.key, ALIAS):
         _chain_from(minter, reader, upper.other)
     if down + _chain_length_above(reader, own.key) > LONGEST_CHAIN:
-        raise ConflictError(f"the chain of aliases through {printable(own.shown)} would have more than {LONGEST_CHAIN} "
-                            "links: let the alias stand for the name at the end of the chain")
+        raise ConflictError(f"the chain of aliases through {printable(own.display)} would have more than "
+                            f"{LONGEST_CHAIN} links: let the alias stand for the name at the end of the chain")
 
 
 def _chain_from(minter: Minter, reader: Reader, key: bytes) -> list[bytes]:
@@ -162,8 +160,8 @@ def _chain_from(minter: Minter, reader: Reader, key: bytes) -> list[bytes]:
             break
         if step[0] in way:
             path = [*way[way.index(step[0]) :], step[0]]
-            shown = " -> ".join(printable(minter.shown(passed)) for passed in path)
-            raise ConflictError(f"that would be a loop of aliases: {shown}")
+            loop = " -> ".join(printable(minter.namespace.display(passed)) for passed in path)
+            raise ConflictError(f"that would be a loop of aliases: {loop}")
         way.append(step[0])
         text = step[1]
     return way
@@ -171,13 +169,10 @@ def _chain_from(minter: Minter, reader: Reader, key: bytes) -> list[bytes]:
 
 def _next_alias(minter: Minter, reader: Reader, text: bytes) -> tuple[bytes, bytes] | None:
     """The alias that a name is, or extends, and the name to go on with."""
-    labels = labels_of(minter)
-    name = names.parse(text, labels)
-    whole = ((key, b"") for key in (text, *names.candidates(name, labels)))
-    has_naan = bool(minter.settings["naan"])
-    for keys in (whole, names.cuts(name, labels, naan=has_naan, longest=_LONGEST_EXTENDED)):
-        for key, rest in keys:
-            key = minter.scheme.canonical(key)
+    space = minter.namespace
+    name = space.parse(text)
+    for keys, rest in ((space.spellings(name), b""), *space.beginnings(name)):
+        for key in keys:
             target = records.alias_target(reader, key)
             if target is not None:
                 return key, target + rest

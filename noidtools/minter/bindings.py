@@ -123,8 +123,8 @@ class _IdentifierSubject:
     __slots__ = ("stored", "shown")
 
     def __init__(self, minter: Minter, writer: Writer, given: bytes) -> None:
-        self.stored, record = identifiers.to_change(minter, writer, given)
-        self.shown = minter.shown(self.stored)
+        ref = identifiers.identify_for_change(minter, writer, given)
+        self.stored, self.shown, record = ref.key, ref.display, ref.record
         ensure_not_withdrawn(self.shown, record, "bound")
         if minter.settings.long_term and not (record and (record.held or record.issued)):
             raise ConflictError(

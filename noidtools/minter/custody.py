@@ -44,7 +44,7 @@ def custody_history(minter: Minter, reader: Reader, identifier: bytes = MINTER) 
     """As `custodians_of`; raises NotFoundError if none was ever named."""
     found = custodians_of(reader, identifier)
     if not found:
-        of = printable(minter.shown(identifier)) if identifier else "this minter"
+        of = printable(minter.namespace.display(identifier)) if identifier else "this minter"
         raise NotFoundError(f"no custodian was ever named for {of}")
     return found
 
@@ -84,7 +84,7 @@ def dismiss(minter: Minter, writer: Writer, actor: Actor, identifier: bytes) -> 
     """Let the minter's custodian answer for the identifier again; returns the one who did."""
     before = _end(writer, actor, identifier)
     if before is None:
-        raise NotFoundError(f"{printable(minter.shown(identifier))} has no custodian of its own")
+        raise NotFoundError(f"{printable(minter.namespace.display(identifier))} has no custodian of its own")
     _record(writer, actor, b"custodian remove", identifier, before, None)
     return before
 
@@ -99,11 +99,11 @@ def custody_subject(minter: Minter, reader: Reader, given: bytes, *, changing: b
     """The identifier of which the custodian is asked, or with `changing` appointed."""
     from . import lifecycle
 
-    identifier = identifiers.to_read(minter, reader, given)
+    ref = identifiers.identify(minter, reader, given)
     if changing:
-        identifiers.ensure_pepper_came(minter, reader, identifier, given)
-    lifecycle.ensure_known(minter, reader, identifier)
-    return identifier
+        identifiers.ensure_pepper(reader, ref)
+    lifecycle.ensure_known(minter, reader, ref)
+    return ref.key
 
 
 def _entries(reader: Reader, identifier: bytes) -> list[tuple[int, Custodian]]:

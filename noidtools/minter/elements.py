@@ -11,12 +11,14 @@ if TYPE_CHECKING:
 
     from ..store import Reader
     from . import Minter
+    from .identifiers import NameRef
 
 
 class FetchedName:
     """An identifier, or a rule, and its elements.
 
     identifier   as stored; a rule with its mark
+    display      the same as it is written in answers
     held         whether it is on hold
     circulation  its circulation record in one line; empty if it was not requested
     elements     names and values, in the order requested, else in the order of the names
@@ -25,10 +27,11 @@ class FetchedName:
     alias        the name it stands for, if it is an alias
     """
 
-    __slots__ = ("identifier", "held", "circulation", "elements", "computed", "state", "alias")
+    __slots__ = ("identifier", "display", "held", "circulation", "elements", "computed", "state", "alias")
 
-    def __init__(self, identifier: bytes, *, held: bool = False, circulation: bytes = b"") -> None:
+    def __init__(self, identifier: bytes, display: bytes, *, held: bool = False, circulation: bytes = b"") -> None:
         self.identifier = identifier
+        self.display = display
         self.held = held
         self.circulation = circulation
         self.elements: list[tuple[bytes, bytes]] = []
@@ -49,17 +52,20 @@ def fetch_name(
         raise UsageError("an element is named twice: name each once")
     if text.startswith(records.RULE_MARK):
         return _fetch_rule(reader, text, wanted)
-    found = FetchedName(identifiers.to_read(minter, reader, text))
-    record = records.find(reader, found.identifier) if with_circulation else None
+    ref = identifiers.identify(minter, reader, text)
+    found = FetchedName(ref.key, ref.display)
+    record = ref.record if with_circulation else None
     if with_circulation:
         found.held = record is not None and record.held
         found.circulation = records.circulation_line(reader, record)
         found.alias = records.alias_target(reader, found.identifier)
-    found.elements = list(_elements(minter, reader, found, wanted))
+    # A pepper is nobody else's: rules do not get to see it.
+    spelled = ref.display if ref.peppered else text
+    found.elements = list(_elements(minter, reader, found, spelled, wanted))
     if with_circulation:
         found.state = _state(reader, found, record)
     if not found.elements and found.alias is None and not (record and record.unusual):
-        raise NotFoundError(_nothing_bound(minter, reader, found.identifier))
+        raise NotFoundError(_nothing_bound(reader, ref))
     return found
 
 
@@ -73,14 +79,15 @@ def _state(reader: Reader, found: FetchedName, record: records.Circulation | Non
 
 
 def _elements(
-    minter: Minter, reader: Reader, found: FetchedName, wanted: list[bytes]
+    minter: Minter, reader: Reader, found: FetchedName, text: bytes, wanted: list[bytes]
 ) -> Iterator[tuple[bytes, bytes]]:
     if not wanted:
         yield from records.elements_of(reader, found.identifier)
     for element in wanted:
         value = records.value_of(reader, found.identifier, element)
         if value is None:
-            hit = minter.rulebook.first(reader, element, [found.identifier])
+            keys = minter.namespace.rule_keys(minter.namespace.parse(text), found.identifier)
+            hit = minter.rulebook.first(reader, element, keys)
             if hit is None:
                 raise NotFoundError(f"nothing is bound to {printable(element)} under {printable(found.identifier)}")
             found.computed[element], value = hit[1:]
@@ -89,7 +96,7 @@ def _elements(
 
 def _fetch_rule(reader: Reader, text: bytes, wanted: list[bytes]) -> FetchedName:
     """What the rules of one pattern compute: a pattern is read like an identifier."""
-    found = FetchedName(text, circulation=b"rule")
+    found = FetchedName(text, text, circulation=b"rule")
     pattern = text[len(records.RULE_MARK) :]
     found.elements = [
         (element, value) for element, value in bindings.elements_of_pattern(reader, pattern)
@@ -100,10 +107,9 @@ def _fetch_rule(reader: Reader, text: bytes, wanted: list[bytes]) -> FetchedName
     return found
 
 
-def _nothing_bound(minter: Minter, reader: Reader, identifier: bytes) -> str:
-    record = records.find(reader, identifier)
-    shown = printable(minter.shown(identifier))
+def _nothing_bound(reader: Reader, ref: NameRef) -> str:
+    name, record = printable(ref.display), ref.record
     if record is None:
-        return f"nothing is bound under {shown}, and it was not minted here"
+        return f"nothing is bound under {name}, and it was not minted here"
     state = f"its circulation record is {printable(records.circulation_line(reader, record))}"
-    return f"nothing is bound under {shown}; {state}{', and it is on hold' if record.held else ''}"
+    return f"nothing is bound under {name}; {state}{', and it is on hold' if record.held else ''}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from ..errors import NotFoundError, printable
 from .events import Event, indexed_numbers, packed_events, read_event, read_events
-from .identifiers import named
-from .records import RULE_MARK, find
+from .identifiers import identify
+from .records import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ def events_of(reader: Reader, identifier: bytes) -> Iterator[Event]:
 
 def history_of(minter: Minter, reader: Reader, text: bytes) -> list[Event]:
     """The events of a name in any spelling, or of a rule, oldest first.  Raises NotFoundError if there are none."""
-    key = text if text.startswith(RULE_MARK) else named(minter, reader, text).key
-    found = list(events_of(reader, key))
+    found = list(events_of(reader, identify(minter, reader, text).key))
     if not found:
         raise NotFoundError(f"nothing is recorded about {printable(text)}")
     return found

@@ -1,11 +1,21 @@
-"""The identifier a command is about: found for reading, or cleared for change."""
+"""From text to identifier: the one place that decides which identifier of a minter a text means.
+
+    1. A text has spellings (`Namespace.spellings`): without its label, as given, in normal form, and so on.
+    2. The first spelling of which anything is stored is the identifier.
+    3. A pepper behind one of them, as in `ID!PEPPER`, is checked and taken off; a wrong one is refused.
+    4. Of a name that is not known, the first spelling with the form of this minter is the identifier.
+    5. Else it is the normal form, so that whatever is stored under it is found by all spellings.
+
+Commands that read use `identify`, those that change an identifier `identify_for_change`, and those that state
+something about any name, also of other systems, `identify_for_claim`.  Resolution uses `identify_parsed`, and goes
+on with `Namespace.beginnings` where nothing is stored.
+"""
 
 from __future__ import annotations
 
-from .. import names
 from ..errors import InvalidError
 from . import meta, records
-from .records import PEPPERED, find, is_known
+from .namespace import LONGEST_IDENTIFIER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,94 +27,153 @@ if TYPE_CHECKING:
     from . import Minter
     from .records import Circulation
 
+# No checked identifier is longer: its repertoire would have to be larger.
+_LONGEST_CHECKED = 200
 
 
-def to_read(minter: Minter, reader: Reader, given: bytes) -> bytes:
-    """The stored identifier.  A pepper that came along is not needed, but a wrong one is refused."""
-    identifier = minter.stored(given)
-    if b"!" in identifier:
-        from . import peppers
+class NameRef:
+    """The identifier that a text means.
 
-        identifier, pepper = peppers.split_pepper(reader, identifier)
-        if pepper is not None:
-            peppers.ensure_pepper_matches(reader, identifier, pepper)
-    return identifier
-
-
-def to_change(minter: Minter, reader: Reader, given: bytes) -> tuple[bytes, Circulation | None]:
-    """The stored identifier and its circulation, once it is sure that this caller may change it."""
-    identifier = to_read(minter, reader, given)
-    record = find(reader, identifier)
-    if record is None:
-        # What has a record is ours, whatever its form: an alias may be a name that no minter could make.
-        minter.ensure_valid(reader, identifier)
-    if record is not None and record.flags & PEPPERED:
-        ensure_pepper_came(minter, reader, identifier, given)
-    return identifier, record
-
-
-def ensure_pepper_came(minter: Minter, reader: Reader, identifier: bytes, given: bytes) -> None:
-    """Refuse to change a peppered identifier that was given without its pepper; `to_read` looks at one that came."""
-    if identifier == minter.stored(given):
-        from . import peppers
-
-        peppers.ensure_pepper_matches(reader, identifier, None)
-
-
-# -- Recognising a minter's own identifiers in whatever spelling they come -------------------------------------------
-
-
-
-def labels_of(minter: Minter) -> tuple[bytes, ...]:
-    """The labels of a minter's context.  Where none was given, the form of its names may still tell the first."""
-    if minter.labels:
-        return tuple(minter.labels)
-    return minter.implied_labels[:1]
-
-
-def display_name(minter: Minter, key: bytes) -> bytes:
-    """A stored name as people write it: the minter's label belongs before its own names only."""
-    if key.startswith(records.RULE_MARK) or b"://" in key or names.parse(key).scheme:
-        return key
-    return minter.shown(key)
-
-
-def own_identifier(minter: Minter, reader: Reader, given: bytes) -> bytes | None:
-    """The identifier of this minter that a text spells, None if it is a name from elsewhere.
-
-    One that is known here goes before one that only has the form; and a mistyped one is refused.
+    key          under which things about it are stored
+    display      how it is written in answers
+    record       its circulation record, None if it has none
+    known        whether anything is stored about it: circulation, elements, or what it is an alias of
+    well_formed  whether it is known, or has the form of this minter's identifiers
+    foreign      whether it is not known, and its scheme is not one of this minter's names
+    peppered     whether its pepper came along, and is right
     """
-    plain = to_read(minter, reader, given)
-    labels = labels_of(minter)
-    name = names.parse(plain, labels)
-    spellings = [minter.scheme.canonical(key) for key in (plain, *names.candidates(name, labels))]
-    for key in spellings:
-        if is_known(reader, key):
-            return key
-    if minter.scheme.free:
-        # Anything could be this minter's; what says that it belongs elsewhere is taken at its word.
-        return None if name.scheme else names.stored(name, labels)
-    for key in spellings:
-        try:
-            minter.ensure_valid(reader, key)
-        except InvalidError:
-            continue
-        return key
-    _ensure_not_mistyped(minter, reader, name)
+
+    __slots__ = ("display", "foreign", "key", "known", "peppered", "record", "well_formed")
+
+    def __init__(
+        self, key: bytes, display: bytes, *, record: Circulation | None = None, known: bool = False,
+        well_formed: bool = False, foreign: bool = False, peppered: bool = False,
+    ) -> None:
+        self.key = key
+        self.display = display
+        self.record = record
+        self.known = known
+        self.well_formed = known or well_formed
+        self.foreign = foreign
+        self.peppered = peppered
+
+
+def identify(minter: Minter, reader: Reader, text: bytes) -> NameRef:
+    """The identifier that a text means, known or not; or a rule, if it begins with the mark of rules.
+
+    Raises InvalidError for what is empty or too long, ForbiddenError for a wrong pepper.
+    """
+    if text.startswith(records.RULE_MARK):
+        return _find_known(minter, reader, text) or NameRef(text, text, well_formed=minter.scheme.free)
+    if len(text) > LONGEST_IDENTIFIER:
+        raise InvalidError(f"an identifier may have {LONGEST_IDENTIFIER} bytes, this one has {len(text)}")
+    key = minter.namespace.literal_key(text)
+    if not key or (not minter.scheme.free and key.isspace()):
+        raise InvalidError("the identifier is empty")
+    # Most texts spell the name as it is stored, and then there is nothing to parse.
+    return _find_known(minter, reader, key) or identify_parsed(minter, reader, minter.namespace.parse(text))
+
+
+def identify_parsed(minter: Minter, reader: Reader, name: Name) -> NameRef:
+    """As `identify`, for a text that `Namespace.parse` has read."""
+    keys = minter.namespace.spellings(name)
+    for key in keys:
+        found = _find_known(minter, reader, key)
+        if found is not None:
+            return found
+    if not minter.scheme.free:
+        for key in keys:
+            if is_well_formed(minter, reader, key):
+                return NameRef(key, minter.namespace.display(key), well_formed=True)
+    key = minter.namespace.new_key(name)
+    if (name.scheme or b"://" in key) and not minter.namespace.is_own(name):
+        return NameRef(key, name.text + name.query, foreign=True)
+    return NameRef(key, minter.namespace.display(key), well_formed=minter.scheme.free)
+
+
+def _find_known(minter: Minter, reader: Reader, key: bytes) -> NameRef | None:
+    record = records.find(reader, key)
+    peppered = False
+    if record is None and b"!" in key:
+        from . import peppers
+
+        base, pepper = peppers.split_pepper(reader, key)
+        if pepper is not None:
+            peppers.ensure_pepper_matches(reader, base, pepper)
+            key, record, peppered = base, records.find(reader, base), True
+    known = record is not None or peppered or records.alias_target(reader, key) is not None
+    if not known and not records.is_bound(reader, key):
+        return None
+    return NameRef(key, minter.namespace.display(key), record=record, known=True, peppered=peppered)
+
+
+# -- for what is to happen to it -------------------------------------------------------------------------------------
+
+
+def identify_for_change(minter: Minter, reader: Reader, text: bytes) -> NameRef:
+    """As `identify`, for a change of the identifier.
+
+    Raises InvalidError for what this minter could not make, and ForbiddenError where a pepper is missing.
+    """
+    ref = identify(minter, reader, text)
+    if ref.record is None:
+        # What has a record is ours, whatever its form: an alias may be a name that no minter could make.
+        ensure_well_formed(minter, reader, ref.key)
+    ensure_pepper(reader, ref)
+    return ref
+
+
+def identify_for_claim(minter: Minter, reader: Reader, text: bytes) -> NameRef:
+    """As `identify`, for a statement about a name of whatever system; raises ForbiddenError where a pepper is
+    missing."""
+    ref = identify(minter, reader, text)
+    ensure_pepper(reader, ref)
+    return ref
+
+
+def ensure_pepper(reader: Reader, ref: NameRef) -> None:
+    """Raise ForbiddenError for a peppered identifier that came without its pepper."""
+    if ref.record is not None and ref.record.flags & records.PEPPERED and not ref.peppered:
+        from . import peppers
+
+        peppers.ensure_pepper_matches(reader, ref.key, None)
+
+
+def own_identifier(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
+    """The key of the identifier of this minter that a text means, None if it is a name from elsewhere.
+
+    Raises InvalidError for one that was mistyped.
+    """
+    ref = identify(minter, reader, text)
+    if ref.well_formed:
+        return ref.key
+    if not ref.known:
+        fault = typing_fault(minter, reader, minter.namespace.parse(text))
+        if fault is not None:
+            raise InvalidError(fault)
     return None
 
 
-def _ensure_not_mistyped(minter: Minter, reader: Reader, name: Name) -> None:
+# -- the form of a minter's identifiers ------------------------------------------------------------------------------
 
-    fault = typing_fault(minter, reader, name)
-    if fault is not None:
-        raise InvalidError(fault)
 
-# -- Names that somebody mistyped: what is wrong, and what may have been meant ---------------------------------------
-# Only where identifiers carry a check character can the difference be told
-# between a name that is wrong and one that is unknown.
+def ensure_well_formed(minter: Minter, reader: Reader, key: bytes) -> None:
+    """Raise InvalidError for a key that this minter could not make."""
+    if not minter.scheme.free:
+        minter.scheme.ensure_valid(key, _form_state(minter, reader))
 
-_LONGEST_BEGINNING = 200  # a checked identifier is shorter than its repertoire is large
+
+def is_well_formed(minter: Minter, reader: Reader, key: bytes) -> bool:
+    try:
+        ensure_well_formed(minter, reader, key)
+    except InvalidError:
+        return False
+    return True
+
+
+def form_checker(minter: Minter, reader: Reader) -> FormChecker:
+    """A checker of the form of this minter's identifiers, as it is now: a mask may grow."""
+    return minter.scheme.form_checker(_form_state(minter, reader))
 
 
 def typing_fault(minter: Minter, reader: Reader, name: Name) -> str | None:
@@ -119,13 +188,8 @@ def suggest_correction(minter: Minter, reader: Reader, name: Name) -> bytes | No
     mistyped = _find_mistyped(minter, reader, name)
     if mistyped is None:
         return None
-    found = [identifier for identifier in mistyped.corrections() if find(reader, identifier) is not None]
+    found = [key for key in mistyped.corrections() if records.find(reader, key) is not None]
     return found[0] if len(found) == 1 else None
-
-
-def form_checker(minter: Minter, reader: Reader) -> FormChecker:
-    """A checker of the form of this minter's identifiers, as it is now: a mask may grow."""
-    return minter.scheme.form_checker(_form_state(minter, reader))
 
 
 def _find_mistyped(minter: Minter, reader: Reader, name: Name) -> Mistyped | None:
@@ -139,65 +203,10 @@ def _form_state(minter: Minter, reader: Reader) -> bytes | None:
 
 def _beginnings(minter: Minter, name: Name) -> Iterator[bytes]:
     """What of the name may be an identifier, the whole first."""
-    labels, prefix = labels_of(minter), minter.scheme.namespace_prefix
-    keys = [*names.candidates(name, labels)]
-    keys += [key for key, _ in names.cuts(name, labels, naan=b"/" in prefix, longest=_LONGEST_BEGINNING)]
+    space, prefix = minter.namespace, minter.scheme.namespace_prefix
+    keys = space.spellings(name)
+    for shorter, _ in space.beginnings(name, longest=_LONGEST_CHECKED):
+        keys += shorter
     for key in keys:
-        if key.isascii() and key.startswith(prefix) and len(key) <= _LONGEST_BEGINNING:
+        if key.isascii() and key.startswith(prefix) and len(key) <= _LONGEST_CHECKED:
             yield key
-
-
-class NameRef:
-    """A name: the key under which things about it are kept, how it is shown, and whether its pepper came along."""
-
-    __slots__ = ("key", "shown", "peppered")
-
-    def __init__(self, key: bytes, shown: bytes, *, peppered: bool = False) -> None:
-        self.key = key
-        self.shown = shown
-        self.peppered = peppered
-
-
-# -- names -----------------------------------------------------------------------------------------------------------
-
-
-def named(minter: Minter, reader: Reader, given: bytes) -> NameRef:
-    """The name that was given, in whatever spelling; a pepper that came along is taken off."""
-    stored = to_read(minter, reader, given)
-    if is_known(reader, stored):
-        return NameRef(stored, display_name(minter, stored), peppered=stored != minter.stored(given))
-    labels = labels_of(minter)
-    name = names.parse(given, labels)
-    if not name.query:
-        for key in names.candidates(name, labels):
-            key = minter.scheme.canonical(key)
-            if is_known(reader, key):
-                return NameRef(key, display_name(minter, key))
-    if (name.scheme or b"://" in stored) and not _is_own(minter, name, labels):
-        return NameRef(stored if name.query or not name.scheme else names.stored(name, labels), name.text + name.query)
-    key = stored if name.query else minter.scheme.canonical(names.stored(name, labels))
-    return NameRef(key, display_name(minter, key))
-
-
-def changed(minter: Minter, reader: Reader, given: bytes) -> NameRef:
-    """As `named`, for a name about which something is to be said from now on: a peppered one needs its pepper."""
-    ref = named(minter, reader, given)
-    ensure_pepper(reader, ref)
-    return ref
-
-
-def ensure_pepper(reader: Reader, ref: NameRef) -> None:
-    """A pepper that came along was looked at when the name was read; here one must have come, if there is one."""
-    record = find(reader, ref.key)
-    if record is not None and record.flags & PEPPERED and not ref.peppered:
-        from . import peppers
-
-        peppers.ensure_pepper_matches(reader, ref.key, None)
-
-
-def _is_own(minter: Minter, name: names.Name, labels: tuple[bytes, ...]) -> bool:
-    """Whether a name with a scheme is one of this minter: it bears its NAAN, or its label says so."""
-    naan = minter.settings["naan"].encode()
-    if naan and name.scheme == b"ark":
-        return name.body.startswith(naan + b"/")
-    return bool(name.scheme) and any(label.lower().startswith(name.scheme + b":") for label in labels)

@@ -24,7 +24,6 @@ from .records import (
     Circulation,
     ensure_not_withdrawn,
     find,
-    is_known,
     save,
 )
 from .relations import PREDECESSOR, SUCCESSOR, Relation
@@ -116,10 +115,11 @@ def tombstone(reader: Reader, identifier: bytes) -> Tombstone | None:
     return None if packed is None else Tombstone(*unpack(packed))
 
 
-def ensure_known(minter: Minter, reader: Reader, identifier: bytes) -> None:
-    if not is_known(reader, identifier):
-        minter.ensure_valid(reader, identifier)
-        raise NotFoundError(f"{printable(minter.shown(identifier))} is not known here: it was neither minted nor bound")
+def ensure_known(minter: Minter, reader: Reader, ref: NameRef) -> None:
+    """Raise NotFoundError for a name of which nothing is stored, InvalidError if this minter could not make it."""
+    if not ref.known:
+        identifiers.ensure_well_formed(minter, reader, ref.key)
+        raise NotFoundError(f"{printable(ref.display)} is not known here: it was neither minted nor bound")
 
 
 # -- changes ---------------------------------------------------------------------------------------------------------
@@ -130,9 +130,9 @@ def publish(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) ->
     moves: dict[bytes, StateChange] = {}
     for name in given:
         own, record = _identify_for_change(minter, writer, name, "published")
-        ensure_known(minter, writer, own.key)
+        ensure_known(minter, writer, own)
         if not (record and record.was_issued) and not records.is_bound(writer, own.key):
-            raise ConflictError(f"{printable(own.shown)} was not minted and nothing is bound under it, so there is "
+            raise ConflictError(f"{printable(own.display)} was not minted and nothing is bound under it, so there is "
                                 "nothing to publish: bind something first")
         before = state_of(writer, own.key, record)
         moves.setdefault(own.key, StateChange(own.key, before, PUBLISHED_STATE, before == PUBLISHED_STATE))
@@ -179,13 +179,13 @@ def withdraw(
 
     Of one that is withdrawn already only the reason and the successor can be changed, when given.
     """
-    identifier, record = identifiers.to_change(minter, writer, given)
-    own = NameRef(identifier, minter.shown(identifier))
-    ensure_known(minter, writer, identifier)
+    own = identifiers.identify_for_change(minter, writer, given)
+    identifier, record = own.key, own.record
+    ensure_known(minter, writer, own)
     aliases.ensure_no_alias(writer, own, "withdrawn")
     before = tombstone(writer, identifier)
     if before is not None and reason is None and successor is None:
-        raise ConflictError(f"{printable(own.shown)} was withdrawn already, on {before.date.decode()}")
+        raise ConflictError(f"{printable(own.display)} was withdrawn already, on {before.date.decode()}")
     if reason is not None and len(reason) > _LONGEST_REASON:
         raise InvalidError(f"a reason may have {_LONGEST_REASON} bytes, this one has {len(reason)}")
     after = _new_tombstone(minter, writer, actor, own, before, reason, successor)
@@ -204,11 +204,10 @@ def withdraw(
 
 
 def _identify_for_change(minter: Minter, writer: Writer, given: bytes, done: str) -> tuple[NameRef, Circulation | None]:
-    identifier, record = identifiers.to_change(minter, writer, given)
-    own = NameRef(identifier, minter.shown(identifier))
-    ensure_not_withdrawn(own.shown, record, done)
+    own = identifiers.identify_for_change(minter, writer, given)
+    ensure_not_withdrawn(own.display, own.record, done)
     aliases.ensure_no_alias(writer, own, done)
-    return own, record
+    return own, own.record
 
 
 def _record_states(
@@ -232,12 +231,12 @@ def _new_tombstone(
     if reason is not None:
         new.reason = reason
     if successor is not None:
-        ref = identifiers.named(minter, reader, successor) if successor else NameRef(b"", b"")
+        ref = identifiers.identify(minter, reader, successor) if successor else NameRef(b"", b"")
         if ref.key == own.key:
-            raise ConflictError(f"{printable(own.shown)} cannot be its own successor")
+            raise ConflictError(f"{printable(own.display)} cannot be its own successor")
         if ref.key:
-            ensure_not_withdrawn(ref.shown, find(reader, ref.key), "a successor")
-        new.successor, new.successor_key = ref.shown, ref.key
+            ensure_not_withdrawn(ref.display, ref.record, "a successor")
+        new.successor, new.successor_key = ref.display, ref.key
     return new
 
 
@@ -278,5 +277,5 @@ def _link_successor(writer: Writer, own: NameRef, before: Tombstone | None, afte
     if after.successor_key:
         there = Relation(SUCCESSOR, after.successor_key, after.successor, start=after.date, event=event)
         relations.put_relation(writer, own.key, there)
-        back = Relation(PREDECESSOR, own.key, own.shown, start=after.date, event=event)
+        back = Relation(PREDECESSOR, own.key, own.display, start=after.date, event=event)
         relations.put_relation(writer, after.successor_key, back)

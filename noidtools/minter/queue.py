@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..store import Reader, Writer
     from . import Minter
     from .events import Actor
+    from .identifiers import NameRef
 
 
 # Sorts before every date, so that it is always ripe and always first.
@@ -35,14 +36,14 @@ def ensure_allowed(minter: Minter) -> None:
 def enqueue(minter: Minter, writer: Writer, actor: Actor, how: bytes, given: list[bytes]) -> list[bytes]:
     ensure_allowed(minter)
     date = _due_date(how, actor.now())
-    found = [identifiers.to_change(minter, writer, name) for name in given]
-    for identifier, known in found:
-        ensure_not_withdrawn(minter.shown(identifier), known, "queued")
-    changes = [Change(b"queue", None, date, identifier) for identifier, _ in found]
-    event = record_event(writer, actor, b"queue " + how, ids=dict(found), changes=changes)
+    found = [identifiers.identify_for_change(minter, writer, text) for text in given]
+    for ref in found:
+        ensure_not_withdrawn(ref.display, ref.record, "queued")
+    changes = [Change(b"queue", None, date, ref.key) for ref in found]
+    event = record_event(writer, actor, b"queue " + how, ids=_keys(found), changes=changes)
     drawn = meta.generator_of(minter.scheme, writer).drawn
     queued = []
-    for identifier, _ in found:
+    for identifier in (ref.key for ref in found):
         # Looked up again here, so that one named twice is refused the second time.
         record = find(writer, identifier) or Circulation()
         _ensure_can_wait(identifier, record)
@@ -59,11 +60,11 @@ def enqueue(minter: Minter, writer: Writer, actor: Actor, how: bytes, given: lis
 
 def dequeue(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> list[bytes]:
     ensure_allowed(minter)
-    found = [identifiers.to_change(minter, writer, name) for name in given]
-    changes = [Change(b"queue", b"queued", None, identifier) for identifier, _ in found]
-    event = record_event(writer, actor, b"queue delete", ids=dict(found), changes=changes)
+    found = [identifiers.identify_for_change(minter, writer, text) for text in given]
+    changes = [Change(b"queue", b"queued", None, ref.key) for ref in found]
+    event = record_event(writer, actor, b"queue delete", ids=_keys(found), changes=changes)
     deleted = []
-    for identifier, _ in found:
+    for identifier in (ref.key for ref in found):
         record = find(writer, identifier)
         if record is None or not record.queued:
             raise NotFoundError(f"{printable(identifier)} is not in the queue")
@@ -106,6 +107,11 @@ def take_due(
             yield identifier, record
 
 
+def _keys(found: list[NameRef]) -> list[bytes]:
+    """The keys of these names, each once."""
+    return list(dict.fromkeys(ref.key for ref in found))
+
+
 def _due_date(how: bytes, now: int) -> bytes:
     if how in (b"first", b"lvf"):
         return _NO_DATE
@@ -130,13 +136,13 @@ def _ensure_can_wait(identifier: bytes, record: Circulation) -> None:
 
 def place_holds(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> tuple[int, list[bytes]]:
     """Hold each identifier; returns how many holds are new, and which identifiers left the queue for it."""
-    found = [identifiers.to_change(minter, writer, name) for name in given]
-    for identifier, known in found:
-        ensure_not_withdrawn(minter.shown(identifier), known, "held")
+    found = [identifiers.identify_for_change(minter, writer, text) for text in given]
+    for ref in found:
+        ensure_not_withdrawn(ref.display, ref.record, "held")
     event = _record_holds(writer, actor, b"hold set", found, b"held")
     placed = 0
     unqueued = []
-    for identifier, _ in found:
+    for identifier in (ref.key for ref in found):
         record = find(writer, identifier) or Circulation()
         if record.queued:
             record = take_from_queue(minter, writer, identifier, record, event)
@@ -151,19 +157,19 @@ def place_holds(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]
 
 def release_holds(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> int:
     """Let each identifier go; returns how many were held."""
-    found = [identifiers.to_change(minter, writer, name) for name in given]
-    for identifier, known in found:
-        ensure_not_withdrawn(minter.shown(identifier), known, "released")
-        if alias_target(writer, identifier) is not None:
-            shown = minter.shown(identifier).decode("utf-8", "backslashreplace")
-            raise ConflictError(f"{shown} is an alias and must not be minted: take that back first with "
-                                f"'noid alias --remove {shown}'")
-        if known is not None and known.reserved and not known.was_issued:
-            raise ConflictError(f"{printable(minter.shown(identifier))} is reserved and was never issued: publish it "
-                                "first, or minting might give it to somebody else")
+    found = [identifiers.identify_for_change(minter, writer, text) for text in given]
+    for ref in found:
+        ensure_not_withdrawn(ref.display, ref.record, "released")
+        name = printable(ref.display)
+        if alias_target(writer, ref.key) is not None:
+            raise ConflictError(f"{name} is an alias and must not be minted: take that back first with "
+                                f"'noid alias --remove {name}'")
+        if ref.record is not None and ref.record.reserved and not ref.record.was_issued:
+            raise ConflictError(f"{name} is reserved and was never issued: publish it first, or minting might give it "
+                                "to somebody else")
     _record_holds(writer, actor, b"hold release", found, None)
     released = 0
-    for identifier, _ in found:
+    for identifier in (ref.key for ref in found):
         record = find(writer, identifier)
         if record is None or not record.held:
             continue
@@ -175,11 +181,11 @@ def release_holds(minter: Minter, writer: Writer, actor: Actor, given: list[byte
 
 
 def _record_holds(
-    writer: Writer, actor: Actor, verb: bytes, found: list[tuple[bytes, Circulation | None]], after: bytes | None
+    writer: Writer, actor: Actor, verb: bytes, found: list[NameRef], after: bytes | None
 ) -> int:
     """An event about what the command is to change; none where all are as wanted already."""
     changes = []
-    for identifier, record in dict(found).items():
+    for identifier, record in {ref.key: ref.record for ref in found}.items():
         before = b"held" if record is not None and record.held else None
         if before != after:
             changes.append(Change(b"hold", before, after, identifier))

@@ -1,4 +1,4 @@
-"""Relations between names: how they are kept, found and shown.
+"""Relations between names: how they are stored and found.
 
 Each relation is kept under both names, so that either tells of it: an alias and
 its target, two synonyms, a withdrawn name and its successor.  That an authority
@@ -15,7 +15,7 @@ from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, pri
 from . import identifiers
 from .events import Change, record_event
 from .identifiers import NameRef
-from .records import ensure_not_withdrawn, find
+from .records import ensure_not_withdrawn
 from .tables import RELATIONS
 
 TYPE_CHECKING = False
@@ -40,13 +40,13 @@ class Relation:
     """`kind` is what `other` is to the name that was asked about.  Dates have fourteen digits; `until` is empty for
     what has no end set.  `event` is the number of the event that made it."""
 
-    __slots__ = ("kind", "other", "shown", "authority", "start", "until", "event")
+    __slots__ = ("kind", "other", "display", "authority", "start", "until", "event")
 
-    def __init__(self, kind: bytes, other: bytes, shown: bytes = b"", authority: bytes = b"", start: bytes = b"",
+    def __init__(self, kind: bytes, other: bytes, display: bytes = b"", authority: bytes = b"", start: bytes = b"",
                  until: bytes = b"", event: int = 0) -> None:
         self.kind = kind
         self.other = other
-        self.shown = shown
+        self.display = display
         self.authority = authority
         self.start = start
         self.until = until
@@ -75,7 +75,7 @@ def _key(name: bytes, relation: Relation) -> bytes:
 
 
 def put_relation(writer: Writer, name: bytes, relation: Relation) -> None:
-    fields = relation.shown, relation.authority, relation.start, relation.until, b"%d" % relation.event
+    fields = relation.display, relation.authority, relation.start, relation.until, b"%d" % relation.event
     writer.put(RELATIONS, _key(name, relation), pack(fields))
 
 
@@ -90,8 +90,8 @@ def relations_of(reader: Reader, name: bytes, kind: bytes = b"") -> Iterator[Rel
 
 
 def _relation(rest: bytes, packed: bytes) -> Relation:
-    shown, authority, start, until, event = unpack(packed)
-    return Relation(rest[:1], split_pair(rest[1:])[1], shown, authority, start, until, int(event))
+    display, authority, start, until, event = unpack(packed)
+    return Relation(rest[:1], split_pair(rest[1:])[1], display, authority, start, until, int(event))
 
 
 def relations_of_extensions(reader: Reader, name: bytes, kind: bytes) -> Iterator[Relation]:
@@ -123,25 +123,25 @@ def add_synonym(minter: Minter, writer: Writer, actor: Actor, one: bytes, other:
           start: bytes = b"", until: bytes = b"") -> SynonymClaim:
     """Record that an authority holds two names to be of one thing; said again, the span is the new one."""
     ensure_authority(authority)
-    first, second = identifiers.changed(minter, writer, one), identifiers.changed(minter, writer, other)
+    first, second = (identifiers.identify_for_claim(minter, writer, text) for text in (one, other))
     if first.key == second.key:
-        raise ConflictError(f"{printable(first.shown)} and {printable(second.shown)} are the same name, not two")
+        raise ConflictError(f"{printable(first.display)} and {printable(second.display)} are the same name, not two")
     start = start or timestamp(actor.now())
     if until and until < start:
         raise UsageError(f"the span would end ({until.decode()}) before it begins ({start.decode()})")
     _ensure_one_preferred(writer, first, second, authority)
     before = _find_synonym(writer, first.key, second.key, authority)
     changes = [
-        Change(b"synonym", before.shown if before else None, second.shown, first.key),
+        Change(b"synonym", before.display if before else None, second.display, first.key),
         Change(b"authority", authority if before else None, authority, first.key),
         Change(b"from", before.start if before else None, start, first.key),
     ]
     if until or (before and before.until):
         changes.append(Change(b"until", (before.until or None) if before else None, until or None, first.key))
     event = record_event(writer, actor, b"synonym", ids=[first.key, second.key], changes=changes)
-    made = Relation(SYNONYM, second.key, second.shown, authority, start, until, event)
+    made = Relation(SYNONYM, second.key, second.display, authority, start, until, event)
     put_relation(writer, first.key, made)
-    put_relation(writer, second.key, Relation(SYNONYM, first.key, first.shown, authority, start, until, event))
+    put_relation(writer, second.key, Relation(SYNONYM, first.key, first.display, authority, start, until, event))
     return SynonymClaim(first, second, made)
 
 
@@ -149,17 +149,17 @@ def remove_synonym(
     minter: Minter, writer: Writer, actor: Actor, one: bytes, other: bytes, authority: bytes = b""
 ) -> SynonymClaim:
     """End a claim, as if it had not been made; the record keeps that it was.  Without an authority, the only one's."""
-    first, second = identifiers.changed(minter, writer, one), identifiers.changed(minter, writer, other)
+    first, second = (identifiers.identify_for_claim(minter, writer, text) for text in (one, other))
     claims = [relation for relation in relations_of(writer, first.key, SYNONYM)
               if relation.other == second.key and authority in (b"", relation.authority)]
     whose = f" according to {printable(authority)}" if authority else ""
     if not claims:
-        raise NotFoundError(f"{printable(first.shown)} and {printable(second.shown)} are not synonyms{whose}")
+        raise NotFoundError(f"{printable(first.display)} and {printable(second.display)} are not synonyms{whose}")
     if len(claims) > 1:
         raise UsageError(f"{len(claims)} authorities say so: name the one that takes it back with --authority")
     (gone,) = claims
     changes = [
-        Change(b"synonym", gone.shown, None, first.key), Change(b"authority", gone.authority, None, first.key),
+        Change(b"synonym", gone.display, None, first.key), Change(b"authority", gone.authority, None, first.key),
         Change(b"from", gone.start, None, first.key),
     ]
     if gone.until:
@@ -176,14 +176,14 @@ def prefer_name(
     minter: Minter, writer: Writer, actor: Actor, given: bytes, authority: bytes = b""
 ) -> tuple[NameRef, Relation]:
     """Mark the name that an authority prefers among its synonyms; another that it preferred is so no longer."""
-    own = identifiers.changed(minter, writer, given)
-    ensure_not_withdrawn(own.shown, find(writer, own.key), "preferred")
+    own = identifiers.identify_for_claim(minter, writer, given)
+    ensure_not_withdrawn(own.display, own.record, "preferred")
     authority = _sole_authority(writer, own, SYNONYM, authority,
-                                f"{printable(own.shown)} has no synonym among which to be preferred: "
+                                f"{printable(own.display)} has no synonym among which to be preferred: "
                                 "say which with 'noid synonym' first")
     before = next(_preferred(writer, own.key, authority), None)
     if before == own.key:
-        raise ConflictError(f"{printable(own.shown)} is preferred by {printable(authority)} already")
+        raise ConflictError(f"{printable(own.display)} is preferred by {printable(authority)} already")
     changes = [Change(b"preferred", None, authority, own.key)]
     ids = [own.key]
     if before is not None:
@@ -199,8 +199,8 @@ def prefer_name(
 def remove_preference(
     minter: Minter, writer: Writer, actor: Actor, given: bytes, authority: bytes = b""
 ) -> tuple[NameRef, Relation]:
-    own = identifiers.changed(minter, writer, given)
-    authority = _sole_authority(writer, own, PREFERRED, authority, f"{printable(own.shown)} is preferred by nobody")
+    own = identifiers.identify_for_claim(minter, writer, given)
+    authority = _sole_authority(writer, own, PREFERRED, authority, f"{printable(own.display)} is preferred by nobody")
     gone = next(relation for relation in relations_of(writer, own.key, PREFERRED) if relation.authority == authority)
     delete_relation(writer, own.key, gone)
     record_event(writer, actor, b"prefer remove", ids=[own.key], changes=[Change(b"preferred", authority, None)])
@@ -226,7 +226,8 @@ def clear_synonyms(writer: Writer, key: bytes) -> tuple[list[Change], list[bytes
     for relation in list(relations_of(writer, key, SYNONYM)):
         delete_relation(writer, key, relation)
         delete_relation(writer, relation.other, Relation(SYNONYM, key, authority=relation.authority))
-        changes += [Change(b"synonym", relation.shown, None, key), Change(b"authority", relation.authority, None, key)]
+        changes.append(Change(b"synonym", relation.display, None, key))
+        changes.append(Change(b"authority", relation.authority, None, key))
         changes += _drop_idle_preference(writer, relation.other, relation.authority)
         others[relation.other] = None
     return changes, list(others)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .. import names
 from ..errors import InvalidError, printable
 from ..names import citation
 from . import contexts, identifiers
@@ -15,9 +14,9 @@ if TYPE_CHECKING:
 
 def citation_forms(minter: Minter, reader: Reader, text: bytes) -> list[tuple[str, bytes]]:
     """The representations of a name: one of this minter's, in any spelling, or any other."""
-    labels = identifiers.labels_of(minter)
+    labels = minter.namespace.labels
     own = identifiers.own_identifier(minter, reader, text)
-    name = names.parse(text, labels) if own is None else own
+    name = minter.namespace.parse(text) if own is None else own
     checked = own is not None and "T" in minter.scheme.durability(minter.settings)
     return citation.representations(name, labels=labels, resolvers=contexts.resolvers(reader), has_check=checked)
 
@@ -25,12 +24,12 @@ def citation_forms(minter: Minter, reader: Reader, text: bytes) -> list[tuple[st
 def compare_names(minter: Minter, reader: Reader, first: bytes, second: bytes) -> tuple[bool, list[str]]:
     """Whether two texts are the same name in this minter's context, and why, in sentences."""
     aliases = [claim.triple for claim in contexts.context_aliases(reader)]
-    same, why = citation.same(first, second, aliases, labels=identifiers.labels_of(minter))
+    same, why = citation.same(first, second, aliases, labels=minter.namespace.labels)
     if not same:
         own = {_own(minter, reader, text) for text in (first, second)}
         if len(own) == 1 and None not in own:
             (identifier,) = own
-            shown = printable(minter.shown(identifier or b""))
+            shown = printable(minter.namespace.display(identifier or b""))
             return True, [f"Both spell {shown}, as this minter's scheme reads them."]
     return same, why
 

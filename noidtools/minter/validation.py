@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from ..store import Reader
     from . import Minter
     Verdict = tuple[bytes, str | None]
 
@@ -16,9 +17,13 @@ if TYPE_CHECKING:
 def validate_own(minter: Minter, texts: Iterable[bytes]) -> list[Verdict]:
     """Each text with what is wrong with it as an identifier of this minter, None if nothing is."""
     def check(text: bytes) -> None:
-        minter.read(lambda reader: minter.ensure_valid(reader, identifiers.to_read(minter, reader, text)))
+        minter.read(lambda reader: _ensure_own_form(minter, reader, text))
 
     return _verdicts(check, texts)
+
+
+def _ensure_own_form(minter: Minter, reader: Reader, text: bytes) -> None:
+    identifiers.ensure_well_formed(minter, reader, identifiers.identify(minter, reader, text).key)
 
 
 def validate_form(form: str, texts: Iterable[bytes]) -> list[Verdict]:

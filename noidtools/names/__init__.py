@@ -29,7 +29,7 @@ from ..codec import ALPHANUMERIC, PATH, UNRESERVED, normalize_escapes, percent_d
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     Parts = tuple[bytes, bytes, bytes, bytes]  # scheme, body, query, written
     Reader = Callable[[bytes, bool], Parts | None]  # the text behind the scheme; whether it is from a URL
 
@@ -118,15 +118,28 @@ def _unlabelled(scheme: bytes, body: bytes, labels: tuple[bytes, ...]) -> bytes:
     text = body if scheme == b"ark" else spelled(scheme, body)
     cut = 0
     for label in labels:
-        own = label
-        if scheme:
-            head, colon, tail = label.partition(b":")
-            own = head.lower() + colon + tail
-            if scheme == b"ark":  # `ark:/` adds nothing here, `ark:/13030/` does
-                own = tail.lstrip(b"/") if own.startswith(b"ark:") else b""
+        own = _own_label(scheme, label) if scheme else label
+        if scheme == b"ark":  # `ark:/` adds nothing here, `ark:/13030/` does
+            own = own[4:].lstrip(b"/") if own.startswith(b"ark:") else b""
+            naan = own.partition(b"/")[0]
+            if text[: len(naan)].lower() == naan.lower():
+                own = text[: len(naan)] + own[len(naan) :]
         if cut < len(own) < len(text) and text.startswith(own):
             cut = len(own)
     return text[cut:]
+
+
+def _own_label(scheme: bytes, label: bytes) -> bytes:
+    """A label as it may stand before a name of this scheme: without the resolver before it, its own scheme in lower
+    case."""
+    start = label.lower().find(b"/" + scheme.partition(b":")[0] + b":") + 1
+    head, colon, tail = label[start:].partition(b":")
+    return head.lower() + colon + tail
+
+
+def is_labelled(scheme: bytes, labels: Iterable[bytes]) -> bool:
+    """Whether one of these labels is written before names of this scheme."""
+    return any(_own_label(scheme, label).startswith(scheme + b":") for label in labels)
 
 
 def candidates(name: Name, labels: tuple[bytes, ...] = ()) -> list[bytes]:
@@ -144,13 +157,24 @@ def candidates(name: Name, labels: tuple[bytes, ...] = ()) -> list[bytes]:
     return [key for key in dict.fromkeys(keys) if key]
 
 
+def spellings(name: Name, labels: tuple[bytes, ...] = ()) -> list[bytes]:
+    """As `candidates`, in the same order, but each of them holds the query."""
+    if not name.query:
+        return candidates(name, labels)
+    keys = [name.given.strip()]
+    if _unmistakable(name, labels):
+        keys.append(name.written + name.query)
+    keys += [reading + name.query for reading in _readings(name, labels)]
+    return list(dict.fromkeys(keys))
+
+
 def _readings(name: Name, labels: tuple[bytes, ...]) -> list[bytes]:
     scheme, written = name.scheme, name.written
     keys = [_unlabelled(scheme, name.body, labels)]
     if not scheme:
         ark = _ark(keys[0], False) if _SLASH in written else None
         if ark is not None and not ark[2]:
-            keys.append(ark[1])
+            keys += (ark[1], _unlabelled(b"ark", ark[1], labels))
     elif not _unmistakable(name, labels):
         return keys
     elif scheme == b"ark":
@@ -170,7 +194,7 @@ def _unmistakable(name: Name, labels: tuple[bytes, ...]) -> bool:
     """
     if name.scheme in (b"hdl", b"doi") and b"." in name.body.partition(b"/")[0]:
         return True
-    return name.scheme == b"ark" or any(label.lower().startswith(name.scheme + b":") for label in labels)
+    return name.scheme == b"ark" or is_labelled(name.scheme, labels)
 
 
 def boundaries(identifier: bytes, *, naan: bool = True, longest: int | None = None) -> Iterator[int]:

@@ -17,8 +17,10 @@ result.  Each step says what it found if a trace is kept.
 from __future__ import annotations
 
 from .. import names
-from ..minter import LONGEST_IDENTIFIER, config, records
-from ..minter.identifiers import labels_of
+from ..errors import ForbiddenError, printable
+from ..minter import config, records
+from ..minter.identifiers import identify_parsed
+from ..minter.namespace import LONGEST_IDENTIFIER
 from ..minter.records import RESERVED as RESERVED_FLAG
 from ..minter.records import WITHDRAWN
 from ..names import targets
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..minter import Minter
+    from ..minter.identifiers import NameRef
     from ..names import Name
     from ..names.targets import Target
     from ..store import Reader
@@ -47,9 +50,6 @@ NAME = b"${name}"
 _NOT_PUBLIC = WITHDRAWN | RESERVED_FLAG
 _IS_RESERVED = "the name is reserved, and not yet published"
 _MOST_ALIASES = 16
-
-# A name longer than this is never a beginning for passthrough: a URL of a thousand slashes must stay cheap.
-_LONGEST_EXTENDED = 1024
 
 
 class Outcome:
@@ -82,8 +82,7 @@ class Outcome:
     @property
     def refusal(self) -> str:
         """The sentence for a name without target."""
-        identifier = self.identifier.decode("utf-8", "backslashreplace")
-        return f"{identifier} does not resolve: {self.reason or 'its target cannot be used'}"
+        return f"{printable(self.identifier)} does not resolve: {self.reason or 'its target cannot be used'}"
 
     @property
     def targets(self) -> list[Target]:
@@ -100,34 +99,42 @@ class Outcome:
 class Lookup:
     """Names, asked of one minter at one moment."""
 
-    __slots__ = ("_minter", "_reader", "_element", "_labels", "_trace")
+    __slots__ = ("_minter", "_namespace", "_reader", "_element", "_trace")
 
     def __init__(
         self, minter: Minter, reader: Reader, element: bytes | None = None, trace: Trace | None = None
     ) -> None:
         self._minter = minter
+        self._namespace = minter.namespace
         self._reader = reader
         self._element = element or target_element(reader)
-        self._labels = labels_of(minter)
         self._trace = trace
 
-    def find(self, given: bytes) -> Outcome:
+    def find(self, text: bytes) -> Outcome:
         """All steps but the following of an alias, since another minter may hold what it stands for."""
-        if len(given) > LONGEST_IDENTIFIER:
-            return Outcome(NOT_FOUND, self._minter, given[:60], reason="the name is too long to be one")
+        if len(text) > LONGEST_IDENTIFIER:
+            return Outcome(NOT_FOUND, self._minter, text[:60], reason="the name is too long to be one")
+        space = self._namespace
         if self._trace is None:
-            # Most requests spell the name as it is stored, and then there is nothing to read in it.
-            hit = self.at(given)
+            # Most requests spell the name as it is stored, and then there is nothing to parse.
+            hit = self.at(space.literal_key(text))
             if hit is not None:
                 return hit
-        name = names.parse(given, self._labels)
+        name = space.parse(text)
         if self._trace is not None:
-            self._say("normal form", names.stored(name, self._labels) + (b" and " + name.query if name.query else b""))
-        return self._stored(name) or self._computed(name) or self._extended(name) or self._missing(name)
+            self._say("normal form", names.stored(name, space.labels) + (b" and " + name.query if name.query else b""))
+        try:
+            ref = identify_parsed(self._minter, self._reader, name)
+        except ForbiddenError as error:
+            self._say("pepper", error.message.encode("utf-8", "surrogateescape"))
+            return Outcome(INVALID, self._minter, names.stored(name, space.labels), reason=error.message)
+        if ref.peppered:
+            # The pepper is nobody else's: neither rules nor other resolvers get to see it.
+            name = space.parse(ref.display)
+        return self._stored(ref) or self._computed(name, ref) or self._extended(name) or self._missing(name, ref)
 
     def at(self, key: bytes, suffix: bytes = b"") -> Outcome | None:
-        """What is kept under exactly this identifier: steps 3 and 4."""
-        key = self._minter.scheme.canonical(key)
+        """What is stored under exactly this identifier: steps 3 and 4."""
         alias, flags, value = records.look_up(self._reader, key, self._element)
         if alias is not None:
             return Outcome(ALIAS, self._minter, key, value=alias + suffix)
@@ -139,14 +146,11 @@ class Lookup:
             return None
         return Outcome(FOUND, self._minter, key, by="stored", value=value, suffix=suffix)
 
-    def _stored(self, name: Name) -> Outcome | None:
-        # Without its query it is another, shorter name, and a matter of passthrough.
-        keys = [key for key in names.candidates(name, self._labels) if key.endswith(name.query)]
-        for key in (*keys, *_hyphenated_uuids(keys)):
-            hit = None if key is name.given and self._trace is None else self.at(key)
-            if hit is not None:
-                self._tell(hit)
-                return hit
+    def _stored(self, ref: NameRef) -> Outcome | None:
+        hit = self.at(ref.key) if ref.known else None
+        if hit is not None:
+            self._tell(hit)
+            return hit
         self._say("alias", b"it is none")
         self._say("stored", b"nothing is bound to " + self._element)
         return None
@@ -163,7 +167,7 @@ class Lookup:
         else:
             self._say("stored", hit.value + b" is bound to " + self._element + b" under " + hit.identifier)
 
-    def _computed(self, name: Name) -> Outcome | None:
+    def _computed(self, name: Name, ref: NameRef) -> Outcome | None:
         rules = self._minter.rulebook.rules(self._reader, self._element)
         if rules is None:
             self._say("rule", b"there is none for " + self._element)
@@ -171,8 +175,8 @@ class Lookup:
         based = self._based(name)
         if based is not None:
             return based
-        normal = names.stored(name, self._labels)
-        for key in dict.fromkeys((normal + name.query, normal, *names.candidates(name, self._labels))):
+        space = self._namespace
+        for key in dict.fromkeys((*space.rule_keys(name, ref.key), *space.without_query(name))):
             # In what a reader sends, a bar parts no targets.
             hit = rules.first(key.replace(b"|", b"%7C"))
             if hit and not targets.stays(hit[1], hit[0].fixed_start, hit[0].replacement):
@@ -188,9 +192,8 @@ class Lookup:
 
     def _based(self, name: Name) -> Outcome | None:
         """What a rule must not speak over: a base that was withdrawn or reserved, and a stored name with a query."""
-        has_naan = bool(self._minter.settings["naan"])
-        for key, rest in names.cuts(name, self._labels, naan=has_naan, longest=_LONGEST_EXTENDED):
-            hit = self.at(key, rest)
+        for keys, rest in self._namespace.beginnings(name):
+            hit = self._at_first_known(keys, rest)
             if hit is None:
                 continue
             if hit.kind in (GONE, RESERVED):
@@ -207,9 +210,8 @@ class Lookup:
         if not self._passes(b""):
             self._say("passthrough", b"is turned off for this minter")
             return None
-        has_naan = bool(self._minter.settings["naan"])
-        for key, rest in names.cuts(name, self._labels, naan=has_naan, longest=_LONGEST_EXTENDED):
-            hit = self.at(key, rest)
+        for keys, rest in self._namespace.beginnings(name):
+            hit = self._at_first_known(keys, rest)
             if hit is None:
                 continue
             if hit.kind == FOUND and not self._passes(hit.identifier):
@@ -221,44 +223,41 @@ class Lookup:
         self._say("passthrough", b"no bound name begins it")
         return None
 
+    def _at_first_known(self, keys: list[bytes], rest: bytes) -> Outcome | None:
+        """What is stored under the first of these spellings of which anything is stored."""
+        for key in keys:
+            hit = self.at(key, rest)
+            if hit is not None or (len(keys) > 1 and records.is_known(self._reader, key)):
+                return hit
+        return None
+
     def _passes(self, key: bytes) -> bool:
         """Whether extensions are passed through: at all, or for this name."""
         if key:
             return records.value_of(self._reader, key, PASSTHROUGH_ELEMENT) != b"off"
         return config.value(self._reader, PASSTHROUGH) != b"off"
 
-    def _missing(self, name: Name) -> Outcome:
+    def _missing(self, name: Name, ref: NameRef) -> Outcome:
         from ..minter.identifiers import typing_fault
 
-        normal = names.stored(name, self._labels)
+        normal = names.stored(name, self._namespace.labels)
         fault = typing_fault(self._minter, self._reader, name)
         if fault is not None:
             self._say("check", fault.encode("utf-8", "surrogateescape"))
             return Outcome(INVALID, self._minter, normal, reason=fault)
         base = config.value(self._reader, FALLBACK)
         if base is not None and name.found:
-            value = fallback_target(base, name, self._labels)
+            value = fallback_target(base, name, self._namespace.labels)
             self._say("fallback", value)
             return Outcome(FOUND, self._minter, normal, by="fallback", value=value)
         self._say("fallback", b"there is none")
-        known = any(records.find_many(self._reader, list(names.candidates(name, self._labels))))
+        known = ref.known or any(records.is_known(self._reader, key) for key in self._namespace.without_query(name))
         reason = "the name is known, but nothing says where it leads" if known else "nothing is known of this name"
         return Outcome(NOT_FOUND, self._minter, normal, reason=reason)
 
     def _say(self, step: str, text: bytes) -> None:
         if self._trace is not None:
             self._trace.append((step, text))
-
-
-def _hyphenated_uuids(keys: list[bytes]) -> list[bytes]:
-    """Names that end in the 32 digits of a UUID, with the hyphens that the normal form of an ARK ignores."""
-    found = []
-    for key in keys:
-        digits = key[-32:]
-        if len(digits) == 32 and key[-33:-32] in (b"", b"/") and not digits.translate(None, b"0123456789abcdefABCDEF"):
-            parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
-            found.append(key[:-32] + b"-".join(parts))
-    return found
 
 
 def target_element(reader: Reader) -> bytes:

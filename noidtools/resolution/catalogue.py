@@ -12,7 +12,6 @@ from time import monotonic
 from .. import names
 from ..errors import NoidError
 from ..minter import Minter, config
-from ..minter.identifiers import labels_of
 from . import ALIAS, FALLBACK, FOUND, INVALID, NOT_FOUND, Lookup, Outcome, fallback_target, follow_aliases, lookup_in
 
 TYPE_CHECKING = False
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from ..minter.folder import MinterFolder
     from ..names import Name
-    from ..schemes import Scheme
     from ..store import Reader
     from . import Trace
     T = TypeVar("T")
@@ -31,13 +29,12 @@ if TYPE_CHECKING:
 class Domain:
     """What one minter answers for; it is opened only when it is asked."""
 
-    __slots__ = ("name", "open", "_scheme", "_labels", "anything")
+    __slots__ = ("name", "open", "_namespace", "anything")
 
     def __init__(self, name: str, minter: Minter, open_again: Callable[[], Minter] | None = None) -> None:
         self.name = name
         self.open = open_again or (lambda: minter)
-        self._scheme: Scheme = minter.scheme
-        self._labels = labels_of(minter)
+        self._namespace = minter.namespace
         # Where all identifiers begin differently, the beginning of a name says nothing.
         self.anything = not minter.scheme.namespace_prefix
 
@@ -45,9 +42,10 @@ class Domain:
         """How much of the name is this minter's NAAN and prefix; 0 if it does not carry them."""
         if self.anything:
             return 0
-        scheme = self._scheme
-        keys = [scheme.canonical(key) for key in names.candidates(name, self._labels)]
-        return max((len(key) - len(scheme.without_prefix(key)) for key in keys), default=0)
+        space = self._namespace
+        if space.reads_urls:
+            name = space.parse(name.given)
+        return max((len(key) - len(space.scheme.without_prefix(key)) for key in space.spellings(name)), default=0)
 
 
 def select_domains(domains: Sequence[Domain], name: Name) -> list[Domain]:
@@ -160,7 +158,7 @@ def _fallback(domains: Sequence[Domain], asked: list[Domain], name: Name) -> Out
         minter = domain.open()
         base = minter.read(lambda reader: config.value(reader, FALLBACK))
         if base is not None:
-            value = fallback_target(base, name, labels_of(minter))
+            value = fallback_target(base, name, minter.namespace.labels)
             return Outcome(FOUND, minter, names.stored(name), by="fallback", value=value)
     return None
 

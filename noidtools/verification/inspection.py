@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .. import names, resolution
+from .. import resolution
 from ..clock import display_day
-from ..errors import InvalidError
-from ..minter import LONGEST_IDENTIFIER, custody, identifiers, lifecycle, policies, records
+from ..errors import InvalidError, printable
+from ..minter import custody, identifiers, lifecycle, policies, records
 from ..minter.findings import (
     ACCOUNTABLE,
     BOUND,
@@ -22,6 +22,7 @@ from ..minter.findings import (
     Finding,
     has_failure,
 )
+from ..minter.namespace import LONGEST_IDENTIFIER
 from ..names import targets
 
 TYPE_CHECKING = False
@@ -144,7 +145,7 @@ class Inspector:
         self._form = identifiers.form_checker(minter, reader)
         self._find = resolution.Lookup(minter, reader).find
         self._element = resolution.target_element(reader).decode("utf-8", "backslashreplace")
-        self._labels = identifiers.labels_of(minter)
+        self._labels = minter.namespace.labels
         self._never_twice = "N" in minter.scheme.durability(minter.settings)
         self._stated = Statements(reader)
         self._persistent = _finding_of(PERSISTENT, self._stated.persistent(today))
@@ -157,7 +158,7 @@ class Inspector:
             result = Inspection(given, given, known=False)
             result.findings = [Finding(REGISTERED, FAILS, error.message)]
             if len(given) <= LONGEST_IDENTIFIER:
-                result.findings += self._formed(names.normal(given, self._labels))
+                result.findings += self._formed(self._minter.namespace.new_key(self._minter.namespace.parse(given)))
             return result
         if identifier is None:
             result = Inspection(given, given, known=False)
@@ -170,7 +171,7 @@ class Inspector:
         alias = records.alias_target(self._reader, identifier)
         outcome = resolution.follow_aliases(self._find, identifier)
         bound = alias is not None or outcome.by in ("stored", "rule") or self._is_bound(identifier)
-        result = Inspection(identifier, self._minter.shown(identifier), bound or record is not None)
+        result = Inspection(identifier, self._minter.namespace.display(identifier), bound or record is not None)
         if not result.known:
             result.findings = [Finding(REGISTERED, FAILS, "nothing is known of it here"), *self._formed(identifier)]
             return result
@@ -198,10 +199,10 @@ class Inspector:
         if self._never_twice and record is not None and record.history.count(b"i") > 1:
             return Finding(UNIQUE, FAILS, f"it was given {record.history.count(b'i')} times")
         if self._labels and identifier.replace(b"/", b"", 1).translate(None, _PLAIN):
-            labels = self._labels
-            normal = self._minter.scheme.canonical(names.normal(labels[0] + identifier, labels))
+            space = self._minter.namespace
+            normal = space.new_key(space.parse(self._labels[0] + identifier))
             if normal != identifier and self._is_another(identifier, normal):
-                other = self._minter.shown(normal).decode("utf-8", "backslashreplace")
+                other = printable(space.display(normal))
                 return Finding(UNIQUE, FAILS, f"{other}, another spelling of the same name, is kept apart from it")
         return _HOLDING[UNIQUE]
 

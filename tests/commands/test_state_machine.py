@@ -210,7 +210,7 @@ class LifecycleMachine(RuleBasedStateMachine):
 
         def work(reader) -> None:
             for name in [*self.names, "x00", "x01", "x07", "x10"]:
-                key = identifiers.named(self.minter.opened, reader, name.encode()).key
+                key = identifiers.identify(self.minter.opened, reader, name.encode()).key
                 record = find(reader, key) or Circulation()
                 replayed = ReplayedHistory()
                 for event in history.events_of(reader, key):
@@ -257,7 +257,7 @@ class LifecycleMachine(RuleBasedStateMachine):
 
         def work(reader) -> None:
             for name in self.names:
-                key = identifiers.named(self.minter.opened, reader, name.encode()).key
+                key = identifiers.identify(self.minter.opened, reader, name.encode()).key
                 for relation in relations.relations_of(reader, key):
                     if relation.kind == relations.PREFERRED:
                         group = relations.synonym_group(reader, key, relation.authority)

@@ -116,8 +116,8 @@ def test_a_truncated_body_is_refused_whole(deployment, victim):
 
 
 def test_slow_bodies_are_run_and_stalled_ones_delay_no_other_request(deploy):
-    doors = [deploy(name) for name in COMMANDS]
-    minters = [deployment.new_minter() for deployment in doors]
+    deployments = [deploy(name) for name in COMMANDS]
+    minters = [deployment.new_minter() for deployment in deployments]
 
     def drip(deployment: Deployment, minter: str) -> bytes:
         body = b"mint 1\nmint 2\n"
@@ -133,18 +133,18 @@ def test_slow_bodies_are_run_and_stalled_ones_delay_no_other_request(deploy):
         assert deployment.ask(minter, "hello").status == 200
         return time.monotonic() - started
 
-    with ThreadPoolExecutor(6 * len(deploy)) as pool:
-        slow = pool.map(drip, deploy, minters)
-        stalled = pool.map(stall, doors * 4, minters * 4)
+    with ThreadPoolExecutor(6 * len(deployments)) as pool:
+        slow = pool.map(drip, deployments, minters)
+        stalled = pool.map(stall, deployments * 4, minters * 4)
         time.sleep(0.5)
-        for deployment, seconds in zip(deploy, pool.map(others, deploy, minters), strict=True):
+        for deployment, seconds in zip(deployments, pool.map(others, deployments, minters), strict=True):
             assert seconds < 3, f"{deployment.name} let others wait {seconds} seconds for a slow sender"
-        for deployment, answer in zip(deploy, slow, strict=True):
+        for deployment, answer in zip(deployments, slow, strict=True):
             reply = parsed(answer)
             assert reply.status == 200 and len(reply.ids) == 3, (deployment.name, reply)
-        for deployment, answer in zip(doors * 4, stalled, strict=True):
+        for deployment, answer in zip(deployments * 4, stalled, strict=True):
             assert not answer or parsed(answer).status in (400, 408), (deployment.name, answer)
-    for deployment, minter in zip(deploy, minters, strict=True):
+    for deployment, minter in zip(deployments, minters, strict=True):
         assert "Drawn: 3\n" in deployment.noid("-f", minter, "dbinfo")
 
 

@@ -1,0 +1,164 @@
+"""How the names of one minter are written: its labels, its NAAN, the spellings of its scheme.  Needs no store.
+
+`names` knows the spellings that a name has for everybody.  A minter adds its own:
+
+    labels     of its settings: literally taken off a text, the longest first
+    implied    where the settings name no label: `ark:` before its NAAN, `hdl:` before the prefix of a PILIN minter
+    canonical  the spelling of its scheme, such as upper case in PILIN labels
+
+All that turns a text into an identifier goes through `spellings` and `beginnings`, so that every command, every rule
+and every resolver tries the same keys in the same order.
+"""
+
+from __future__ import annotations
+
+from .. import names
+from .records import RULE_MARK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..names import Name
+    from ..schemes import Scheme
+    from ..schemes.settings import Settings
+
+# A longer identifier is a mistake or an attack, and would make every message about it unreadable.
+LONGEST_IDENTIFIER = 65536
+
+# A longer text is no beginning for passthrough: a URL of a thousand slashes must stay cheap.
+LONGEST_BEGINNING = 1024
+
+_HEX = b"0123456789abcdefABCDEF"
+
+
+class Namespace:
+    """The names of one minter.
+
+    labels  what is written before its names: those of the settings, or the implied one; the first when citing
+    """
+
+    __slots__ = ("labels", "reads_urls", "scheme", "_display_label", "_implied", "_naan", "_stripped")
+
+    def __init__(self, settings: Settings, scheme: Scheme) -> None:
+        labels = settings.labels
+        self.scheme = scheme
+        self._naan = settings["naan"].encode()
+        self._stripped = sorted(labels, key=len, reverse=True)
+        if scheme.system:
+            self._implied: tuple[bytes, ...] = (scheme.system,)
+        else:
+            self._implied = (b"ark:/", b"ark:") if self._naan else ()
+        self.labels = tuple(labels) or self._implied[:1]
+        self._display_label = labels[0] if labels else b""
+        # Whether parsing depends on the labels: those that are URLs count as resolvers.
+        self.reads_urls = any(label[:4].lower() == b"http" for label in labels)
+
+    def display(self, key: bytes) -> bytes:
+        """A stored name as people write it: the label belongs before the minter's own names only."""
+        if not self._display_label or key.startswith(RULE_MARK) or b"://" in key or names.parse(key).scheme:
+            return key
+        return self._display_label + key
+
+    # -- from text to keys -----------------------------------------------------------------------------
+
+    def literal_key(self, text: bytes) -> bytes:
+        """The first key to try: the text without its label.  Of `display` it is the inverse."""
+        return self.scheme.canonical(self._without_label(text))
+
+    def _without_label(self, text: bytes) -> bytes:
+        for label in self._stripped:
+            if text.startswith(label):
+                return text[len(label) :]
+        for label in self._implied:
+            if text.startswith(label) and self._has_prefix(text[len(label) :]):
+                return text[len(label) :]
+        return text
+
+    def _has_prefix(self, key: bytes) -> bool:
+        return self.scheme.without_prefix(key) != key
+
+    def parse(self, text: bytes) -> Name:
+        return names.parse(text, self.labels)
+
+    def spellings(self, name: Name) -> list[bytes]:
+        """The keys under which the name may be stored, its query included, in the order in which to try them.
+
+        Without its query it is another, shorter name: see `beginnings`.
+        """
+        given = name.given.strip()
+        keys = [self._without_label(name.given), self._without_label(given)]
+        # A text that begins with a label is no key as it stands: `display` puts one before that key, too.
+        keys += [key for key in names.spellings(name, self.labels) if key != given]
+        keys = [self._canonical(key, name.query) for key in keys]
+        keys += self._with_own_naan(keys)
+        keys += _hyphenated_uuids(keys)
+        return [key for key in dict.fromkeys(keys) if key]
+
+    def beginnings(self, name: Name, *, longest: int = LONGEST_BEGINNING) -> Iterator[tuple[list[bytes], bytes]]:
+        """The shorter names that this one extends, longest first: the keys of each, and the rest of the text."""
+        keys: list[bytes] = []
+        rest = b""
+        for key, after in names.cuts(name, self.labels, naan=bool(self._naan), longest=longest):
+            if after != rest:
+                if keys:
+                    yield keys, rest
+                keys, rest = [], after
+            keys.append(self.scheme.canonical(key))
+            keys += self._with_own_naan(keys[-1:])
+        if keys:
+            yield keys, rest
+
+    def without_query(self, name: Name) -> list[bytes]:
+        """The keys of the shorter name that is left when the query is taken off; none if there is no query."""
+        for keys, rest in self.beginnings(name) if name.query else ():
+            return keys if rest == name.query else []
+        return []
+
+    def new_key(self, name: Name) -> bytes:
+        """The key of a name that is not stored yet: its normal form, which every spelling of it leads to.
+
+        A name that is nothing but white space, which a minter that binds anything may hold, stays as it is.
+        """
+        normal = self.scheme.canonical(names.stored(name, self.labels)) + name.query
+        return normal or self.literal_key(name.given)
+
+    def rule_keys(self, name: Name, key: bytes) -> list[bytes]:
+        """The spellings with which rules are matched: the identifier, the normal form, then as it may be written.
+
+        With the identifier first all spellings of a name get the same answer.
+        """
+        return list(dict.fromkeys((key, self.new_key(name), *self.spellings(name))))
+
+    def is_own(self, name: Name) -> bool:
+        """Whether a name with a scheme belongs to this minter: by its NAAN or its prefix, or because a label of the
+        minter has that scheme."""
+        if self._naan and name.scheme == b"ark":
+            return name.body.startswith(self._naan.lower() + b"/")
+        if names.is_labelled(name.scheme, self._stripped):
+            return True
+        return names.is_labelled(name.scheme, self._implied) and self._has_prefix(self.new_key(name))
+
+    def _canonical(self, key: bytes, query: bytes) -> bytes:
+        if query and key.endswith(query):
+            return self.scheme.canonical(key[: -len(query)]) + query
+        return self.scheme.canonical(key)
+
+    def _with_own_naan(self, keys: list[bytes]) -> list[bytes]:
+        """The keys with the NAAN as in the settings: there it may be in upper case, in the normal form of an ARK it
+        is not."""
+        lower = self._naan.lower() + b"/"
+        if lower[:-1] == self._naan:
+            return []
+        return [self._naan + key[len(self._naan) :] for key in keys if key.startswith(lower)]
+
+
+def _hyphenated_uuids(keys: list[bytes]) -> list[bytes]:
+    """Names that end in the 32 digits of a UUID, with the hyphens that the normal form of an ARK ignores."""
+    found = []
+    for key in keys:
+        digits = key[-32:]
+        if len(digits) == 32 and key[-33:-32] in (b"", b"/") and not digits.translate(None, _HEX):
+            parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
+            found.append(key[:-32] + b"-".join(parts))
+    return found
