@@ -9,7 +9,7 @@ from ..clock import Clock
 from ..commands import Call, Session
 from ..commands.answers import anvl
 from ..console import write_error
-from ..errors import NoidError, StoreError, UsageError
+from ..errors import NoidError, StoreError, UsageError, printable
 from ..minter.events import Actor, process_owner
 from ..version import __version__
 
@@ -103,7 +103,7 @@ def _options(program: str, words: list[bytes]) -> tuple[str, list[bytes]]:
             words = [b"help"]
             break
         else:
-            raise UsageError(f"there is no option {option.decode('utf-8', 'backslashreplace')}: say noid -h")
+            raise UsageError(f"there is no option {printable(option)}: say noid -h")
     return chosen or dbdir_from(program, os.environ.get("NOID", "")), words or [b"help"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from ..errors import UsageError
+from ..errors import UsageError, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,6 +144,5 @@ def read_one_element(read_line: ReadLine) -> list[tuple[bytes, bytes]]:
 def _split_element(line: bytes) -> tuple[bytes, bytes]:
     element, colon, value = line.partition(b":")
     if not colon or not element.strip():
-        shown = line.strip()[:60].decode("utf-8", "backslashreplace")
-        raise UsageError(f"{shown!r} is not of the form Element: value")
+        raise UsageError(f"{printable(line.strip()[:60])!r} is not of the form Element: value")
     return element.strip(), value.lstrip(b" \t")

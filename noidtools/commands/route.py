@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 from hashlib import sha256
 
-from ..errors import InvalidError, NotFoundError, StoreError, UsageError
+from ..errors import InvalidError, NotFoundError, StoreError, UsageError, printable
 from ..rules import Rule
 from . import lines
 from .answers import Answer, Values
@@ -76,8 +76,8 @@ class Routes:
             minter = rule(item)
             if minter is not None:
                 return minter
-        shown = item[:200].decode("utf-8", "backslashreplace")
-        raise NotFoundError(f"no line of {self._name} takes {shown}: end the file with a share line, which takes all")
+        raise NotFoundError(f"no line of {self._name} takes {printable(item[:200])}: end the file with a share line, "
+                            "which takes all")
 
 
 def _parse_route(line: list[bytes]) -> Taking:

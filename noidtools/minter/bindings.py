@@ -55,7 +55,7 @@ class Bound:
 def ensure_how(how: bytes) -> None:
     if how not in HOWS:
         raise UsageError(
-            f"bind {how.decode('utf-8', 'backslashreplace')!r}? say one of {b', '.join(HOWS).decode()}"
+            f"bind {printable(how)!r}? say one of {b', '.join(HOWS).decode()}"
         )
 
 

@@ -8,7 +8,7 @@ the same name as under the other.
 from __future__ import annotations
 
 from ..clock import timestamp
-from ..errors import ConflictError, InvalidError, NotFoundError
+from ..errors import ConflictError, InvalidError, NotFoundError, printable
 from ..names import targets
 from . import config
 
@@ -85,6 +85,5 @@ def set_resolvers(writer: Writer, actor: Actor, addresses: list[bytes]) -> None:
     for address in addresses:
         web = address.lower().startswith((b"http://", b"https://")) and targets.location(address) == address
         if not web or b"?" in address or b"#" in address:
-            shown = address.decode("utf-8", "backslashreplace")
-            raise InvalidError(f"a resolver is a web address such as https://n2t.net/, not {shown[:80]}")
+            raise InvalidError(f"a resolver is a web address such as https://n2t.net/, not {printable(address[:80])}")
     config.change(writer, actor, RESOLVERS, b"\n".join(dict.fromkeys(addresses)) or None)

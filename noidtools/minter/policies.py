@@ -9,7 +9,7 @@ and nothing here is asked.
 from __future__ import annotations
 
 from ..clock import timestamp
-from ..errors import ForbiddenError, InvalidError, LoginNeededError, UsageError
+from ..errors import ForbiddenError, InvalidError, LoginNeededError, UsageError, printable
 from . import config
 
 TYPE_CHECKING = False
@@ -103,7 +103,7 @@ class AccessPolicy:
                 continue
             needed = f"{command} is of the class {name}, which here is for {_audience(rule)}"
             if user or not rule.login_helps():
-                who = user.decode("utf-8", "backslashreplace") or "somebody who did not log in"
+                who = printable(user) or "somebody who did not log in"
                 raise ForbiddenError(f"{needed}, and not for {who}")
             raise LoginNeededError(f"{needed}: log in first")
 
@@ -183,8 +183,8 @@ def minting_policy(reader: Reader) -> bytes:
 
 def set_minting_policy(writer: Writer, actor: Actor, choice: bytes) -> None:
     if choice not in (PUBLISH, RESERVE):
-        shown = choice.decode("utf-8", "backslashreplace")
-        raise UsageError(f"minting can publish at once or reserve: say policy minting publish|reserve, not {shown!r}")
+        raise UsageError("minting can publish at once or reserve: say policy minting publish|reserve, not "
+                         f"{printable(choice)!r}")
     _change(writer, actor, INITIAL_STATE, None if choice == PUBLISH else choice)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import InvalidError
+from ..errors import InvalidError, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ def _closing_brace(text: bytes, at: int) -> int:
 def _group_number(digits: bytes, text: bytes, at: int) -> int:
     if digits.isdigit() and len(digits) <= 2 and not digits.startswith(b"0"):
         return int(digits)
-    shown = text[at : at + 12].decode("utf-8", "backslashreplace")
     raise InvalidError(
-        f"the rule's replacement contains {shown!r}, which is none of $1 to $99, ${{1}}, $& and $+{{name}}: "
-        "write \\$ for a dollar sign"
+        f"the rule's replacement contains {printable(text[at : at + 12])!r}, which is none of $1 to $99, ${{1}}, $& "
+        "and $+{name}: write \\$ for a dollar sign"
     )

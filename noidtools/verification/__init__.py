@@ -12,6 +12,7 @@ import time
 from itertools import islice
 
 from ..clock import timestamp
+from ..errors import printable
 from ..minter.events import record_event
 from ..minter.findings import FAILS, HOLDS, RETRIEVABLE, UNKNOWN, Finding, Verified, save_findings, verdicts
 from ..minter.records import all_aliases, bound_identifiers, find_many, in_circulation
@@ -198,5 +199,5 @@ def _retrievable(links: list[tuple[bytes, Link]]) -> Finding:
     url, worst = min(links, key=lambda item: (FAILS, UNKNOWN, HOLDS).index(item[1].verdict))
     if not url:
         return Finding(RETRIEVABLE, UNKNOWN)
-    where = "" if len(links) == 1 else f"{url.decode('utf-8', 'backslashreplace')}: "
+    where = "" if len(links) == 1 else f"{printable(url)}: "
     return Finding(RETRIEVABLE, worst.verdict, where + worst.detail)

@@ -85,8 +85,7 @@ def _accountable(custodian: Custodian | None, *, common: bool) -> Statement:
     if custodian is None:
         return Statement(None, "nobody was named to answer for it: say custodian set", common=common)
     if not custodian.contact:
-        name = custodian.name.decode("utf-8", "backslashreplace")
-        return Statement(False, f"{name} answers for it, but with no contact", common=common)
+        return Statement(False, f"{printable(custodian.name)} answers for it, but with no contact", common=common)
     return Statement(True, common=common)
 
 
@@ -144,7 +143,7 @@ class Inspector:
         self._reader = reader
         self._form = identifiers.form_checker(minter, reader)
         self._find = resolution.Lookup(minter, reader).find
-        self._element = resolution.target_element(reader).decode("utf-8", "backslashreplace")
+        self._element = printable(resolution.target_element(reader))
         self._labels = minter.namespace.labels
         self._never_twice = "N" in minter.scheme.durability(minter.settings)
         self._stated = Statements(reader)

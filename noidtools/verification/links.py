@@ -14,6 +14,7 @@ import time
 from collections import deque
 from typing import Generic, TypeVar
 
+from ..errors import printable
 from ..minter.findings import FAILS, HOLDS, UNKNOWN
 from .http import Deadline, UnreachableError, WebAddress, request_head, secure_context
 
@@ -299,7 +300,7 @@ def _next_place(task: _LinkTask, reply: HttpReply, most_redirects: int) -> Link 
     try:
         place = task.place.joined(reply.location)
     except UnreachableError:
-        where = reply.location[:80].decode("ascii", "backslashreplace")
+        where = printable(reply.location[:80])
         return Link(FAILS, _with_place(task, f"answers {reply.status} and leads to {where!r}, no web address"))
     if place.url in task.seen:
         return Link(FAILS, f"leads in a circle: back to {_shortened(place.url)}")
