@@ -96,7 +96,7 @@ def _verify_links(call: Call) -> Answer:
         text = call.option(name)
         if text is not None:
             value = _number(name, text, least, most)
-            setattr(limits, attribute, int(value) if attribute == "hands" else value)
+            setattr(limits, attribute, int(value) if attribute == "parallel" else value)
     return _run(call, limits)
 
 
