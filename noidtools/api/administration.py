@@ -104,7 +104,7 @@ class AdministrationMethods(MinterBase):
         def work(reader: Reader) -> MinterPolicy:
             access = policies.AccessPolicy.of(reader).rules
             return MinterPolicy(
-                **{name: tuple(to_text(rule.shown()).split()) for name, rule in access.items()},
+                **{name: tuple(to_text(rule.display()).split()) for name, rule in access.items()},
                 minting=to_text(policies.minting_policy(reader)), label_format=to_text(policies.label_format(minter)),
                 association=to_text(policies.association(reader) or b""),
                 persistence=_promise(reader),
@@ -140,7 +140,7 @@ class AdministrationMethods(MinterBase):
 
 def _access_rule(audience: Audience) -> policies.AccessRule | None:
     words = [to_bytes(word) for word in ([audience] if isinstance(audience, str) else audience)]
-    return None if words == [b"default"] else policies.AccessRule.given(words)
+    return None if words == [b"default"] else policies.AccessRule.parse(words)
 
 
 def _mint_count(event: Event) -> MintCount | None:

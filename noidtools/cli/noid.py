@@ -8,7 +8,6 @@ import sys
 from ..clock import Clock
 from ..commands import Call, Session
 from ..commands.answers import anvl
-from ..console import write_error
 from ..errors import NoidError, StoreError, UsageError, printable
 from ..minter.events import Actor, process_owner
 from ..version import __version__
@@ -31,13 +30,13 @@ def main(argv: list[str] | None = None) -> int:
         return status
     except NoidError as error:
         out.flush_what_can_be()
-        write_error(f"error: {error.message}")
+        _write_error(f"error: {error.message}")
         return WRONG_USAGE if isinstance(error, UsageError) else REFUSED
     except KeyboardInterrupt:
         return REFUSED
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, never a traceback
         out.flush_what_can_be()
-        write_error(f"error: a fault in noidtools itself ({type(error).__name__}: {error}): please report it")
+        _write_error(f"error: a fault in noidtools itself ({type(error).__name__}: {error}): please report it")
         return REFUSED
 
 
@@ -131,7 +130,14 @@ def _clock() -> Clock:
 
 
 def _write_note(sentence: str) -> None:
-    write_error(f"note: {sentence}")
+    _write_error(f"note: {sentence}")
+
+
+def _write_error(sentence: str) -> None:
+    # Most commands write none, and every process pays for its imports.
+    from ..console import write_error
+
+    write_error(sentence)
 
 
 def _progress() -> Progress | None:
@@ -152,7 +158,7 @@ def _bulk(session: Session, out: _Output) -> int:
             out.write(anvl(record))
         if result.error is not None:
             out.write(f"error: {result.error.message}\n".encode("utf-8", "surrogateescape"))
-            write_error(f"error: line {result.line}: {result.error.message}")
+            _write_error(f"error: line {result.line}: {result.error.message}")
         if not result.more:
             out.write(b"\n")
         out.flush()
@@ -193,7 +199,7 @@ class _Output:
         try:
             self.flush()
         except StoreError as error:
-            write_error(f"error: {error.message}")
+            _write_error(f"error: {error.message}")
 
     def _lost(self, error: Exception) -> StoreError:
         # Python would try once more at exit, and complain in its own words.

@@ -20,7 +20,7 @@ _BIND_WIDTH, _FETCH_WIDTH = 9, 7
 # In place of a width: the label is an element's name, which may be anything.
 _ELEMENT_LABEL = -1
 
-# The labels that are ours; an element of such a name is written differently where lines are told apart by them.
+# Our own labels; an element of such a name is escaped where readers tell lines apart by their labels.
 _OWN_LABELS = frozenset((
     b"id", b"Id", b"iderr", b"Circ", b"State", b"note", b"error", b"bulk", b"ok", b"Element", b"Bind", b"Status",
 ))
@@ -120,7 +120,7 @@ class Blank(Record):
 class FetchedRecord(Record):
     """An identifier with its circulation and its elements; `computed` names those that came from a rule.
 
-    The state is told in text only where it is not the usual one, as is what an `alias` stands for.
+    In text the state is written only where it is not the usual one, and what an `alias` stands for only for aliases.
     """
 
     __slots__ = ("_identifier", "_held", "_circulation", "_elements", "_computed", "_state", "_alias")

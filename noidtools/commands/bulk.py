@@ -184,7 +184,7 @@ class _BulkRun:
         try:
             return self._session.write_together(lambda _: self._run_some(lines))
         except NoidError as error:
-            # Nothing can be written, or nothing was; what only reads need not suffer from its neighbours.
+            # The transaction failed, and with it all that write; commands that only read are run without it.
             return [
                 BulkResult(line.number, line.error or error) if line.writes else self._run_one(line) for line in lines
             ]

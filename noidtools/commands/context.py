@@ -54,8 +54,8 @@ class ContextRecord(Record):
         yield from ((b"label", label, 0) for label in self._labels)
         yield from ((b"resolver", address, 0) for address in self._resolvers)
         for claim in self._claims:
-            said = f"{claim.alias} is {claim.target}, according to {claim.authority} since "
-            yield b"alias", said.encode() + claim.since, 0
+            text = f"{claim.alias} is {claim.target}, according to {claim.authority} since "
+            yield b"alias", text.encode() + claim.since, 0
 
     def data(self) -> list[dict[str, object]]:
         claims = [

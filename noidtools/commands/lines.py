@@ -1,4 +1,4 @@
-"""A line of words, split as a shell splits it, in bytes."""
+"""Lines of input: their words, split as a shell splits them, and elements with their values."""
 
 from __future__ import annotations
 
@@ -95,7 +95,8 @@ def _double_quoted(line: bytes, place: int, word: bytearray) -> int:
         place += 1
 
 
-# -- Elements given as lines of text, for the element names `:` and `:-` of the bind command -------------------------
+
+# -- elements as lines of text, for `:` and `:-` of the bind command -------------------------------------------------
 
 
 def read_elements(read_line: ReadLine) -> list[tuple[bytes, bytes]]:

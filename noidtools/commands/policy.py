@@ -1,4 +1,4 @@
-"""The command that says and changes a minter's policies: who may do what through the web, and what it promises."""
+"""The command that shows and changes the policies of a minter."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..store import Reader
     from .call import Call
-
-_DEFAULT = b"default"
 
 
 def _show_all(call: Call) -> Answer:
@@ -32,19 +30,19 @@ def _show(call: Call) -> Answer:
 
 def _access(call: Call, *names: str) -> Fields:
     rules = call.minter.read(policies.AccessPolicy.of).rules
-    return Fields(*((name, rules[name].shown()) for name in names))
+    return Fields(*((name, rules[name].display()) for name in names))
 
 
 def _set_access(call: Call) -> Answer:
     name, *audience = call.words
-    rule = None if audience == [_DEFAULT] else policies.AccessRule.given(audience)
+    rule = None if audience == [policies.DEFAULT] else policies.AccessRule.parse(audience)
     call.minter.write(lambda writer: policies.set_access(writer, call.actor, name.decode(), rule))
     return _show(call)
 
 
 def _set_stated(call: Call) -> Answer:
     name, text = call.words
-    if text == _DEFAULT and call.options:
+    if text == policies.DEFAULT and call.options:
         raise UsageError("a time goes with a text, and default has none")
     since, end = call.option("from"), call.option("until")
     start = clock.first_second(since) if since else b""

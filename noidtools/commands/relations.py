@@ -122,10 +122,10 @@ def _authority(call: Call) -> bytes:
 
 
 def _relations(call: Call) -> Answer:
-    (given,) = call.words
+    (raw,) = call.words
     minter = call.minter
     own, found = minter.read(lambda reader: (
-        (ref := identifiers.identify(minter, reader, given)), list(relations_of(reader, ref.key))
+        (ref := identifiers.identify(minter, reader, raw)), list(relations_of(reader, ref.key))
     ))
     if not found:
         return Answer(NoRelations(own.display), spaced=True)

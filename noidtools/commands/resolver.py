@@ -28,19 +28,20 @@ def _check(call: Call) -> Answer:
     if not canaries:
         return Answer(Fields(("note", b"there is nothing to check: set names with 'resolver canary Name Target'")),
                       spaced=True)
-    ask = _asking(call, call.option("through") or "")
+    where = _resolver_for(call, call.option("through") or "")
     records: list[Record] = []
     failed = False
     for name, expected in canaries.items():
-        found = ask(name)
+        found = where(name)
         right = found == expected
         failed = failed or not right
-        shown = name.encode() + b" leads to " + found
-        records.append(Fields(("ok", shown) if right else ("error", shown + b", not to " + expected)))
+        text = name.encode() + b" leads to " + found
+        records.append(Fields(("ok", text) if right else ("error", text + b", not to " + expected)))
     return Answer(*records, spaced=True, failed=failed)
 
 
-def _asking(call: Call, base: str) -> Callable[[str], bytes]:
+def _resolver_for(call: Call, base: str) -> Callable[[str], bytes]:
+    """The function that says where a name leads: through the resolver at an address, or in this minter."""
     if base:
         if call.actor.door != b"shell":
             raise ForbiddenError("--through makes requests to other servers, so it can only be used at the shell")
@@ -48,38 +49,27 @@ def _asking(call: Call, base: str) -> Callable[[str], bytes]:
 
         return lambda name: location_at(base, name)
 
-    def ask(name: str) -> bytes:
-        outcome = resolution.resolve(call.minter, name.encode())
-        return _where(outcome)
-
-    return ask
+    return lambda name: _where(resolution.resolve(call.minter, name.encode()))
 
 
 def _where(outcome: Outcome) -> bytes:
-    """Where a reader is sent, as a header says it."""
+    """The target as it stands in a Location header, or the kind of outcome if there is none."""
     for target in outcome.targets:
         return targets.location(target.url) or target.url
     return outcome.kind.encode()
 
 
-def _set_element(call: Call) -> Answer:
-    return _change(call, call.words[1])
+def _set(call: Call) -> Answer:
+    """Change the setting that the first word names."""
+    name, value = f"resolver/{call.words[0].decode()}", call.words[1]
+    call.minter.write(lambda writer: config.change(writer, call.actor, name, None if value == b"-" else value))
+    return _settings(call)
 
 
 def _set_fallback(call: Call) -> Answer:
     if call.words[1] != b"-":
         _ensure_fallback(call.words[1])
-    return _change(call, call.words[1])
-
-
-def _set_passthrough(call: Call) -> Answer:
-    return _change(call, call.words[1])
-
-
-def _change(call: Call, value: bytes) -> Answer:
-    name = f"resolver/{call.words[0].decode()}"
-    call.minter.write(lambda writer: config.change(writer, call.actor, name, None if value == b"-" else value))
-    return _settings(call)
+    return _set(call)
 
 
 def _ensure_fallback(value: bytes) -> None:
@@ -90,27 +80,25 @@ def _ensure_fallback(value: bytes) -> None:
 
 
 def _set_passthrough_of(call: Call) -> Answer:
-    minter, (_, value, given) = call.minter, call.words
+    minter, (_, value, identifier) = call.minter, call.words
     how, bound = (b"set", b"off") if value == b"off" else (b"purge", None)
     pairs = [(resolution.PASSTHROUGH_ELEMENT, bound)]
-    minter.write(lambda writer: bindings.bind(minter, writer, call.actor, how, given, pairs))
-    return Answer(Fields(("ok", b"passthrough is " + value + b" for " + given)), spaced=True)
+    minter.write(lambda writer: bindings.bind(minter, writer, call.actor, how, identifier, pairs))
+    return Answer(Fields(("ok", b"passthrough is " + value + b" for " + identifier)), spaced=True)
 
 
 def _set_canary(call: Call) -> Answer:
-    minter, (_, given, *targets_) = call.minter, call.words
-    as_text(given, "the name of a canary")
-    target = targets_[0] if targets_ else b""
-    if not target:
-        target = _where(resolution.resolve(minter, given))
+    minter, (_, raw, *expected) = call.minter, call.words
+    as_text(raw, "the name of a canary")
+    target = expected[0] if expected and expected[0] else _where(resolution.resolve(minter, raw))
     value = None if target == b"-" else target
 
     def work(writer: Writer) -> None:
-        config.change(writer, call.actor, f"{resolution.CANARY}/{_canary_name(minter, writer, given)}", value)
+        config.change(writer, call.actor, f"{resolution.CANARY}/{_canary_name(minter, writer, raw)}", value)
 
     minter.write(work)
     done = b" is no longer checked" if value is None else b" must lead to " + target
-    return Answer(Fields(("ok", given + done)), spaced=True)
+    return Answer(Fields(("ok", raw + done)), spaced=True)
 
 
 def _canary_name(minter: Minter, reader: Reader, text: bytes) -> str:
@@ -142,9 +130,9 @@ COMMANDS = (
     Command(
         "resolver", "how names are resolved, and which are checked",
         Form("", _settings, ADMIN, writes=False),
-        Form("element Element|-", _set_element, ADMIN),
+        Form("element Element|-", _set, ADMIN),
         Form("fallback Url|-", _set_fallback, ADMIN),
-        Form("passthrough on|off|-", _set_passthrough, ADMIN),
+        Form("passthrough on|off|-", _set, ADMIN),
         Form("passthrough on|off Id", _set_passthrough_of, ADMIN),
         Form("canary Name [Target|-]", _set_canary, ADMIN),
         see="resolving.md#settings-of-a-minter",

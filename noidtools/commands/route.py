@@ -1,17 +1,16 @@
-"""Which of several minters names an item: the spatial distributor, from a file of rules.
+"""The command that assigns items to minters by a file of routes.
 
 A line of the file is one rule; the first that takes an item decides.
 
-    match PATTERN MINTER     items whose own name matches the pattern
-    share MINTER MINTER …    all other items, evenly and for good
+    match PATTERN MINTER     items whose name matches the pattern
+    share MINTER MINTER …    all other items, distributed evenly
 
-Words are parted and quoted as in a shell.  A minter is whatever the caller can
-do something with: a folder, a URL.  Lines that begin with # are remarks.
+Words are separated and quoted as in a shell, and lines that begin with # are comments.  A minter is any word that means
+something to the caller: a folder, a URL.
 
-Sharing is by rendezvous: every minter draws a lot for the item, made of both
-their names alone, and the highest wins.  So the same item always comes to the
-same minter, on every computer; a minter that joins takes its part from all the
-others and moves nothing between them; and one that leaves moves only its own.
+Sharing is rendezvous hashing: an item goes to the minter for which the digest of both names is the highest.  So one
+item always goes to the same minter, on every computer; a minter that is added takes its part from all others and moves
+nothing between them; and one that is removed moves only its own.
 """
 
 from __future__ import annotations
@@ -30,7 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .call import Call
-    Taking = Callable[[bytes], bytes | None]
+
+    # The minter for an item, None for an item that the rule does not take.
+    RouteRule = Callable[[bytes], bytes | None]
 
 _ROUTES = "routes"
 _LONGEST_FILE = 10 << 20
@@ -60,7 +61,7 @@ class Routes:
 
     def __init__(self, text: bytes, name: str = "the routes") -> None:
         self._name = name
-        self._rules: list[Taking] = []
+        self._rules: list[RouteRule] = []
         for number, line in enumerate(text.splitlines(), 1):
             if not line.strip() or line.lstrip().startswith(b"#"):
                 continue
@@ -80,7 +81,7 @@ class Routes:
                             "which takes all")
 
 
-def _parse_route(line: list[bytes]) -> Taking:
+def _parse_route(line: list[bytes]) -> RouteRule:
     kind, *rest = line
     if kind == b"match" and len(rest) == 2:
         return _match(*rest)
@@ -89,20 +90,20 @@ def _parse_route(line: list[bytes]) -> Taking:
     raise InvalidError("a route is 'match PATTERN MINTER' or 'share MINTER MINTER …'")
 
 
-def _match(pattern: bytes, minter: bytes) -> Taking:
+def _match(pattern: bytes, minter: bytes) -> RouteRule:
     rule = Rule(pattern, b"")
     return lambda item: None if rule.apply(item) is None else minter
 
 
-def _share(minters: list[bytes]) -> Taking:
+def _share(minters: list[bytes]) -> RouteRule:
     if len(set(minters)) < len(minters):
         raise InvalidError("a minter is named twice among those that share")
 
-    def lot(minter: bytes, item: bytes) -> bytes:
-        # The length keeps the two names apart.
+    def weight(minter: bytes, item: bytes) -> bytes:
+        # With the length no two pairs of names give the same text.
         return sha256(b"%d:%b%b" % (len(minter), minter, item)).digest()
 
-    return lambda item: max(minters, key=lambda minter: lot(minter, item))
+    return lambda item: max(minters, key=lambda minter: weight(minter, item))
 
 
 COMMANDS = (

@@ -32,12 +32,12 @@ def _decode(call: Call) -> Answer:
     from ..names import parse
     from ..schemes import form_of
 
-    (given,) = call.words
+    (raw,) = call.words
     try:
         minter = call.minter
-        label = minter.read(lambda reader: identify(minter, reader, given)).key
+        label = minter.read(lambda reader: identify(minter, reader, raw)).key
     except NoMinterError:
-        label = given  # it says the same everywhere
+        label = raw  # a label means the same everywhere; a minter only strips what it puts in front
     name = parse(label)
     if name.scheme == b"hdl":
         label = name.body
@@ -46,12 +46,12 @@ def _decode(call: Call) -> Answer:
 
 def _adjust(call: Call) -> Answer:
     """Change the setting of the generator that the command is named after."""
-    name, (given,) = call.command.name, call.words
+    name, (value,) = call.command.name, call.words
     minter = call.minter
 
     def work(writer: Writer) -> tuple[bytes, bytes]:
         generator = meta.generator_of(minter.scheme, writer)
-        before, after = generator.adjust(name, given)
+        before, after = generator.adjust(name, value)
         meta.save_generator(writer, generator)
         events.record_event(writer, call.actor, name.encode(), changes=[events.Change(name.encode(), before, after)])
         return before, after

@@ -12,17 +12,15 @@ if TYPE_CHECKING:
     from ..minter.events import Actor
     from ..store import Writer
     T = TypeVar("T")
-    # Done, of how many, and a word about it; done and how many are equal at the end.
+    # How much is done, of how much, and a word about it; both numbers are equal at the end.
     Progress = Callable[[int, int, str], None]
-
 
 
 class Session:
     """Opens its minter when a command first needs it, and keeps it open.
 
-    `local` says that commands are given at this machine's shell,
-    so that they may use its files and its network; `progress` is told how far a long command has come, if somebody
-    watches.
+    A `local` session is one at this machine's shell, whose commands may use its files and its network.  `progress` is
+    called to report how far a long command has come.
     """
 
     def __init__(

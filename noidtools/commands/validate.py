@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 def _validate(call: Call) -> Answer:
-    form, given = call.words[0], call.words[1:]
-    verdicts = validate_own(call.minter, given) if form == b"-" else validate_form(as_text(form, "the template"), given)
+    form, *ids = call.words
+    verdicts = validate_own(call.minter, ids) if form == b"-" else validate_form(as_text(form, "the template"), ids)
     return Answer(Verdicts(verdicts), failed=any(fault for _, fault in verdicts))
 
 
 def _path(call: Call) -> Answer:
-    (given,) = call.words
+    (raw,) = call.words
     try:
         minter = call.minter
-        made = minter.scheme.path(minter.read(lambda reader: identifiers.identify(minter, reader, given)).key)
+        made = minter.scheme.path(minter.read(lambda reader: identifiers.identify(minter, reader, raw)).key)
     except NoMinterError:
         from ..names.pairtree import path as pairtree_path
 
         # The path depends on the identifier alone; a minter only adds what it knows of labels and spellings.
-        made = pairtree_path(given)
+        made = pairtree_path(raw)
     return Answer(Values([(b"path", made)]))
 
 

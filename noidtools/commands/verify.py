@@ -64,9 +64,9 @@ class SummaryRecord(Record):
         for quality in QUALITIES:
             counted = verdicts.get(quality.name)
             if counted is not None:
-                told = ", ".join(f"{counted[verdict]} {_WORDS[verdict]}" for verdict in _WORDS if counted[verdict])
+                text = ", ".join(f"{counted[verdict]} {_WORDS[verdict]}" for verdict in _WORDS if counted[verdict])
                 why = count.common.get(quality.name, "")
-                yield quality.name.encode(), f"{told}{why and ': ' + why}".encode("utf-8", "surrogateescape"), 0
+                yield quality.name.encode(), f"{text}{why and ': ' + why}".encode("utf-8", "surrogateescape"), 0
 
     def data(self) -> list[dict[str, object]]:
         verdicts = self._count.verdicts

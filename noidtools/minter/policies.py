@@ -1,9 +1,8 @@
-"""Who may do what through the web.
+"""The policies of a minter: who may use which commands through the web, and what it promises.
 
-Commands fall into classes: read, mint, bind, admin.  For each class a minter
-keeps who may use it: anyone, every user the web server has authenticated,
-nobody, or the users named.  At the shell the permissions of the files decide,
-and nothing here is asked.
+Commands are of four access classes: read, mint, bind and admin.  For each class a minter stores who may use it: anyone,
+every user the web server has authenticated, nobody, or the users named.  At the shell the permissions of the files
+decide, not these.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ CLASSES = READ, MINT, BIND, ADMIN = "read", "mint", "bind", "admin"
 ANYONE, AUTHENTICATED, NOBODY = b"anyone", b"authenticated", b"nobody"
 AUDIENCES = (ANYONE, AUTHENTICATED, NOBODY)
 
-# How a rule that names users is kept, and how a user is named who is called like one of the words.
+# Before the name of a user, where it is stored, and where it is one of the words above.
 _USER = b"user:"
 _LONGEST_USER = 255
 
@@ -39,14 +38,14 @@ class AccessRule:
         self.users = users
 
     @classmethod
-    def given(cls, words: list[bytes]) -> AccessRule:
-        """From the words of a person: one of the three, or names; `user:NAME` always means a name."""
+    def parse(cls, words: list[bytes]) -> AccessRule:
+        """From words as a person writes them: one of the three, or names; `user:NAME` always means a name."""
         if len(words) == 1 and words[0] in AUDIENCES:
             return cls(words[0])
         for word in words:
             if word in AUDIENCES:
-                said = word.decode()
-                raise InvalidError(f"{said} stands alone, not among names: a user of that name is written user:{said}")
+                text = word.decode()
+                raise InvalidError(f"{text} stands alone, not among names: a user of that name is written user:{text}")
         return cls(users=tuple(sorted({_user_name(word) for word in words})))
 
     @classmethod
@@ -58,7 +57,8 @@ class AccessRule:
     def packed(self) -> bytes:
         return self.word or b"\n".join(_USER + user for user in self.users)
 
-    def shown(self) -> bytes:
+    def display(self) -> bytes:
+        """As a person writes it; the inverse of `parse`."""
         return self.word or b" ".join(_USER + user if user in AUDIENCES else user for user in self.users)
 
     def admits(self, user: bytes) -> bool:
@@ -92,8 +92,8 @@ class AccessPolicy:
 
     @classmethod
     def of(cls, reader: Reader) -> AccessPolicy:
-        kept = config.values(reader, "policy")
-        return cls({name: AccessRule.unpacked(packed) for name, packed in kept.items() if name in CLASSES})
+        stored = config.values(reader, "policy")
+        return cls({name: AccessRule.unpacked(packed) for name, packed in stored.items() if name in CLASSES})
 
     def ensure(self, command: str, classes: tuple[str, ...], user: bytes) -> None:
         """Refuse a command of these classes to a user who is not admitted to all of them, and say who is."""
@@ -116,16 +116,21 @@ def set_access(writer: Writer, actor: Actor, name: str, rule: AccessRule | None)
 def _audience(rule: AccessRule) -> str:
     if rule.word == AUTHENTICATED:
         return "users who have logged in"
-    # The names of those who may are nobody else's business.
+    # The names are not shown to others.
     return "nobody" if rule.word == NOBODY else "certain users only"
 
-# -- What a minter promises and requires: label format, association policy, persistence, the state of what it mints --
-# The label format follows from the scheme.  The others are texts and choices that
-# an administrator sets (see config.py); who may do what is policy.py.
+
+# -- stated policies -------------------------------------------------------------------------------------------------
+#
+# The label format follows from the scheme.  The others are texts and choices that an administrator sets: what the names
+# are for, for how long they last, and whether minting publishes at once or reserves.
 
 LABEL_FORMAT, ASSOCIATION, PERSISTENCE, MINTING = "label-format", "association", "persistence", "minting"
 STATED_POLICIES = (LABEL_FORMAT, MINTING, ASSOCIATION, PERSISTENCE)
-PUBLISH = b"publish"
+PUBLISH, RESERVE = b"publish", b"reserve"
+
+# The name of the setting that has RESERVE where minting reserves.
+INITIAL_STATE = "lifecycle/minting"
 DEFAULT = b"default"
 _LONGEST_POLICY = 4096
 _TEXT, _FROM, _UNTIL = (f"commitment/persistence{part}" for part in ("", "-from", "-until"))
@@ -220,6 +225,3 @@ def _change(writer: Writer, actor: Actor, name: str, new: bytes | None) -> None:
 def _ensure_text(text: bytes) -> None:
     if not text.strip() or len(text) > _LONGEST_POLICY:
         raise InvalidError(f"a policy is a text of 1 to {_LONGEST_POLICY} bytes")
-
-# Whether minting publishes at once or reserves: the name of the choice in config.py, and the other than usual one.
-INITIAL_STATE, RESERVE = "lifecycle/minting", b"reserve"

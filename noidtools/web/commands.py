@@ -1,4 +1,8 @@
-"""What a minter says of itself to somebody who comes by with a browser."""
+"""Commands by URL, as a WSGI application.
+
+The command stands in the query string, its words separated by `+`.  `-` runs the commands of the body, one a line;
+no query, or `help`, answers with an explanation.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,8 @@ from ..minter.events import Actor
 from ..minter.policies import AccessPolicy
 from ..schemes import NeedsOwnTransaction
 from .batch import prepare_batch, take_prepared
-from .request import LARGEST_BODY, Request, Trust
-from .response import Response, send
+from .request import LARGEST_BODY, Request, Trust, read_body
+from .response import Response, error_response, log_error, method_not_allowed, public_message, send
 from .writers import TextWriter
 
 TYPE_CHECKING = False
@@ -22,6 +26,12 @@ if TYPE_CHECKING:
     from .request import Environ
     from .response import AnswerWriter
 
+BASIC = 'Basic realm="noid"'
+_METHODS = ("GET", "HEAD", "POST")
+
+# So many bytes of an answer are made before the header is sent, so that an error among them still has its status.  An
+# error in the rest of a longer answer can only be reported at its end.
+_BUFFERED = 1 << 18
 _INTRODUCTION = """\
 This is a minter of identifiers.  Commands are given in the query of its address, their words separated by +:
 
@@ -38,27 +48,10 @@ A request with an Idempotency-Key can be repeated for a day: what was done is an
 """
 
 
-def help_answer() -> Answer:
-    from ..commands.help import list_commands
-
-    offered = [command for command in all_commands() if not command.shell_only]
-    return Answer(Text(_INTRODUCTION + list_commands(offered)))
-
-# -- The door of URLs: one WSGI application, whatever carries it -----------------------------------------------------
-# The command stands in the query string, its words separated by `+`.  `-` runs
-# the commands of the body, one a line; nothing, or `help`, explains.
-
-BASIC = 'Basic realm="noid"'
-_METHODS = ("GET", "HEAD", "POST")
-
-# So much of an answer is made before its header is sent; a longer one may still break off, and then says so.
-_KNOWN_FIRST = 1 << 18
-
-
 class CommandApplication:
     """Serves minters to a web server.
 
-    `challenge` is the WWW-Authenticate header for those who must log in; empty where nobody can.
+    `challenge` is the WWW-Authenticate header for users who must log in; empty where nobody can.
     """
 
     def __init__(self, minters: MinterFolder, *, trust: Trust | None = None, challenge: str = BASIC,
@@ -73,60 +66,55 @@ class CommandApplication:
         if response is None:
             response = self.respond(request)
         if not isinstance(response.body, bytes):
-            response.body = _guard_stream(environ, response.body)
+            response.body = _guarded(environ, response.body)
         return send(response, request.method, start_response)
 
     def respond(self, request: Request) -> Response:
-        """Run the command of a request."""
-        writing = _writer_for(request)
+        """Run the command of a request.  In a shared transaction it may raise NeedsOwnTransaction."""
+        writer = _writer_for(request)
         try:
-            return self._respond(request, writing)
+            return self._respond(request, writer)
         except NeedsOwnTransaction:
             raise
-        except Exception as error:  # noqa: BLE001 - a refusal, or a fault of ours: each has its status
-            from .response import error_response
-
-            return error_response(request.environ, error, writing, self._challenge)
+        except Exception as error:  # noqa: BLE001 - every error has an HTTP status
+            return error_response(request.environ, error, writer, self._challenge)
 
     def prepare(self, environs: list[Environ]) -> None:
         """Serve several requests together as far as that can be; they are then still to be called one by one."""
         prepare_batch(self, environs)
 
-    def _respond(self, request: Request, writing: AnswerWriter) -> Response:
+    def _respond(self, request: Request, writer: AnswerWriter) -> Response:
         if request.method not in _METHODS:
-            raise _method_not_allowed(_METHODS, f"{request.method[:20]!a} is no method for commands: use GET or POST")
+            raise method_not_allowed(_METHODS, f"{request.method[:20]!a} is no method for commands: use GET or POST")
         minter = self.minters.find(request.path)
         words = request.words
         if words in ([], [b"help"]):
-
-            return _answer_response(request.environ, help_answer(), writing, [])
+            return _answer_response(request.environ, _introduction(), writer, [])
         session = Session(minter.dbdir, Actor(request.contact, b"web"), minter=minter)
         if words == [b"-"]:
             from .bulk import respond_to_bulk
 
-            return respond_to_bulk(request, session, writing, self._largest_body)
-        return self._respond_to_one(request, session, words, writing)
+            return respond_to_bulk(request, session, writer, self._largest_body)
+        return self._respond_to_one(request, session, words, writer)
 
     def _respond_to_one(
-        self, request: Request, session: Session, words: list[bytes], writing: AnswerWriter
+        self, request: Request, session: Session, words: list[bytes], writer: AnswerWriter
     ) -> Response:
         call = Call(session, words)
         if call.writes:
             if request.method == "HEAD":
-                raise _method_not_allowed(("GET", "POST"), f"HEAD changes nothing: {call.command.name} by GET or POST")
+                raise method_not_allowed(("GET", "POST"), f"HEAD changes nothing: {call.command.name} by GET or POST")
             request.ensure_may_write()
         session.minter.read(AccessPolicy.of).ensure(call.command.name, call.access, request.user)
         self._read_elements(request, call)
         once = request.idempotent_run() if call.writes else None
         answer = once.run(call) if once else call.run()
         headers = [("Idempotency-Replayed", "true")] if once and once.replayed else []
-        return _answer_response(request.environ, answer, writing, headers)
+        return _answer_response(request.environ, answer, writer, headers)
 
     def _read_elements(self, request: Request, call: Call) -> None:
         if not call.reads_input:
             return
-        from .request import read_body
-
         body = read_body(request.environ, self._largest_body)
         try:
             call.read_elements(body.read_line)
@@ -134,9 +122,16 @@ class CommandApplication:
             body.close()
 
 
+def _introduction() -> Answer:
+    from ..commands.help import list_commands
+
+    offered = [command for command in all_commands() if not command.shell_only]
+    return Answer(Text(_INTRODUCTION + list_commands(offered)))
+
+
 def _writer_for(request: Request) -> AnswerWriter:
     accept = request.header("HTTP_ACCEPT")
-    # Text is what nearly everybody wants, and those who start a process for each request wait for every import.
+    # Most requests are for text, and CGI pays for every import.
     if "json" in accept.lower():
         from .negotiation import prefers_json
 
@@ -148,66 +143,53 @@ def _writer_for(request: Request) -> AnswerWriter:
 
 
 def _answer_response(
-    environ: Environ, answer: Answer, writing: AnswerWriter, headers: list[tuple[str, str]]
+    environ: Environ, answer: Answer, writer: AnswerWriter, headers: list[tuple[str, str]]
 ) -> Response:
-    """The response to one command.  Its status is that of the refusal if nothing came before it."""
+    """The response to one command.  A refusal before the first record is raised, and gets a status of its own."""
     records = iter(answer.records)
-    parts = [writing.opening()]
-    size = told = 0
+    parts = [writer.opening()]
+    size = count = 0
     try:
         for record in records:
-            parts.append(writing.record(record))
-            told += 1
+            parts.append(writer.record(record))
+            count += 1
             size += len(parts[-1])
-            if size > _KNOWN_FIRST:
+            if size > _BUFFERED:
                 break
         else:
-            parts.append(writing.closing(spaced=answer.spaced, failed=answer.failed))
-            return Response(200, writing.content_type, b"".join(parts), headers)
+            parts.append(writer.closing(spaced=answer.spaced, failed=answer.failed))
+            return Response(200, writer.content_type, b"".join(parts), headers)
     except NoidError as error:
-        if not told:
+        if not count:
             raise
-        parts += [_refusal(environ, error, writing), writing.closing(spaced=False, failed=False)]
-        return Response(200, writing.content_type, b"".join(parts), headers)
+        parts += [_refusal(environ, error, writer), writer.closing(spaced=False, failed=False)]
+        return Response(200, writer.content_type, b"".join(parts), headers)
 
     def rest() -> Iterator[bytes]:
         yield b"".join(parts)
         spaced = answer.spaced
         try:
             for record in records:
-                yield writing.record(record)
+                yield writer.record(record)
         except NoidError as error:
             spaced = False
-            yield _refusal(environ, error, writing)
-        yield writing.closing(spaced=spaced, failed=answer.failed)
+            yield _refusal(environ, error, writer)
+        yield writer.closing(spaced=spaced, failed=answer.failed)
 
-    return Response(200, writing.content_type, rest(), headers)
+    return Response(200, writer.content_type, rest(), headers)
 
 
-def _guard_stream(environ: Environ, body: Iterable[bytes]) -> Iterator[bytes]:
-    """The header is out, so a fault of ours can only be told at the end; what a server would log of it is not ours."""
+def _guarded(environ: Environ, body: Iterable[bytes]) -> Iterator[bytes]:
+    """The body, with a line at its end in place of an exception: its header was sent, and the server would log a
+    traceback."""
     try:
         yield from body
-    except Exception as error:  # noqa: BLE001 - a fault of ours
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is logged
         log_error(environ, error)
         yield b"\nerror: something went wrong here, and the rest is missing: the server's log says why\n"
 
 
-def _refusal(environ: Environ, error: NoidError, writing: AnswerWriter) -> bytes:
-    """A refusal that comes after a part of the answer."""
-    from .response import public_message
-
+def _refusal(environ: Environ, error: NoidError, writer: AnswerWriter) -> bytes:
+    """A refusal after a part of the answer."""
     log_error(environ, error)
-    return writing.refusal(error.kind, public_message(error))
-
-
-def log_error(environ: Environ, error: Exception) -> None:
-    from .response import log_error as write
-
-    write(environ, error)
-
-
-def _method_not_allowed(allowed: tuple[str, ...], message: str) -> NoidError:
-    from .response import method_not_allowed
-
-    return method_not_allowed(allowed, message)
+    return writer.refusal(error.kind, public_message(error))

@@ -1,4 +1,4 @@
-"""The words of a command in the query string of a URL."""
+"""Requests: the words of a command in a query string, who sends it, what a browser may do, and the body."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _QUOTING = b"\"'\\"
 _HEX = b"0123456789abcdefABCDEF"
 
-# RFC 3986 leaves blanks and control characters out of a URL: where one arrives, somebody is trying something.
+# RFC 3986 has no blanks and control characters in a URL.
 _NEVER_IN_A_URL = bytes(range(0x21)) + b"\x7f"
 
 
@@ -45,13 +45,12 @@ def decode_word(word: bytes) -> bytes:
     return b"".join(out)
 
 
-# -- A request as the web server hands it over, and how far what it says is believed ---------------------------------
+# -- requests --------------------------------------------------------------------------------------------------------
 
-
-# The most that is accepted of a body unless somebody says otherwise: a million commands and more.
+# The default limit for a body: a million commands and more.
 LARGEST_BODY = 256 << 20
 
-# A request that came through a Unix socket has no address; this is the word for it in the list of proxies.
+# In a list of proxies: connections through a Unix socket, which have no address.
 UNIX = "unix"
 _NO_ADDRESS = ("", "localhost", "unix:")
 _LONGEST_ADDRESS = 45
@@ -61,15 +60,15 @@ _PREFETCHING = (
     ("HTTP_SEC_PURPOSE", "prefetch"), ("HTTP_PURPOSE", "prefetch"), ("HTTP_X_PURPOSE", "preview"),
     ("HTTP_X_MOZ", "prefetch"),
 )
-_OUR_OWN_SITE = ("same-origin", "none")
+_SAME_SITE = ("same-origin", "none")
 
 
 class Trust:
-    """Whose word is taken for what.
+    """Which parts of a request are trusted.
 
-    Users are those that the web server names in REMOTE_USER, which no client can set.  `proxies` are the
-    addresses from which X-Forwarded-For is believed and, if `user_header` is named, a user in that header.
-    `user` makes everybody that user, for trying things out on one's own machine.
+    The user is the one in REMOTE_USER, which the web server sets and no client can.  `proxies` are the addresses from
+    which X-Forwarded-For is trusted and, if `user_header` names one, the user in that header.  With `user` every
+    request is that user's, for trials on one's own machine.
     """
 
     __slots__ = ("proxies", "user_header", "user")
@@ -139,28 +138,26 @@ class Request:
     # -- browsers --------------------------------------------------------------------------------------
 
     def ensure_may_write(self) -> None:
-        """Refuse a change that a browser was made to ask for by another site, or asks for ahead of its user."""
+        """Refuse a change that comes from a page of another site, or from a prefetch: a browser sends the user's
+        credentials with both."""
         reason = self.why_not_write()
         if reason:
             raise ForbiddenError(reason)
 
     def why_not_write(self) -> str:
-        """Why a request that would change something is refused although its user might make it, or nothing.
-
-        A browser does what any page tells it, and sends the user's credentials along.
-        """
+        """The reason why this request may change nothing, empty if there is none."""
         for name, word in _PREFETCHING:
             if word in self.header(name).lower():
                 return "this is a browser's prefetch, and nothing is changed by looking ahead"
         site = self.header("HTTP_SEC_FETCH_SITE").lower()
-        if site and site not in _OUR_OWN_SITE:
+        if site and site not in _SAME_SITE:
             return "a browser was led here from another site: enter the address yourself, or use a form of this site"
         for name in ("HTTP_ORIGIN", "HTTP_REFERER"):
-            given = self.header(name)
-            if given and not _is_of_host(given, self.header("HTTP_HOST")):
+            url = self.header(name)
+            if url and not _is_of_host(url, self.header("HTTP_HOST")):
                 return f"a browser was led here from another site, says its {name[5:].capitalize()} header"
         if self._trust.user and not _is_this_machine(self.header("HTTP_HOST")):
-            # Somebody's domain name that points to this machine would make their pages our own site.
+            # A foreign domain name that points to this machine would make its pages the same site as ours.
             return "with --user, changes are made only at the address localhost"
         return ""
 
@@ -168,21 +165,21 @@ class Request:
 
     @property
     def idempotency_key(self) -> bytes:
-        given = self.header("HTTP_IDEMPOTENCY_KEY").strip()
-        if len(given) > 1 and given[0] == given[-1] == '"':
-            given = given[1:-1]
-        if len(given) > _LONGEST_KEY or any(not "!" <= character <= "~" for character in given):
+        key = self.header("HTTP_IDEMPOTENCY_KEY").strip()
+        if len(key) > 1 and key[0] == key[-1] == '"':
+            key = key[1:-1]
+        if len(key) > _LONGEST_KEY or any(not "!" <= character <= "~" for character in key):
             raise UsageError(f"an Idempotency-Key has 1 to {_LONGEST_KEY} visible ASCII characters")
-        return given.encode()
+        return key.encode()
 
     def idempotent_run(self) -> IdempotentRun | None:
-        """What makes this request repeatable, if its sender asked for that."""
+        """Runs the commands of this request so that it can be repeated; None if it has no Idempotency-Key."""
         key = self.idempotency_key
         if not key:
             return None
         from ..commands.idempotency import IdempotentRun
 
-        # Users who did not log in may well choose the same key, and are not to get each other's answers.
+        # Without a login the key belongs to the address, because two clients may choose the same key.
         return IdempotentRun(self.user or b"@" + self.contact, key)
 
 
@@ -201,17 +198,18 @@ def _is_this_machine(host: str) -> bool:
     name = host.lower().rpartition("]")[0] + "]" if host.startswith("[") else host.lower().partition(":")[0]
     return name in ("localhost", "127.0.0.1", "[::1]")
 
-# -- The body of a request: taken in whole before anything is done with it, without filling the memory ---------------
+
+# -- bodies ----------------------------------------------------------------------------------------------------------
 
 _PIECE = 1 << 16
 _IN_MEMORY = 1 << 20
 
 
 class Body(LineSource):
-    """The lines of a body that has arrived whole.
+    """The lines of a body that was received completely, in memory or in a temporary file.
 
-    Taking it in first means that a body that is cut off does nothing, and that no server can wait for us to read
-    while we wait for it to read: Apache's mod_cgi passes on all of a body before it looks at the answer.
+    It is received before the first command runs, so that a body that is cut off changes nothing, and so that no server
+    blocks: Apache's mod_cgi sends all of a body before it reads the answer.
     """
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -247,12 +245,12 @@ def read_body(environ: Environ, largest: int) -> Body:
 
 
 def _announced_length(environ: Environ) -> int | None:
-    """None if the body goes on to its end, whatever its length."""
-    given: str = environ.get("CONTENT_LENGTH") or ""
-    if given:
-        if not (given.isascii() and given.isdigit()) or len(given) > 18:
+    """The length that the client announced; None if the body is read to its end."""
+    text: str = environ.get("CONTENT_LENGTH") or ""
+    if text:
+        if not (text.isascii() and text.isdigit()) or len(text) > 18:
             raise _bad("the Content-Length is not a number")
-        return int(given)
+        return int(text)
     if environ.get("HTTP_TRANSFER_ENCODING"):
         if not environ.get("wsgi.input_terminated"):
             raise HttpError(411, "length", "say how long the body is, with Content-Length")
@@ -277,7 +275,7 @@ def _copy(source: IO[bytes], target: IO[bytes], length: int | None, largest: int
         try:
             piece = source.read(wanted)
         except (OSError, EOFError):
-            # What carries us says in its own way that the client has gone.
+            # Servers raise different errors when the client has closed the connection.
             break
         if not piece:
             break

@@ -1,4 +1,4 @@
-"""A response is a value; it is sent in one place."""
+"""Responses as values, the function that sends them, and the HTTP status of every error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, TypeAlias
 
-    from .request import Environ
     from .writers import JsonWriter, TextWriter
     AnswerWriter: TypeAlias = TextWriter | JsonWriter
 
@@ -51,7 +50,8 @@ def send(response: Response, method: str, start_response: Any) -> Iterable[bytes
         body.close()
     return []
 
-# -- Refusals of HTTP's own, and the HTTP status of every refusal ----------------------------------------------------
+
+# -- errors ----------------------------------------------------------------------------------------------------------
 
 _STATUS_OF = {
     "usage": 400, "invalid": 400, "not found": 404, "no minter": 404, "conflict": 409, "forbidden": 403,
@@ -61,7 +61,7 @@ _RETRY_AFTER_SECONDS = "2"
 
 
 class HttpError(NoidError):
-    """Something only a web server refuses."""
+    """An error with an HTTP status of its own."""
 
     def __init__(self, status: int, kind: str, message: str, *headers: tuple[str, str]) -> None:
         super().__init__(message)
@@ -78,13 +78,13 @@ def too_large(limit: int) -> HttpError:
     return HttpError(413, "too large", f"the body may have at most {limit} bytes: send it in several requests")
 
 
-def error_response(environ: Environ, error: Exception, writing: AnswerWriter, challenge: str) -> Response:
-    """The response to a request that came to nothing."""
+def error_response(environ: dict[str, Any], error: Exception, writer: AnswerWriter, challenge: str) -> Response:
+    """The response to a request that failed."""
     log_error(environ, error)
     refusal = http_error(error, challenge) if isinstance(error, NoidError) else _internal_error()
-    text = writing.opening() + writing.refusal(refusal.kind, refusal.message)
-    text += writing.closing(spaced=False, failed=False)
-    return Response(refusal.status, writing.content_type, text, refusal.headers)
+    text = writer.opening() + writer.refusal(refusal.kind, refusal.message)
+    text += writer.closing(spaced=False, failed=False)
+    return Response(refusal.status, writer.content_type, text, refusal.headers)
 
 
 def _internal_error() -> HttpError:
@@ -92,7 +92,7 @@ def _internal_error() -> HttpError:
 
 
 def http_error(error: NoidError, challenge: str) -> HttpError:
-    """Any refusal with its HTTP status.  `challenge` says how one logs in, empty if one cannot."""
+    """An error with its HTTP status.  `challenge` is the WWW-Authenticate header, empty where nobody can log in."""
     if isinstance(error, HttpError):
         return error
     if isinstance(error, LoginNeededError):
@@ -104,7 +104,7 @@ def http_error(error: NoidError, challenge: str) -> HttpError:
 
 
 def public_message(error: NoidError) -> str:
-    """What may be told over the web: where a minter lies on the server is not for everybody."""
+    """The message for a web client, which does not learn paths on the server or why its database fails."""
     if isinstance(error, NoMinterError):
         return "there is no minter here"
     if isinstance(error, BusyError):
@@ -114,8 +114,8 @@ def public_message(error: NoidError) -> str:
     return error.message
 
 
-def log_error(environ: Environ, error: Exception) -> None:
-    """One line for the operator, whatever a client may have put into it, if there is something for him to do."""
+def log_error(environ: dict[str, Any], error: Exception) -> None:
+    """Write one line to the server's log, for errors that an operator can do something about; printable ASCII only."""
     if isinstance(error, (BusyError, StoreError)):
         what = error.message
     elif isinstance(error, NoidError):

@@ -1,4 +1,4 @@
-"""Answers written for the web as ANVL text."""
+"""Answers written for the web, as ANVL text and as JSON."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ if TYPE_CHECKING:
     from ..commands.bulk import BulkResult
 
 
-
 class BulkTally:
-    """How many commands of a bulk run were given, and how many of them refused."""
+    """How many commands a bulk run had, and how many of them were refused or failed."""
 
-    __slots__ = ("given", "refused")
+    __slots__ = ("commands", "refused")
 
     def __init__(self) -> None:
-        self.given = self.refused = 0
+        self.commands = self.refused = 0
 
     def count(self, result: BulkResult) -> None:
         if not result.more:
-            self.given += 1
+            self.commands += 1
             self.refused += result.failed
 
 
 class TextWriter:
-    """Labelled lines.  A line break inside a value is followed by a space, so that a line that begins with a
-    label is always ours."""
+    """Labelled lines.  A line break inside a value is followed by a space, so that a line that begins with a label is
+    never part of a value."""
 
     content_type = "text/plain; charset=utf-8"
 
@@ -58,30 +57,26 @@ class TextWriter:
         return b"".join(out)
 
     def bulk_closing(self, tally: BulkTally) -> bytes:
-        done = tally.given - tally.refused
-        return b"bulk: %d commands, %d done, %d refused\n" % (tally.given, done, tally.refused)
+        done = tally.commands - tally.refused
+        return b"bulk: %d commands, %d done, %d refused\n" % (tally.commands, done, tally.refused)
 
 
 def _indent_returns(text: bytes) -> bytes:
-    # Some who read lines also end them at a carriage return.
+    # Some readers also end a line at a carriage return.
     return text.replace(b"\r", b"\r ").replace(b"\r \n", b"\r\n") if b"\r" in text else text
 
 
 def _escape_bare_value(record: Record, text: bytes) -> bytes:
-    """A bare value among other answers must not pass for a labelled line, nor for the end of its answer."""
+    """In a bulk answer, put a space before a bare value that looks like a labelled line or the end of an answer."""
     if not isinstance(record, Values):
         return text
     head, colon, tail = text.partition(b"\n")[0].partition(b":")
-    like_ours = bool(colon) and b" " not in head and (not tail or tail[:1] in b" \t")
-    return b" " + text if like_ours or text[:1] in b" \t\r\n" else text
-
-
-# -- Answers written for the web as JSON -----------------------------------------------------------------------------
-
+    labelled = bool(colon) and b" " not in head and (not tail or tail[:1] in b" \t")
+    return b" " + text if labelled or text[:1] in b" \t\r\n" else text
 
 
 class JsonWriter:
-    """One object.  Values are exact: what is not UTF-8 is an object with its base64."""
+    """One object.  Values are exact: bytes that are not UTF-8 are an object with their base64."""
 
     content_type = "application/json"
 
@@ -107,7 +102,7 @@ class JsonWriter:
         return self._data(record)
 
     def refusal(self, kind: str, message: str) -> bytes:
-        """Given after the records; `closing` must follow."""
+        """Called after the records; `closing` must follow."""
         self._error = _dumps({"kind": kind, "message": message}).encode()
         return b""
 
@@ -139,7 +134,7 @@ class JsonWriter:
         return b"".join(out)
 
     def bulk_closing(self, tally: BulkTally) -> bytes:
-        totals = {"commands": tally.given, "done": tally.given - tally.refused, "refused": tally.refused}
+        totals = {"commands": tally.commands, "done": tally.commands - tally.refused, "refused": tally.refused}
         return b'\n], "bulk": ' + _dumps(totals).encode() + b"}\n"
 
 

@@ -54,7 +54,7 @@ ALICE, NOBODY_KNOWN = b"alice", b""
     (["user:alice"], [ALICE], [b"user:alice"]),
 ])
 def test_a_rule_admits_whom_it_names(given: list[str], admitted: list[bytes], refused: list[bytes]) -> None:
-    rule = AccessRule.given([word.encode() for word in given])
+    rule = AccessRule.parse([word.encode() for word in given])
     kept = AccessRule.unpacked(rule.packed())
     assert (kept.word, kept.users) == (rule.word, rule.users)
     assert all(rule.admits(user) for user in admitted)
@@ -66,7 +66,7 @@ def test_a_rule_admits_whom_it_names(given: list[str], admitted: list[bytes], re
 ])
 def test_an_invalid_access_rule_is_refused(given: list[str]) -> None:
     with pytest.raises(InvalidError):
-        AccessRule.given([word.encode() for word in given])
+        AccessRule.parse([word.encode() for word in given])
 
 
 def test_a_login_is_requested_only_where_it_would_help() -> None:
