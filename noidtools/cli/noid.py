@@ -6,7 +6,7 @@ import os
 import sys
 
 from ..clock import Clock
-from ..commands import Call, Session
+from ..commands import Call, Invocation, Session
 from ..commands.answers import anvl
 from ..errors import NoidError, StoreError, UsageError, printable
 from ..minter.events import Actor, process_owner
@@ -63,9 +63,7 @@ def _main(program: str, words: list[bytes], out: _Output) -> int:
 
         return serve(dbdir, words[1:])
     if words[:1] == [b"resolve-loop"]:
-        from .noidr import run_loop
-
-        return run_loop(dbdir, words[1:])
+        return _resolve_loop(dbdir, Invocation(words))
     session = Session(dbdir, Actor(process_owner(), b"shell", _clock()), local=True, progress=_progress())
     try:
         if words == [b"-"]:
@@ -79,6 +77,15 @@ def _main(program: str, words: list[bytes], out: _Output) -> int:
         return REFUSED if out.failed else DONE
     finally:
         session.close()
+
+
+def _resolve_loop(dbdir: str, invocation: Invocation) -> int:
+    from .noidr import answer_requests
+
+    invocation.ensure_fits()
+    element = invocation.option("element")
+    return answer_requests(dbdir, None if element is None else element.encode(), codes=invocation.flag("codes"),
+                           echo=invocation.flag("echo"))
 
 
 def _options(program: str, words: list[bytes]) -> tuple[str, list[bytes]]:

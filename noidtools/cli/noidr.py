@@ -237,14 +237,14 @@ def main(argv: list[str] | None = None) -> int:
     program, *words = sys.argv if argv is None else argv
     dbdir = os.environ.get("NOID", "") or dbdir_beside(program)
     try:
-        return run_loop(dbdir, [os.fsencode(word) for word in words])
+        return _run(dbdir, [os.fsencode(word) for word in words])
     except UsageError as error:
         log_line("noidr", error.message)
         return 2
 
 
-def run_loop(dbdir: str, words: list[bytes]) -> int:
-    """Answer requests on standard input from the minter in a folder."""
+def _run(dbdir: str, words: list[bytes]) -> int:
+    """Parse the options of noidr.  It imports nothing of the command language, so that it starts quickly."""
     element, switches = None, set()
     while words:
         option, equals, value = words[0].partition(b"=")
@@ -259,9 +259,14 @@ def run_loop(dbdir: str, words: list[bytes]) -> int:
             dbdir = os.fsdecode(value)
         else:
             element = value
+    return answer_requests(dbdir, element, codes=b"--codes" in switches, echo=b"--echo" in switches)
+
+
+def answer_requests(dbdir: str, element: bytes | None, *, codes: bool, echo: bool) -> int:
+    """Answer requests on standard input from the minter in a folder."""
     with suppress(BrokenPipeError, KeyboardInterrupt):  # the server may end first
-        resolver = MinterResolver(dbdir, codes=b"--codes" in switches)
-        serve_pipe(ReplyProtocol(resolver, element, echo=b"--echo" in switches))
+        resolver = MinterResolver(dbdir, codes=codes)
+        serve_pipe(ReplyProtocol(resolver, element, echo=echo))
     return 0
 
 
