@@ -37,6 +37,17 @@ def loop(minter):
     loop.end()
 
 
+@pytest.fixture(scope="module")
+def shared_loop(tmp_path_factory):
+    """One process for many lines, of a minter that does not change."""
+    minter = Noid.created(tmp_path_factory.mktemp("shared"), *LONG_TERM)
+    assert minter.mint_with_target("https://a.example/x") == "13030/kt4x551"
+    minter.close()
+    loop = NoidrProcess("-f", str(minter.folder))
+    yield loop
+    assert loop.end() == 0
+
+
 @pytest.mark.parametrize(("line", "expected"), [
     (b"get 13030/kt4x551 _t", b"https://a.example/x"),
     (b"get ark:/13030/kt4-x551/a-b.pdf?x=1 _t", b"https://a.example/x/a-b.pdf?x=1"),
@@ -49,9 +60,9 @@ def loop(minter):
     (b"\\", b"NULL"), (b"get " + b"x" * 65536 + b" _t", b"NULL"), (b"x/" * 500_000, b"NULL"),
     (b"y" * 3_000_000, b"NULL"),
 ])
-def test_noidr_replies_to_each_request_line(loop, line, expected):
-    assert loop.ask(line) == expected
-    assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/x"
+def test_noidr_replies_to_each_request_line(shared_loop, line, expected):
+    assert shared_loop.ask(line) == expected
+    assert shared_loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/x"
 
 
 def test_a_reply_is_the_first_target_escaped_where_necessary(minter, loop):
@@ -196,8 +207,8 @@ def test_a_database_that_another_process_lets_grow_is_read_on(minter, loop):
 
 
 def test_noidr_replies_while_a_write_transaction_is_open(minter, loop):
-    def work(writer) -> None:
-        writer.put(b"e", b"x", b"y")
+    def work(_: object) -> None:
+        minter.set_target("13030/kt4x551", "https://not-committed.example/")
         started = time.monotonic()
         assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/x"
         assert time.monotonic() - started < 2

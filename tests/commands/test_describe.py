@@ -81,8 +81,8 @@ def test_an_identifier_is_described_with_its_targets_relations_qualities_and_act
     assert {graph.value(node, PIL.statedQuality) for node in verified} == {
         PIL.Registered, OURS.WellFormed, OURS.CheckSound, PIL.Unique, OURS.Bound, PIL.Resolvable, PIL.Accountable,
         PIL.Persistent}
-    doors = {str(url) for url in graph.objects(None, OURS.url)}
-    assert {"https://id.example.org/ark:/13030/f54x54g11", "https://n2t.net/ark:/13030/f54x54g11?info"} <= doors
+    urls = {str(url) for url in graph.objects(None, OURS.url)}
+    assert {"https://id.example.org/ark:/13030/f54x54g11", "https://n2t.net/ark:/13030/f54x54g11?info"} <= urls
     assert Literal("noid resolve 13030/f54x54g11") in set(graph.objects(None, OURS.command))
     spellings = {graph.value(node, PIL.symbol) for node in graph.objects(ONE, PIL.representation)}
     assert {Literal("ark:13030/f54x54g11"), Literal("ark%3A%2F13030%2Ff54x54g11")} <= spellings

@@ -260,7 +260,7 @@ def test_names_are_shown_with_the_minters_label_if_they_are_its_own(tmp_path):
     minter.close()
 
 
-# -- through the doors -----------------------------------------------------------------------------------------------
+# -- by commands in this process, as text and JSON --------------------------------------------------------------------
 
 
 def test_history_and_log_are_printed_as_text_and_as_lines_of_json(noid):

@@ -262,9 +262,6 @@ def test_a_reserved_name_is_left_out_of_exported_maps(minter, tmp_path):
     assert third in text and first not in text and second not in text
 
 
-# -- through the doors -----------------------------------------------------------------------------------------------
-
-
 def test_an_identifier_is_reserved_published_and_withdrawn_by_commands(noid):
     noid("dbcreate", "x.sdd")
     noid("mint", "2")

@@ -12,6 +12,7 @@ from noidtools.commands.idempotency import IdempotentRun
 from noidtools.minter import Minter, minting, replies
 from noidtools.minter.events import Actor
 from noidtools.minter.tables import REPLIES
+from support.clock import SettableClock
 from support.minter import create_in_child, run_in_child
 from support.wsgi import USER, CommandClient, command_environment
 
@@ -164,18 +165,8 @@ def test_of_concurrent_requests_with_one_key_one_mints_and_all_get_its_answer(we
     assert len(web("mint+1", user=USER).ids) == 1
 
 
-class At:
-    """A clock that stands still."""
-
-    def __init__(self, seconds: int) -> None:
-        self.seconds = seconds
-
-    def __call__(self) -> int:
-        return self.seconds * 1_000_000_000
-
-
 def minted(minter: Minter, key: bytes, seconds: int) -> list:
-    session = Session(minter.dbdir, Actor(b"a", b"test", At(seconds)), minter=minter)
+    session = Session(minter.dbdir, Actor(b"a", b"test", SettableClock(str(seconds))), minter=minter)
     answer = IdempotentRun(b"a", key).run(Call(session, [b"mint", b"1"]))
     return [line for record in answer.records for line in record.lines()]
 
