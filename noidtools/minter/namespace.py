@@ -38,18 +38,23 @@ class Namespace:
     labels  what is written before its names: those of the settings, or the implied one; the first when citing
     """
 
-    __slots__ = ("labels", "reads_urls", "scheme", "_display_label", "_implied", "_naan", "_stripped")
+    __slots__ = (
+        "labels", "reads_urls", "scheme", "_beginning", "_display_label", "_implied", "_naan", "_stripped",
+        "_upper_case_naan",
+    )
 
     def __init__(self, settings: Settings, scheme: Scheme) -> None:
         labels = settings.labels
         self.scheme = scheme
         self._naan = settings["naan"].encode()
+        self._upper_case_naan = self._naan != self._naan.lower()
         self._stripped = sorted(labels, key=len, reverse=True)
         if scheme.system:
             self._implied: tuple[bytes, ...] = (scheme.system,)
         else:
             self._implied = (b"ark:/", b"ark:") if self._naan else ()
         self.labels = tuple(labels) or self._implied[:1]
+        self._beginning = (*labels, *self._implied)
         self._display_label = labels[0] if labels else b""
         # Whether parsing depends on the labels: those that are URLs count as resolvers.
         self.reads_urls = any(label[:4].lower() == b"http" for label in labels)
@@ -67,6 +72,8 @@ class Namespace:
         return self.scheme.canonical(self._without_label(text))
 
     def _without_label(self, text: bytes) -> bytes:
+        if not text.startswith(self._beginning):
+            return text
         for label in self._stripped:
             if text.startswith(label):
                 return text[len(label) :]
@@ -87,11 +94,17 @@ class Namespace:
         Without its query it is another, shorter name: see `beginnings`.
         """
         given = name.given.strip()
-        keys = [self._without_label(name.given), self._without_label(given)]
+        keys = [self._without_label(name.given)]
+        if given != name.given:
+            keys.append(self._without_label(given))
         # A text that begins with a label is no key as it stands: `display` puts one before that key, too.
         keys += [key for key in names.spellings(name, self.labels) if key != given]
-        keys = [self._canonical(key, name.query) for key in keys]
-        keys += self._with_own_naan(keys)
+        if name.query:
+            keys = [self._canonical(key, name.query) for key in keys]
+        else:
+            keys = [self.scheme.canonical(key) for key in keys]
+        if self._upper_case_naan:
+            keys += self._with_own_naan(keys)
         keys += _hyphenated_uuids(keys)
         return [key for key in dict.fromkeys(keys) if key]
 
@@ -105,7 +118,8 @@ class Namespace:
                     yield keys, rest
                 keys, rest = [], after
             keys.append(self.scheme.canonical(key))
-            keys += self._with_own_naan(keys[-1:])
+            if self._upper_case_naan:
+                keys += self._with_own_naan(keys[-1:])
         if keys:
             yield keys, rest
 
@@ -148,8 +162,6 @@ class Namespace:
         """The keys with the NAAN as in the settings: there it may be in upper case, in the normal form of an ARK it
         is not."""
         lower = self._naan.lower() + b"/"
-        if lower[:-1] == self._naan:
-            return []
         return [self._naan + key[len(self._naan) :] for key in keys if key.startswith(lower)]
 
 

@@ -118,8 +118,10 @@ def _unlabelled(scheme: bytes, body: bytes, labels: tuple[bytes, ...]) -> bytes:
     text = body if scheme == b"ark" else spelled(scheme, body)
     cut = 0
     for label in labels:
+        if scheme == b"ark" and label in (b"ark:/", b"ark:"):
+            continue  # it adds nothing here; `ark:/13030/` does
         own = _own_label(scheme, label) if scheme else label
-        if scheme == b"ark":  # `ark:/` adds nothing here, `ark:/13030/` does
+        if scheme == b"ark":
             own = own[4:].lstrip(b"/") if own.startswith(b"ark:") else b""
             naan = own.partition(b"/")[0]
             if text[: len(naan)].lower() == naan.lower():

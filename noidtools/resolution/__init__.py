@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..minter import Minter
-    from ..minter.identifiers import NameRef
     from ..names import Name
     from ..names.targets import Target
     from ..store import Reader
@@ -115,23 +114,32 @@ class Lookup:
         if len(text) > LONGEST_IDENTIFIER:
             return Outcome(NOT_FOUND, self._minter, text[:60], reason="the name is too long to be one")
         space = self._namespace
+        literal = b""
         if self._trace is None:
             # Most requests spell the name as it is stored, and then there is nothing to parse.
-            hit = self.at(space.literal_key(text))
+            literal = space.literal_key(text)
+            hit = self.at(literal)
             if hit is not None:
                 return hit
         name = space.parse(text)
         if self._trace is not None:
             self._say("normal form", names.stored(name, space.labels) + (b" and " + name.query if name.query else b""))
         try:
-            ref = identify_parsed(self._minter, self._reader, name)
+            name = self._without_pepper(name)
         except ForbiddenError as error:
             self._say("pepper", error.message.encode("utf-8", "surrogateescape"))
             return Outcome(INVALID, self._minter, names.stored(name, space.labels), reason=error.message)
-        if ref.peppered:
-            # The pepper is nobody else's: neither rules nor other resolvers get to see it.
-            name = space.parse(ref.display)
-        return self._stored(ref) or self._computed(name, ref) or self._extended(name) or self._missing(name, ref)
+        hit = self._at_first_known(space.spellings(name), tried=literal)
+        self._tell(hit)
+        return hit or self._computed(name) or self._extended(name) or self._missing(name)
+
+    def _without_pepper(self, name: Name) -> Name:
+        """The name without its pepper, which neither rules nor other resolvers may see; raises ForbiddenError for a
+        wrong one."""
+        if b"!" not in name.given and b"%21" not in name.given:
+            return name
+        ref = identify_parsed(self._minter, self._reader, name)
+        return self._namespace.parse(ref.display) if ref.peppered else name
 
     def at(self, key: bytes, suffix: bytes = b"") -> Outcome | None:
         """What is stored under exactly this identifier: steps 3 and 4."""
@@ -146,28 +154,22 @@ class Lookup:
             return None
         return Outcome(FOUND, self._minter, key, by="stored", value=value, suffix=suffix)
 
-    def _stored(self, ref: NameRef) -> Outcome | None:
-        hit = self.at(ref.key) if ref.known else None
-        if hit is not None:
-            self._tell(hit)
-            return hit
-        self._say("alias", b"it is none")
-        self._say("stored", b"nothing is bound to " + self._element)
-        return None
-
-    def _tell(self, hit: Outcome) -> None:
-        if hit.kind == ALIAS:
+    def _tell(self, hit: Outcome | None) -> None:
+        """Trace steps 3 and 4."""
+        if hit is not None and hit.kind == ALIAS:
             self._say("alias", hit.identifier + b" stands for " + hit.value)
             return
         self._say("alias", b"it is none")
-        if hit.kind == GONE:
+        if hit is None:
+            self._say("stored", b"nothing is bound to " + self._element)
+        elif hit.kind == GONE:
             self._say("stored", hit.identifier + b" was withdrawn")
         elif hit.kind == RESERVED:
             self._say("stored", hit.identifier + b" is reserved")
         else:
             self._say("stored", hit.value + b" is bound to " + self._element + b" under " + hit.identifier)
 
-    def _computed(self, name: Name, ref: NameRef) -> Outcome | None:
+    def _computed(self, name: Name) -> Outcome | None:
         rules = self._minter.rulebook.rules(self._reader, self._element)
         if rules is None:
             self._say("rule", b"there is none for " + self._element)
@@ -176,7 +178,8 @@ class Lookup:
         if based is not None:
             return based
         space = self._namespace
-        for key in dict.fromkeys((*space.rule_keys(name, ref.key), *space.without_query(name))):
+        identifier = identify_parsed(self._minter, self._reader, name).key
+        for key in dict.fromkeys((*space.rule_keys(name, identifier), *space.without_query(name))):
             # In what a reader sends, a bar parts no targets.
             hit = rules.first(key.replace(b"|", b"%7C"))
             if hit and not targets.stays(hit[1], hit[0].fixed_start, hit[0].replacement):
@@ -223,11 +226,15 @@ class Lookup:
         self._say("passthrough", b"no bound name begins it")
         return None
 
-    def _at_first_known(self, keys: list[bytes], rest: bytes) -> Outcome | None:
-        """What is stored under the first of these spellings of which anything is stored."""
+    def _at_first_known(self, keys: list[bytes], rest: bytes = b"", *, tried: bytes = b"") -> Outcome | None:
+        """What is stored under the first of these spellings of which anything is stored.
+
+        The same choice as `identify` makes, without reading what most requests do not need.  Under the key `tried`
+        there is no answer.
+        """
         for key in keys:
-            hit = self.at(key, rest)
-            if hit is not None or (len(keys) > 1 and records.is_known(self._reader, key)):
+            hit = None if key == tried else self.at(key, rest)
+            if hit is not None or (key is not keys[-1] and records.is_known(self._reader, key)):
                 return hit
         return None
 
@@ -237,7 +244,7 @@ class Lookup:
             return records.value_of(self._reader, key, PASSTHROUGH_ELEMENT) != b"off"
         return config.value(self._reader, PASSTHROUGH) != b"off"
 
-    def _missing(self, name: Name, ref: NameRef) -> Outcome:
+    def _missing(self, name: Name) -> Outcome:
         from ..minter.identifiers import typing_fault
 
         normal = names.stored(name, self._namespace.labels)
@@ -251,7 +258,8 @@ class Lookup:
             self._say("fallback", value)
             return Outcome(FOUND, self._minter, normal, by="fallback", value=value)
         self._say("fallback", b"there is none")
-        known = ref.known or any(records.is_known(self._reader, key) for key in self._namespace.without_query(name))
+        space = self._namespace
+        known = any(records.is_known(self._reader, key) for key in (*space.spellings(name), *space.without_query(name)))
         reason = "the name is known, but nothing says where it leads" if known else "nothing is known of this name"
         return Outcome(NOT_FOUND, self._minter, normal, reason=reason)
 
