@@ -8,10 +8,10 @@ import os
 import sys
 
 try:
-    from noidtools.server.fastcgi import main
+    from noidtools.cli import main
 except ModuleNotFoundError:
     # Run from a checkout that was not installed: the package lies beside this folder.
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-    from noidtools.server.fastcgi import main
+    from noidtools.cli import main
 
-sys.exit(main())
+sys.exit(main("noid.fcgi"))

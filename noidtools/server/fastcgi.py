@@ -36,11 +36,16 @@ def main() -> int:
     return 0
 
 
-def _listener() -> socket.socket:
+def has_listener() -> bool:
+    """Whether a process manager has started this process: then descriptor 0 is a socket that listens."""
     try:
-        listener = socket.socket(fileno=os.dup(_LISTENING_DESCRIPTOR))
-        if listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-            return listener
+        with socket.socket(fileno=os.dup(_LISTENING_DESCRIPTOR)) as listener:
+            return bool(listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
     except OSError:
-        pass
+        return False
+
+
+def _listener() -> socket.socket:
+    if has_listener():
+        return socket.socket(fileno=os.dup(_LISTENING_DESCRIPTOR))
     raise NoidError("noid.fcgi is started by a FastCGI process manager; by hand, start noid serve --fcgi ADDRESS")
