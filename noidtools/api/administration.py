@@ -51,7 +51,7 @@ class AdministrationMethods(MinterBase):
         date = to_datetime(event.date)
         assert date is not None
         return HistoryEvent(
-            event.number, date, to_text(event.who), to_text(event.door), to_text(event.verb),
+            event.number, date, to_text(event.who), to_text(event.interface), to_text(event.verb),
             tuple(self._event_name(identifier) for identifier in event.ids),
             tuple(self._change(event, change) for change in event.changes), _mint_count(event),
             tuple(to_text(detail) for detail in event.details),
@@ -75,7 +75,7 @@ class AdministrationMethods(MinterBase):
 
         def work(reader: Reader) -> MinterInfo:
             state, settings, first = report.MinterState(minter, reader), minter.settings, minter.scheme.first()
-            pairs = report.properties(minter) + report.standing(minter, reader)
+            pairs = report.properties(minter) + report.status(minter, reader)
             return MinterInfo(
                 path=minter.dbdir, scheme=minter.scheme.name, template=settings["template"], term=settings["term"],
                 naan=settings["naan"], naa=settings["naa"], subnaa=settings["subnaa"],
@@ -147,7 +147,7 @@ def _mint_count(event: Event) -> MintCount | None:
     tally = event.tally
     if tally is None:
         return None
-    return MintCount(tally.made, tally.asked, to_text(tally.first), to_text(tally.last))
+    return MintCount(tally.minted, tally.requested, to_text(tally.first), to_text(tally.last))
 
 
 def _promise(reader: Reader) -> PersistencePromise | None:

@@ -43,7 +43,7 @@ class NameMethods(MinterBase):
         claim = minter.write(
             lambda writer: add_synonym(minter, writer, self._actor, first, second, who, begin, end)
         )
-        return self._relation(claim.one, claim.relation)
+        return self._relation(claim.first, claim.relation)
 
     def remove_synonym(self, one: Text, other: Text, *, authority: Text = "") -> NameRelation:
         """Take a claim back; the authority may be left out if there is only one.  Returns what was claimed."""
@@ -51,7 +51,7 @@ class NameMethods(MinterBase):
         claim = minter.write(
             lambda writer: remove_synonym(minter, writer, self._actor, first, second, who)
         )
-        return self._relation(claim.one, claim.relation)
+        return self._relation(claim.first, claim.relation)
 
     def prefer(self, name: Text, *, authority: Text = "") -> NameRelation:
         """Mark the name that an authority prefers among its synonyms."""

@@ -1,8 +1,7 @@
-"""Answers: what a command did, as data, and how it is written out.
+"""Answers of commands: records, which can be written as text (ANVL) or as JSON.
 
-A command gives an `Answer`: records, one after the other.  A record knows its
-facts (`data`, for JSON) and its labelled lines (`lines`, for ANVL text, with
-the labels and the layout of the original, because scripts parse them).
+A command returns an `Answer`, which is a sequence of records.  A record has `lines` for text and `data` for JSON.  The
+labels and the layout of the lines are those of the original noid, because scripts parse them.
 """
 
 from __future__ import annotations
@@ -17,25 +16,26 @@ if TYPE_CHECKING:
 
 _BIND_WIDTH, _FETCH_WIDTH = 9, 7
 
-# In place of a width: the label is an element's name, which may be anything.
+# In place of a width: the label is the name of an element, which may be any bytes.
 _ELEMENT_LABEL = -1
 
-# Our own labels; an element of such a name is escaped where readers tell lines apart by their labels.
+# The labels of commands.  Where clients parse lines by their labels, an element of such a name is escaped.
 _OWN_LABELS = frozenset((
     b"id", b"Id", b"iderr", b"Circ", b"State", b"note", b"error", b"bulk", b"ok", b"Element", b"Bind", b"Status",
 ))
 
 
 class Record:
-    """Base of all records."""
+    """A part of an answer; the base of all records."""
 
     __slots__ = ()
 
     def lines(self) -> Iterable[Line]:
+        """The record as text: labels, values and widths."""
         return ()
 
     def data(self) -> list[dict[str, object]]:
-        """One dictionary for each thing this record tells of."""
+        """The record for JSON: one dictionary for each thing it is about.  Values may be bytes: see `json_ready`."""
         return [{label.decode("utf-8", "surrogateescape"): value} for label, value, _ in self.lines()]
 
     def without_peppers(self) -> Record:
@@ -44,7 +44,7 @@ class Record:
 
 
 class Fields(Record):
-    """Labelled values, in order; the plainest record.  One dictionary in JSON."""
+    """Labelled values, in order; in JSON one dictionary, with labels in lower case."""
 
     __slots__ = ("_fields",)
 
@@ -78,6 +78,8 @@ class Ids(Record):
 
 
 class BoundRecord(Record):
+    """The result of one binding."""
+
     __slots__ = ("_bound",)
 
     def __init__(self, bound: Bound) -> None:
@@ -120,7 +122,7 @@ class Blank(Record):
 class FetchedRecord(Record):
     """An identifier with its circulation and its elements; `computed` names those that came from a rule.
 
-    In text the state is written only where it is not the usual one, and what an `alias` stands for only for aliases.
+    The text names the state only if it is not published, and the target of an alias only for an alias.
     """
 
     __slots__ = ("_identifier", "_held", "_circulation", "_elements", "_computed", "_state", "_alias")
@@ -160,7 +162,7 @@ class FetchedRecord(Record):
 
 
 class Values(Record):
-    """Bare values, as `get` gives them."""
+    """Values without labels, as `get` prints them; in JSON with their names."""
 
     __slots__ = ("_elements",)
 
@@ -190,7 +192,7 @@ class Text(Record):
 
 
 class Verdicts(Record):
-    """What `validate` found: each identifier, and what is wrong with it if anything is."""
+    """The result of `validate`: each identifier, and what is wrong with it, None if nothing is."""
 
     __slots__ = ("verdicts",)
 
@@ -207,10 +209,11 @@ class Verdicts(Record):
 
 
 class Answer:
-    """Records, in order.  Taking the next one may do the next part of the work, and may raise a refusal.
+    """The answer to a command.
 
-    `spaced` says whether the original ends this command's output with an empty line.  `failed` is set when
-    the command was carried out and the answer is no, as when an identifier does not validate.
+    records  in order.  Iterating may do the next part of the work, and may raise a NoidError
+    spaced   whether the text ends with an empty line, as in the original
+    failed   whether the command was carried out with the result no, as when an identifier is not valid
     """
 
     __slots__ = ("records", "spaced", "failed")
@@ -223,8 +226,8 @@ class Answer:
 
 
 def anvl(record: Record, *, indent: bool = False) -> bytes:
-    """The record as text.  With `indent` every line break inside a value is followed by a space, so that a line
-    that begins with a label is always ours."""
+    """The record as text.  With `indent` every line break inside a value is followed by a space, and misleading names
+    of elements are escaped, so that a value cannot be mistaken for a labelled line."""
     out = []
     for label, value, width in record.lines():
         if width == _ELEMENT_LABEL:
@@ -236,7 +239,7 @@ def anvl(record: Record, *, indent: bool = False) -> bytes:
 
 
 def _escape_label(element: bytes) -> bytes:
-    """An element's name that passes for no label of ours: what could mislead is percent-encoded."""
+    """The name of an element, percent-encoded where it could be mistaken for a label of _OWN_LABELS or end the line."""
     if element in _OWN_LABELS:
         return b"%%%02X" % element[0] + element[1:]
     if element.isalnum():
@@ -245,7 +248,7 @@ def _escape_label(element: bytes) -> bytes:
 
 
 def json_ready(value: object) -> object:
-    """The value with bytes turned into what JSON can hold: text, or for bytes that are not UTF-8 their base64."""
+    """The value with all bytes converted for JSON: to text, or if they are not UTF-8 to an object with their base64."""
     if isinstance(value, bytes):
         try:
             return value.decode()

@@ -1,4 +1,4 @@
-"""A call: one command with its words, as somebody gave it, and what is known of it before it runs."""
+"""A call of a command: its words, parsed, and the properties that are known before it runs."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ if TYPE_CHECKING:
 
 
 class Invocation:
-    """The words of a command, parsed, and what they say about it.
+    """The parsed words of a command.
 
-    `args` are all words after the command's name, `words` are those among them that are no options.  Words that fit no
-    form of the command are refused by `ensure_fits`; until then they count as the form that comes closest.
+    command  the command
+    args     all words after its name
+    words    those of them that are not options
+    form     the form of the command that the words fit, else the closest one; `ensure_fits` raises the error
     """
 
     __slots__ = ("command", "args", "form", "words", "_options", "_misfit")
 
     def __init__(self, words: list[bytes]) -> None:
-        """Raises UsageError if there is no such command."""
+        """Parse the words; raises UsageError if there is no such command."""
         self.command = command_for(words)
         self.args = words[1:]
         self.form, self._options, self.words, self._misfit = self.command.parse(self.args)
 
     def ensure_fits(self) -> None:
-        """Refuse words that fit no form of the command."""
+        """Raise UsageError for words that fit no form of the command."""
         if self._misfit is not None:
             raise self._misfit
 
@@ -39,26 +41,27 @@ class Invocation:
 
     @property
     def options(self) -> list[str]:
-        """The names of the options given."""
+        """The names of the options among the words."""
         return list(self._options)
 
     def flag(self, name: str) -> bool:
+        """Whether an option is among the words."""
         return name in self._options
 
     def option(self, name: str) -> str | None:
-        """The value of an option, the last if it was given several times."""
+        """The value of an option, the last if there are several; None if the option is absent."""
         values = self._options.get(name)
         return values[-1] if values else None
 
     def values(self, name: str) -> list[str]:
-        """All values of an option that may be given several times."""
+        """All values of an option that may be repeated."""
         return self._options.get(name, [])
 
-    # -- what is known before it runs ------------------------------------------------------------------
+    # -- properties of the form ------------------------------------------------------------------------
 
     @property
     def access(self) -> tuple[str, ...]:
-        """The classes to which a web user must be admitted; raises ForbiddenError for what the web never offers."""
+        """The access classes to which a web user must be admitted; raises ForbiddenError for a shell-only command."""
         if self.command.shell_only:
             raise ForbiddenError(
                 f"{self.command.name} works on the server's files: it is for the shell, not for the web"
@@ -95,7 +98,7 @@ class Invocation:
 
 
 class Call(Invocation):
-    """An invocation in a session.  `pairs` are the elements read from the input, where the words ask for them."""
+    """An invocation in a session.  `pairs` are the elements read from the input, None if none are to be read."""
 
     __slots__ = ("session", "pairs")
 
@@ -113,7 +116,7 @@ class Call(Invocation):
         return self.session.actor
 
     def read_elements(self, read_line: ReadLine) -> None:
-        """Read the elements from the input, if the words ask for that."""
+        """Read the elements from the input, if one of the words is `:` or `:-` in their place."""
         marker = self.reads_input
         if marker:
             from . import lines
@@ -122,9 +125,11 @@ class Call(Invocation):
             self.pairs = read(read_line)
 
     def run(self) -> Answer:
+        """Run the command; raises UsageError if the words do not fit, and the NoidErrors of the command."""
         self.ensure_fits()
         return self.form.run(self)
 
 
 def run(call: Call) -> Answer:
+    """Run a call, as `Call.run` does."""
     return call.run()

@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     from .call import Call, Invocation
     from .usage import Options
 
-    # What may depend on the words.
+    # A property of a form, or a function that computes it from the words of a call.
     Fact = bool | Callable[[Invocation], bool]
     Handler = Callable[[Call], Answer]
 
 
 class Part:
-    """What one transaction did for a call that takes several.
+    """The result of one transaction of a call that takes several.
 
-    `state` says where the next one goes on; it is empty after the last.  `error` is the refusal that ended the work.
+    records  the records of the answer
+    state    what the next transaction needs to continue; empty after the last
+    error    the refusal that ended the work, None if there was none
     """
 
     __slots__ = ("records", "state", "error")
@@ -40,14 +42,16 @@ class Part:
 class Form:
     """One form of a command.
 
+    usage     the words after the name of the command (see usage.py)
+    run       the function that runs it
     access    the classes to which a web user must be admitted, all of them
-    writes    whether it changes the minter; unless given, all forms do that are of another class than read
-    streams   whether the answer may be long or take long: it is then run in no transaction with other commands,
-              and its records are handed on as they come
-    batches   whether it is quick enough to share a transaction with the commands of other users; unless given, all
-              forms are that write and do not stream
-    resume    for a form that writes and streams: does one part of the work, from the state that the part before left
-    too_few, too_many    in place of the usual words about a wrong number of words
+    writes    whether it changes the minter; by default every form does that is of another class than read
+    streams   whether the answer may be long or take long; such a form shares no transaction with other commands, and
+              its records are passed on one by one
+    batches   whether it is quick enough to share a transaction with the commands of other users; by default every
+              form is that writes and does not stream
+    resume    for a form that writes and streams: runs one part of the work, from the state of the part before
+    too_few, too_many    messages for a wrong number of words, in place of the general ones
     """
 
     __slots__ = ("usage", "run", "access", "writes", "streams", "batches", "resume", "too_few", "too_many")
@@ -76,9 +80,9 @@ class Command:
     example        commands with what they print
     fails          when it ends with exit status 1 although it was carried out
     see            the page of the documentation that has more, and the place there
-    input_at       the place of the word `:` or `:-` that, as the last word, asks for elements from the input
-    shell_only     it works on this machine's files, and is not offered on the web nor in bulk
-    options_first  options stand before the first word only, because the words after it may look like options
+    input_at       the index of the word that may be `:` or `:-`, for elements that are read from the input
+    shell_only     whether it works on files of this machine; it is then not available on the web nor in bulk
+    options_first  whether options come only before the first word, because later words may look like options
     """
 
     __slots__ = ("name", "summary", "forms", "options", "about", "example", "fails", "see", "input_at",
@@ -113,9 +117,9 @@ class Command:
     # -- parsing ---------------------------------------------------------------------------------------
 
     def parse(self, args: list[bytes]) -> tuple[Form, Options, list[bytes], UsageError | None]:
-        """The form that the words after the command's name have, their options, and the words without these.
+        """Parse the words after the name of the command: returns their form, the options, the words without options.
 
-        Words that fit no form get the form that comes closest, and the refusal with which they are to be answered.
+        Words that fit no form are returned with the closest form and with the UsageError that is to be raised.
         """
         try:
             options, words = ({}, args) if not self.options else split_options(
@@ -137,21 +141,22 @@ class Command:
         return self._patterns
 
     def _fitting(self, words: list[bytes], options: Options) -> Form | None:
-        """The form that these words fit.  Forms that begin with the first word go before those that take any word."""
-        found, most = None, 0
+        """The form that these words fit.  Forms that begin with the first word precede those that accept any word."""
+        fitting, most = None, 0
         for form, pattern in self.patterns:
             lead = pattern.lead(words)
             if lead > most:
-                found, most = None, lead
-            if lead == most and found is None and pattern.fits(words, options):
-                found = form
-        return found
+                fitting, most = None, lead
+            if lead == most and fitting is None and pattern.fits(words, options):
+                fitting = form
+        return fitting
 
     def _strictest(self) -> Form:
+        """The form with the most demanding access class, for words whose form is not known."""
         return max(self.forms, key=lambda form: max(map(CLASSES.index, form.access), default=-1))
 
     def _misfit(self, form: Form, pattern: Pattern, words: list[bytes], options: Options) -> UsageError:
-        """Why these words are not of the form that comes closest."""
+        """The error that explains why these words do not fit the closest form."""
         lead, count, place = pattern.lead(words), len(words), pattern.mismatch(words)
         near = [other for other, other_pattern in self.patterns if other_pattern.lead(words) == lead]
         if lead < 0 and self.forms[1:]:

@@ -1,4 +1,4 @@
-"""The command about the context of the names: what else it is called, and which resolvers follow them."""
+"""The command about the context of the names: other labels for it, and resolvers of the names."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ def _change_alias(call: Call) -> Answer:
 
 
 class ContextRecord(Record):
+    """The labels of the minter, the resolvers, and the claims about the context."""
+
     __slots__ = ("_claims", "_labels", "_resolvers")
 
     def __init__(self, labels: list[bytes], resolvers: list[bytes], claims: list[contexts.ContextAlias]) -> None:
@@ -66,12 +68,12 @@ class ContextRecord(Record):
 
 
 def _context_answer(minter: Minter) -> Answer:
-    found = minter.read(lambda reader: ContextRecord(
+    record = minter.read(lambda reader: ContextRecord(
         minter.labels, contexts.resolvers(reader), contexts.context_aliases(reader)
     ))
-    if not any(found.lines()):
+    if not any(record.lines()):
         return Answer(Fields(("note", b"nothing is said about the context")), spaced=True)
-    return Answer(found, spaced=True)
+    return Answer(record, spaced=True)
 
 
 COMMANDS = (

@@ -28,7 +28,7 @@ def _info(call: Call, more: list[tuple[str, bytes]] | None = None) -> Answer:
     from ..minter import report
 
     minter = call.minter
-    fields = report.properties(minter) + minter.read(lambda reader: report.standing(minter, reader)) + (more or [])
+    fields = report.properties(minter) + minter.read(lambda reader: report.status(minter, reader)) + (more or [])
     notes = (Fields(("Note", printable(name).encode() + b": " + text)) for name, text in minter.read(all_notes))
     return Answer(Fields(*fields), *notes, spaced=True)
 

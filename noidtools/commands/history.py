@@ -48,13 +48,13 @@ class EventRecord(Record):
         yield b"event", b"%d" % event.number
         yield b"date", event.date
         yield b"who", event.who
-        yield b"door", event.door
+        yield b"door", event.interface
         yield b"what", event.verb
         for identifier in event.ids:
             yield b"id", self._minter.namespace.display(identifier)
         if event.tally:
-            asked = b"" if event.tally.made == event.tally.asked else b" of %d" % event.tally.asked
-            yield b"made", b"%d%b" % (event.tally.made, asked)
+            asked = b"" if event.tally.minted == event.tally.requested else b" of %d" % event.tally.requested
+            yield b"made", b"%d%b" % (event.tally.minted, asked)
             yield b"first", event.tally.first
             yield b"last", event.tally.last
         of = b""
@@ -72,11 +72,11 @@ class EventRecord(Record):
     def data(self) -> list[dict[str, object]]:
         event = self._event
         facts: dict[str, object] = {
-            "event": event.number, "date": event.date, "who": event.who, "door": event.door, "what": event.verb,
+            "event": event.number, "date": event.date, "who": event.who, "door": event.interface, "what": event.verb,
             "ids": [self._minter.namespace.display(identifier) for identifier in event.ids],
         }
         if event.tally:
-            facts |= {"made": event.tally.made, "asked": event.tally.asked, "first": event.tally.first,
+            facts |= {"made": event.tally.minted, "asked": event.tally.requested, "first": event.tally.first,
                       "last": event.tally.last}
         facts["changes"] = [self._change(change) for change in event.changes]
         if event.details:
@@ -119,7 +119,7 @@ def _log(call: Call) -> Answer:
     if after > newest and len(str(after)) in _DIGITS_OF_DATES:
         raise UsageError(f"there are {newest} events, none after number {after}: a date is written 2026-11-16")
     follows = call.flag("follow")
-    if follows and call.actor.door != b"shell":
+    if follows and call.actor.interface != b"shell":
         raise UsageError("--follow is for the shell: ask again with --since and the number of the last event you have")
 
     def records() -> Iterator[Record]:

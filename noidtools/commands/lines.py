@@ -1,4 +1,4 @@
-"""Lines of input: their words, split as a shell splits them, and elements with their values."""
+"""Lines of input: words split as a shell splits them, and elements for the words `:` and `:-` of the bind command."""
 
 from __future__ import annotations
 
@@ -12,32 +12,35 @@ if TYPE_CHECKING:
 
     ReadLine = Callable[[], bytes]  # a line with its newline, or nothing at the end
 
-# A longer line is refused, because it is no command of ours and would only fill memory.
+# A longer line is refused, because it would only fill the memory.
 LONGEST_LINE = 256 << 20
 
 _SPACES = b" \t\r\n\v\f"
 
-# Inside double quotes a backslash keeps its meaning only before these.
+# Inside double quotes a backslash escapes only these.
 _ESCAPABLE = b'"\\$`\n'
 
-# 1 for each byte that means something, so that long stretches of others can be jumped over.
+# A table for `translate`: 1 for blanks, quotes and backslashes, 0 for all other bytes, which are copied in one piece.
 _MARKED = bytes(byte in _SPACES + b"'\"\\" for byte in range(256))
 
 
 class LineSource(ABC):
-    """Where lines come from."""
+    """A source of lines."""
 
     @abstractmethod
     def read_line(self) -> bytes:
         """The next line with its newline, or nothing at the end."""
 
     def ready(self) -> bool:
-        """Whether the next line can be had without waiting for a slow sender."""
+        """Whether the next line can be read without waiting."""
         return True
 
 
 def split_words(line: bytes) -> list[bytes]:
-    """Quotes and backslashes as in a POSIX shell, and nothing else of it: no variables, no patterns, no comments."""
+    """Split a line into words, with quotes and backslashes as in a POSIX shell; without variables, patterns, comments.
+
+    Raises UsageError for a quote that is not closed and for a backslash at the end.
+    """
     words: list[bytes] = []
     word: bytearray | None = None
     special = line.translate(_MARKED)
@@ -95,14 +98,16 @@ def _double_quoted(line: bytes, place: int, word: bytearray) -> int:
         place += 1
 
 
-
-# -- elements as lines of text, for `:` and `:-` of the bind command -------------------------------------------------
+# -- elements --------------------------------------------------------------------------------------------------------
 
 
 def read_elements(read_line: ReadLine) -> list[tuple[bytes, bytes]]:
-    """For `:`, lines up to a blank one: `Element: value`, continued on indented lines, `#` for comments."""
+    """Read elements for `:`, up to a blank line: `Element: value`, continued on indented lines; `#` begins a comment.
+
+    Raises UsageError for a line of another form, after all lines were read.
+    """
     lines = []
-    # All of them first: a refusal must not leave the rest of the block to be taken for commands.
+    # All lines are read before any is parsed: after an error the rest must not be taken for commands.
     while (line := read_line()).strip():
         lines.append(line)
     return _pairs(lines)
@@ -127,7 +132,7 @@ def _pairs(lines: list[bytes]) -> list[tuple[bytes, bytes]]:
 
 
 def read_one_element(read_line: ReadLine) -> list[tuple[bytes, bytes]]:
-    """For `:-`, one element: its name and a colon first, all the rest of the input is its value."""
+    """Read one element for `:-`: its name, a colon, and the rest of the input as its value."""
     while True:
         line = read_line()
         if not line:

@@ -97,7 +97,7 @@ def _remove_synonym(call: Call) -> Answer:
 
 
 def _claim_text(claim: SynonymClaim, what: bytes) -> bytes:
-    names = claim.one.display + b" and " + claim.other.display
+    names = claim.first.display + b" and " + claim.second.display
     return names + b" are " + what + b" according to " + claim.relation.authority
 
 

@@ -1,4 +1,4 @@
-"""Who gives commands, and to which minter."""
+"""A session: the minter to which commands apply, and the actor who runs them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ if TYPE_CHECKING:
     from ..minter.events import Actor
     from ..store import Writer
     T = TypeVar("T")
-    # How much is done, of how much, and a word about it; both numbers are equal at the end.
+    # Called with the number done, the total, and a word about it; both numbers are equal at the end.
     Progress = Callable[[int, int, str], None]
 
 
 class Session:
     """Opens its minter when a command first needs it, and keeps it open.
 
-    A `local` session is one at this machine's shell, whose commands may use its files and its network.  `progress` is
-    called to report how far a long command has come.
+    dbdir     the folder of the minter
+    actor     who runs the commands
+    minter    the minter, if it is open already
+    local     whether commands come from the shell of this machine, and may use its files and its network
+    progress  called with the progress of a long command; None if nobody watches
     """
 
     def __init__(
@@ -40,8 +43,10 @@ class Session:
         return self._minter
 
     def write_together(self, work: Callable[[Writer], T]) -> T:
-        """Run commands that share one transaction.  One that would have to wait for the clock raises
-        NeedsOwnTransaction there, and is to be run again on its own."""
+        """Run `work`, which runs several commands, in one transaction.
+
+        A command that would have to wait for the clock raises NeedsOwnTransaction, and must be run again alone.
+        """
         return self.minter.write(work, shared=True)
 
     def close(self) -> None:

@@ -1,5 +1,7 @@
-"""The table of commands: in which module each is found.  A module is imported when a command of it is first called,
-because most processes run one command."""
+"""The table of commands: the module of each.
+
+A module is imported when one of its commands is first called, because most processes run a single command.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .command import Command
 
-# In the order of the list of commands.
+# Name and module, in the order in which help lists the commands.
 _MODULES = {
     "dbcreate": "dbcreate", "mint": "mint", "peppermint": "mint", "bind": "bind", "fetch": "fetch", "get": "fetch",
     "hold": "hold", "queue": "hold", "validate": "validate", "schemes": "schemes", "decode": "schemes",
@@ -38,10 +40,12 @@ def command_for(words: list[bytes]) -> Command:
 
 
 def find_command(name: str) -> Command | None:
+    """The command of this name, None if there is none."""
     return _load(name) if name in _MODULES else None
 
 
 def all_commands() -> list[Command]:
+    """All commands, in the order of the list that help prints."""
     return [_load(name) for name in _MODULES]
 
 

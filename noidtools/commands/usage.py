@@ -1,4 +1,4 @@
-"""The usage of a command as the description by which its words are parsed.
+"""The usage of a command, by which its words are parsed.
 
     set Name [Id] [--contact Contact]
 
@@ -12,17 +12,24 @@ from ..errors import UsageError, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # The values of each option, in the order given; an empty one for an option without value.
+    # The values of each option by its name, in the order of the words; an empty text for an option without value.
     Options = dict[str, list[str]]
 
 
 class Pattern:
-    """A usage taken apart: which words stand where, how many there may be, and which options go with them."""
+    """A parsed usage.
+
+    literals   for each place the words that may stand there, empty if any word may
+    counts     how many words there may be
+    unbounded  whether there may be more than that
+    options    the names of the options
+    required   those of them that must be present
+    """
 
     __slots__ = ("literals", "counts", "unbounded", "options", "required", "_depth")
 
     def __init__(self, usage: str, valued: set[str]) -> None:
-        self.literals: list[tuple[bytes, ...]] = []  # for each place the words that may stand there; none: any word
+        self.literals: list[tuple[bytes, ...]] = []
         self.unbounded = False
         self.options: set[str] = set()
         self.required: set[str] = set()
@@ -31,7 +38,7 @@ class Pattern:
         self.counts = self._group(tokens[::-1], valued)
 
     def _group(self, tokens: list[str], valued: set[str]) -> set[int]:
-        """Take the tokens, last first, up to the end of their group; returns how many words the group may be."""
+        """Parse the tokens, in reverse order, up to the end of a group; returns the possible numbers of its words."""
         counts = {0}
         while tokens and (token := tokens.pop()) != "]":
             if token == "[":
@@ -61,7 +68,7 @@ class Pattern:
                              else tuple(choice.encode() for choice in choices))
 
     def lead(self, words: list[bytes]) -> int:
-        """Whether the first word is one that the form begins with: 1 yes, 0 the form does not say, -1 no."""
+        """How the first word fits the first place: 1 as one of its literals, 0 as any word, -1 not at all."""
         if not words:
             return 0
         if not self.literals:
@@ -71,26 +78,30 @@ class Pattern:
         return 1 if words[0] in self.literals[0] else -1
 
     def admits_options(self, options: Options) -> bool:
+        """Whether all required options are present, and no other than those of the usage."""
         return self.required <= options.keys() <= self.options
 
     def mismatch(self, words: list[bytes]) -> int | None:
-        """The place of the first word that cannot stand where it does."""
+        """The place of the first word that is not among the literals of its place; None if there is none."""
         for place, literals in enumerate(self.literals[: len(words)]):
             if literals and words[place] not in literals:
                 return place
         return None
 
     def admits_count(self, count: int) -> bool:
+        """Whether there may be so many words."""
         return count in self.counts or (self.unbounded and count > min(self.counts))
 
     def has_room(self, count: int) -> bool:
+        """Whether so many words are not too many."""
         return self.unbounded or count <= max(self.counts)
 
     def fits(self, words: list[bytes], options: Options) -> bool:
+        """Whether words and options are of this usage."""
         return self.admits_count(len(words)) and self.mismatch(words) is None and self.admits_options(options)
 
     def closeness(self, words: list[bytes], options: Options) -> tuple[int, ...]:
-        """How near words that fit no usage of a command come to this one: the greater, the nearer."""
+        """How close words that do not fit come to this usage: a key for `max`."""
         count = len(words)
         room = self.has_room(count)
         known = options.keys() <= self.options
@@ -114,9 +125,10 @@ class Option:
 
 
 def split_options(args: list[bytes], known: tuple[Option, ...], *, first: bool) -> tuple[Options, list[bytes]]:
-    """Options `--name value` or `--name=value`, and the words that remain.
+    """Split words into options, `--name value` or `--name=value`, and the remaining words.
 
-    `--` ends the options; with `first` the first word does, too.  Raises UsageError for what is no known option.
+    The options end at `--`, and with `first` at the first other word.  Raises UsageError for an unknown option, and
+    for a value that is missing or superfluous.
     """
     options: Options = {}
     words: list[bytes] = []
@@ -152,6 +164,7 @@ def _option(name: bytes, known: tuple[Option, ...]) -> Option:
 
 
 def as_text(word: bytes, what: str) -> str:
+    """A word as text; raises UsageError if it is not UTF-8, in which `what` names it."""
     try:
         return word.decode()
     except UnicodeDecodeError:
@@ -159,7 +172,7 @@ def as_text(word: bytes, what: str) -> str:
 
 
 def as_count(word: bytes) -> int:
-    """A number of identifiers."""
+    """A word as a number of identifiers; raises UsageError for what is none."""
     if not word.isdigit() or len(word) > 18:
         raise UsageError(f"how many? {printable(word)!r} is not a number from 0 on")
     return int(word)

@@ -139,7 +139,7 @@ def _gather(
     """The facts of an identifier of which this is the outcome, or the outcome of a longer name that extends it."""
     record = records.find(reader, identifier)
     state = lifecycle.state_of(reader, identifier, record) or ""
-    tombstone = lifecycle.tombstone(reader, identifier)
+    tombstone = lifecycle.tombstone_of(reader, identifier)
     date = date_and_actor(reader, record.event)[0] if record and record.history else b""
     state_since = lifecycle.state_since(reader, identifier) if extent.history and not tombstone else b""
     elements = tuple(_elements(reader, identifier, extent)) if with_elements else ()

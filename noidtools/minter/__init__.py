@@ -24,12 +24,16 @@ FOLDER = "NOID"
 
 
 def location_of(dbdir: str) -> str:
-    """Where the store of the minter in a folder lies."""
+    """The location of the store of the minter in a folder."""
     return os.path.join(dbdir, FOLDER)
 
 
 class Minter:
-    """Opened from the folder that holds `NOID/`; refuses what is not a minter of this format."""
+    """A minter, opened from the folder that contains `NOID/`.
+
+    Raises NoMinterError if there is none, StoreError if its database has an unknown format.  With `store` the database
+    is open already; closing the minter then closes it.
+    """
 
     def __init__(self, dbdir: str, *, store: Store | None = None) -> None:
         self.dbdir = dbdir
@@ -57,7 +61,7 @@ class Minter:
 
     @property
     def rulebook(self) -> RuleCache:
-        """The minter's rules, kept from one lookup to the next."""
+        """The cache of the compiled rules of this minter."""
         if self._rulebook is None:
             from .bindings import RuleCache
 
@@ -80,21 +84,21 @@ class Minter:
     def read_pages(
         self, page: Callable[[Reader, K | None], tuple[list[T], K | None]], after: K | None = None
     ) -> Iterator[T]:
-        """What `page` finds behind a key, again and again, each time in a read transaction of its own.
+        """Read a table page by page, each page in a read transaction of its own, and yield the items.
 
-        `page` returns what it found and the key to go on behind, None if there was nothing.  What is found is not of
-        one moment, but no transaction stays open while somebody works with it.
+        `page` reads the items after a key, and returns them with the key of the last, None if there was none.  The
+        pages may be of different states of the database, but no transaction stays open while the items are processed.
         """
         while True:
-            found, after = self.read(lambda reader: page(reader, after))  # noqa: B023 - run before the loop goes on
-            yield from found
+            items, after = self.read(lambda reader: page(reader, after))  # noqa: B023 - run before the loop goes on
+            yield from items
             if after is None:
                 return
 
     def write(self, work: Callable[[Writer], T], *, shared: bool = False) -> T:
-        """Run `work` in a write transaction, or in a savepoint of this thread's, as `Store.write` does."""
+        """Run `work` in a write transaction, or in a savepoint if this thread is in one, as `Store.write` does."""
         def work_here(writer: Writer) -> T:
-            # Another minter's database may have been put in place since: what is made now is made by its rules.
+            # The database may have been replaced by another since it was opened, with other settings.
             self._load(writer)
             return work(writer)
 
@@ -102,7 +106,7 @@ class Minter:
 
     @property
     def namespace(self) -> Namespace:
-        """How this minter's names are written."""
+        """The spellings of the names of this minter."""
         namespace = self._namespace
         if namespace is None or namespace.scheme is not self.scheme:
             from .namespace import Namespace

@@ -1,4 +1,4 @@
-"""Aliases: names that stand for other names, and follow whatever those do."""
+"""Aliases: names that stand for other names, and resolve as those do."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from .events import Actor
 
 
-# As many as a resolver follows.
+# How many aliases in a row resolution follows.
 LONGEST_CHAIN = 16
 
 
 class AliasChange:
-    """What making an alias did."""
+    """An alias that was created or removed, and its target; `unqueued` is whether the alias was in the queue."""
 
     __slots__ = ("alias", "target", "unqueued")
 
@@ -36,56 +36,59 @@ class AliasChange:
 def create_alias(
     minter: Minter, writer: Writer, actor: Actor, alias: bytes, target: bytes, authority: bytes = b""
 ) -> AliasChange:
-    """Let a name stand for another from now on.
+    """Make a name an alias of another.
 
-    The name may be one that this minter could not make, and may have been issued;
-    what is bound to it stays, but is not what it resolves to.  It is held, so that
-    it is not minted for something else.
+    The alias may be a name that this minter could not mint, or one that was issued; its bindings stay, but it resolves
+    to what its target resolves to.  It is held, so that it is not minted for something else.  Raises ConflictError if
+    it was withdrawn or is reserved, or if the chain of aliases would be a loop or too long.
     """
-    own, other = identifiers.identify(minter, writer, alias), identifiers.identify(minter, writer, target)
-    record = own.record or Circulation()
-    _ensure_may_be_alias(writer, own, record)
-    if own.key == other.key:
-        raise ConflictError(f"{printable(own.display)} cannot stand for itself")
+    ref, other = identifiers.identify(minter, writer, alias), identifiers.identify(minter, writer, target)
+    record = ref.record or Circulation()
+    _ensure_may_be_alias(writer, ref, record)
+    if ref.key == other.key:
+        raise ConflictError(f"{printable(ref.display)} cannot stand for itself")
     if authority:
         relations.ensure_authority(authority)
-    before = _relation_of(writer, own.key)
+    before = _relation_of(writer, ref.key)
     if before is not None:
-        _delete_alias_relations(writer, own.key, before)
-    changes = [Change(b"alias-of", before.display if before else None, other.display, own.key)]
+        _delete_alias_relations(writer, ref.key, before)
+    changes = [Change(b"alias-of", before.display if before else None, other.display, ref.key)]
     if authority or (before and before.authority):
-        changes.append(Change(b"authority", (before.authority or None) if before else None, authority or None, own.key))
+        changes.append(Change(b"authority", (before.authority or None) if before else None, authority or None, ref.key))
     if not record.held:
-        changes.append(Change(b"hold", None, b"held", own.key))
+        changes.append(Change(b"hold", None, b"held", ref.key))
     if record.queued:
-        changes.append(Change(b"queue", b"queued", None, own.key))
-    event = record_event(writer, actor, b"alias", ids=_distinct(own.key, other.key), changes=changes)
+        changes.append(Change(b"queue", b"queued", None, ref.key))
+    event = record_event(writer, actor, b"alias", ids=_distinct(ref.key, other.key), changes=changes)
     start = timestamp(actor.now())
-    records.put_alias(writer, own.key, other.display)
-    relations.put_relation(writer, own.key, Relation(ALIAS_OF, other.key, other.display, authority, start, event=event))
-    relations.put_relation(writer, other.key, Relation(ALIAS, own.key, own.display, authority, start, event=event))
-    _ensure_no_loop(minter, writer, own)
-    return AliasChange(own, other, _hold(minter, writer, own.key, record, event))
+    records.put_alias(writer, ref.key, other.display)
+    relations.put_relation(writer, ref.key, Relation(ALIAS_OF, other.key, other.display, authority, start, event=event))
+    relations.put_relation(writer, other.key, Relation(ALIAS, ref.key, ref.display, authority, start, event=event))
+    _ensure_no_loop(minter, writer, ref)
+    return AliasChange(ref, other, _hold(minter, writer, ref.key, record, event))
 
 
 def remove_alias(minter: Minter, writer: Writer, actor: Actor, alias: bytes) -> AliasChange:
-    """Take an alias back.  The name stays on hold: somebody may have used it for what it stood for."""
-    own = identifiers.identify(minter, writer, alias)
-    before = _relation_of(writer, own.key)
+    """Remove an alias; raises NotFoundError if the name is none.
+
+    The name stays on hold, because it may be in use for its former target.
+    """
+    ref = identifiers.identify(minter, writer, alias)
+    before = _relation_of(writer, ref.key)
     if before is None:
-        raise NotFoundError(f"{printable(own.display)} is not an alias")
-    identifiers.ensure_pepper(writer, own)
-    _delete_alias_relations(writer, own.key, before)
-    records.delete_alias(writer, own.key)
-    changes = [Change(b"alias-of", before.display, None, own.key)]
+        raise NotFoundError(f"{printable(ref.display)} is not an alias")
+    identifiers.ensure_pepper(writer, ref)
+    _delete_alias_relations(writer, ref.key, before)
+    records.delete_alias(writer, ref.key)
+    changes = [Change(b"alias-of", before.display, None, ref.key)]
     if before.authority:
-        changes.append(Change(b"authority", before.authority, None, own.key))
-    record_event(writer, actor, b"alias remove", ids=_distinct(own.key, before.other), changes=changes)
-    return AliasChange(own, NameRef(before.other, before.display), False)
+        changes.append(Change(b"authority", before.authority, None, ref.key))
+    record_event(writer, actor, b"alias remove", ids=_distinct(ref.key, before.other), changes=changes)
+    return AliasChange(ref, NameRef(before.other, before.display), False)
 
 
 def end_of_chain(reader: Reader, key: bytes) -> bytes:
-    """The name at the end of a chain of aliases; the name itself if it is none."""
+    """The name at the end of a chain of aliases; the name itself if it is no alias."""
     for _ in range(LONGEST_CHAIN + 1):
         relation = _relation_of(reader, key)
         if relation is None:
@@ -94,22 +97,22 @@ def end_of_chain(reader: Reader, key: bytes) -> bytes:
     return key
 
 
-def ensure_no_alias(reader: Reader, own: NameRef, done: str) -> None:
-    """Refuse to do to an alias what only makes sense for what it stands for."""
-    relation = _relation_of(reader, own.key)
+def ensure_no_alias(reader: Reader, ref: NameRef, done: str) -> None:
+    """Raise ConflictError if the name is an alias.  `done` is the participle for the message: it cannot be `done`."""
+    relation = _relation_of(reader, ref.key)
     if relation is not None:
         raise ConflictError(
-            f"{printable(own.display)} is an alias and follows {printable(relation.display)}: it cannot be {done} by "
+            f"{printable(ref.display)} is an alias and follows {printable(relation.display)}: it cannot be {done} by "
             "itself; "
-            f"to make it a name of its own say 'noid alias --remove {printable(own.display)}'"
+            f"to make it a name of its own say 'noid alias --remove {printable(ref.display)}'"
         )
 
 
-def _ensure_may_be_alias(reader: Reader, own: NameRef, record: Circulation) -> None:
-    identifiers.ensure_pepper(reader, own)
-    ensure_not_withdrawn(own.display, record, "made an alias")
+def _ensure_may_be_alias(reader: Reader, ref: NameRef, record: Circulation) -> None:
+    identifiers.ensure_pepper(reader, ref)
+    ensure_not_withdrawn(ref.display, record, "made an alias")
     if record.reserved:
-        raise ConflictError(f"{printable(own.display)} is reserved: publish it before making it an alias")
+        raise ConflictError(f"{printable(ref.display)} is reserved: publish it before making it an alias")
 
 
 def _relation_of(reader: Reader, key: bytes) -> Relation | None:
@@ -122,7 +125,7 @@ def _delete_alias_relations(writer: Writer, key: bytes, relation: Relation) -> N
 
 
 def _hold(minter: Minter, writer: Writer, key: bytes, record: Circulation, event: int) -> bool:
-    """Whether the name left the queue for it."""
+    """Put a name on hold and take it out of the queue; returns whether it was queued."""
     queued = record.queued
     if queued:
         record = queue.take_from_queue(minter, writer, key, record, event)
@@ -133,42 +136,42 @@ def _hold(minter: Minter, writer: Writer, key: bytes, record: Circulation, event
     return queued
 
 
-# -- loops -----------------------------------------------------------------------------------------------------------
+# -- loops and long chains -------------------------------------------------------------------------------------------
 
 
-def _ensure_no_loop(minter: Minter, reader: Reader, own: NameRef) -> None:
-    """Refuse an alias, just made, by which some name would lead back to itself, or further than is followed.
+def _ensure_no_loop(minter: Minter, reader: Reader, ref: NameRef) -> None:
+    """Raise ConflictError if the alias that was just written makes a loop, or a chain that is too long.
 
-    The way is that of a resolver: an alias also takes along what extends it.  So those aliases are looked
-    at too whose targets extend this one.  Bindings and rules, which may come and go, are left out of account.
+    Aliases are followed as in resolution, where an alias also applies to names that extend it.  So the aliases whose
+    targets extend this one are checked, too.  Bindings and rules are ignored, because they may change at any time.
     """
-    down = len(_chain_from(minter, reader, own.key))
-    for upper in relations.relations_of_extensions(reader, own.key, ALIAS):
+    down = len(_chain_from(minter, reader, ref.key))
+    for upper in relations.relations_of_extensions(reader, ref.key, ALIAS):
         _chain_from(minter, reader, upper.other)
-    if down + _chain_length_above(reader, own.key) > LONGEST_CHAIN:
-        raise ConflictError(f"the chain of aliases through {printable(own.display)} would have more than "
+    if down + _chain_length_above(reader, ref.key) > LONGEST_CHAIN:
+        raise ConflictError(f"the chain of aliases through {printable(ref.display)} would have more than "
                             f"{LONGEST_CHAIN} links: let the alias stand for the name at the end of the chain")
 
 
 def _chain_from(minter: Minter, reader: Reader, key: bytes) -> list[bytes]:
-    """The aliases that are followed from one of them on."""
-    way = [key]
+    """The alias and those that are followed after it; raises ConflictError if one of them comes twice."""
+    chain = [key]
     text = records.alias_target(reader, key) or b""
-    while len(way) <= LONGEST_CHAIN:
-        step = _next_alias(minter, reader, text)
-        if step is None:
+    while len(chain) <= LONGEST_CHAIN:
+        following = _next_alias(minter, reader, text)
+        if following is None:
             break
-        if step[0] in way:
-            path = [*way[way.index(step[0]) :], step[0]]
-            loop = " -> ".join(printable(minter.namespace.display(passed)) for passed in path)
+        if following[0] in chain:
+            path = [*chain[chain.index(following[0]) :], following[0]]
+            loop = " -> ".join(printable(minter.namespace.display(key)) for key in path)
             raise ConflictError(f"that would be a loop of aliases: {loop}")
-        way.append(step[0])
-        text = step[1]
-    return way
+        chain.append(following[0])
+        text = following[1]
+    return chain
 
 
 def _next_alias(minter: Minter, reader: Reader, text: bytes) -> tuple[bytes, bytes] | None:
-    """The alias that a name is, or extends, and the name to go on with."""
+    """The alias that a name is or extends, and the name to go on with; None if there is none."""
     space = minter.namespace
     name = space.parse(text)
     for keys, rest in ((space.spellings(name), b""), *space.beginnings(name)):
@@ -180,7 +183,7 @@ def _next_alias(minter: Minter, reader: Reader, text: bytes) -> tuple[bytes, byt
 
 
 def _chain_length_above(reader: Reader, key: bytes) -> int:
-    """How many aliases there are one above the other over a name; more than a chain may have is not counted."""
+    """The length of the longest chain of aliases that ends at a name, at most one more than is allowed."""
     level = [key]
     for height in range(LONGEST_CHAIN + 1):
         level = [relation.other for name in level for relation in relations.relations_of(reader, name, ALIAS)]

@@ -1,4 +1,8 @@
-"""Bindings: values under element names under identifiers."""
+"""Bindings: values of elements, bound to identifiers or computed by rules.
+
+A rule is bound like a value, but to a pattern of identifiers instead of one identifier.  Rules are compiled once and
+cached until one of them changes (`RuleCache`).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,13 @@ _LONGEST_ELEMENT = 65536
 
 
 class Bound:
-    """What one binding did: `written` new bytes, next to or instead of `before` old ones."""
+    """The result of one binding.
+
+    identifier  as written in answers
+    how         one of HOWS
+    written     the length of the new value in bytes
+    before      the length of the value that was bound before, to which the new one was added or which it replaced
+    """
 
     __slots__ = ("identifier", "element", "how", "written", "before")
 
@@ -43,6 +53,7 @@ class Bound:
 
     @property
     def status(self) -> bytes:
+        """The result in words, as the command prints it."""
         if self.how in REMOVING:
             return b"ok, %d bytes removed" % self.before
         if self.how in _AT_THE_END:
@@ -53,6 +64,7 @@ class Bound:
 
 
 def ensure_how(how: bytes) -> None:
+    """Raise UsageError for what is no way to bind."""
     if how not in HOWS:
         raise UsageError(
             f"bind {printable(how)!r}? say one of {b', '.join(HOWS).decode()}"
@@ -60,7 +72,7 @@ def ensure_how(how: bytes) -> None:
 
 
 def ensure_value_fits(how: bytes, value: bytes | None) -> None:
-    """Refuse a value where a binding is removed, and none where one is made."""
+    """Raise UsageError for a value where a binding is removed, and for a missing value where one is added."""
     if how in REMOVING and value is not None:
         raise UsageError(f"bind {how.decode()} takes no Value")
     if how not in REMOVING and value is None:
@@ -68,6 +80,7 @@ def ensure_value_fits(how: bytes, value: bytes | None) -> None:
 
 
 def ensure_element(element: bytes) -> None:
+    """Raise UsageError for an empty name of an element, InvalidError for one that is too long."""
     if not element:
         raise UsageError("the element name is empty")
     if len(element) > _LONGEST_ELEMENT:
@@ -75,17 +88,21 @@ def ensure_element(element: bytes) -> None:
 
 
 def bind(
-    minter: Minter, writer: Writer, actor: Actor, how: bytes, given: bytes, pairs: list[tuple[bytes, bytes | None]]
+    minter: Minter, writer: Writer, actor: Actor, how: bytes, text: bytes, pairs: list[tuple[bytes, bytes | None]]
 ) -> list[Bound]:
-    """Bind each element to its value; one refusal undoes all.  The value is None when the binding is removed."""
-    rule = given.startswith(RULE_MARK)
-    subject = _RuleSubject(given) if rule else _IdentifierSubject(minter, writer, given)
+    """Bind each element to its value, which is None where the binding is removed.
+
+    `how` is one of CHANGING or REMOVING; `text` is an identifier in any spelling, or a rule.  Raises NotFoundError or
+    ConflictError if `how` demands that something, or nothing, is bound before.
+    """
+    rule = text.startswith(RULE_MARK)
+    subject = _RuleSubject(text) if rule else _IdentifierSubject(minter, writer, text)
     changes: list[Change] = []
     done = [_bind_one(writer, subject, how, element, value, changes) for element, value in pairs]
     if rule:
         meta.renew_rules_version(writer)
     if changes:
-        record_event(writer, actor, b"bind " + how, ids=[subject.stored], changes=changes)
+        record_event(writer, actor, b"bind " + how, ids=[subject.key], changes=changes)
     return done
 
 
@@ -95,7 +112,7 @@ def _bind_one(
 ) -> Bound:
     ensure_element(element)
     old = subject.value_of(writer, element)
-    where = f"{printable(element)} under {printable(subject.shown)}"
+    where = f"{printable(element)} under {printable(subject.display)}"
     if old is None and how in _MUST_EXIST:
         raise NotFoundError(f"bind {how.decode()}: nothing is bound to {where}")
     if old is not None and how == b"new":
@@ -104,7 +121,7 @@ def _bind_one(
         if old is not None:
             subject.delete_value(writer, element)
             changes.append(Change(element, old, None, element=True))
-        return Bound(subject.shown, element, how, 0, len(old or b""))
+        return Bound(subject.display, element, how, 0, len(old or b""))
     assert value is not None
     if how in _AT_THE_END:
         new = (old or b"") + value
@@ -114,42 +131,45 @@ def _bind_one(
         new = value
     subject.put_value(writer, element, new)
     changes.append(Change(element, old, new, element=True))
-    return Bound(subject.shown, element, how, len(value), len(old or b""))
+    return Bound(subject.display, element, how, len(value), len(old or b""))
 
 
 class _IdentifierSubject:
-    """One identifier, under which elements are stored."""
+    """An identifier to which elements are bound.
 
-    __slots__ = ("stored", "shown")
+    Raises ConflictError if it was withdrawn, or is a long-term identifier that was neither issued nor held.
+    """
 
-    def __init__(self, minter: Minter, writer: Writer, given: bytes) -> None:
-        ref = identifiers.identify_for_change(minter, writer, given)
-        self.stored, self.shown, record = ref.key, ref.display, ref.record
-        ensure_not_withdrawn(self.shown, record, "bound")
+    __slots__ = ("key", "display")
+
+    def __init__(self, minter: Minter, writer: Writer, text: bytes) -> None:
+        ref = identifiers.identify_for_change(minter, writer, text)
+        self.key, self.display, record = ref.key, ref.display, ref.record
+        ensure_not_withdrawn(self.display, record, "bound")
         if minter.settings.long_term and not (record and (record.held or record.issued)):
             raise ConflictError(
-                f"{printable(self.shown)} is a long-term identifier that was neither issued nor held: "
+                f"{printable(self.display)} is a long-term identifier that was neither issued nor held: "
                 "mint it, or reserve it with 'noid hold set', before binding"
             )
 
     def value_of(self, reader: Reader, element: bytes) -> bytes | None:
-        return records.value_of(reader, self.stored, element)
+        return records.value_of(reader, self.key, element)
 
     def put_value(self, writer: Writer, element: bytes, value: bytes) -> None:
-        records.put_value(writer, self.stored, element, value)
+        records.put_value(writer, self.key, element, value)
 
     def delete_value(self, writer: Writer, element: bytes) -> None:
-        records.delete_value(writer, self.stored, element)
+        records.delete_value(writer, self.key, element)
 
 
 class _RuleSubject:
-    """A class of identifiers, given by a pattern; its elements are computed when asked for."""
+    """A pattern of identifiers; the elements bound to it are rules, which compute values when they are fetched."""
 
-    __slots__ = ("_pattern", "stored", "shown")
+    __slots__ = ("_pattern", "key", "display")
 
-    def __init__(self, given: bytes) -> None:
-        self._pattern = given[len(RULE_MARK) :]
-        self.stored = self.shown = given
+    def __init__(self, text: bytes) -> None:
+        self._pattern = text[len(RULE_MARK) :]
+        self.key = self.display = text
 
     def value_of(self, reader: Reader, element: bytes) -> bytes | None:
         return reader.get(RULES, pair(element, self._pattern))
@@ -157,7 +177,7 @@ class _RuleSubject:
     def put_value(self, writer: Writer, element: bytes, value: bytes) -> None:
         from ..rules import Rule
 
-        Rule(self._pattern, value)  # refuses what is no rule
+        Rule(self._pattern, value)  # raises InvalidError for what is no rule
         writer.put(RULES, pair(element, self._pattern), value)
 
     def delete_value(self, writer: Writer, element: bytes) -> None:
@@ -165,13 +185,13 @@ class _RuleSubject:
 
 
 def bind_minted(writer: Writer, identifier: bytes, element: bytes, value: bytes) -> None:
-    """Bind without further questions, for an identifier that was minted in this transaction."""
+    """Bind a value to an identifier that was minted in this transaction; replaces what is bound, records no event."""
     ensure_element(element)
     records.put_value(writer, identifier, element, value)
 
 
 def clear_bindings(writer: Writer, identifier: bytes) -> list[Change]:
-    """Remove all bindings of an identifier; returns what they were, for the event."""
+    """Remove all bindings of an identifier.  Returns the changes, for the caller to record in an event."""
     changes = [
         Change(element, value, None, identifier, element=True) for element, value in elements_of(writer, identifier)
     ]
@@ -181,46 +201,43 @@ def clear_bindings(writer: Writer, identifier: bytes) -> list[Change]:
 
 
 def rules_for(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Patterns and replacements that compute this element, in the order in which they are tried: that of the
-    patterns' bytes."""
+    """The rules that compute an element: patterns and replacements, in the order in which they are tried, which is
+    that of the bytes of the patterns."""
     for key, value in reader.scan(RULES, pair_prefix(element)):
         yield split_pair(key)[1], value
 
 
 def all_rules(reader: Reader) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Element, pattern and replacement of every rule, in the order in which they are tried for each element."""
+    """Element, pattern and replacement of every rule, for each element in the order in which they are tried."""
     for key, value in reader.scan(RULES):
         yield *split_pair(key), value
 
 
 def elements_of_pattern(reader: Reader, pattern: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The elements that one pattern computes, with their replacements.  There are few rules, so all are looked at."""
+    """The elements that one pattern computes, with their replacements.  Reads all rules, of which there are few."""
     for element, other, value in all_rules(reader):
         if other == pattern:
             yield element, value
 
 
-# -- A minter's rules, compiled once and kept until one of them changes ----------------------------------------------
-
-
 
 class RuleCache:
-    """Knows the rules of one minter by element.
+    """The compiled rules of one minter, by element.
 
-    Rules of an element are tried in the order of their patterns' bytes, as the
-    original does; the first that matches is the one.
+    The rules of an element are tried in the order of the bytes of their patterns, as in the original; the first that
+    matches decides.
     """
 
     __slots__ = ("_known",)
 
     def __init__(self) -> None:
-        # One value, so that threads that see different moments cannot mix them up.
+        # The version of the rules and the compiled rules.  One attribute, so that a thread always sees both together.
         self._known: tuple[bytes, dict[bytes, RuleSet | None]] = (b"", {})
 
     def first(self, reader: Reader, element: bytes, identifiers: list[bytes]) -> tuple[bytes, bytes, bytes] | None:
-        """The identifier that a rule matches, the rule's pattern, and the value it computes.
+        """The first of the identifiers that a rule matches, the pattern of that rule, and the value it computes.
 
-        Identifiers are spellings of one name; the first that any rule matches is the one.
+        The identifiers are spellings of one name.  None if no rule matches any of them.
         """
         rules = self.rules(reader, element)
         if rules is None:
@@ -233,15 +250,15 @@ class RuleCache:
 
     def rules(self, reader: Reader, element: bytes) -> RuleSet | None:
         """The rules that compute this element, None if there are none."""
-        mark = meta.rules_version(reader)
-        if mark is None:
+        version = meta.rules_version(reader)
+        if version is None:
             return _read_rules(reader, element)
         known = self._known
-        if mark != known[0]:
-            known = self._known = (mark, {})
+        if version != known[0]:
+            known = self._known = (version, {})
         sets = known[1]
         if element not in sets:
-            # A reader may ask for elements that were never bound, as many as it can think of.
+            # Requests may name any number of elements that have no rules, so the cache is bounded.
             if len(sets) > 1000:
                 sets.clear()
             sets[element] = _read_rules(reader, element)

@@ -1,7 +1,7 @@
-"""What an administrator may change while a minter lives, such as who may do what and how names resolve.
+"""Settings that an administrator can change after the minter was created, such as access policies and the resolver.
 
-Names are words joined by slashes, the first being the subject: `policy/mint`,
-`resolver/fallback`.  A value that is absent means the default of its reader.
+Names are words joined by slashes, of which the first is the subject: `policy/mint`, `resolver/fallback`.  A setting
+without a value has its default, which the module that uses it decides.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from .events import Actor
 
 
-
 def value(reader: Reader, name: str) -> bytes | None:
+    """The value of a setting, None for its default."""
     return reader.get(CONFIG, name.encode())
 
 
 def values(reader: Reader, subject: str) -> dict[str, bytes]:
     """All values of one subject, by the rest of their names."""
     prefix = f"{subject}/".encode()
-    return {key[len(prefix) :].decode(): found for key, found in reader.scan(CONFIG, prefix)}
+    return {key[len(prefix) :].decode(): stored for key, stored in reader.scan(CONFIG, prefix)}
 
 
 def change(writer: Writer, actor: Actor, name: str, new: bytes | None) -> None:
-    """Set a value, or with None go back to the default; the event keeps what it was before."""
+    """Set a value, or with None return to the default, and record that with the value before."""
     before = writer.get(CONFIG, name.encode())
     if new is None:
         writer.delete(CONFIG, name.encode())

@@ -1,8 +1,8 @@
-"""The context of a minter's names: what else it is called, according to whom, and where its names are followed.
+"""The context of a minter's names: other labels for it, each claimed by an authority, and resolvers for the names.
 
-After the PILIN ontology, appendix 1: an authority that claims one label of a
-context to be an alias for another claims with it that a name under the one is
-the same name as under the other.
+A context is what makes a name unique, such as the prefix of a Handle; the term is that of the PILIN ontology, appendix
+1.  An authority that claims one label of a context to be an alias of another claims with it that a name under the one
+label is the same name under the other.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from .events import Actor
 
 
-# Names under which these are kept (see config.py): a claim under both labels and the authority with the date as its
-# value, the resolvers one a line.
+# Names of settings in config.py.  Each claim is a setting, named after both labels and the authority, with its date as
+# the value; the resolvers are one setting, one address a line.
 CLAIM, RESOLVERS = "context-alias", "resolver/base"
 _LONGEST = 200
 
 
 class ContextAlias:
-    """Since `since`, `authority` claims `alias` to be another label of the context `target`."""
+    """The claim of `authority`, since the date `since`, that `alias` is another label of the context `target`."""
 
     __slots__ = ("alias", "authority", "since", "target")
 
@@ -41,15 +41,17 @@ class ContextAlias:
 
 
 def context_aliases(reader: Reader) -> list[ContextAlias]:
-    found = []
+    """All claims."""
+    aliases = []
     for name, since in config.values(reader, CLAIM).items():
         # Labels have no blanks; the authority may have some.
         alias, target, authority = name.split(" ", 2)
-        found.append(ContextAlias(alias, target, authority, since))
-    return found
+        aliases.append(ContextAlias(alias, target, authority, since))
+    return aliases
 
 
 def add_context_alias(writer: Writer, actor: Actor, alias: str, target: str, authority: str) -> None:
+    """Record a claim; raises ConflictError if it exists already, InvalidError for an unsuitable label or authority."""
     for label in (alias, target):
         _ensure_label(label)
     if alias == target:
@@ -63,6 +65,7 @@ def add_context_alias(writer: Writer, actor: Actor, alias: str, target: str, aut
 
 
 def remove_context_alias(writer: Writer, actor: Actor, alias: str, target: str, authority: str) -> None:
+    """Remove a claim; raises NotFoundError if there is none."""
     name = f"{CLAIM}/{alias} {target} {authority.strip()}"
     if config.value(writer, name) is None:
         raise NotFoundError(
@@ -77,11 +80,12 @@ def _ensure_label(label: str) -> None:
 
 
 def resolvers(reader: Reader) -> list[bytes]:
-    """The web addresses behind which names can be followed, the preferred one first."""
+    """The addresses of web resolvers, to which names are appended, the preferred one first."""
     return (config.value(reader, RESOLVERS) or b"").split()
 
 
 def set_resolvers(writer: Writer, actor: Actor, addresses: list[bytes]) -> None:
+    """Set the web resolvers; raises InvalidError for what is not the address of one."""
     for address in addresses:
         web = address.lower().startswith((b"http://", b"https://")) and targets.location(address) == address
         if not web or b"?" in address or b"#" in address:

@@ -1,4 +1,4 @@
-"""Creating a minter: all of it, or nothing."""
+"""Creation of minters: checks of their settings, and a database that appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def new_settings(values: Mapping[str, str], labels: Iterable[str] = ()) -> Setti
     """The settings of a new minter, checked and with defaults filled in.
 
     `values` may hold the scheme, the template, the term, NAAN, NAA and SubNAA, and those of SCHEME_OPTIONS that the
-    scheme knows; an empty value is one that was not given.  Raises UsageError or InvalidError.
+    scheme knows; an empty value means the default.  Raises UsageError or InvalidError.
     """
     name = values.get("scheme", NAMES[0])
     known = scheme_class(name).options
@@ -44,7 +44,7 @@ def new_settings(values: Mapping[str, str], labels: Iterable[str] = ()) -> Setti
     if "seed" in known:
         chosen["seed"] = str(_seed(chosen["seed"] or "0"))
     chosen["labels"] = "\n".join(_label(text) for text in labels)
-    # In one order, however they came: minters made alike have the same settings byte for byte.
+    # In a fixed order, so that minters created with the same values have the same settings byte for byte.
     return checked(Settings({key: chosen[key] for key in SETTINGS if key in chosen}))
 
 
@@ -61,7 +61,7 @@ def _label(text: str) -> str:
 
 
 def checked(settings: Settings) -> Settings:
-    """The settings made complete, or one sentence about what is wrong with them."""
+    """The settings with defaults filled in by the scheme; raises UsageError or InvalidError for a wrong one."""
     term = settings["term"]
     if term not in TERMS:
         raise UsageError(f"the term is long, medium or short, not {term!r}")
@@ -78,7 +78,7 @@ def _ensure_text(name: str, text: str) -> None:
 
 
 def create(dbdir: str, settings: Settings, actor: Actor) -> Minter:
-    """Make a minter in an existing folder.  It appears complete, in one step, or does not appear."""
+    """Create a minter in an existing folder and open it.  Its database appears complete, in one step, or not at all."""
     settings = settings.with_(created=timestamp(actor.now()).decode(), creator=actor.who.decode("utf-8", "replace"))
 
     def fill(writer: Writer) -> None:

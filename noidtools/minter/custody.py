@@ -1,4 +1,4 @@
-"""Custodians: who answers for a minter and for each of its identifiers, now and before."""
+"""Custodians: who is responsible for a minter and for each of its identifiers, now and in the past."""
 
 from __future__ import annotations
 
@@ -22,8 +22,12 @@ _LONGEST = 1000
 
 
 class Custodian:
-    """`until` is empty for the present one; `of` is the identifier, or MINTER for what the minter's custodian
-    answers for along with everything else."""
+    """A custodian, and the time for which it is responsible.
+
+    name, contact  the contact may be empty
+    start, until   dates of fourteen digits; `until` is empty for the present custodian
+    of             the identifier for which it is responsible, or MINTER
+    """
 
     __slots__ = ("name", "contact", "start", "until", "of")
 
@@ -42,11 +46,11 @@ def custodians_of(reader: Reader, identifier: bytes) -> list[Custodian]:
 
 def custody_history(minter: Minter, reader: Reader, identifier: bytes = MINTER) -> list[Custodian]:
     """As `custodians_of`; raises NotFoundError if none was ever named."""
-    found = custodians_of(reader, identifier)
-    if not found:
+    custodians = custodians_of(reader, identifier)
+    if not custodians:
         of = printable(minter.namespace.display(identifier)) if identifier else "this minter"
         raise NotFoundError(f"no custodian was ever named for {of}")
-    return found
+    return custodians
 
 
 def has_custodians_of_identifiers(reader: Reader) -> bool:
@@ -55,7 +59,7 @@ def has_custodians_of_identifiers(reader: Reader) -> bool:
 
 
 def current_custodian(minter: Minter, reader: Reader, identifier: bytes = MINTER) -> Custodian:
-    """Whom to ask: the identifier's own custodian, else the minter's, else who created the minter."""
+    """The present custodian of an identifier; else that of the minter; else the authority that created the minter."""
     for subject in dict.fromkeys((identifier, MINTER)):
         for custodian in custodians_of(reader, subject):
             if not custodian.until:
@@ -67,11 +71,14 @@ def current_custodian(minter: Minter, reader: Reader, identifier: bytes = MINTER
 def appoint(
     minter: Minter, writer: Writer, actor: Actor, name: bytes, contact: bytes, identifier: bytes = MINTER
 ) -> Custodian:
-    """Hand the minter, or one identifier, over to a custodian; the one before is kept in the list."""
+    """Make somebody the custodian of the minter, or of one identifier; the one before stays in the list.
+
+    Raises ConflictError if that is the custodian already, InvalidError for an unsuitable name or contact.
+    """
     _ensure_text("the custodian's name", name)
     if contact:
         _ensure_text("the contact", contact)
-    before = _end(writer, actor, identifier)
+    before = _end_current(writer, actor, identifier)
     if before and (before.name, before.contact) == (name, contact):
         raise ConflictError(f"{printable(name)} is the custodian already")
     event = _record(writer, actor, b"custodian", identifier, before, Custodian(name, contact, b""))
@@ -81,8 +88,11 @@ def appoint(
 
 
 def dismiss(minter: Minter, writer: Writer, actor: Actor, identifier: bytes) -> Custodian:
-    """Let the minter's custodian answer for the identifier again; returns the one who did."""
-    before = _end(writer, actor, identifier)
+    """Remove the custodian of an identifier, so that it has that of the minter again; returns the one removed.
+
+    Raises NotFoundError if the identifier has no custodian of its own.
+    """
+    before = _end_current(writer, actor, identifier)
     if before is None:
         raise NotFoundError(f"{printable(minter.namespace.display(identifier))} has no custodian of its own")
     _record(writer, actor, b"custodian remove", identifier, before, None)
@@ -90,16 +100,19 @@ def dismiss(minter: Minter, writer: Writer, actor: Actor, identifier: bytes) -> 
 
 
 def clear_custody(writer: Writer, actor: Actor, identifier: bytes) -> list[Change]:
-    """The name is given out anew: who answered for it before does so no longer.  Returns the changes, for the event."""
-    before = _end(writer, actor, identifier)
+    """End the custody of an identifier that is minted again.  Returns the changes, for the caller to record."""
+    before = _end_current(writer, actor, identifier)
     return _changes(identifier, before, None) if before else []
 
 
-def custody_subject(minter: Minter, reader: Reader, given: bytes, *, changing: bool = False) -> bytes:
-    """The identifier of which the custodian is asked, or with `changing` appointed."""
+def custody_subject(minter: Minter, reader: Reader, text: bytes, *, changing: bool = False) -> bytes:
+    """The identifier that a text means; raises NotFoundError if it is not known.
+
+    With `changing` also raises ForbiddenError if the pepper of a peppered identifier is missing.
+    """
     from . import lifecycle
 
-    ref = identifiers.identify(minter, reader, given)
+    ref = identifiers.identify(minter, reader, text)
     if changing:
         identifiers.ensure_pepper(reader, ref)
     lifecycle.ensure_known(minter, reader, ref)
@@ -107,12 +120,12 @@ def custody_subject(minter: Minter, reader: Reader, given: bytes, *, changing: b
 
 
 def _entries(reader: Reader, identifier: bytes) -> list[tuple[int, Custodian]]:
-    found = []
+    custodians = []
     for key, packed in reader.scan(CUSTODY, pair_prefix(identifier)):
         name, contact, start, until = unpack(packed)
         number = int.from_bytes(split_pair(key)[1], "big")
-        found.append((number, Custodian(name, contact, start, until, identifier)))
-    return found
+        custodians.append((number, Custodian(name, contact, start, until, identifier)))
+    return custodians
 
 
 def _put(writer: Writer, identifier: bytes, number: int, custodian: Custodian) -> None:
@@ -120,8 +133,8 @@ def _put(writer: Writer, identifier: bytes, number: int, custodian: Custodian) -
     writer.put(CUSTODY, pair(identifier, number.to_bytes(NUMBER_SIZE, "big")), pack(fields))
 
 
-def _end(writer: Writer, actor: Actor, identifier: bytes) -> Custodian | None:
-    """The present custodian, whose time is over now."""
+def _end_current(writer: Writer, actor: Actor, identifier: bytes) -> Custodian | None:
+    """End the custody of the present custodian now; returns it, None if there is none."""
     for number, custodian in _entries(writer, identifier):
         if not custodian.until:
             custodian.until = timestamp(actor.now())

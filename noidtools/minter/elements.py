@@ -1,4 +1,4 @@
-"""What is bound under an identifier or a rule, with what a reader is told about its circulation."""
+"""The elements of an identifier or of a rule, with its circulation record, state and alias."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class FetchedName:
-    """An identifier, or a rule, and its elements.
+    """An identifier or a rule, with its elements.
 
     identifier   as stored; a rule with its mark
     display      the same as it is written in answers
@@ -43,68 +43,69 @@ class FetchedName:
 def fetch_name(
     minter: Minter, reader: Reader, text: bytes, wanted: list[bytes], *, with_circulation: bool = True
 ) -> FetchedName:
-    """The elements of a name: those `wanted`, or all that are bound.
+    """The elements of a name, in any spelling, or of a rule: those `wanted`, or all that are bound.
 
-    Without `with_circulation` only the elements are read.  Raises NotFoundError where one that is wanted is neither
-    bound nor computed by a rule, and where nothing at all is known that could be told.
+    Without `with_circulation` only the elements are read.  Raises NotFoundError if a wanted element is neither bound
+    nor computed by a rule, and if nothing is bound, the name is no alias and neither reserved nor withdrawn.  Raises
+    UsageError if an element is wanted twice.
     """
     if len(set(wanted)) < len(wanted):
         raise UsageError("an element is named twice: name each once")
     if text.startswith(records.RULE_MARK):
         return _fetch_rule(reader, text, wanted)
     ref = identifiers.identify(minter, reader, text)
-    found = FetchedName(ref.key, ref.display)
+    fetched = FetchedName(ref.key, ref.display)
     record = ref.record if with_circulation else None
     if with_circulation:
-        found.held = record is not None and record.held
-        found.circulation = records.circulation_line(reader, record)
-        found.alias = records.alias_target(reader, found.identifier)
-    # A pepper is nobody else's: rules do not get to see it.
+        fetched.held = record is not None and record.held
+        fetched.circulation = records.circulation_line(reader, record)
+        fetched.alias = records.alias_target(reader, fetched.identifier)
+    # A pepper is secret, so rules are matched with the name without it.
     spelled = ref.display if ref.peppered else text
-    found.elements = list(_elements(minter, reader, found, spelled, wanted))
+    fetched.elements = list(_elements(minter, reader, fetched, spelled, wanted))
     if with_circulation:
-        found.state = _state(reader, found, record)
-    if not found.elements and found.alias is None and not (record and record.unusual):
+        fetched.state = _state(reader, fetched, record)
+    if not fetched.elements and fetched.alias is None and not (record and record.unusual):
         raise NotFoundError(_nothing_bound(reader, ref))
-    return found
+    return fetched
 
 
-def _state(reader: Reader, found: FetchedName, record: records.Circulation | None) -> str | None:
-    if record is not None and record.was_issued and not record.unusual and found.alias is None:
-        # True of nearly all names, and needs no more modules to be loaded.
+def _state(reader: Reader, fetched: FetchedName, record: records.Circulation | None) -> str | None:
+    if record is not None and record.was_issued and not record.unusual and fetched.alias is None:
+        # True of nearly all names; the module for the other states need not be loaded.
         return "published"
     from .lifecycle import state_of
 
-    return state_of(reader, found.identifier, record)
+    return state_of(reader, fetched.identifier, record)
 
 
 def _elements(
-    minter: Minter, reader: Reader, found: FetchedName, text: bytes, wanted: list[bytes]
+    minter: Minter, reader: Reader, fetched: FetchedName, text: bytes, wanted: list[bytes]
 ) -> Iterator[tuple[bytes, bytes]]:
     if not wanted:
-        yield from records.elements_of(reader, found.identifier)
+        yield from records.elements_of(reader, fetched.identifier)
     for element in wanted:
-        value = records.value_of(reader, found.identifier, element)
+        value = records.value_of(reader, fetched.identifier, element)
         if value is None:
-            keys = minter.namespace.rule_keys(minter.namespace.parse(text), found.identifier)
-            hit = minter.rulebook.first(reader, element, keys)
-            if hit is None:
-                raise NotFoundError(f"nothing is bound to {printable(element)} under {printable(found.identifier)}")
-            found.computed[element], value = hit[1:]
+            keys = minter.namespace.rule_keys(minter.namespace.parse(text), fetched.identifier)
+            match = minter.rulebook.first(reader, element, keys)
+            if match is None:
+                raise NotFoundError(f"nothing is bound to {printable(element)} under {printable(fetched.identifier)}")
+            fetched.computed[element], value = match[1:]
         yield element, value
 
 
 def _fetch_rule(reader: Reader, text: bytes, wanted: list[bytes]) -> FetchedName:
-    """What the rules of one pattern compute: a pattern is read like an identifier."""
-    found = FetchedName(text, text, circulation=b"rule")
+    """The replacements of the rules with one pattern, as elements; raises NotFoundError if there are none."""
+    fetched = FetchedName(text, text, circulation=b"rule")
     pattern = text[len(records.RULE_MARK) :]
-    found.elements = [
+    fetched.elements = [
         (element, value) for element, value in bindings.elements_of_pattern(reader, pattern)
         if not wanted or element in wanted
     ]
-    if not found.elements:
+    if not fetched.elements:
         raise NotFoundError(f"no rule is bound to {printable(text)}")
-    return found
+    return fetched
 
 
 def _nothing_bound(reader: Reader, ref: NameRef) -> str:

@@ -1,10 +1,10 @@
-"""The record of who did what, written in the same transaction as the deed.
+"""Events: the log of all changes to a minter, each written in the transaction that makes the change.
 
-An event says when, who, through which door, what, on which identifiers, and
-for each thing changed what it was before and after.  Nothing is ever taken out
-of the record.  A minting of any size is one event: the circulation records of
-the identifiers point to it.  Every other event is indexed under each
-identifier it concerns, and history.py puts both together.
+An event holds its date, the actor, the interface (shell, web, python), a verb, the identifiers concerned, and for each
+changed property its value before and after.  Events are never deleted or changed once their command has ended.
+
+A minting of any number of identifiers is one event, to which the circulation records of the identifiers point.  Every
+other event is indexed under each identifier that it concerns.  history.py combines both.
 """
 
 from __future__ import annotations
@@ -25,37 +25,46 @@ NUMBER_SIZE = 5
 # How many events are read at once.
 _PAGE = 500
 
-# A value up to this length is kept whole; of a longer one its length and digest, by which it can be recognised.
+# A value up to this length is stored whole; of a longer one only its length and its digest.
 LONGEST_VALUE = 4096
 
-# An event of minting may be continued this long, so that its date is right for all it made, give or take.
+# For so long after its date a minting event may be extended by the next transaction of the same command.  It keeps its
+# date, which is therefore never wrong by more than this.
 _CONTINUED = 60 * SECOND
 
-# What a part of an event is, by its first byte.
+# The first byte of a packed part of an event: its kind.
 _ID, _CHANGE, _ELEMENT, _TALLY, _DETAIL = b"icend"
 
-# How a value before or after a change is kept, likewise; nothing at all is no value.
+# The first byte of a packed value before or after a change: its form.  An absent value is packed as no bytes.
 _IS_WHOLE, _IS_DIGEST = b"=#"
 
 
 class Actor:
-    """Who acts, and through which door."""
+    """Who changes a minter, and through which interface.
 
-    __slots__ = ("who", "door", "clock")
+    who        user and group as in alice/staff, or user and address as in alice@192.0.2.1
+    interface  shell, web or python
+    clock      the clock by which events are dated and labels are made
+    """
 
-    def __init__(self, who: bytes, door: bytes, clock: Clock = system_clock) -> None:
+    __slots__ = ("who", "interface", "clock")
+
+    def __init__(self, who: bytes, interface: bytes, clock: Clock = system_clock) -> None:
         # A separator or a line break in a name would forge a circulation record.
         self.who = who.translate(_SAFE) or b"unknown"
-        self.door = door
+        self.interface = interface
         self.clock = clock
 
     def now(self) -> int:
+        """The time in nanoseconds since 1970."""
         return self.clock()
+
+
 _SAFE = bytes(0x5F if byte < 0x20 or byte in (0x7C, 0x7F) else byte for byte in range(256))
 
 
 def process_owner() -> bytes:
-    """The account that runs this process: user and group, as in alice/staff."""
+    """The account that runs this process: user and group, as in alice/staff; numbers where they have no names."""
     import grp
     import os
     import pwd
@@ -73,7 +82,7 @@ def process_owner() -> bytes:
 
 
 class Digest:
-    """What is kept of a value too long to keep."""
+    """The length and the digest of a value that is too long to be stored in an event."""
 
     __slots__ = ("size", "sha256")
 
@@ -83,8 +92,13 @@ class Digest:
 
 
 class Change:
-    """What became of one thing: `what` names a property, or with `element` a bound element; `of` is the identifier
-    it belongs to, empty where the event concerns only one, or all alike.  None is the absence of a value."""
+    """The change of one property, or of one bound element, by an event.
+
+    what           the name of the property, or of the element
+    before, after  its values; None for no value
+    of             the identifier it belongs to; empty if the event has only one, or if it applies to all of them
+    element        whether `what` names an element
+    """
 
     __slots__ = ("what", "before", "after", "of", "element")
 
@@ -120,42 +134,54 @@ def _pack_value(value: bytes | Digest | None) -> bytes:
     return bytes((_IS_DIGEST,)) + value.size.to_bytes(8, "big") + value.sha256
 
 
-def _unpack_value(kept: bytes) -> bytes | Digest | None:
-    if not kept:
+def _unpack_value(stored: bytes) -> bytes | Digest | None:
+    if not stored:
         return None
-    if kept[0] == _IS_WHOLE:
-        return kept[1:]
-    return Digest(int.from_bytes(kept[1:9], "big"), kept[9:])
+    if stored[0] == _IS_WHOLE:
+        return stored[1:]
+    return Digest(int.from_bytes(stored[1:9], "big"), stored[9:])
 
 
 class Tally:
-    """How many identifiers were made, of how many that were asked for; the first and the last of them."""
+    """How many identifiers an event minted, of how many requested; the first and the last of them."""
 
-    __slots__ = ("made", "asked", "first", "last")
+    __slots__ = ("minted", "requested", "first", "last")
 
-    def __init__(self, made: int, asked: int, first: bytes, last: bytes) -> None:
-        self.made = made
-        self.asked = asked
+    def __init__(self, minted: int, requested: int, first: bytes, last: bytes) -> None:
+        self.minted = minted
+        self.requested = requested
         self.first = first
         self.last = last
 
 
 class Event:
-    __slots__ = ("number", "date", "who", "door", "verb", "ids", "changes", "tally", "details")
+    """An event as read from the database.
+
+    number   its number, from 1 on
+    date     when it was recorded, in fourteen digits
+    who, interface   see Actor
+    verb     the command, such as mint or bind set
+    ids      the identifiers concerned, as stored
+    changes  what changed
+    tally    for a minting, how many identifiers; else None
+    details  further words, such as the template of a new minter
+    """
+
+    __slots__ = ("number", "date", "who", "interface", "verb", "ids", "changes", "tally", "details")
 
     def __init__(self, number: int, packed: bytes) -> None:
         self.number = number
-        self.date, self.who, self.door, self.verb, *parts = unpack(packed)
+        self.date, self.who, self.interface, self.verb, *parts = unpack(packed)
         self.ids = _parts(parts, _ID)
         self.changes = [Change.unpacked(part) for part in parts if part[0] in (_CHANGE, _ELEMENT)]
         self.details = _parts(parts, _DETAIL)
         self.tally: Tally | None = None
         for part in _parts(parts, _TALLY):
-            made, asked, first, last = unpack(part)
-            self.tally = Tally(int(made), int(asked), first, last)
+            minted, requested, first, last = unpack(part)
+            self.tally = Tally(int(minted), int(requested), first, last)
 
     def subject(self, change: Change) -> bytes:
-        """The identifier that a change of this event belongs to; empty where it is the minter's, or that of several."""
+        """The identifier that a change of this event belongs to; empty if it concerns the minter, or several."""
         return change.of or (self.ids[0] if len(self.ids) == 1 else b"")
 
 
@@ -167,12 +193,12 @@ def record_event(
     writer: Writer, actor: Actor, verb: bytes, *details: bytes,
     ids: Iterable[bytes] = (), changes: Iterable[Change] = (),
 ) -> int:
-    """Write one event; returns its number, by which other records refer to it.
+    """Write one event and index it under each of `ids`, which are given as stored.
 
-    It is indexed under each of `ids`, which are as stored.  `details` are further words, without a name.
+    `details` are further words.  Returns the number of the event, by which other records refer to it.
     """
     number = newest_number(writer) + 1
-    fields = [timestamp(actor.now()), actor.who, actor.door, verb]
+    fields = [timestamp(actor.now()), actor.who, actor.interface, verb]
     for identifier in ids:
         fields.append(bytes((_ID,)) + identifier)
         index_event(writer, identifier, number)
@@ -187,7 +213,7 @@ def _key(number: int) -> bytes:
 
 
 def read_events(reader: Reader, numbers: list[int]) -> Iterator[Event]:
-    """The events of these numbers, as far as they exist, in this order."""
+    """The events with these numbers, in this order; numbers without an event are skipped."""
     for start in range(0, len(numbers), _PAGE):
         page = numbers[start : start + _PAGE]
         found = reader.get_many([(EVENTS, _key(number)) for number in page])
@@ -197,7 +223,7 @@ def read_events(reader: Reader, numbers: list[int]) -> Iterator[Event]:
 
 
 def packed_events(reader: Reader, *, after: int, limit: int) -> Iterator[tuple[int, bytes]]:
-    """Numbers and packed events behind a number, in the order of the numbers."""
+    """Up to `limit` events with numbers greater than `after`, in order: numbers and packed events."""
     for key, packed in reader.scan(EVENTS, after=_key(after), limit=limit):
         yield int.from_bytes(key, "big"), packed
 
@@ -216,17 +242,18 @@ def newest_number(reader: Reader) -> int:
 
 
 def index_event(writer: Writer, identifier: bytes, number: int) -> None:
-    """Make an event found among those of an identifier."""
+    """Enter an event in the index of the events of an identifier."""
     writer.put(HISTORY, pair(identifier, _key(number)), b"")
 
 
 def read_event(reader: Reader, number: int) -> Event | None:
+    """The event with this number, None if there is none."""
     packed = reader.get(EVENTS, _key(number))
     return None if packed is None else Event(number, packed)
 
 
 def date_and_actor(reader: Reader, number: int) -> tuple[bytes, bytes]:
-    """When and by whom, without reading what may be a long list of identifiers."""
+    """The date and the actor of an event, empty if there is none; unpacks no more, because an event may be long."""
     packed = reader.get(EVENTS, _key(number))
     if packed is None:
         return b"", b""
@@ -235,25 +262,28 @@ def date_and_actor(reader: Reader, number: int) -> tuple[bytes, bytes]:
 
 
 def may_continue(reader: Reader, number: int, actor: Actor) -> bool:
-    """Whether an event of minting is so recent that more may be counted to it."""
-    begun = read_event(reader, number)
-    return begun is not None and begun.date >= timestamp(actor.now() - _CONTINUED)
+    """Whether a minting event is recent enough that further identifiers may be added to it."""
+    event = read_event(reader, number)
+    return event is not None and event.date >= timestamp(actor.now() - _CONTINUED)
 
 
-def add_to_tally(writer: Writer, number: int, made: int, asked: int, first: bytes, last: bytes) -> None:
-    """Add to an event what was made in this transaction, of so many that were asked for yet."""
+def add_to_tally(writer: Writer, number: int, minted: int, requested: int, first: bytes, last: bytes) -> None:
+    """Add to the tally of a minting event what this transaction minted.
+
+    `requested` is how many identifiers the command still had to mint when this transaction began.
+    """
     key = _key(number)
     fields = unpack(writer.get(EVENTS, key) or b"")
     for place, part in enumerate(fields):
         if place > 3 and part[0] == _TALLY:
             before, _, first, _ = unpack(part[1:])
-            made, asked = made + int(before), asked + int(before)
+            minted, requested = minted + int(before), requested + int(before)
             del fields[place]
             break
-    fields.append(bytes((_TALLY,)) + pack((b"%d" % made, b"%d" % asked, first, last)))
+    fields.append(bytes((_TALLY,)) + pack((b"%d" % minted, b"%d" % requested, first, last)))
     writer.put(EVENTS, key, pack(fields))
 
 
 def discard_event(writer: Writer, number: int) -> None:
-    """Take back an event of this transaction in which, after all, nothing happened."""
+    """Delete an event that was recorded in this transaction and turned out to have changed nothing."""
     writer.delete(EVENTS, _key(number))

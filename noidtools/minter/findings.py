@@ -1,6 +1,9 @@
-"""Qualities of identifiers that can be verified, the rule each comes from, and what was found when that was last done.
+"""Qualities of identifiers that can be verified, and the results of the last verification of each identifier.
 
-The sections are those of the PILIN ontology of identifier systems.
+Sections are those of the PILIN ontology of identifier systems.
+
+The findings about an identifier are stored in two parts: the one about the address, which needs the network and is
+verified less often, and all others.  Each part is the date and the codes of the findings, followed by their details.
 """
 
 from __future__ import annotations
@@ -20,7 +23,12 @@ _VERDICTS = {sign: verdict for verdict, sign in _SIGNS.items()}
 
 
 class Quality:
-    """`letter` stands for it in the database; `section` and `rule` are where it comes from and what it demands."""
+    """A quality that an identifier has or has not.
+
+    letter   its code in the database
+    section  the section of the ontology that defines it
+    rule     what it demands
+    """
 
     __slots__ = ("letter", "name", "rule", "section")
 
@@ -29,6 +37,8 @@ class Quality:
         self.letter = letter
         self.section = section
         self.rule = rule
+
+
 REGISTERED = Quality("registered", b"r", "9.3", "something is kept about the name here")
 WELL_FORMED = Quality("well-formed", b"f", "3.7", "the label has the form that its context demands")
 CHECK_SOUND = Quality("check-sound", b"c", "3.6", "the check character is the one that the others demand")
@@ -45,10 +55,13 @@ _BY_LETTER = {quality.letter: quality for quality in QUALITIES}
 
 
 class Finding:
-    """What was found about one quality of one identifier.
+    """The result of verifying one quality of one identifier.
 
-    date    when, empty if it is not yet kept
-    common  whether it is found of all identifiers alike, since it comes from what the minter says of itself
+    verdict  HOLDS, FAILS or UNKNOWN
+    detail   why, in words; may be empty
+    date     when it was stored, empty if it is not stored yet
+    common   whether it is the same for all identifiers, because it follows from the minter's settings and policies
+    code     quality and verdict in two bytes
     """
 
     __slots__ = ("code", "common", "date", "detail", "quality", "verdict")
@@ -61,15 +74,15 @@ class Finding:
         self.detail = detail
         self.date = date
         self.common = common
-        # Quality and verdict in two bytes.
         self.code = quality.letter + _SIGNS[verdict]
 
     def line(self) -> bytes:
         """The verdict, the section of the rule, and the detail."""
-        told = f"{self.verdict} ({self.quality.section})" + (f": {self.detail}" if self.detail else "")
-        return told.encode("utf-8", "surrogateescape")
+        text = f"{self.verdict} ({self.quality.section})" + (f": {self.detail}" if self.detail else "")
+        return text.encode("utf-8", "surrogateescape")
 
     def data(self) -> dict[str, object]:
+        """The finding for JSON."""
         facts: dict[str, object] = {
             "quality": self.quality.name, "verdict": self.verdict, "section": self.quality.section,
         }
@@ -81,7 +94,7 @@ class Finding:
 
 
 def verdicts(codes: bytes) -> list[tuple[str, str]]:
-    """Names of qualities and the verdicts on them, from the codes of findings in a row."""
+    """Names of qualities and their verdicts, from concatenated codes of findings."""
     return [
         (_BY_LETTER[codes[place : place + 1]].name, _VERDICTS[codes[place + 1 : place + 2]])
         for place in range(0, len(codes), 2)
@@ -89,15 +102,17 @@ def verdicts(codes: bytes) -> list[tuple[str, str]]:
 
 
 def has_failure(codes: bytes) -> bool:
+    """Whether any of the findings with these codes fails."""
     return _SIGNS[FAILS] in codes
 
 
-# How findings are kept: the one about the address that answers, which costs more and is made less often, apart from
-# the others.  Each part is the date and the codes of the findings, and then their details.
+class VerifiedIdentifier:
+    """The findings about one identifier, to be stored.
 
-
-class Verified:
-    """What was found about one identifier: the codes of the findings, the findings, and that about the address."""
+    findings  all findings but that about the address
+    codes     their codes, concatenated
+    link      the finding about the address; None if it was not verified
+    """
 
     __slots__ = ("identifier", "codes", "findings", "link")
 
@@ -108,18 +123,20 @@ class Verified:
         self.link = link
 
 
-def save_findings(writer: Writer, date: bytes, found: list[Verified]) -> None:
-    """Store what was found about many identifiers on a date; where the web was not asked, what it told stays."""
-    before = writer.get_many([(VERIFIED, one.identifier) for one in found])
-    writer.put_many(VERIFIED, sorted((one.identifier, _pack_findings(date, one.codes, one.findings, one.link, packed))
-                                     for one, packed in zip(found, before, strict=True)))
+def save_findings(writer: Writer, date: bytes, results: list[VerifiedIdentifier]) -> None:
+    """Store the findings about many identifiers.  An earlier finding about the address stays if there is no new one."""
+    before = writer.get_many([(VERIFIED, result.identifier) for result in results])
+    writer.put_many(VERIFIED, sorted(
+        (result.identifier, _pack_findings(date, result.codes, result.findings, result.link, packed))
+        for result, packed in zip(results, before, strict=True)
+    ))
 
 
 def _pack_findings(
     date: bytes, codes: bytes, findings: list[Finding], link: Finding | None, before: bytes | None
 ) -> bytes:
     parts = unpack(before) if before else [b"", b""]
-    # Why something is not known is mostly the same for all identifiers, and can be asked again at any time.
+    # The details of unknown findings are not stored: most are the same for all identifiers, and verifying shows them.
     parts[0] = _pack_part(date + codes, ["" if finding.verdict == UNKNOWN else finding.detail for finding in findings])
     if link is not None:
         parts[1] = _pack_part(date + link.code, [link.detail])
@@ -134,12 +151,12 @@ def _pack_part(head: bytes, texts: list[str]) -> bytes:
 
 
 def last_findings(reader: Reader, identifier: bytes) -> list[Finding]:
-    """What was found when an identifier was last verified, with the date; nothing if it never was."""
+    """The stored findings about an identifier, in the order of QUALITIES; none if it was never verified."""
     packed = reader.get(VERIFIED, identifier)
     if packed is None:
         return []
-    found = [finding for part in unpack(packed) if part for finding in _findings(part)]
-    return sorted(found, key=lambda finding: QUALITIES.index(finding.quality))
+    findings = [finding for part in unpack(packed) if part for finding in _findings(part)]
+    return sorted(findings, key=lambda finding: QUALITIES.index(finding.quality))
 
 
 def _findings(part: bytes) -> Iterable[Finding]:

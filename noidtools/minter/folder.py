@@ -1,4 +1,4 @@
-"""Minters that stay open from one request to the next: all those in one folder, or a single one."""
+"""Minters of a server, which stay open from one request to the next: all those in one folder, or a single one."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ _COMMAND_PATH = "noidu"
 
 
 class MinterFolder:
-    """The minters in the folders of one folder, by the names of those."""
+    """The minters in the subfolders of a folder, by the names of the subfolders."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self._lock = allocate_lock()
-        # By their folders, with the identities of their databases.
+        # Open minters with the identities of their databases, by their folders.
         self._known: dict[str, tuple[object, Minter]] = {}
 
     def find(self, path: str) -> Minter:
-        """The minter that a path names: `…/noidu_kt5` means kt5."""
+        """The minter at a path of a URL: `…/noidu_kt5` is kt5.  Raises NotFoundError if there is none."""
         command, underscore, name = path.rpartition("/")[2].partition("_")
         if command != _COMMAND_PATH or not underscore or not _is_folder_name(name):
             raise NotFoundError(f"no minter is here: a minter's address ends in {_COMMAND_PATH}_NAME")
         return self.open(os.path.join(self.folder, name), name)
 
     def dbdirs(self) -> list[tuple[str, str]]:
-        """All minters there are, by name and folder."""
+        """The names and folders of all minters that exist."""
         if not os.path.isdir(self.folder):
             return []
-        found = [(name, os.path.join(self.folder, name)) for name in sorted(os.listdir(self.folder)) if name[0] != "."]
-        return [(name, dbdir) for name, dbdir in found if exists(location_of(dbdir))]
+        names = [name for name in sorted(os.listdir(self.folder)) if name[0] != "."]
+        folders = [(name, os.path.join(self.folder, name)) for name in names]
+        return [(name, dbdir) for name, dbdir in folders if exists(location_of(dbdir))]
 
     def open(self, dbdir: str, name: str) -> Minter:
-        """The minter in a folder.  It is another object when another database was put in its place."""
+        """The minter in a folder.  After its database was replaced by another, a new Minter is returned."""
         known = self._known.get(dbdir)
         if known is not None and known[1].store.identity() == known[0]:
             return known[1]
@@ -47,7 +48,7 @@ class MinterFolder:
         known = self._known.get(dbdir)
         if not exists(location_of(dbdir)):
             if known is not None:
-                known[1].store.suspend()  # so that the disk gets back the room of what was deleted
+                known[1].store.suspend()  # so that the disk space of the deleted database is freed
             raise NotFoundError(f"there is no minter {name[:60]!a} here")
         store = known[1].store if known else open_store(location_of(dbdir))
         identity = store.identity()
@@ -64,7 +65,8 @@ class MinterFolder:
 
 
 class SingleMinter(MinterFolder):
-    """A single minter: at `…/noidu`, at `…/noidu_NAME` if NAME is its folder's, or wherever the server says."""
+    """A single minter, found at `…/noidu` and, if NAME is that of its folder, at `…/noidu_NAME`; with `anywhere` at any
+    path, where the configuration of the web server decides."""
 
     def __init__(self, dbdir: str, *, anywhere: bool = False) -> None:
         super().__init__(dbdir)

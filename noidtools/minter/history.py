@@ -1,7 +1,7 @@
-"""What happened: to one identifier, and to a minter as a whole.
+"""The events of one identifier, and those of a minter as a whole.
 
-The events of an identifier are those in its index, and the one its circulation
-record points to.  So an identifier that was only minted costs nothing here.
+The events of an identifier are those in its index and the one that its circulation record points to.  An identifier
+that was only minted therefore needs no entry in the index.
 """
 
 from __future__ import annotations
@@ -19,62 +19,66 @@ if TYPE_CHECKING:
     from ..store import Reader
     from . import Minter
 
+# How many events are read in one transaction.
 _PAGE = 500
+
+# An event about more other identifiers than this is shortened in the history of one of them.
 _MANY = 20
 
-# How often one who follows the record looks for something new, in nanoseconds: a person does not notice, and one
-# look is a few microseconds.
+# How often `follow` looks for new events, in nanoseconds.  Looking takes a few microseconds.
 _PAUSE = 250_000_000
 
-# The first fourteen bytes behind the length of the first field are an event's date.
+# Where the date is in a packed event: the first field, after the byte that holds its length.
 _DATE = slice(1, 15)
 
 
 def numbers_of(reader: Reader, identifier: bytes) -> list[int]:
-    """The events that concern an identifier, by their numbers, oldest first."""
-    found = indexed_numbers(reader, identifier)
+    """The numbers of the events that concern an identifier, oldest first."""
+    numbers = indexed_numbers(reader, identifier)
     record = find(reader, identifier)
     if record is not None and record.event:
-        found.add(record.event)
-    return sorted(found)
+        numbers.add(record.event)
+    return sorted(numbers)
 
 
 def events_of(reader: Reader, identifier: bytes) -> Iterator[Event]:
-    for happened in read_events(reader, numbers_of(reader, identifier)):
-        yield _narrowed(happened, identifier)
+    """The events that concern an identifier, oldest first."""
+    for event in read_events(reader, numbers_of(reader, identifier)):
+        yield _shortened(event, identifier)
 
 
 def history_of(minter: Minter, reader: Reader, text: bytes) -> list[Event]:
     """The events of a name in any spelling, or of a rule, oldest first.  Raises NotFoundError if there are none."""
-    found = list(events_of(reader, identify(minter, reader, text).key))
-    if not found:
+    events = list(events_of(reader, identify(minter, reader, text).key))
+    if not events:
         raise NotFoundError(f"nothing is recorded about {printable(text)}")
-    return found
+    return events
 
 
-def _narrowed(happened: Event, identifier: bytes) -> Event:
-    """Of a command about very many identifiers only what it did to this one."""
-    others = len(happened.ids) - 1
+def _shortened(event: Event, identifier: bytes) -> Event:
+    """The event; if it concerns very many identifiers, only its changes to this one, and how many others there were."""
+    others = len(event.ids) - 1
     if others >= _MANY:
-        happened.ids = [identifier]
-        happened.changes = [change for change in happened.changes if change.of in (b"", identifier)]
-        happened.details.append(b"and %d other identifiers" % others)
-    return happened
+        event.ids = [identifier]
+        event.changes = [change for change in event.changes if change.of in (b"", identifier)]
+        event.details.append(b"and %d other identifiers" % others)
+    return event
 
 
 def stream(minter: Minter, *, after: int = 0, since: bytes = b"") -> Iterator[Event]:
-    """All events past a number, and not before a date."""
+    """The events of a minter with numbers greater than `after` and dates not before `since`, in order."""
     for number, packed in _rows(minter, after):
-        # The clock may have been set back, so that later events can have earlier dates: each is looked at.
+        # Every date is compared: if the clock was set back, a later event may have an earlier date.
         if packed[_DATE] >= since:
             yield Event(number, packed)
 
 
 def follow(minter: Minter, clock: Clock, *, after: int = 0, since: bytes = b"") -> Iterator[Event]:
-    """As `stream`, and then whatever happens, until the caller has enough.
+    """As `stream`, and then new events as they are recorded, without end.
 
-    An event of minting is given again when more was counted to it; its number tells.
+    A minting event is yielded again, under the same number, whenever its tally has grown.
     """
+    # Minting events that may still grow: how many identifiers each had when it was last yielded, by number.
     growing: dict[int, int] = {}
     while True:
         quiet = True
@@ -82,39 +86,39 @@ def follow(minter: Minter, clock: Clock, *, after: int = 0, since: bytes = b"") 
             after, quiet = number, False
             if packed[_DATE] < since:
                 continue
-            happened = Event(number, packed)
-            if happened.tally and happened.tally.made < happened.tally.asked:
-                growing[number] = happened.tally.made
-            yield happened
-        for grown in _grown(minter, growing):
+            event = Event(number, packed)
+            if event.tally and event.tally.minted < event.tally.requested:
+                growing[number] = event.tally.minted
+            yield event
+        for event in _grown(minter, growing):
             quiet = False
-            yield grown
+            yield event
         if quiet:
             clock.sleep(_PAUSE)
 
 
 def _grown(minter: Minter, growing: dict[int, int]) -> list[Event]:
-    """Those of the events to which something was added since; `growing` is brought up to date."""
+    """Those of the events whose tally has grown; `growing` is brought up to date."""
     if not growing:
         return []
-    seen = minter.read(lambda reader: [read_event(reader, number) for number in growing])
+    current = minter.read(lambda reader: [read_event(reader, number) for number in growing])
     newest = max(growing)
-    found = []
-    for happened in seen:
-        if happened is None or happened.tally is None:
+    grown = []
+    for event in current:
+        if event is None or event.tally is None:
             continue
-        number, tally = happened.number, happened.tally
-        if tally.made != growing[number]:
-            growing[number] = tally.made
-            found.append(happened)
-        # Only the newest mintings can still be under way: old ones that came to less than was asked are let go.
-        if tally.made >= tally.asked or number < newest - _PAGE:
+        number, tally = event.number, event.tally
+        if tally.minted != growing[number]:
+            growing[number] = tally.minted
+            grown.append(event)
+        # An old event that never reached the number requested is of a command that failed, and will not grow.
+        if tally.minted >= tally.requested or number < newest - _PAGE:
             del growing[number]
-    return found
+    return grown
 
 
 def _rows(minter: Minter, after: int) -> Iterator[tuple[int, bytes]]:
-    """Numbers and packed events behind a number, read page by page."""
+    """Numbers and packed events with numbers greater than `after`, each page in a transaction of its own."""
     def page(reader: Reader, after: int | None) -> tuple[list[tuple[int, bytes]], int | None]:
         rows = list(packed_events(reader, after=after or 0, limit=_PAGE))
         return rows, rows[-1][0] if rows else None

@@ -1,6 +1,6 @@
 """From text to identifier: the one place that decides which identifier of a minter a text means.
 
-    1. A text has spellings (`Namespace.spellings`): without its label, as given, in normal form, and so on.
+    1. A text has spellings (`Namespace.spellings`): without its label, unchanged, in normal form, and so on.
     2. The first spelling of which anything is stored is the identifier.
     3. A pepper behind one of them, as in `ID!PEPPER`, is checked and taken off; a wrong one is refused.
     4. Of a name that is not known, the first spelling with the form of this minter is the identifier.
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from . import Minter
     from .records import Circulation
 
-# No checked identifier is longer: its repertoire would have to be larger.
+# Identifiers with a check character are shorter than this: the character can only detect errors in names whose length
+# is less than the size of the repertoire.
 _LONGEST_CHECKED = 200
 
 
@@ -40,7 +41,7 @@ class NameRef:
     known        whether anything is stored about it: circulation, elements, or what it is an alias of
     well_formed  whether it is known, or has the form of this minter's identifiers
     foreign      whether it is not known, and its scheme is not one of this minter's names
-    peppered     whether its pepper came along, and is right
+    peppered     whether the text contained its pepper
     """
 
     __slots__ = ("display", "foreign", "key", "known", "peppered", "record", "well_formed")
@@ -78,9 +79,9 @@ def identify_parsed(minter: Minter, reader: Reader, name: Name) -> NameRef:
     """As `identify`, for a text that `Namespace.parse` has read."""
     keys = minter.namespace.spellings(name)
     for key in keys:
-        found = _find_known(minter, reader, key)
-        if found is not None:
-            return found
+        known = _find_known(minter, reader, key)
+        if known is not None:
+            return known
     if not minter.scheme.free:
         for key in keys:
             if is_well_formed(minter, reader, key):
@@ -107,7 +108,7 @@ def _find_known(minter: Minter, reader: Reader, key: bytes) -> NameRef | None:
     return NameRef(key, minter.namespace.display(key), record=record, known=True, peppered=peppered)
 
 
-# -- for what is to happen to it -------------------------------------------------------------------------------------
+# -- identifiers for changes and claims ------------------------------------------------------------------------------
 
 
 def identify_for_change(minter: Minter, reader: Reader, text: bytes) -> NameRef:
@@ -117,15 +118,17 @@ def identify_for_change(minter: Minter, reader: Reader, text: bytes) -> NameRef:
     """
     ref = identify(minter, reader, text)
     if ref.record is None:
-        # What has a record is ours, whatever its form: an alias may be a name that no minter could make.
+        # A name with a record is accepted in any form: an alias may be a name that no minter could make.
         ensure_well_formed(minter, reader, ref.key)
     ensure_pepper(reader, ref)
     return ref
 
 
 def identify_for_claim(minter: Minter, reader: Reader, text: bytes) -> NameRef:
-    """As `identify`, for a statement about a name of whatever system; raises ForbiddenError where a pepper is
-    missing."""
+    """As `identify`, for a statement about a name of this or another system.
+
+    Raises ForbiddenError where a pepper is missing.
+    """
     ref = identify(minter, reader, text)
     ensure_pepper(reader, ref)
     return ref
@@ -172,7 +175,7 @@ def is_well_formed(minter: Minter, reader: Reader, key: bytes) -> bool:
 
 
 def form_checker(minter: Minter, reader: Reader) -> FormChecker:
-    """A checker of the form of this minter's identifiers, as it is now: a mask may grow."""
+    """A checker of the present form of this minter's identifiers; the mask of some schemes grows."""
     return minter.scheme.form_checker(_form_state(minter, reader))
 
 
@@ -188,8 +191,8 @@ def suggest_correction(minter: Minter, reader: Reader, name: Name) -> bytes | No
     mistyped = _find_mistyped(minter, reader, name)
     if mistyped is None:
         return None
-    found = [key for key in mistyped.corrections() if records.find(reader, key) is not None]
-    return found[0] if len(found) == 1 else None
+    candidates = [key for key in mistyped.corrections() if records.find(reader, key) is not None]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _find_mistyped(minter: Minter, reader: Reader, name: Name) -> Mistyped | None:
@@ -202,7 +205,7 @@ def _form_state(minter: Minter, reader: Reader) -> bytes | None:
 
 
 def _beginnings(minter: Minter, name: Name) -> Iterator[bytes]:
-    """What of the name may be an identifier, the whole first."""
+    """The spellings of the name and of the shorter names it extends that may be identifiers of this minter."""
     space, prefix = minter.namespace, minter.scheme.namespace_prefix
     keys = space.spellings(name)
     for shorter, _ in space.beginnings(name, longest=_LONGEST_CHECKED):

@@ -1,12 +1,12 @@
 """The states of an identifier: reserved, published, withdrawn.
 
-    reserved    registered, but not for the public: no resolver answers for it
-    published   the public may resolve it; what minting makes, unless the minter says otherwise
-    withdrawn   for good: never minted again, nothing more can be done to it; resolvers show its tombstone
+    reserved    registered, but not public: it does not resolve
+    published   resolvers answer for it; the state of a new identifier, unless the policy on minting is reserve
+    withdrawn   permanently out of use: it is never minted again and cannot be changed; resolvers show its tombstone
 
-A name that is only held or queued and has nothing bound counts as reserved: there
-is nothing yet that the public could reach.  An alias is in the state of what it
-stands for.  Names that were never minted, held, queued or bound have no state.
+A name that is only held or queued and has nothing bound counts as reserved, because there is nothing to resolve.  An
+alias has the state of the name at the end of its chain.  Names that were never minted, held, queued or bound have no
+state.
 """
 
 from __future__ import annotations
@@ -44,8 +44,14 @@ _MINTING = (b"mint", b"peppermint")
 
 
 class Tombstone:
-    """What is left of a withdrawn identifier.  Dates have fourteen digits; `minted` is empty for what never was,
-    `reason` and `successor` where none was given."""
+    """What resolvers show of a withdrawn identifier.
+
+    date           when it was withdrawn, in fourteen digits
+    minted         when it was first minted; empty if it never was
+    reason         why it was withdrawn; empty if no reason was stated
+    successor      the name to use instead, as written in answers; empty if there is none
+    successor_key  the same as stored
+    """
 
     __slots__ = ("date", "minted", "reason", "successor", "successor_key")
 
@@ -58,29 +64,37 @@ class Tombstone:
 
 
 class StateChange:
-    """What becomes of one identifier's state; `said` is whether the state it comes to was said of it before."""
+    """The change of the state of one identifier.
 
-    __slots__ = ("identifier", "before", "after", "said", "unqueued")
+    before, after  its states; None for no state
+    unchanged      whether it was in the state `after` already, so that there is nothing to record
+    unqueued       whether it was removed from the queue
+    """
 
-    def __init__(self, identifier: bytes, before: str | None, after: str, said: bool, unqueued: bool = False) -> None:
+    __slots__ = ("identifier", "before", "after", "unchanged", "unqueued")
+
+    def __init__(
+        self, identifier: bytes, before: str | None, after: str, unchanged: bool, unqueued: bool = False
+    ) -> None:
         self.identifier = identifier
         self.before = before
         self.after = after
-        self.said = said
+        self.unchanged = unchanged
         self.unqueued = unqueued
 
     def change(self) -> Change:
-        # What only counted as reserved, and now is, had no state of its own before.
+        """The change of state, for the event."""
+        # A name that only counted as reserved, and is reserved now, had no recorded state before.
         before = self.before.encode() if self.before and self.before != self.after else None
         return Change(b"state", before, self.after.encode(), self.identifier)
 
 
 def state_of(reader: Reader, identifier: bytes, record: Circulation | None) -> str | None:
-    """The state of an identifier whose circulation record this is; None for a name of which nothing is known."""
+    """The state of an identifier, of which `record` is the circulation record; None if nothing is known of it."""
     if records.alias_target(reader, identifier) is None:
         return _own_state(reader, identifier, record)
     end = aliases.end_of_chain(reader, identifier)
-    # What another system manages is not for us to doubt.
+    # The end of the chain may be a name of another system, of which nothing is known here.
     return _own_state(reader, end, find(reader, end)) or PUBLISHED_STATE
 
 
@@ -98,19 +112,20 @@ def _own_state(reader: Reader, identifier: bytes, record: Circulation | None) ->
 
 
 def state_since(reader: Reader, identifier: bytes) -> bytes:
-    """When an identifier came into its state, as far as the record tells; empty if it tells nothing."""
+    """When the state of an identifier last changed, according to its events; empty if it has none."""
     from .history import events_of
 
     date = b""
     for event in events_of(reader, identifier):
-        moved = any(change.what == b"state" and change.of == identifier and not change.element
-                    for change in event.changes)
-        if not date or event.verb in _MINTING or moved:
+        changed = any(change.what == b"state" and change.of == identifier and not change.element
+                      for change in event.changes)
+        if not date or event.verb in _MINTING or changed:
             date = event.date
     return date
 
 
-def tombstone(reader: Reader, identifier: bytes) -> Tombstone | None:
+def tombstone_of(reader: Reader, identifier: bytes) -> Tombstone | None:
+    """The tombstone of an identifier, None if it was not withdrawn."""
     packed = reader.get(TOMBSTONES, identifier)
     return None if packed is None else Tombstone(*unpack(packed))
 
@@ -122,73 +137,81 @@ def ensure_known(minter: Minter, reader: Reader, ref: NameRef) -> None:
         raise NotFoundError(f"{printable(ref.display)} is not known here: it was neither minted nor bound")
 
 
-# -- changes ---------------------------------------------------------------------------------------------------------
+# -- changes of the state --------------------------------------------------------------------------------------------
 
 
-def publish(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> list[StateChange]:
-    """Let the public resolve what was reserved; what is published already stays so."""
-    moves: dict[bytes, StateChange] = {}
-    for name in given:
-        own, record = _identify_for_change(minter, writer, name, "published")
-        ensure_known(minter, writer, own)
-        if not (record and record.was_issued) and not records.is_bound(writer, own.key):
-            raise ConflictError(f"{printable(own.display)} was not minted and nothing is bound under it, so there is "
+def publish(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) -> list[StateChange]:
+    """Publish identifiers, so that they resolve; those that are published already stay so.
+
+    Raises NotFoundError for one that is not known, ConflictError for one that was withdrawn, is an alias, or was not
+    minted and has nothing bound.
+    """
+    transitions: dict[bytes, StateChange] = {}
+    for name in texts:
+        ref, record = _identify_for_change(minter, writer, name, "published")
+        ensure_known(minter, writer, ref)
+        if not (record and record.was_issued) and not records.is_bound(writer, ref.key):
+            raise ConflictError(f"{printable(ref.display)} was not minted and nothing is bound under it, so there is "
                                 "nothing to publish: bind something first")
-        before = state_of(writer, own.key, record)
-        moves.setdefault(own.key, StateChange(own.key, before, PUBLISHED_STATE, before == PUBLISHED_STATE))
+        before = state_of(writer, ref.key, record)
+        transitions.setdefault(ref.key, StateChange(ref.key, before, PUBLISHED_STATE, before == PUBLISHED_STATE))
         if record is not None and record.reserved:
             record.flags &= ~RESERVED
-            save(writer, own.key, record)
-    _record_states(writer, actor, b"publish", moves.values())
-    return list(moves.values())
+            save(writer, ref.key, record)
+    _record_states(writer, actor, b"publish", transitions.values())
+    return list(transitions.values())
 
 
-def reserve(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> list[StateChange]:
-    """Keep identifiers from the public.  A name that is not issued is also held, and so kept from minting."""
-    found: dict[bytes, Circulation] = {}
-    moves = []
+def reserve(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) -> list[StateChange]:
+    """Reserve identifiers, so that they do not resolve.  One that is not issued is also held, so that it is not minted.
+
+    Raises ConflictError for one that was withdrawn or is an alias.
+    """
+    stored: dict[bytes, Circulation] = {}
+    transitions = []
     extra = []
-    for name in given:
-        own, record = _identify_for_change(minter, writer, name, "reserved")
-        if own.key in found:
+    for name in texts:
+        ref, record = _identify_for_change(minter, writer, name, "reserved")
+        if ref.key in stored:
             continue
-        found[own.key] = known = record or Circulation()
-        moves.append(
-            StateChange(own.key, state_of(writer, own.key, record), RESERVED_STATE, known.reserved, known.queued)
+        stored[ref.key] = known = record or Circulation()
+        transitions.append(
+            StateChange(ref.key, state_of(writer, ref.key, record), RESERVED_STATE, known.reserved, known.queued)
         )
         if not known.issued and not known.held:
-            extra.append(Change(b"hold", None, b"held", own.key))
+            extra.append(Change(b"hold", None, b"held", ref.key))
         if known.queued:
-            extra.append(Change(b"queue", b"queued", None, own.key))
-    event = _record_states(writer, actor, b"reserve", moves, extra)
-    for key, record in found.items():
+            extra.append(Change(b"queue", b"queued", None, ref.key))
+    event = _record_states(writer, actor, b"reserve", transitions, extra)
+    for key, record in stored.items():
         hold = not record.issued and not record.held
         if record.queued:
             record = queue.take_from_queue(minter, writer, key, record, event)
         record.flags |= RESERVED | (HELD if hold else 0)
         meta.add_to_held_count(writer, int(hold))
         save(writer, key, record)
-    return moves
+    return transitions
 
 
 def withdraw(
-    minter: Minter, writer: Writer, actor: Actor, given: bytes, reason: bytes | None = None,
+    minter: Minter, writer: Writer, actor: Actor, text: bytes, reason: bytes | None = None,
     successor: bytes | None = None,
 ) -> tuple[NameRef, Tombstone]:
-    """Withdraw an identifier for good.  What was bound to it stays, for the record.
+    """Withdraw an identifier permanently.  Its bindings stay stored.  Returns it and its tombstone.
 
-    Of one that is withdrawn already only the reason and the successor can be changed, when given.
+    For an identifier that is withdrawn already, a reason or successor that is not None replaces the one before; if both
+    are None, ConflictError is raised.
     """
-    own = identifiers.identify_for_change(minter, writer, given)
-    identifier, record = own.key, own.record
-    ensure_known(minter, writer, own)
-    aliases.ensure_no_alias(writer, own, "withdrawn")
-    before = tombstone(writer, identifier)
+    ref = identifiers.identify_for_change(minter, writer, text)
+    identifier, record = ref.key, ref.record
+    ensure_known(minter, writer, ref)
+    aliases.ensure_no_alias(writer, ref, "withdrawn")
+    before = tombstone_of(writer, identifier)
     if before is not None and reason is None and successor is None:
-        raise ConflictError(f"{printable(own.display)} was withdrawn already, on {before.date.decode()}")
+        raise ConflictError(f"{printable(ref.display)} was withdrawn already, on {before.date.decode()}")
     if reason is not None and len(reason) > _LONGEST_REASON:
         raise InvalidError(f"a reason may have {_LONGEST_REASON} bytes, this one has {len(reason)}")
-    after = _new_tombstone(minter, writer, actor, own, before, reason, successor)
+    after = _new_tombstone(minter, writer, actor, ref, before, reason, successor)
     changes = _tombstone_changes(identifier, before, after)
     if before is None:
         state = state_of(writer, identifier, record)
@@ -198,23 +221,27 @@ def withdraw(
             changes.append(Change(b"queue", b"queued", None, identifier))
     ids = [identifier, after.successor_key] if after.successor_key else [identifier]
     event = record_event(writer, actor, b"withdraw", ids=ids, changes=changes)
-    _write_tombstone(minter, writer, own, record or Circulation(), after, event)
-    _link_successor(writer, own, before, after, event)
-    return own, after
+    _write_tombstone(minter, writer, ref, record or Circulation(), after, event)
+    _link_successor(writer, ref, before, after, event)
+    return ref, after
 
 
-def _identify_for_change(minter: Minter, writer: Writer, given: bytes, done: str) -> tuple[NameRef, Circulation | None]:
-    own = identifiers.identify_for_change(minter, writer, given)
-    ensure_not_withdrawn(own.display, own.record, done)
-    aliases.ensure_no_alias(writer, own, done)
-    return own, own.record
+def _identify_for_change(minter: Minter, writer: Writer, text: bytes, done: str) -> tuple[NameRef, Circulation | None]:
+    """The identifier of a text, and its record; raises ConflictError if it was withdrawn or is an alias.
+
+    `done` is the participle for the message: the identifier cannot be `done`.
+    """
+    ref = identifiers.identify_for_change(minter, writer, text)
+    ensure_not_withdrawn(ref.display, ref.record, done)
+    aliases.ensure_no_alias(writer, ref, done)
+    return ref, ref.record
 
 
 def _record_states(
-    writer: Writer, actor: Actor, verb: bytes, moves: Iterable[StateChange], extra: Iterable[Change] = ()
+    writer: Writer, actor: Actor, verb: bytes, transitions: Iterable[StateChange], extra: Iterable[Change] = ()
 ) -> int:
-    """One event for those whose state changed; none, and so no number, where nothing did."""
-    changes = [move.change() for move in moves if not move.said]
+    """Record one event for all transitions that change something; returns its number, 0 if none does."""
+    changes = [transition.change() for transition in transitions if not transition.unchanged]
     changes += extra
     if not changes:
         return 0
@@ -222,21 +249,21 @@ def _record_states(
 
 
 def _new_tombstone(
-    minter: Minter, reader: Reader, actor: Actor, own: NameRef, before: Tombstone | None, reason: bytes | None,
+    minter: Minter, reader: Reader, actor: Actor, ref: NameRef, before: Tombstone | None, reason: bytes | None,
     successor: bytes | None,
 ) -> Tombstone:
-    new = Tombstone(timestamp(actor.now()), _first_minted(reader, own.key), b"", b"", b"")
+    new = Tombstone(timestamp(actor.now()), _first_minted(reader, ref.key), b"", b"", b"")
     if before is not None:
         new = Tombstone(before.date, before.minted, before.reason, before.successor, before.successor_key)
     if reason is not None:
         new.reason = reason
     if successor is not None:
-        ref = identifiers.identify(minter, reader, successor) if successor else NameRef(b"", b"")
-        if ref.key == own.key:
-            raise ConflictError(f"{printable(own.display)} cannot be its own successor")
-        if ref.key:
-            ensure_not_withdrawn(ref.display, ref.record, "a successor")
-        new.successor, new.successor_key = ref.display, ref.key
+        other = identifiers.identify(minter, reader, successor) if successor else NameRef(b"", b"")
+        if other.key == ref.key:
+            raise ConflictError(f"{printable(ref.display)} cannot be its own successor")
+        if other.key:
+            ensure_not_withdrawn(other.display, other.record, "a successor")
+        new.successor, new.successor_key = other.display, other.key
     return new
 
 
@@ -259,23 +286,23 @@ def _tombstone_changes(identifier: bytes, before: Tombstone | None, after: Tombs
 
 
 def _write_tombstone(
-    minter: Minter, writer: Writer, own: NameRef, record: Circulation, stone: Tombstone, event: int
+    minter: Minter, writer: Writer, ref: NameRef, record: Circulation, tombstone: Tombstone, event: int
 ) -> None:
     if record.queued:
-        record = queue.take_from_queue(minter, writer, own.key, record, event)
+        record = queue.take_from_queue(minter, writer, ref.key, record, event)
     record.flags = record.flags & ~RESERVED | WITHDRAWN
-    save(writer, own.key, record)
-    fields = stone.date, stone.minted, stone.reason, stone.successor, stone.successor_key
-    writer.put(TOMBSTONES, own.key, pack(fields))
+    save(writer, ref.key, record)
+    fields = tombstone.date, tombstone.minted, tombstone.reason, tombstone.successor, tombstone.successor_key
+    writer.put(TOMBSTONES, ref.key, pack(fields))
 
 
-def _link_successor(writer: Writer, own: NameRef, before: Tombstone | None, after: Tombstone, event: int) -> None:
-    """Let the two names tell of each other."""
+def _link_successor(writer: Writer, ref: NameRef, before: Tombstone | None, after: Tombstone, event: int) -> None:
+    """Relate the identifier and its successor to each other, in place of the successor before."""
     if before is not None and before.successor_key:
-        relations.delete_relation(writer, own.key, Relation(SUCCESSOR, before.successor_key))
-        relations.delete_relation(writer, before.successor_key, Relation(PREDECESSOR, own.key))
+        relations.delete_relation(writer, ref.key, Relation(SUCCESSOR, before.successor_key))
+        relations.delete_relation(writer, before.successor_key, Relation(PREDECESSOR, ref.key))
     if after.successor_key:
-        there = Relation(SUCCESSOR, after.successor_key, after.successor, start=after.date, event=event)
-        relations.put_relation(writer, own.key, there)
-        back = Relation(PREDECESSOR, own.key, own.display, start=after.date, event=event)
-        relations.put_relation(writer, after.successor_key, back)
+        forward = Relation(SUCCESSOR, after.successor_key, after.successor, start=after.date, event=event)
+        relations.put_relation(writer, ref.key, forward)
+        backward = Relation(PREDECESSOR, ref.key, ref.display, start=after.date, event=event)
+        relations.put_relation(writer, after.successor_key, backward)

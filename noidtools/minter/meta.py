@@ -18,7 +18,7 @@ _HELD, _QUEUED, _RULES = b"held", b"queue sequence", b"rules"
 
 
 def write_settings(writer: Writer, settings: Settings) -> None:
-    """Make an empty store a minter's."""
+    """Write the format and the settings of a new minter into an empty store."""
     writer.put(META, _FORMAT, b"%d" % FORMAT)
     writer.put(META, _SETTINGS, settings.packed())
 
@@ -39,7 +39,7 @@ def format_version(reader: Reader) -> bytes:
 
 
 def generator_state(reader: Reader) -> bytes | None:
-    """What the generator stored last, None if nothing was minted yet; what it means is for the scheme to say."""
+    """What the generator stored last, None if nothing was minted yet.  Its form is up to the scheme."""
     return reader.get(META, _STATE)
 
 
@@ -75,5 +75,5 @@ def rules_version(reader: Reader) -> bytes | None:
 
 
 def renew_rules_version(writer: Writer) -> None:
-    """To be called whenever a rule is changed."""
+    """Make caches of rules obsolete; must be called whenever a rule is changed."""
     writer.put(META, _RULES, os.urandom(8))

@@ -6,8 +6,8 @@
     implied    where the settings name no label: `ark:` before its NAAN, `hdl:` before the prefix of a PILIN minter
     canonical  the spelling of its scheme, such as upper case in PILIN labels
 
-All that turns a text into an identifier goes through `spellings` and `beginnings`, so that every command, every rule
-and every resolver tries the same keys in the same order.
+Every command, rule and resolver turns text into identifiers by `spellings` and `beginnings`, so that all of them try
+the same keys in the same order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # A longer identifier is a mistake or an attack, and would make every message about it unreadable.
 LONGEST_IDENTIFIER = 65536
 
-# A longer text is no beginning for passthrough: a URL of a thousand slashes must stay cheap.
+# Longer beginnings are not looked up: resolving a URL with a thousand slashes must stay cheap.
 LONGEST_BEGINNING = 1024
 
 _HEX = b"0123456789abcdefABCDEF"
@@ -35,7 +35,8 @@ _HEX = b"0123456789abcdefABCDEF"
 class Namespace:
     """The names of one minter.
 
-    labels  what is written before its names: those of the settings, or the implied one; the first when citing
+    labels      what is written before its names: those of the settings, or the implied one; citations use the first
+    reads_urls  whether parsing depends on the labels, because one of them is a URL
     """
 
     __slots__ = (
@@ -56,11 +57,10 @@ class Namespace:
         self.labels = tuple(labels) or self._implied[:1]
         self._beginning = (*labels, *self._implied)
         self._display_label = labels[0] if labels else b""
-        # Whether parsing depends on the labels: those that are URLs count as resolvers.
         self.reads_urls = any(label[:4].lower() == b"http" for label in labels)
 
     def display(self, key: bytes) -> bytes:
-        """A stored name as people write it: the label belongs before the minter's own names only."""
+        """A stored name as written in answers: with the label of the minter, unless it is a rule or a foreign name."""
         if not self._display_label or key.startswith(RULE_MARK) or b"://" in key or names.parse(key).scheme:
             return key
         return self._display_label + key
@@ -68,7 +68,7 @@ class Namespace:
     # -- from text to keys -----------------------------------------------------------------------------
 
     def literal_key(self, text: bytes) -> bytes:
-        """The first key to try: the text without its label.  Of `display` it is the inverse."""
+        """The first key to try: the text without its label.  The inverse of `display`."""
         return self.scheme.canonical(self._without_label(text))
 
     def _without_label(self, text: bytes) -> bytes:
@@ -86,6 +86,7 @@ class Namespace:
         return self.scheme.without_prefix(key) != key
 
     def parse(self, text: bytes) -> Name:
+        """Parse a text as `names.parse` does, with the labels of this minter."""
         return names.parse(text, self.labels)
 
     def spellings(self, name: Name) -> list[bytes]:
@@ -93,12 +94,12 @@ class Namespace:
 
         Without its query it is another, shorter name: see `beginnings`.
         """
-        given = name.given.strip()
+        text = name.given.strip()
         keys = [self._without_label(name.given)]
-        if given != name.given:
-            keys.append(self._without_label(given))
-        # A text that begins with a label is no key as it stands: `display` puts one before that key, too.
-        keys += [key for key in names.spellings(name, self.labels) if key != given]
+        if text != name.given:
+            keys.append(self._without_label(text))
+        # A text that begins with a label is not tried as a key itself, because `display` would add a second label.
+        keys += [key for key in names.spellings(name, self.labels) if key != text]
         if name.query:
             keys = [self._canonical(key, name.query) for key in keys]
         else:
@@ -109,7 +110,7 @@ class Namespace:
         return [key for key in dict.fromkeys(keys) if key]
 
     def beginnings(self, name: Name, *, longest: int = LONGEST_BEGINNING) -> Iterator[tuple[list[bytes], bytes]]:
-        """The shorter names that this one extends, longest first: the keys of each, and the rest of the text."""
+        """The shorter names that this one extends, longest first: the keys of each, and the remaining text."""
         keys: list[bytes] = []
         rest = b""
         for key, after in names.cuts(name, self.labels, naan=bool(self._naan), longest=longest):
@@ -132,15 +133,15 @@ class Namespace:
     def new_key(self, name: Name) -> bytes:
         """The key of a name that is not stored yet: its normal form, which every spelling of it leads to.
 
-        A name that is nothing but white space, which a minter that binds anything may hold, stays as it is.
+        A name of white space only, which a minter without a template may store, stays as it is.
         """
         normal = self.scheme.canonical(names.stored(name, self.labels)) + name.query
         return normal or self.literal_key(name.given)
 
     def rule_keys(self, name: Name, key: bytes) -> list[bytes]:
-        """The spellings with which rules are matched: the identifier, the normal form, then as it may be written.
+        """The keys with which rules are matched: the identifier, the normal form, then all other spellings.
 
-        With the identifier first all spellings of a name get the same answer.
+        The identifier comes first so that all spellings of a name get the same value.
         """
         return list(dict.fromkeys((key, self.new_key(name), *self.spellings(name))))
 

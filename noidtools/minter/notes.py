@@ -15,7 +15,7 @@ _LONGEST_NAME = 400
 
 
 def put_note(writer: Writer, actor: Actor, name: bytes, text: bytes) -> None:
-    """Store a note, instead of the one of that name if there is one; the event keeps the earlier text."""
+    """Store a note, in place of one with the same name, of which the event keeps the text."""
     if not name or len(name) > _LONGEST_NAME or b"\n" in name:
         raise InvalidError(f"the name of a note is one line of 1 to {_LONGEST_NAME} bytes")
     before = writer.get(NOTES, name)

@@ -1,7 +1,7 @@
-"""Peppers: a secret of one identifier's own, without which it cannot be changed.
+"""Peppers: secrets, one for each peppered identifier, without which it cannot be changed.
 
-A peppered identifier is written `ID!PEPPER`.  The pepper is printed once, when
-the identifier is minted; here only its hash is kept.
+A peppered identifier is written `ID!PEPPER`.  The pepper is printed once, when the identifier is minted; only its hash
+is stored.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _LENGTH = 16
 
 
 def make_pepper() -> bytes:
+    """A new random pepper."""
     alphabet = REPERTOIRES["e"].encode()
     pepper = bytearray()
     while len(pepper) < _LENGTH:
@@ -45,22 +46,22 @@ def delete_pepper(writer: Writer, identifier: bytes) -> None:
     writer.delete(PEPPERS, identifier)
 
 
-def split_pepper(reader: Reader, given: bytes) -> tuple[bytes, bytes | None]:
-    """Identifier and pepper; the pepper is None unless what stands before the last `!` is a peppered identifier."""
-    base, mark, pepper = given.rpartition(b"!")
-    # Some repertoires have the mark among their characters: what is known as a whole is an identifier as a whole.
-    if mark and reader.get(PEPPERS, base) is not None and find(reader, given) is None:
+def split_pepper(reader: Reader, text: bytes) -> tuple[bytes, bytes | None]:
+    """Split a text into identifier and pepper; the pepper is None unless the part before the last `!` is peppered."""
+    base, mark, pepper = text.rpartition(b"!")
+    # Some repertoires contain `!`: a text that is known as a whole is an identifier, not an identifier and a pepper.
+    if mark and reader.get(PEPPERS, base) is not None and find(reader, text) is None:
         return base, pepper
-    return given, None
+    return text, None
 
 
 def ensure_pepper_matches(reader: Reader, identifier: bytes, pepper: bytes | None) -> None:
-    """Refuse a change to a peppered identifier that comes without its pepper."""
-    kept = reader.get(PEPPERS, identifier)
-    if kept is None:
+    """Raise ForbiddenError unless this is the pepper of the identifier, or the identifier has none."""
+    stored = reader.get(PEPPERS, identifier)
+    if stored is None:
         return
-    shown = printable(identifier)
+    name = printable(identifier)
     if pepper is None:
-        raise ForbiddenError(f"{shown} is peppered: to change it write {shown}!PEPPER, as it was when it was minted")
-    if not hmac.compare_digest(kept, _digest(identifier, pepper)):
-        raise ForbiddenError(f"that is not the pepper of {shown}")
+        raise ForbiddenError(f"{name} is peppered: to change it write {name}!PEPPER, as it was when it was minted")
+    if not hmac.compare_digest(stored, _digest(identifier, pepper)):
+        raise ForbiddenError(f"that is not the pepper of {name}")

@@ -1,8 +1,12 @@
-"""The policies of a minter: who may use which commands through the web, and what it promises.
+"""Policies of a minter: who may use which commands through the web, and what the minter promises and requires.
 
-Commands are of four access classes: read, mint, bind and admin.  For each class a minter stores who may use it: anyone,
-every user the web server has authenticated, nobody, or the users named.  At the shell the permissions of the files
-decide, not these.
+Commands are of four access classes: read, mint, bind, admin.  An access rule for each class admits anyone, every user
+whom the web server has authenticated, nobody, or the users named.  At the shell the permissions of the files decide,
+and access rules do not apply.
+
+The stated policies are the format of labels, which follows from the scheme, and three that an administrator sets: what
+identifiers may stand for (association), for how long they are promised to last (persistence), and whether minting
+publishes identifiers at once or reserves them.
 """
 
 from __future__ import annotations
@@ -23,13 +27,14 @@ CLASSES = READ, MINT, BIND, ADMIN = "read", "mint", "bind", "admin"
 ANYONE, AUTHENTICATED, NOBODY = b"anyone", b"authenticated", b"nobody"
 AUDIENCES = (ANYONE, AUTHENTICATED, NOBODY)
 
-# Before the name of a user, where it is stored, and where it is one of the words above.
+# What the name of a user begins with where an access rule is stored, and where somebody writes the name of a user that
+# is also the word for an audience.
 _USER = b"user:"
 _LONGEST_USER = 255
 
 
 class AccessRule:
-    """Who may use one class of commands: one of the words, or users by name."""
+    """Who may use one class of commands: `word` is one of AUDIENCES, or else `users` are the names of users."""
 
     __slots__ = ("word", "users")
 
@@ -39,7 +44,10 @@ class AccessRule:
 
     @classmethod
     def parse(cls, words: list[bytes]) -> AccessRule:
-        """From words as a person writes them: one of the three, or names; `user:NAME` always means a name."""
+        """Parse the words of a command: one of AUDIENCES, or names of users; `user:NAME` always means a name.
+
+        Raises InvalidError for what is no name of a user, and for a word of AUDIENCES among names.
+        """
         if len(words) == 1 and words[0] in AUDIENCES:
             return cls(words[0])
         for word in words:
@@ -58,7 +66,7 @@ class AccessRule:
         return self.word or b"\n".join(_USER + user for user in self.users)
 
     def display(self) -> bytes:
-        """As a person writes it; the inverse of `parse`."""
+        """The rule as the command prints it and `parse` reads it."""
         return self.word or b" ".join(_USER + user if user in AUDIENCES else user for user in self.users)
 
     def admits(self, user: bytes) -> bool:
@@ -68,6 +76,7 @@ class AccessRule:
         return user in self.users
 
     def login_helps(self) -> bool:
+        """Whether a user who is not logged in may be admitted after logging in."""
         return self.word not in (ANYONE, NOBODY)
 
 
@@ -76,6 +85,8 @@ def _user_name(word: bytes) -> bytes:
     if not 0 < len(name) <= _LONGEST_USER or any(byte < 0x21 or byte == 0x7F for byte in name):
         raise InvalidError(f"a user's name has 1 to {_LONGEST_USER} bytes, and no blanks or control characters")
     return name
+
+
 DEFAULTS = {
     READ: AccessRule(ANYONE), MINT: AccessRule(AUTHENTICATED), BIND: AccessRule(AUTHENTICATED),
     ADMIN: AccessRule(AUTHENTICATED),
@@ -83,7 +94,7 @@ DEFAULTS = {
 
 
 class AccessPolicy:
-    """The rules of one minter, as they are at one moment."""
+    """The access rules of a minter, by class, as read in one transaction."""
 
     __slots__ = ("rules",)
 
@@ -96,7 +107,10 @@ class AccessPolicy:
         return cls({name: AccessRule.unpacked(packed) for name, packed in stored.items() if name in CLASSES})
 
     def ensure(self, command: str, classes: tuple[str, ...], user: bytes) -> None:
-        """Refuse a command of these classes to a user who is not admitted to all of them, and say who is."""
+        """Check that a user is admitted to all these classes; an empty name is a user who did not log in.
+
+        Raises LoginNeededError if logging in may help, else ForbiddenError.
+        """
         for name in classes:
             rule = self.rules[name]
             if rule.admits(user):
@@ -109,28 +123,24 @@ class AccessPolicy:
 
 
 def set_access(writer: Writer, actor: Actor, name: str, rule: AccessRule | None) -> None:
-    """Set the rule of a class, or with None go back to its default."""
+    """Set the access rule of a class, or with None return to its default."""
     config.change(writer, actor, f"policy/{name}", rule.packed() if rule else None)
 
 
 def _audience(rule: AccessRule) -> str:
     if rule.word == AUTHENTICATED:
         return "users who have logged in"
-    # The names are not shown to others.
+    # The names of users are not disclosed to others.
     return "nobody" if rule.word == NOBODY else "certain users only"
 
 
 # -- stated policies -------------------------------------------------------------------------------------------------
-#
-# The label format follows from the scheme.  The others are texts and choices that an administrator sets: what the names
-# are for, for how long they last, and whether minting publishes at once or reserves.
 
 LABEL_FORMAT, ASSOCIATION, PERSISTENCE, MINTING = "label-format", "association", "persistence", "minting"
 STATED_POLICIES = (LABEL_FORMAT, MINTING, ASSOCIATION, PERSISTENCE)
-PUBLISH, RESERVE = b"publish", b"reserve"
-
-# The name of the setting that has RESERVE where minting reserves.
+# The policy on minting: its name in config.py, and its values, of which the first is the default.
 INITIAL_STATE = "lifecycle/minting"
+PUBLISH, RESERVE = b"publish", b"reserve"
 DEFAULT = b"default"
 _LONGEST_POLICY = 4096
 _TEXT, _FROM, _UNTIL = (f"commitment/persistence{part}" for part in ("", "-from", "-until"))
@@ -138,7 +148,7 @@ _ASSOCIATION = "commitment/association"
 
 
 class Persistence:
-    """The promise that names last: in words, and for which time.  `until` is empty where no end is set."""
+    """The promise that identifiers persist: its text, and from when until when; `until` is empty if no end is set."""
 
     __slots__ = ("text", "start", "until")
 
@@ -149,6 +159,7 @@ class Persistence:
 
 
 def persistence(reader: Reader) -> Persistence | None:
+    """The promise of persistence, None if there is none."""
     text = config.value(reader, _TEXT)
     if text is None:
         return None
@@ -156,7 +167,10 @@ def persistence(reader: Reader) -> Persistence | None:
 
 
 def set_persistence(writer: Writer, actor: Actor, text: bytes, start: bytes = b"", until: bytes = b"") -> None:
-    """Commit to persistence; what was promised before is kept in the record."""
+    """Set the promise of persistence, from `start` or from now on; the events keep the promise before.
+
+    Raises UsageError if its time would end before it begins, InvalidError for an unsuitable text.
+    """
     _ensure_text(text)
     start = start or timestamp(actor.now())
     if until and until < start:
@@ -171,7 +185,7 @@ def clear_persistence(writer: Writer, actor: Actor) -> None:
 
 
 def association(reader: Reader) -> bytes | None:
-    """On what things the minter's identifiers may stand for."""
+    """The policy on what the identifiers of the minter may stand for, None if it is not stated."""
     return config.value(reader, _ASSOCIATION)
 
 
@@ -182,7 +196,7 @@ def set_association(writer: Writer, actor: Actor, text: bytes | None) -> None:
 
 
 def minting_policy(reader: Reader) -> bytes:
-    """Whether minting publishes at once or reserves."""
+    """PUBLISH or RESERVE: the state that minting gives to identifiers."""
     return RESERVE if config.value(reader, INITIAL_STATE) == RESERVE else PUBLISH
 
 
@@ -196,9 +210,9 @@ def set_minting_policy(writer: Writer, actor: Actor, choice: bytes) -> None:
 def set_stated_policy(
     writer: Writer, actor: Actor, name: str, value: bytes, start: bytes = b"", until: bytes = b""
 ) -> None:
-    """Set the policy on minting, association or persistence; the word default goes back to the default.
+    """Set the policy on minting, association or persistence; the value DEFAULT returns to the default.
 
-    The dates are for persistence alone.
+    `start` and `until` are used for persistence only.
     """
     default = value == DEFAULT
     if name == MINTING:
@@ -212,7 +226,7 @@ def set_stated_policy(
 
 
 def label_format(minter: Minter) -> bytes:
-    """Which labels there can be, from the scheme."""
+    """The format of the labels of a minter, which follows from its scheme."""
     form = [f"{name.lower()} {value.decode('utf-8', 'replace')}" for name, value in minter.scheme.form()]
     return f"scheme {minter.scheme.name}; {'; '.join(form)}".encode()
 

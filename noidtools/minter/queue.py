@@ -1,4 +1,8 @@
-"""The queue: identifiers waiting to be minted before the generator makes new ones."""
+"""The queue and the holds: identifiers to be minted before new ones, and identifiers not to be minted.
+
+An identifier in the queue is minted, once its date has come, before the generator makes new ones.  An identifier on
+hold is neither minted nor queued.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
     from .identifiers import NameRef
 
 
-# Sorts before every date, so that it is always ripe and always first.
+# Sorts before every date: such an identifier is always due, and comes first.
 _NO_DATE = b"00000000000000"
 
 # Wide enough that numbers of different lengths sort by value.
@@ -28,28 +32,33 @@ _UNITS = {b"d": 86400, b"s": 1}
 QUEUE_HOWS = "now, first, lvf, delete, or a delay such as 30d or 3600s"
 
 
-def ensure_allowed(minter: Minter) -> None:
+def ensure_queue_allowed(minter: Minter) -> None:
+    """Raise ConflictError if the scheme of the minter has no queue."""
     if minter.scheme.queue_refusal:
         raise ConflictError(f"nothing can be queued here: {minter.scheme.queue_refusal}")
 
 
-def enqueue(minter: Minter, writer: Writer, actor: Actor, how: bytes, given: list[bytes]) -> list[bytes]:
-    ensure_allowed(minter)
+def enqueue(minter: Minter, writer: Writer, actor: Actor, how: bytes, texts: list[bytes]) -> list[bytes]:
+    """Put identifiers into the queue; `how` is one of QUEUE_HOWS but delete.  Returns their keys.
+
+    Raises ConflictError for one that is withdrawn, on hold or queued already.
+    """
+    ensure_queue_allowed(minter)
     date = _due_date(how, actor.now())
-    found = [identifiers.identify_for_change(minter, writer, text) for text in given]
-    for ref in found:
+    refs = [identifiers.identify_for_change(minter, writer, text) for text in texts]
+    for ref in refs:
         ensure_not_withdrawn(ref.display, ref.record, "queued")
-    changes = [Change(b"queue", None, date, ref.key) for ref in found]
-    event = record_event(writer, actor, b"queue " + how, ids=_keys(found), changes=changes)
+    changes = [Change(b"queue", None, date, ref.key) for ref in refs]
+    event = record_event(writer, actor, b"queue " + how, ids=_keys(refs), changes=changes)
     drawn = meta.generator_of(minter.scheme, writer).drawn
     queued = []
-    for identifier in (ref.key for ref in found):
-        # Looked up again here, so that one named twice is refused the second time.
+    for identifier in (ref.key for ref in refs):
+        # Read here and not taken from the NameRef, because a text may occur twice, which is a conflict.
         record = find(writer, identifier) or Circulation()
-        _ensure_can_wait(identifier, record)
+        _ensure_can_be_queued(identifier, record)
         sequence = 0 if how == b"lvf" else meta.next_queue_number(writer)
         padded = minter.scheme.without_prefix(identifier).rjust(_PADDED, b"0")
-        # What is alike when padded, such as 5 and 05, still has a place of its own.
+        # The key ends in the identifier itself: 5 and 05 are equal when padded.
         key = date + sequence.to_bytes(6, "big") + padded + b"\0" + identifier
         writer.put(QUEUE, key, identifier)
         writer.put(QUEUED, identifier, key)
@@ -58,13 +67,14 @@ def enqueue(minter: Minter, writer: Writer, actor: Actor, how: bytes, given: lis
     return queued
 
 
-def dequeue(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> list[bytes]:
-    ensure_allowed(minter)
-    found = [identifiers.identify_for_change(minter, writer, text) for text in given]
-    changes = [Change(b"queue", b"queued", None, ref.key) for ref in found]
-    event = record_event(writer, actor, b"queue delete", ids=_keys(found), changes=changes)
+def dequeue(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) -> list[bytes]:
+    """Take identifiers out of the queue and return their keys; raises NotFoundError for one that is not in it."""
+    ensure_queue_allowed(minter)
+    refs = [identifiers.identify_for_change(minter, writer, text) for text in texts]
+    changes = [Change(b"queue", b"queued", None, ref.key) for ref in refs]
+    event = record_event(writer, actor, b"queue delete", ids=_keys(refs), changes=changes)
     deleted = []
-    for identifier in (ref.key for ref in found):
+    for identifier in (ref.key for ref in refs):
         record = find(writer, identifier)
         if record is None or not record.queued:
             raise NotFoundError(f"{printable(identifier)} is not in the queue")
@@ -74,7 +84,7 @@ def dequeue(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) ->
 
 
 def take_from_queue(minter: Minter, writer: Writer, identifier: bytes, record: Circulation, event: int) -> Circulation:
-    """Remove an identifier from the queue; returns its record with that in its history, for the caller to save."""
+    """Remove an identifier from the queue; returns its record with one more letter, for the caller to save."""
     key = writer.get(QUEUED, identifier)
     if key is not None:
         writer.delete(QUEUE, key)
@@ -84,35 +94,40 @@ def take_from_queue(minter: Minter, writer: Writer, identifier: bytes, record: C
 
 
 def queue_length(reader: Reader) -> int:
+    """How many identifiers are in the queue."""
     return sum(1 for _ in reader.scan(QUEUE))
 
 
 def take_due(
     writer: Writer, now: int, count: int, passed_over: Callable[[bytes, Circulation], bool]
 ) -> Iterator[tuple[bytes, Circulation]]:
-    """Remove up to `count` identifiers whose time has come, first in line first; those passed over stay."""
+    """Remove up to `count` identifiers that are due from the queue, in its order, and yield them with their records.
+
+    Those for which `passed_over` is true stay in the queue.
+    """
     today = timestamp(now)
-    ripe: list[tuple[bytes, bytes, Circulation]] = []
+    due: list[tuple[bytes, bytes, Circulation]] = []
     for key, identifier in writer.scan(QUEUE):
-        if len(ripe) == count or key[:14] > today:
+        if len(due) == count or key[:14] > today:
             break
         record = find(writer, identifier) or Circulation()
         if not passed_over(identifier, record):
-            ripe.append((key, identifier, record))
-    for key, identifier, record in ripe:
+            due.append((key, identifier, record))
+    for key, identifier, record in due:
         writer.delete(QUEUE, key)
         writer.delete(QUEUED, identifier)
-        # Withdrawing takes a name out of the queue; should one be left in it, it is not given out all the same.
+        # Withdrawing takes an identifier out of the queue; in case one is left there, it is not minted.
         if not record.withdrawn:
             yield identifier, record
 
 
-def _keys(found: list[NameRef]) -> list[bytes]:
+def _keys(refs: list[NameRef]) -> list[bytes]:
     """The keys of these names, each once."""
-    return list(dict.fromkeys(ref.key for ref in found))
+    return list(dict.fromkeys(ref.key for ref in refs))
 
 
 def _due_date(how: bytes, now: int) -> bytes:
+    """The date from which on an identifier may be minted; raises UsageError for what is no way to queue."""
     if how in (b"first", b"lvf"):
         return _NO_DATE
     if how == b"now":
@@ -123,26 +138,27 @@ def _due_date(how: bytes, now: int) -> bytes:
     return timestamp_after(now, int(number) * _UNITS[unit])
 
 
-def _ensure_can_wait(identifier: bytes, record: Circulation) -> None:
-
+def _ensure_can_be_queued(identifier: bytes, record: Circulation) -> None:
     ensure_not_held(identifier, record)
     if record.queued:
         raise ConflictError(f"{printable(identifier)} is in the queue already")
 
 
-# -- Holds: an identifier that is held is not minted, and not queued for minting -------------------------------------
+# -- holds -----------------------------------------------------------------------------------------------------------
 
 
+def place_holds(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) -> tuple[int, list[bytes]]:
+    """Put identifiers on hold; returns how many were not before, and which were removed from the queue.
 
-def place_holds(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> tuple[int, list[bytes]]:
-    """Hold each identifier; returns how many holds are new, and which identifiers left the queue for it."""
-    found = [identifiers.identify_for_change(minter, writer, text) for text in given]
-    for ref in found:
+    Raises ConflictError for one that was withdrawn.
+    """
+    refs = [identifiers.identify_for_change(minter, writer, text) for text in texts]
+    for ref in refs:
         ensure_not_withdrawn(ref.display, ref.record, "held")
-    event = _record_holds(writer, actor, b"hold set", found, b"held")
+    event = _record_holds(writer, actor, b"hold set", refs, b"held")
     placed = 0
     unqueued = []
-    for identifier in (ref.key for ref in found):
+    for identifier in (ref.key for ref in refs):
         record = find(writer, identifier) or Circulation()
         if record.queued:
             record = take_from_queue(minter, writer, identifier, record, event)
@@ -155,10 +171,13 @@ def place_holds(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]
     return placed, unqueued
 
 
-def release_holds(minter: Minter, writer: Writer, actor: Actor, given: list[bytes]) -> int:
-    """Let each identifier go; returns how many were held."""
-    found = [identifiers.identify_for_change(minter, writer, text) for text in given]
-    for ref in found:
+def release_holds(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) -> int:
+    """Release identifiers from hold; returns how many were held.
+
+    Raises ConflictError for one that was withdrawn, is an alias, or is reserved and was never issued.
+    """
+    refs = [identifiers.identify_for_change(minter, writer, text) for text in texts]
+    for ref in refs:
         ensure_not_withdrawn(ref.display, ref.record, "released")
         name = printable(ref.display)
         if alias_target(writer, ref.key) is not None:
@@ -167,9 +186,9 @@ def release_holds(minter: Minter, writer: Writer, actor: Actor, given: list[byte
         if ref.record is not None and ref.record.reserved and not ref.record.was_issued:
             raise ConflictError(f"{name} is reserved and was never issued: publish it first, or minting might give it "
                                 "to somebody else")
-    _record_holds(writer, actor, b"hold release", found, None)
+    _record_holds(writer, actor, b"hold release", refs, None)
     released = 0
-    for identifier in (ref.key for ref in found):
+    for identifier in (ref.key for ref in refs):
         record = find(writer, identifier)
         if record is None or not record.held:
             continue
@@ -181,11 +200,11 @@ def release_holds(minter: Minter, writer: Writer, actor: Actor, given: list[byte
 
 
 def _record_holds(
-    writer: Writer, actor: Actor, verb: bytes, found: list[NameRef], after: bytes | None
+    writer: Writer, actor: Actor, verb: bytes, refs: list[NameRef], after: bytes | None
 ) -> int:
-    """An event about what the command is to change; none where all are as wanted already."""
+    """Record an event with the changes that the command is about to make; returns its number, 0 if there are none."""
     changes = []
-    for identifier, record in {ref.key: ref.record for ref in found}.items():
+    for identifier, record in {ref.key: ref.record for ref in refs}.items():
         before = b"held" if record is not None and record.held else None
         if before != after:
             changes.append(Change(b"hold", before, after, identifier))
@@ -197,6 +216,7 @@ def _record_holds(
 
 
 def ensure_not_held(identifier: bytes, record: Circulation | None) -> None:
+    """Raise ConflictError if the identifier, of which this is the record, is on hold."""
     if record is not None and record.held:
-        shown = printable(identifier)
-        raise ConflictError(f"{shown} is on hold and cannot be queued: release it first with 'noid hold release'")
+        name = printable(identifier)
+        raise ConflictError(f"{name} is on hold and cannot be queued: release it first with 'noid hold release'")

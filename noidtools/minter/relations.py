@@ -1,9 +1,11 @@
-"""Relations between names: how they are stored and found.
+"""Relations between names: aliases, synonyms, preferred names, successors.
 
-Each relation is kept under both names, so that either tells of it: an alias and
-its target, two synonyms, a withdrawn name and its successor.  That an authority
-prefers a name is kept under that name alone.  A name may be any name, also one
-that another system manages; of a name that is ours it is the stored form.
+Each relation is stored under both names, so that it is found from either: an alias and its target, two synonyms, a
+withdrawn name and its successor.  That an authority prefers a name is stored under that name alone.  A name may be one
+of another system; a name of this minter is in the form in which it is stored.
+
+A synonym is a claim of an authority that two names are of one thing, for a span of time.  An authority may prefer one
+of the names that it claims to be synonyms.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from .events import Actor
 
 
-# Kinds, and what `other` is to the name under which the relation is kept.
+# Kinds of relations: what `other` is to the name under which the relation is stored.
 ALIAS_OF, ALIAS, SYNONYM, PREFERRED, SUCCESSOR, PREDECESSOR = b"a", b"t", b"s", b"p", b"n", b"o"
 WORDS = {
     ALIAS_OF: "alias-of", ALIAS: "alias", SYNONYM: "synonym", PREFERRED: "preferred", SUCCESSOR: "successor",
@@ -37,8 +39,15 @@ _LONGEST_AUTHORITY = 1000
 
 
 class Relation:
-    """`kind` is what `other` is to the name that was asked about.  Dates have fourteen digits; `until` is empty for
-    what has no end set.  `event` is the number of the event that made it."""
+    """A relation of a name to another.
+
+    kind          what `other` is to the name: one of the kinds above
+    other         the other name, as stored
+    display       the other name, as written in answers
+    authority     who claims the relation; may be empty
+    start, until  dates of fourteen digits; `until` is empty if no end is set
+    event         the number of the event that recorded it
+    """
 
     __slots__ = ("kind", "other", "display", "authority", "start", "until", "event")
 
@@ -54,6 +63,7 @@ class Relation:
 
     @property
     def word(self) -> str:
+        """The kind as written in answers."""
         return WORDS[self.kind]
 
     def holds_at(self, date: bytes) -> bool:
@@ -61,6 +71,7 @@ class Relation:
 
 
 def ensure_authority(authority: bytes) -> None:
+    """Raise InvalidError for what cannot be the name of an authority."""
     if not authority.strip() or len(authority) > _LONGEST_AUTHORITY or b"\n" in authority:
         raise InvalidError(f"an authority is named in one line of 1 to {_LONGEST_AUTHORITY} bytes")
 
@@ -69,9 +80,9 @@ def ensure_authority(authority: bytes) -> None:
 
 
 def _key(name: bytes, relation: Relation) -> bytes:
-    # Several authorities may say the same of two names, each for itself.
-    said_by = relation.authority if relation.kind in (SYNONYM, PREFERRED) else b""
-    return pair(name, relation.kind + pair(said_by, relation.other))
+    # Several authorities may claim the same of two names, and each claim has an entry of its own.
+    authority = relation.authority if relation.kind in (SYNONYM, PREFERRED) else b""
+    return pair(name, relation.kind + pair(authority, relation.other))
 
 
 def put_relation(writer: Writer, name: bytes, relation: Relation) -> None:
@@ -95,7 +106,7 @@ def _relation(rest: bytes, packed: bytes) -> Relation:
 
 
 def relations_of_extensions(reader: Reader, name: bytes, kind: bytes) -> Iterator[Relation]:
-    """The relations of one kind of the name and of all longer names that begin with it at a boundary."""
+    """The relations of one kind, of a name and of all names that begin with it and a boundary character."""
     beginning = pair_prefix(name)[:-2]
     for key, packed in reader.scan(RELATIONS, beginning):
         other, rest = split_pair(key)
@@ -104,24 +115,29 @@ def relations_of_extensions(reader: Reader, name: bytes, kind: bytes) -> Iterato
             yield _relation(rest, packed)
 
 
-# -- Synonyms: names of one thing, as an authority says, for a span of time; and which of them it prefers ------------
-
+# -- synonyms and preferred names ------------------------------------------------------------------------------------
 
 
 class SynonymClaim:
-    """Two names, and what is said of them."""
+    """Two names that an authority claims to be synonyms; `relation` is that of the first to the second."""
 
-    __slots__ = ("one", "other", "relation")
+    __slots__ = ("first", "second", "relation")
 
-    def __init__(self, one: NameRef, other: NameRef, relation: Relation) -> None:
-        self.one = one
-        self.other = other
+    def __init__(self, first: NameRef, second: NameRef, relation: Relation) -> None:
+        self.first = first
+        self.second = second
         self.relation = relation
 
 
-def add_synonym(minter: Minter, writer: Writer, actor: Actor, one: bytes, other: bytes, authority: bytes,
-          start: bytes = b"", until: bytes = b"") -> SynonymClaim:
-    """Record that an authority holds two names to be of one thing; said again, the span is the new one."""
+def add_synonym(
+    minter: Minter, writer: Writer, actor: Actor, one: bytes, other: bytes, authority: bytes, start: bytes = b"",
+    until: bytes = b"",
+) -> SynonymClaim:
+    """Record that an authority claims two names to be synonyms.  Recorded again, the claim gets the new span of time.
+
+    Without `start` the claim holds from now on.  Raises ConflictError if both texts are one name, or if the authority
+    would then prefer two names of one thing; UsageError for a span that ends before it begins.
+    """
     ensure_authority(authority)
     first, second = (identifiers.identify_for_claim(minter, writer, text) for text in (one, other))
     if first.key == second.key:
@@ -139,76 +155,84 @@ def add_synonym(minter: Minter, writer: Writer, actor: Actor, one: bytes, other:
     if until or (before and before.until):
         changes.append(Change(b"until", (before.until or None) if before else None, until or None, first.key))
     event = record_event(writer, actor, b"synonym", ids=[first.key, second.key], changes=changes)
-    made = Relation(SYNONYM, second.key, second.display, authority, start, until, event)
-    put_relation(writer, first.key, made)
+    relation = Relation(SYNONYM, second.key, second.display, authority, start, until, event)
+    put_relation(writer, first.key, relation)
     put_relation(writer, second.key, Relation(SYNONYM, first.key, first.display, authority, start, until, event))
-    return SynonymClaim(first, second, made)
+    return SynonymClaim(first, second, relation)
 
 
 def remove_synonym(
     minter: Minter, writer: Writer, actor: Actor, one: bytes, other: bytes, authority: bytes = b""
 ) -> SynonymClaim:
-    """End a claim, as if it had not been made; the record keeps that it was.  Without an authority, the only one's."""
+    """Remove a claim that two names are synonyms; its events stay.  `authority` may be empty if only one claims it.
+
+    Raises NotFoundError if there is no such claim, UsageError if several authorities claim it and none is named.
+    """
     first, second = (identifiers.identify_for_claim(minter, writer, text) for text in (one, other))
     claims = [relation for relation in relations_of(writer, first.key, SYNONYM)
               if relation.other == second.key and authority in (b"", relation.authority)]
-    whose = f" according to {printable(authority)}" if authority else ""
+    according = f" according to {printable(authority)}" if authority else ""
     if not claims:
-        raise NotFoundError(f"{printable(first.display)} and {printable(second.display)} are not synonyms{whose}")
+        raise NotFoundError(f"{printable(first.display)} and {printable(second.display)} are not synonyms{according}")
     if len(claims) > 1:
         raise UsageError(f"{len(claims)} authorities say so: name the one that takes it back with --authority")
-    (gone,) = claims
+    (removed,) = claims
     changes = [
-        Change(b"synonym", gone.display, None, first.key), Change(b"authority", gone.authority, None, first.key),
-        Change(b"from", gone.start, None, first.key),
+        Change(b"synonym", removed.display, None, first.key), Change(b"authority", removed.authority, None, first.key),
+        Change(b"from", removed.start, None, first.key),
     ]
-    if gone.until:
-        changes.append(Change(b"until", gone.until, None, first.key))
-    delete_relation(writer, first.key, gone)
-    delete_relation(writer, second.key, Relation(SYNONYM, first.key, authority=gone.authority))
+    if removed.until:
+        changes.append(Change(b"until", removed.until, None, first.key))
+    delete_relation(writer, first.key, removed)
+    delete_relation(writer, second.key, Relation(SYNONYM, first.key, authority=removed.authority))
     for ref in (first, second):
-        changes += _drop_idle_preference(writer, ref.key, gone.authority)
+        changes += _drop_idle_preference(writer, ref.key, removed.authority)
     record_event(writer, actor, b"synonym remove", ids=[first.key, second.key], changes=changes)
-    return SynonymClaim(first, second, gone)
+    return SynonymClaim(first, second, removed)
 
 
 def prefer_name(
-    minter: Minter, writer: Writer, actor: Actor, given: bytes, authority: bytes = b""
+    minter: Minter, writer: Writer, actor: Actor, text: bytes, authority: bytes = b""
 ) -> tuple[NameRef, Relation]:
-    """Mark the name that an authority prefers among its synonyms; another that it preferred is so no longer."""
-    own = identifiers.identify_for_claim(minter, writer, given)
-    ensure_not_withdrawn(own.display, own.record, "preferred")
-    authority = _sole_authority(writer, own, SYNONYM, authority,
-                                f"{printable(own.display)} has no synonym among which to be preferred: "
+    """Record that an authority prefers a name among its synonyms, in place of another that it preferred.
+
+    `authority` may be empty if the synonyms of the name are claimed by one authority only.  Raises NotFoundError if
+    there are none, ConflictError if the name is preferred already or was withdrawn.
+    """
+    ref = identifiers.identify_for_claim(minter, writer, text)
+    ensure_not_withdrawn(ref.display, ref.record, "preferred")
+    authority = _sole_authority(writer, ref, SYNONYM, authority,
+                                f"{printable(ref.display)} has no synonym among which to be preferred: "
                                 "say which with 'noid synonym' first")
-    before = next(_preferred(writer, own.key, authority), None)
-    if before == own.key:
-        raise ConflictError(f"{printable(own.display)} is preferred by {printable(authority)} already")
-    changes = [Change(b"preferred", None, authority, own.key)]
-    ids = [own.key]
+    before = next(_preferred(writer, ref.key, authority), None)
+    if before == ref.key:
+        raise ConflictError(f"{printable(ref.display)} is preferred by {printable(authority)} already")
+    changes = [Change(b"preferred", None, authority, ref.key)]
+    ids = [ref.key]
     if before is not None:
         ids.append(before)
         changes.append(Change(b"preferred", authority, None, before))
         delete_relation(writer, before, Relation(PREFERRED, b"", authority=authority))
     event = record_event(writer, actor, b"prefer", ids=ids, changes=changes)
-    made = Relation(PREFERRED, b"", b"", authority, timestamp(actor.now()), event=event)
-    put_relation(writer, own.key, made)
-    return own, made
+    relation = Relation(PREFERRED, b"", b"", authority, timestamp(actor.now()), event=event)
+    put_relation(writer, ref.key, relation)
+    return ref, relation
 
 
 def remove_preference(
-    minter: Minter, writer: Writer, actor: Actor, given: bytes, authority: bytes = b""
+    minter: Minter, writer: Writer, actor: Actor, text: bytes, authority: bytes = b""
 ) -> tuple[NameRef, Relation]:
-    own = identifiers.identify_for_claim(minter, writer, given)
-    authority = _sole_authority(writer, own, PREFERRED, authority, f"{printable(own.display)} is preferred by nobody")
-    gone = next(relation for relation in relations_of(writer, own.key, PREFERRED) if relation.authority == authority)
-    delete_relation(writer, own.key, gone)
-    record_event(writer, actor, b"prefer remove", ids=[own.key], changes=[Change(b"preferred", authority, None)])
-    return own, gone
+    """Remove the preference of an authority for a name; raises NotFoundError if it has none."""
+    ref = identifiers.identify_for_claim(minter, writer, text)
+    authority = _sole_authority(writer, ref, PREFERRED, authority, f"{printable(ref.display)} is preferred by nobody")
+    removed = next(relation for relation in relations_of(writer, ref.key, PREFERRED) if relation.authority == authority)
+    delete_relation(writer, ref.key, removed)
+    record_event(writer, actor, b"prefer remove", ids=[ref.key], changes=[Change(b"preferred", authority, None)])
+    return ref, removed
 
 
 def drop_preferences(writer: Writer, key: bytes) -> list[Change]:
-    """No authority prefers the name any longer; returns what that changes, for the event."""
+    """Remove all preferences for a name.  Returns the changes, for the caller to record in an event."""
     changes = []
     for relation in list(relations_of(writer, key, PREFERRED)):
         delete_relation(writer, key, relation)
@@ -217,9 +241,9 @@ def drop_preferences(writer: Writer, key: bytes) -> list[Change]:
 
 
 def clear_synonyms(writer: Writer, key: bytes) -> tuple[list[Change], list[bytes]]:
-    """Take back all that was said about the thing a name stood for, as the name is to mean another.
+    """Remove all synonyms of a name and all preferences for it, because it is minted again for another thing.
 
-    Returns what that changes and which other names it concerns, for the event.
+    Returns the changes and the other names concerned, for the caller to record in an event.
     """
     changes = drop_preferences(writer, key)
     others: dict[bytes, None] = {}
@@ -234,25 +258,26 @@ def clear_synonyms(writer: Writer, key: bytes) -> tuple[list[Change], list[bytes
 
 
 def synonym_group(reader: Reader, key: bytes, authority: bytes) -> list[bytes]:
-    """The name and all that are its synonyms according to an authority, by however many steps."""
-    found = {key: None}
+    """A name and all its synonyms according to an authority, directly or through other synonyms."""
+    group = {key: None}
     pending = [key]
     while pending:
         for relation in relations_of(reader, pending.pop(), SYNONYM):
-            if relation.authority == authority and relation.other not in found:
-                found[relation.other] = None
+            if relation.authority == authority and relation.other not in group:
+                group[relation.other] = None
                 pending.append(relation.other)
-    return list(found)
+    return list(group)
 
 
 def _preferred(reader: Reader, key: bytes, authority: bytes) -> Iterator[bytes]:
+    """Those of the synonyms of a name, itself included, that an authority prefers."""
     for name in synonym_group(reader, key, authority):
         if any(relation.authority == authority for relation in relations_of(reader, name, PREFERRED)):
             yield name
 
 
 def _ensure_one_preferred(reader: Reader, first: NameRef, second: NameRef, authority: bytes) -> None:
-    """Refuse what would leave an authority with two preferred names of one thing."""
+    """Raise ConflictError if an authority prefers one name in each of two groups that are about to become one."""
     ones, others = set(_preferred(reader, first.key, authority)), set(_preferred(reader, second.key, authority))
     if ones and others and ones != others:
         two = " and ".join(printable(name) for name in sorted(ones | others))
@@ -262,6 +287,7 @@ def _ensure_one_preferred(reader: Reader, first: NameRef, second: NameRef, autho
 
 
 def _drop_idle_preference(writer: Writer, key: bytes, authority: bytes) -> list[Change]:
+    """Remove the preference of an authority for a name that no longer has synonyms according to it."""
     if any(relation.authority == authority for relation in relations_of(writer, key, SYNONYM)):
         return []
     changes = []
@@ -272,9 +298,12 @@ def _drop_idle_preference(writer: Writer, key: bytes, authority: bytes) -> list[
     return changes
 
 
-def _sole_authority(reader: Reader, own: NameRef, kind: bytes, authority: bytes, none: str) -> bytes:
-    """The authority that was named, or else the only one there is."""
-    known = {relation.authority for relation in relations_of(reader, own.key, kind)}
+def _sole_authority(reader: Reader, ref: NameRef, kind: bytes, authority: bytes, none: str) -> bytes:
+    """The authority of the relations of one kind: the one named, or the only one there is.
+
+    Raises NotFoundError with the message `none` if there is none, UsageError if there are several and none is named.
+    """
+    known = {relation.authority for relation in relations_of(reader, ref.key, kind)}
     if not known or (authority and authority not in known):
         raise NotFoundError(none if not known else f"{none}, according to {printable(authority)}")
     if authority:

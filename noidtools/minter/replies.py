@@ -25,15 +25,16 @@ _MOST_CLEARED = 1000
 # Kinds of keys in the table: when a key was first used, the same in the order of time, and the parts of its replies.
 _USED, _BY_TIME, _PART = b"k", b"t", b"p"
 
-# What a stored reply begins with.  Release 0.1.0 stored random bytes of this length and then an enciphered reply, which
-# is not read any more.  It takes this for such bytes, and what it deciphers with them for the reply to another command.
+# A stored reply begins with this mark of its format.  Release 0.1.0 stored as many random bytes and an encrypted reply,
+# which is no longer read.  That release takes the mark for random bytes, and what it decrypts with them for the reply
+# to another command, which it refuses.
 _FORMAT = b"noidtools reply\n"
 
 
 class Reply:
-    """What was answered: `request` is the digest of the command, `body` the answer.
+    """A stored reply: `request` is the digest of the command, `body` the packed answer.
 
-    A reply that release 0.1.0 stored has neither.
+    Both are empty for a reply that release 0.1.0 stored, because its format is no longer read.
     """
 
     __slots__ = ("request", "body")
@@ -44,7 +45,7 @@ class Reply:
 
 
 class KeyReplies:
-    """The replies to the requests with one key of one owner, at one time (in seconds since 1970)."""
+    """The replies to requests with one Idempotency-Key of one owner; `now` is the time in seconds since 1970."""
 
     __slots__ = ("_name", "_now")
 
@@ -53,7 +54,7 @@ class KeyReplies:
         self._now = now
 
     def find(self, reader: Reader, line: int, part: int) -> Reply | None:
-        """The reply to one part of the command in one line of the request."""
+        """The reply to one part of the command in one line of the request; None if none is stored or it has expired."""
         since = reader.get(REPLIES, _USED + self._name)
         if since is None or self._has_expired(int(since)):
             return None
@@ -66,6 +67,7 @@ class KeyReplies:
         return Reply(request, body)
 
     def store(self, writer: Writer, line: int, part: int, reply: Reply) -> None:
+        """Store the reply to a part of a command, and delete some of those that have expired."""
         self._clear_expired(writer)
         self._remember_key(writer)
         writer.put(REPLIES, self._place(line, part), _FORMAT + pack([reply.request, reply.body]))

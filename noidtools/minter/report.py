@@ -1,4 +1,4 @@
-"""What can be said about a minter: at its creation, and whenever `dbinfo` asks."""
+"""Reports about a minter: the README that is written at its creation, and what `dbinfo` prints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PAGE = 500
 
 
 def properties(minter: Minter) -> list[tuple[str, bytes]]:
-    """What does not change while a minter lives."""
+    """The properties that are set at creation: labels and values, in the order in which they are printed."""
     return _properties(minter.settings, minter.scheme)
 
 
@@ -52,7 +52,7 @@ def creation_report(settings: Settings, scheme: Scheme) -> bytes:
 
 
 class MinterState:
-    """Where a minter stands: its generator, how many identifiers are held and queued, and the newest event."""
+    """The present state of a minter: its generator, how many identifiers are held and queued, and the newest event."""
 
     __slots__ = ("generator", "held", "queued", "newest")
 
@@ -63,8 +63,8 @@ class MinterState:
         self.newest = read_event(reader, newest_number(reader))
 
 
-def standing(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
-    """Where the minter stands now."""
+def status(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
+    """The present state of a minter: labels and values, as printed."""
     state = MinterState(minter, reader)
     pairs = [*state.generator.status(), ("Held", b"%d" % state.held), ("Queued", b"%d" % state.queued)]
     if state.newest:
@@ -73,7 +73,7 @@ def standing(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
 
 
 def internals(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
-    """What an administrator may want to see when something looks wrong."""
+    """Details for diagnosis: the location and the format of the database, and the state of the generator."""
     generator = meta.generator_of(minter.scheme, reader)
     size = minter.store.size()
     return [
@@ -86,9 +86,9 @@ def internals(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
 
 
 def dump(minter: Minter) -> Iterator[tuple[str, bytes]]:
-    """Every record that may be read, by table and key, a page at a time.  Odd bytes are percent-encoded.
+    """Every entry of the tables in READABLE: table and key, and value.  Odd bytes are percent-encoded.
 
-    What could help to guess a pepper, or to take over somebody's Idempotency-Key, is left out.
+    The other tables are left out, because they could help to guess a pepper or to use the Idempotency-Key of another.
     """
     for name, table in READABLE.items():
         for key, value in minter.read_pages(lambda reader, after: _page(reader, table, after)):  # noqa: B023

@@ -1,4 +1,4 @@
-"""A minter's names as they are cited, and whether two texts spell one name."""
+"""The forms in which a name is cited, and whether two texts spell the same name, as a minter sees it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def citation_forms(minter: Minter, reader: Reader, text: bytes) -> list[tuple[str, bytes]]:
-    """The representations of a name: one of this minter's, in any spelling, or any other."""
+    """The forms in which a name is cited: names of forms and texts.  The name may be of this minter, or any other.
+
+    Raises InvalidError for a mistyped name of this minter.
+    """
     labels = minter.namespace.labels
     own = identifiers.own_identifier(minter, reader, text)
     name = minter.namespace.parse(text) if own is None else own
@@ -22,20 +25,20 @@ def citation_forms(minter: Minter, reader: Reader, text: bytes) -> list[tuple[st
 
 
 def compare_names(minter: Minter, reader: Reader, first: bytes, second: bytes) -> tuple[bool, list[str]]:
-    """Whether two texts are the same name in this minter's context, and why, in sentences."""
+    """Whether two texts are the same name in the context of this minter, and why, in sentences."""
     aliases = [claim.triple for claim in contexts.context_aliases(reader)]
     same, why = citation.same(first, second, aliases, labels=minter.namespace.labels)
     if not same:
         own = {_own(minter, reader, text) for text in (first, second)}
         if len(own) == 1 and None not in own:
             (identifier,) = own
-            shown = printable(minter.namespace.display(identifier or b""))
-            return True, [f"Both spell {shown}, as this minter's scheme reads them."]
+            name = printable(minter.namespace.display(identifier or b""))
+            return True, [f"Both spell {name}, as this minter's scheme reads them."]
     return same, why
 
 
 def _own(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
-    """The identifier of this minter that a text spells, if it is well-formed."""
+    """The identifier of this minter that a text means, None if it is mistyped or of another system."""
     try:
         return None if minter.scheme.free else identifiers.own_identifier(minter, reader, text)
     except InvalidError:

@@ -15,17 +15,17 @@ RULES = b"r"  # pair(element, pattern) -> replacement (see bindings.py)
 QUEUE = b"q"  # date, sequence, padded label -> identifier (see queue.py)
 QUEUED = b"Q"  # identifier -> its key in QUEUE
 PEPPERS = b"p"  # identifier -> hash of its pepper (see peppers.py)
-EVENTS = b"v"  # number, 5 bytes -> date, who, door, verb and what it was about (see events.py)
+EVENTS = b"v"  # number, 5 bytes -> date, who, interface, verb and changes (see events.py)
 HISTORY = b"h"  # pair(identifier, number of an event) -> nothing; the newest circulation is not here (see history.py)
 TOMBSTONES = b"t"  # identifier -> when and why it was withdrawn, what comes after it (see lifecycle.py)
-RELATIONS = b"l"  # pair(name, kind and other name) -> who says so, from when until when (see relations.py)
-CUSTODY = b"o"  # pair(identifier or nothing for the minter, number) -> who answers for it (see custody.py)
-VERIFIED = b"V"  # identifier -> what was found when it was last verified (see findings.py)
-CONFIG = b"c"  # name -> value: what an administrator may change while the minter lives (see config.py)
+RELATIONS = b"l"  # pair(name, kind and other name) -> authority, from when until when (see relations.py)
+CUSTODY = b"o"  # pair(identifier or nothing for the minter, number) -> a custodian (see custody.py)
+VERIFIED = b"V"  # identifier -> the results of its last verification (see findings.py)
+CONFIG = b"c"  # name -> value: settings that can be changed after creation (see config.py)
 NOTES = b"n"  # name -> text, for the administrators (see notes.py)
 REPLIES = b"k"  # replies stored for a day, so that a request can be repeated without harm (see replies.py)
 
-# What may be read by an administrator who looks at the whole database: all but digests of secrets and of keys.
+# The tables that `dbinfo dump` prints: all but those with digests of peppers and of Idempotency-Keys.
 READABLE = {
     "ALIASES": ALIASES, "CONFIG": CONFIG, "CUSTODY": CUSTODY, "ELEMENTS": ELEMENTS, "EVENTS": EVENTS,
     "HISTORY": HISTORY, "IDS": IDS, "META": META, "NOTES": NOTES, "QUEUE": QUEUE, "QUEUED": QUEUED,

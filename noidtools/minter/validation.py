@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def validate_own(minter: Minter, texts: Iterable[bytes]) -> list[Verdict]:
-    """Each text with what is wrong with it as an identifier of this minter, None if nothing is."""
+    """Each text, and why it is not in the form of the identifiers of this minter; None if it is."""
     def check(text: bytes) -> None:
         minter.read(lambda reader: _ensure_own_form(minter, reader, text))
 
@@ -27,7 +27,7 @@ def _ensure_own_form(minter: Minter, reader: Reader, text: bytes) -> None:
 
 
 def validate_form(form: str, texts: Iterable[bytes]) -> list[Verdict]:
-    """Each text with what is wrong with it as a label of `form`, which is a template or the name of a scheme."""
+    """Each text, and why it is not a label of `form`, which is a template or the name of a scheme; None if it is."""
     return _verdicts(_form_check(form), texts)
 
 

@@ -14,7 +14,7 @@ from itertools import islice
 from ..clock import timestamp
 from ..errors import printable
 from ..minter.events import record_event
-from ..minter.findings import FAILS, HOLDS, RETRIEVABLE, UNKNOWN, Finding, Verified, save_findings, verdicts
+from ..minter.findings import FAILS, HOLDS, RETRIEVABLE, UNKNOWN, Finding, VerifiedIdentifier, save_findings, verdicts
 from ..minter.records import all_aliases, bound_identifiers, find_many, in_circulation
 from .inspection import Inspector
 
@@ -187,7 +187,7 @@ class Verification:
 
     def _store(self, writer: Writer, results: dict[bytes, Inspection]) -> None:
         date = timestamp(self._actor.now())
-        save_findings(writer, date, [Verified(result.identifier, result.codes, result.findings, result.link)
+        save_findings(writer, date, [VerifiedIdentifier(result.identifier, result.codes, result.findings, result.link)
                                      for result in results.values()])
         failing = sum(result.failed for result in results.values())
         summary = b"%d identifier%b, %d failing" % (len(results), b"" if len(results) == 1 else b"s", failing)

@@ -169,7 +169,7 @@ def test_a_minting_that_ends_early_records_how_many_were_requested(tmp_path):
     minter = Noid.with_clock(tmp_path, ".sd")
     with pytest.raises(Exception, match="no identifier is left"):
         minter.records("mint", "12")
-    assert (minter.newest_event().tally.made, minter.newest_event().tally.asked) == (10, 12)
+    assert (minter.newest_event().tally.minted, minter.newest_event().tally.requested) == (10, 12)
     assert "made: 10 of 12\n" in minter.text("log")
     before = minter.event_count()
     with pytest.raises(Exception, match="no identifier is left"):

@@ -153,9 +153,9 @@ def test_a_withdrawn_identifier_leaves_a_tombstone(minter):
     answer = minter.records("withdraw", identifier, "--reason", "a duplicate", "--successor", other)
     assert answer == [{"id": identifier, "state": "withdrawn", "withdrawn": "20261201120000", "reason": "a duplicate",
                        "successor": other}]
-    stone = minter.read(lambda reader: lifecycle.tombstone(reader, identifier.encode()))
-    assert (stone.date, stone.minted) == (b"20261201120000", START.encode())
-    assert (stone.reason, stone.successor) == (b"a duplicate", other.encode())
+    tombstone = minter.read(lambda reader: lifecycle.tombstone_of(reader, identifier.encode()))
+    assert (tombstone.date, tombstone.minted) == (b"20261201120000", START.encode())
+    assert (tombstone.reason, tombstone.successor) == (b"a duplicate", other.encode())
     assert minter.resolved(identifier) == minter.resolved(identifier + "/page") == "gone"
     assert minter.read(lambda reader: lifecycle.state_since(reader, identifier.encode())) == b"20261201120000"
     assert minter.read(lambda reader: lifecycle.state_since(reader, other.encode())) == START.encode()

@@ -78,11 +78,11 @@ def test_following_yields_new_events_and_a_growing_minting_repeatedly(minter):
     minting = iter(many.answer("mint", "30000").records)
     events = history.follow(many.opened, many.clock, after=1)
     next(minting)
-    seen = [next(events).tally.made]
+    seen = [next(events).tally.minted]
     next(minting)
-    seen.append(next(events).tally.made)
+    seen.append(next(events).tally.minted)
     assert list(minting)
-    seen.append(next(events).tally.made)
+    seen.append(next(events).tally.minted)
     assert seen == [10000, 20000, 30000]
     many.records("note", "n", "after")
     assert next(events).number == 3

@@ -222,7 +222,7 @@ class LifecycleMachine(RuleBasedStateMachine):
                 assert reader.get(ALIASES, key) == replayed.alias, name
                 if record.withdrawn:
                     assert lifecycle.state_of(reader, key, record) == "withdrawn"
-                    assert lifecycle.tombstone(reader, key) is not None
+                    assert lifecycle.tombstone_of(reader, key) is not None
 
         self.minter.read(work)
 
