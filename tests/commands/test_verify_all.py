@@ -9,7 +9,16 @@ import pytest
 from noidtools import verification as verifying
 from noidtools.codec import pack
 from noidtools.minter.events import Actor
-from noidtools.minter.findings import FAILS, HOLDS, QUALITIES, UNKNOWN, Finding, Verified, last_findings, save_findings
+from noidtools.minter.findings import (
+    FAILS,
+    HOLDS,
+    QUALITIES,
+    UNKNOWN,
+    Finding,
+    VerifiedIdentifier,
+    last_findings,
+    save_findings,
+)
 from noidtools.minter.records import value_of
 from noidtools.minter.tables import EVENTS, IDS, VERIFIED
 from noidtools.verification import Verification
@@ -65,8 +74,8 @@ def test_stored_findings_are_read_back(f5):
         ["", "a reason, with \udcff", "", "", "another", "", "", "x"], strict=False)]
     codes = b"".join(finding.code for finding in findings)
     link = Finding(QUALITIES[6], FAILS, "answers 404")
-    f5.write(lambda writer: save_findings(writer, b"20260101000000", [Verified(b"x", codes, findings, link)]))
-    f5.write(lambda writer: save_findings(writer, b"20270101000000", [Verified(b"x", codes, findings, None)]))
+    f5.write(lambda writer: save_findings(writer, b"20260101000000", [VerifiedIdentifier(b"x", codes, findings, link)]))
+    f5.write(lambda writer: save_findings(writer, b"20270101000000", [VerifiedIdentifier(b"x", codes, findings, None)]))
     found = {finding.quality.name: finding for finding in f5.read(lambda reader: last_findings(reader, b"x"))}
     for finding in findings:
         same = found[finding.quality.name]
