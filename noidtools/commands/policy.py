@@ -92,7 +92,7 @@ Commands are of four classes: read, mint, bind and admin. Each class is for anyo
 or for the users named; user:NAME always means a name. At the shell the permissions of the files decide.
 
 label-format follows from the template. minting says whether minting publishes at once or reserves, association what the
-names are for, and persistence for which time it is promised that they last. default goes back to what was before.
+names are for, and persistence for which time it is promised that they last. The word default takes a setting back.
 """,
         example="""\
 $ noid policy mint alice bob

@@ -59,10 +59,16 @@ def _classes(command: Command) -> str:
     return " or ".join(dict.fromkeys(" and ".join(form.access) for form in command.forms))
 
 
+def _differ(command: Command) -> bool:
+    """Whether the forms are of different classes."""
+    return len({form.access for form in command.forms}) > 1
+
+
 def _section(command: Command) -> str:
     usage = "\n".join(_wrapped_usage(line) for line in command.usage.splitlines())
     parts = [f"## {command.name}", f"```text\n{usage}\n```", f"{_sentence(command.summary)}", command.about.rstrip(),
-             _options(command), _access(command), f"```console\n{command.example}```" if command.example else ""]
+             _options(command), _forms(command), _notes(command),
+             f"```console\n{command.example}```" if command.example else ""]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -92,26 +98,30 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _access(command: Command) -> str:
-    """Who may give the command on the web, its exit status, and where more is said."""
-    sentences = [_who(command)]
+def _notes(command: Command) -> str:
+    """The access class, the exit status and a link."""
+    sentences = [_access_class(command)]
     if command.fails:
         sentences.append(f"The exit status is 1 if {command.fails}.")
     if command.see:
         title = command.see.partition(".")[0].replace("-", " ")
         sentences.append(f"More: [{title}]({command.see}).")
-    return textwrap.fill(" ".join(sentences), _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(" ".join(filter(None, sentences)), _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def _who(command: Command) -> str:
+def _access_class(command: Command) -> str:
     if command.shell_only:
         return "For the shell only."
-    by_class: dict[str, list[str]] = {}
-    for form, usage in zip(command.forms, command.usages(command.forms), strict=True):
-        by_class.setdefault(" and ".join(form.access), []).append(f"`{usage}`")
-    if len(by_class) == 1:
-        return f"Access class: {next(iter(by_class))}."
-    return "Access class: " + "; ".join(f"{name} for {', '.join(usages)}" for name, usages in by_class.items()) + "."
+    return "" if _differ(command) else f"Access class: {_classes(command)}."
+
+
+def _forms(command: Command) -> str:
+    """A table of the classes of the forms, where they differ."""
+    if not _differ(command):
+        return ""
+    rows = [f"| `{_cell(usage)}` | {' and '.join(form.access)} |"
+            for form, usage in zip(command.forms, command.usages(command.forms), strict=True)]
+    return "\n".join(["| form | access class |", "|---|---|", *rows])
 
 
 if __name__ == "__main__":
