@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import ExhaustedError, UsageError
 from ..schemes import MintRequest
-from . import bindings, config, events, meta, queue, records
+from . import config, events, meta, queue, records
 from .policies import INITIAL_STATE, RESERVE
 from .records import HELD, PEPPERED, RESERVED, Circulation, advanced, save
 from .tables import CUSTODY, RELATIONS
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ..store import Writer
     from . import Minter
+    from .bindings import Bound
     from .events import Actor
 
 
@@ -120,11 +121,13 @@ def mint_some(
 
 def bind_elements(
     minter: Minter, actor: Actor, how: bytes, text: bytes, pairs: list[tuple[bytes, bytes | None]]
-) -> list[bindings.Bound]:
+) -> list[Bound]:
     """Bind each element to its value in one of the ways of `bindings.HOWS`, in one transaction.
 
     To mint the identifier, `how` is mint or peppermint, and `text` is the word new.
     """
+    from . import bindings
+
     bindings.ensure_how(how)
     if how not in bindings.MINTING:
         return minter.write(lambda writer: bindings.bind(minter, writer, actor, how, text, pairs))
@@ -135,7 +138,7 @@ def bind_elements(
 
 def mint_and_bind(
     minter: Minter, actor: Actor, pairs: list[tuple[bytes, bytes | None]], *, peppered: bool = False
-) -> list[bindings.Bound]:
+) -> list[Bound]:
     """Mint one identifier and bind each element to its value, in one transaction.
 
     An identifier to which one of the elements is bound already is passed over.  The results bear the identifier as
@@ -144,7 +147,9 @@ def mint_and_bind(
     order = MintOptions(peppered=peppered, unbound=tuple(element for element, _ in pairs))
     request = request_for(minter, actor)
 
-    def work(writer: Writer) -> list[bindings.Bound]:
+    from . import bindings
+
+    def work(writer: Writer) -> list[Bound]:
         batch = mint_some(minter, writer, actor, 1, order, request)
         if not batch.ids:
             raise exhausted(minter)
@@ -254,11 +259,15 @@ class _MintRun:
         new.flags = flags
         save(self.writer, identifier, new)
         if self.order.element is not None:
+            from . import bindings
+
             bindings.bind_minted(self.writer, identifier, self.order.element, self.order.value)
         self.minted.append(shown)
 
     def _clear(self, identifier: bytes) -> None:
         """The name will mean something new: what was said of the old goes, and an event keeps what it was."""
+        from . import bindings
+
         changes = bindings.clear_bindings(self.writer, identifier)
         others: list[bytes] = []
         if self._anything_said:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..clock import timestamp, timestamp_after
 from ..errors import ConflictError, NotFoundError, UsageError, printable
-from . import identifiers, meta
+from . import meta
 from .events import Change, record_event
 from .records import HELD, Circulation, advanced, alias_target, ensure_not_withdrawn, find, save
 from .tables import QUEUE, QUEUED
@@ -45,7 +45,7 @@ def enqueue(minter: Minter, writer: Writer, actor: Actor, how: bytes, texts: lis
     """
     ensure_queue_allowed(minter)
     date = _due_date(how, actor.now())
-    refs = [identifiers.identify_for_change(minter, writer, text) for text in texts]
+    refs = [_identify(minter, writer, text) for text in texts]
     for ref in refs:
         ensure_not_withdrawn(ref.display, ref.record, "queued")
     changes = [Change(b"queue", None, date, ref.key) for ref in refs]
@@ -70,7 +70,7 @@ def enqueue(minter: Minter, writer: Writer, actor: Actor, how: bytes, texts: lis
 def dequeue(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) -> list[bytes]:
     """Take identifiers out of the queue and return their keys; raises NotFoundError for one that is not in it."""
     ensure_queue_allowed(minter)
-    refs = [identifiers.identify_for_change(minter, writer, text) for text in texts]
+    refs = [_identify(minter, writer, text) for text in texts]
     changes = [Change(b"queue", b"queued", None, ref.key) for ref in refs]
     event = record_event(writer, actor, b"queue delete", ids=_keys(refs), changes=changes)
     deleted = []
@@ -152,7 +152,7 @@ def place_holds(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]
 
     Raises ConflictError for one that was withdrawn.
     """
-    refs = [identifiers.identify_for_change(minter, writer, text) for text in texts]
+    refs = [_identify(minter, writer, text) for text in texts]
     for ref in refs:
         ensure_not_withdrawn(ref.display, ref.record, "held")
     event = _record_holds(writer, actor, b"hold set", refs, b"held")
@@ -176,7 +176,7 @@ def release_holds(minter: Minter, writer: Writer, actor: Actor, texts: list[byte
 
     Raises ConflictError for one that was withdrawn, is an alias, or is reserved and was never issued.
     """
-    refs = [identifiers.identify_for_change(minter, writer, text) for text in texts]
+    refs = [_identify(minter, writer, text) for text in texts]
     for ref in refs:
         ensure_not_withdrawn(ref.display, ref.record, "released")
         name = printable(ref.display)
@@ -220,3 +220,10 @@ def ensure_not_held(identifier: bytes, record: Circulation | None) -> None:
     if record is not None and record.held:
         name = printable(identifier)
         raise ConflictError(f"{name} is on hold and cannot be queued: release it first with 'noid hold release'")
+
+
+def _identify(minter: Minter, writer: Writer, text: bytes) -> NameRef:
+    # Imported here because minting uses this module too, and starts faster without the spellings of names.
+    from .identifiers import identify_for_change
+
+    return identify_for_change(minter, writer, text)
