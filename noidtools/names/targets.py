@@ -49,62 +49,99 @@ class Target:
 
 def parse(value: bytes) -> list[Target]:
     """The targets in a bound value, in order; an empty list if it is blank."""
-    value = value.strip()
-    if b"\n" in value or b"\r" in value:
-        value = value.splitlines()[0]
-    if b"|" not in value and value[:1] != b"3":
-        return [Target(value)] if value else []
+    line = value.strip()
+    if b"|" not in line and line[:1] != b"3" and b"\n" not in line and b"\r" not in line:
+        return [Target(line)] if line else []  # as nearly all are
+    return [Target(value[start:end], code) for start, end, code in _spans(value)]
+
+
+def _spans(value: bytes) -> list[tuple[int, int, int]]:
+    """Of each target in a bound value where its URL starts and ends, and its code."""
+    at = len(value) - len(value.lstrip())
+    line = value.strip()
+    if b"\n" in line or b"\r" in line:
+        line = line.splitlines()[0]
     found = []
-    for part in value.split(b"|"):
+    for part in line.split(b"|"):
         url, code = part.strip(), 0
         if url[:3] in CODES and url[3:4].isspace():
             url, code = url[4:].lstrip(), int(url[:3])
         if url:
-            found.append(Target(url, code))
+            end = at + len(part.rstrip())
+            found.append((end - len(url), end, code))
+        at += len(part) + 1
     return found
 
 
 # -- targets computed by rules and suffixes --------------------------------------------------------------------------
 
 _HOST_OCTETS = frozenset(_LETTERS + b"0123456789-.")
+_SCHEME_OCTETS = _LETTERS + b"0123456789+-."
 
 
-def stays(url: bytes, fixed: bytes, replacement: bytes) -> bool:
-    """Whether the host of a computed target was chosen by the author of the rule, not by the reader.
+def stays(value: bytes, written: bytes) -> bool:
+    """Whether the author of a rule chose the site of every target that the rule computed.
 
-    `fixed` is the part of the replacement before its first group.
+    `written` has a byte for each of the value: 1 if the author wrote it, 0 if it comes from the name that a reader
+    asked for.
     """
-    if url[:2] in (b"//", b"/\\"):
-        return fixed[:2] == url[:2] and _host(url[2:]) == _host(fixed[2:])
-    scheme, mark, rest = url.partition(b"://")
-    if not mark or not scheme.isalnum():
-        return True  # a path on this server, or not a URL
-    if not fixed.startswith(scheme + mark):
-        return False
-    named = fixed[len(scheme) + 3 :]
-    if _host(named) == _host(rest):
+    return all(_is_authors(value[start:end], written[start:end]) for start, end, _ in _spans(value))
+
+
+def _is_authors(url: bytes, written: bytes) -> bool:
+    """Whether the author wrote all that decides to which site a URL leads."""
+    if b"\0" not in written:
         return True
-    # A group may be the first part of a host under a domain that the author wrote, as in https://$1.example.org/
-    end = _host(replacement.partition(b"://")[2]).rpartition(b"}" if b"}" in replacement else b"$1")[2]
-    owned = not named and end.startswith(b".") and end.count(b".") > 1 and b"$" not in end
-    return owned and _host(rest).endswith(end) and not set(_host(rest)) - _HOST_OCTETS
+    if url[:1] in (b"/", b"\\"):
+        # A path on this server, but two slashes name a host; browsers take a backslash for a slash.
+        return url[1:2] not in (b"/", b"\\") or _is_authors_host(url, written, 2)
+    scheme, colon, rest = url.partition(b":")
+    if not colon or not scheme or scheme.translate(None, _SCHEME_OCTETS):
+        return True  # not a URL: nobody is redirected to it
+    start = len(scheme) + 1
+    if b"\0" in written[:start]:
+        return False
+    if scheme.lower() == b"mailto":
+        return _is_authors_mailbox(rest, written[start:])
+    if scheme.lower() in HIERARCHICAL or rest[:2] == b"//":
+        return rest[:2] == b"//" and _is_authors_host(url, written, start + 2)
+    return True
 
 
-def _host(rest: bytes) -> bytes:
-    """The text before the path, the query or the fragment."""
-    for mark in (b"/", b"\\", b"?", b"#"):
-        rest = rest.partition(mark)[0]
-    return rest
+def _is_authors_host(url: bytes, written: bytes, start: int) -> bool:
+    """Whether the author wrote the host that starts here, or at least the domain at its end: https://$1.example.org/
+
+    A backslash does not end a host: in a header it is an escaped character, which may be part of a user's name.
+    """
+    end = min((end for end in (url.find(mark, start) for mark in (b"/", b"?", b"#")) if end >= 0), default=len(url))
+    if start == end or b"\0" in written[:start]:
+        return False
+    host, own = url[start:end], written[start:end]
+    if b"\0" not in own:
+        return True
+    tail = host[own.rfind(b"\0") + 1 :]
+    domain = tail[tail.find(b".") :] if b"." in tail else b""
+    return domain.count(b".") > 1 and _HOST_OCTETS.issuperset(host)
+
+
+def _is_authors_mailbox(rest: bytes, written: bytes) -> bool:
+    """Whether the author wrote where a mail goes: a reader's letters may stand before the `@`, or behind the `?`."""
+    read = bytes(octet for octet, own in zip(rest, written, strict=True) if not own)
+    address = rest.partition(b"?")[0]
+    domain = address.rfind(b"@")
+    return domain >= 0 and b"\0" not in written[domain : len(address)] and not read.translate(None, UNRESERVED)
 
 
 def extended(url: bytes, suffix: bytes) -> bytes | None:
     """The target with the suffix of a longer name in place of ${suffix}, else at its end.
 
     The suffix is always placed after the host, so that it cannot change the site to which the target leads.
-    Returns None if the target has ${suffix} in its host, or if the suffix contains `..` and the target is a
-    path on this server.
+    Returns None if the target has ${suffix} in its host, if the suffix contains `..` and the target is a path on this
+    server, or if the target is the address of a mailbox.
     """
     start = _path_start(url)
+    if suffix and url[:7].lower() == b"mailto:":
+        return None
     if url[:1] == b"/" and _climbs(suffix):
         return None
     if SUFFIX in url:

@@ -181,15 +181,16 @@ class Lookup:
         identifier = identify_parsed(self._minter, self._reader, name).key
         for key in dict.fromkeys((*space.rule_keys(name, identifier), *space.without_query(name))):
             # In what a reader sends, a bar parts no targets.
-            hit = rules.first(key.replace(b"|", b"%7C"))
-            if hit and not targets.stays(hit[1], hit[0].fixed_start, hit[0].replacement):
-                self._say("rule", b":idmap/" + hit[0].pattern + b" would let the reader choose the host: passed over")
+            hit = rules.compute(key.replace(b"|", b"%7C"))
+            if hit and not targets.stays(hit[1].value, hit[1].written):
+                self._say("rule", b":idmap/" + hit[0].pattern + b" would let the reader choose the site: passed over")
                 continue
             # The query came off with the spelling that matched: it is a rest like any other.
             suffix = name.query if hit and name.query and not key.endswith(name.query) else b""
             if hit and (not suffix or self._passes(b"")):
-                self._say("rule", b":idmap/" + hit[0].pattern + b" makes " + hit[1] + b" of " + key)
-                return Outcome(FOUND, self._minter, key, by="rule", value=hit[1], suffix=suffix, pattern=hit[0].pattern)
+                self._say("rule", b":idmap/" + hit[0].pattern + b" makes " + hit[1].value + b" of " + key)
+                return Outcome(
+                    FOUND, self._minter, key, by="rule", value=hit[1].value, suffix=suffix, pattern=hit[0].pattern)
         self._say("rule", b"none of %d matches" % len(rules))
         return None
 

@@ -73,6 +73,19 @@ _REACHES_BACK = (b"*", b"+", b"?", b"{", b"(?#", b"\\E", b"\\Q")
 _MAY_REPEAT = (b"{", b"(?#", b"\\E", b"\\Q", b"#", b" ", b"\t", b"\n", b"\v", b"\f", b"\r")
 
 
+class Computed:
+    """The result of a rule, and who wrote it.
+
+    `written` has a byte for each of the value: 1 if it stands in the replacement, 0 if it comes from the identifier.
+    """
+
+    __slots__ = ("value", "written")
+
+    def __init__(self, value: bytes, written: bytes) -> None:
+        self.value = value
+        self.written = written
+
+
 class Rule:
     """A checked pattern and replacement; InvalidError says what is wrong with them."""
 
@@ -101,13 +114,12 @@ class Rule:
         self._parts = parse(replacement)
         self._check_references(self._checked())
 
-    @property
-    def fixed_start(self) -> bytes:
-        """What every result of a match at the beginning starts with, whatever the groups hold."""
-        first = self._parts[0] if self._parts else b""
-        return first if isinstance(first, bytes) else b""
-
     def apply(self, identifier: bytes, *, deadline: float | None = None) -> bytes | None:
+        """The value that `compute` gives."""
+        computed = self.compute(identifier, deadline=deadline)
+        return None if computed is None else computed.value
+
+    def compute(self, identifier: bytes, *, deadline: float | None = None) -> Computed | None:
         """The identifier with the first match replaced; None if nothing matches in time.
 
         `deadline`, a value of time.thread_time(), can only shorten the time a rule has.
@@ -194,9 +206,10 @@ class Rule:
         flags = _AUTO_CALLOUT | (self._engine.UNICODE if utf else 0)
         return self._engine.compile(_CLOCKED + self._source, flags, jit=False, callout=look_at_clock)
 
-    def _expand(self, match: Any, identifier: bytes) -> bytes | None:
+    def _expand(self, match: Any, identifier: bytes) -> Computed | None:
         start, end = match.span()
         pieces = [identifier[:start]]
+        written = [bytes(start)]
         size = start + len(identifier) - end
         for part in self._parts:
             if isinstance(part, int):
@@ -210,8 +223,10 @@ class Rule:
             if size > MAX_RESULT:
                 return None
             pieces.append(piece)
+            written.append(b"\1" * len(piece) if isinstance(part, bytes) else bytes(len(piece)))
         pieces.append(identifier[end:])
-        return b"".join(pieces)
+        written.append(bytes(len(identifier) - end))
+        return Computed(b"".join(pieces), b"".join(written))
 
 
 class RuleSet:
@@ -231,6 +246,11 @@ class RuleSet:
         return len(self._entries)
 
     def first(self, identifier: bytes) -> tuple[Rule, bytes] | None:
+        """The rule that `compute` finds, and the value."""
+        hit = self.compute(identifier)
+        return None if hit is None else (hit[0], hit[1].value)
+
+    def compute(self, identifier: bytes) -> tuple[Rule, Computed] | None:
         """The first rule that matches and its result; None if none does within LOOKUP_SECONDS."""
         deadline = thread_time() + LOOKUP_SECONDS
         for entry in self._entries:
@@ -239,7 +259,7 @@ class RuleSet:
             rule = entry.compiled()
             if rule is None:
                 continue
-            result = rule.apply(identifier, deadline=deadline)
+            result = rule.compute(identifier, deadline=deadline)
             if result is not None:
                 return rule, result
             if thread_time() > deadline:

@@ -152,3 +152,18 @@ def test_nginx_reads_a_new_map_when_it_is_reloaded(deploy):
     (deployment.folder / "kt5.map").write_text("")
     deployment.reload()
     deployment.wait_for_location(f"ark:/{name}", "https://bound-later.example/")
+
+
+# -- rules -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("number", "replacement", "rest", "expected"), [
+    (1, "303 https://e.org$1", "/a", "https://e.org/a"), (1, "303 https://e.org$1", ".evil.com/login", None),
+    (1, "303 https://e.org$1", "@evil.com/", None), (1, "303 https://e.org$1", "%5C@evil.com/", None),
+    (2, "302 $1", "https://evil.com/", None), (3, "|$1", "https://evil.com/", None),
+    (4, "$1", "%20https://evil.com/", None), (4, "$1", "mailto:me@evil.com", None),
+    (5, "https://e.org/ |303 $1", "https://evil.com/", None), (6, "mailto:$1", "me@evil.com", None),
+])
+def test_a_rule_never_redirects_to_a_site_of_the_readers_choice(deployment, number, replacement, rest, expected):
+    deployment.noid("-f", "kt5", "bind", "set", f":idmap/^13030/rule{number}=(.*)$", "_t", replacement)
+    assert deployment.location(f"ark:/13030/rule{number}={rest}") == expected
