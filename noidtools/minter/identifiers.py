@@ -13,7 +13,7 @@ on with `Namespace.beginnings` where nothing is stored.
 
 from __future__ import annotations
 
-from ..errors import InvalidError
+from ..errors import InvalidError, printable
 from . import meta, records
 from .namespace import LONGEST_IDENTIFIER
 
@@ -117,6 +117,9 @@ def identify_for_change(minter: Minter, reader: Reader, text: bytes) -> NameRef:
     Raises InvalidError for what this minter could not make, and ForbiddenError where a pepper is missing.
     """
     ref = identify(minter, reader, text)
+    if not minter.scheme.free and text.strip() != text.strip(b" "):
+        # Blanks around a name come with copying it; a line break comes with a request that was put together wrongly.
+        raise InvalidError(f"{printable(text)} has a control character around the name: give the name alone")
     if ref.record is None:
         # A name with a record is accepted in any form: an alias may be a name that no minter could make.
         ensure_well_formed(minter, reader, ref.key)

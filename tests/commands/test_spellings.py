@@ -528,3 +528,13 @@ def test_what_is_no_name_at_all_is_refused_by_every_command(tmp_path, name):
         refusal = noid.refusal(*(name if word == "NAME" else word for word in command))
         assert isinstance(refusal, InvalidError | NotFoundError), (command, refusal)
     noid.close()
+
+
+@pytest.mark.parametrize("name", ["13030/f54x54g11\n", "\tark:/13030/f54x54g11", "13030/f54x54g11\r\n"])
+def test_a_control_character_around_a_name_is_refused_by_changes(tmp_path, name):
+    noid = Noid.with_clock(tmp_path, "--label", "ark:/", "f5.reedeedk", "medium", "13030", "a", "b")
+    noid.records("mint", "1")
+    for command in ("bind set {} a b", "hold set {}", "queue now {}", "withdraw {}"):
+        words = [name if word == "{}" else word for word in command.split()]
+        assert "control character" in noid.refusal(*words).message
+    noid.close()
