@@ -181,7 +181,7 @@ class MinterResolver(Answering):
 
         def find(reader: Reader) -> Outcome:
             nonlocal version
-            version = minter.store.version()
+            version = reader.version()
             return Lookup(minter, reader, element).find(name)
 
         try:

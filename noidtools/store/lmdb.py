@@ -231,17 +231,18 @@ class LmdbStore(TransactionalStore):
         return status.st_dev, status.st_ino
 
     def version(self, *, max_age: float = 0.0) -> object | None:
-        reader = self._state.reader
-        if reader is not None:
-            # The number of a write is given again if it comes to nothing.
-            return (self.generation, reader.number()) if type(reader) is LmdbReader else None
-        with self._lock:
+        if monotonic() - self._checked >= max_age and self._was_replaced():
+            return None
+        lock = self._lock
+        # Nobody gets to be alone, and closes the environment, before this is released.
+        with lock.mutex:
+            environment = self._environment
+            if environment is None or lock.closed:
+                return None
             try:
-                if self._is_current(max_age) and self._environment is not None:
-                    return self.generation, self._environment.begin().id()
+                return self.generation, environment.begin().id()
             except lmdb.Error:
-                pass  # the map has grown, or there are too many readers: a read finds out what to do
-        return None
+                return None  # the map has grown, or there are too many readers: a read finds out what to do
 
     # -- transactions ----------------------------------------------------------------------------------
 
@@ -253,7 +254,7 @@ class LmdbStore(TransactionalStore):
                     with self._lock:
                         if self._is_current(max_age) and self._environment is not None:
                             with self._environment.begin() as txn:
-                                state.reader = reader = LmdbReader(txn)
+                                state.reader = reader = LmdbReader(txn, self.generation)
                                 try:
                                     return work(reader)
                                 finally:
@@ -301,7 +302,7 @@ class LmdbStore(TransactionalStore):
                     if self._is_current(0.0) and self._environment is not None:
                         self._check_stale_readers()
                         with self._environment.begin(write=True) as txn:
-                            return run(LmdbWriter(txn))
+                            return run(LmdbWriter(txn, self.generation))
                 self._lock.alone(self._reopen)
             except lmdb.MapFullError:
                 self._lock.alone(self._grow)
@@ -311,7 +312,7 @@ class LmdbStore(TransactionalStore):
     def _write_child(self, outer: Writer, run: Callable[[Writer], T]) -> T:
         assert self._environment is not None and isinstance(outer, LmdbWriter)
         with outer.begin_child(self._environment) as txn:
-            return run(LmdbWriter(txn))
+            return run(LmdbWriter(txn, self.generation))
 
     # -- transactions as blocks, whose work is not run again -------------------------------------------
 

@@ -16,15 +16,14 @@ _HEAD = head_length(_LONGEST_KEY)
 
 
 class LmdbReader:
-    __slots__ = ("_txn",)
+    __slots__ = ("_txn", "_generation")
 
-    def __init__(self, txn: Any) -> None:
+    def __init__(self, txn: Any, generation: int) -> None:
         self._txn = txn
+        self._generation = generation
 
-    def number(self) -> int:
-        """The number of the last commit that this transaction sees."""
-        number: int = self._txn.id()
-        return number
+    def version(self) -> object | None:
+        return self._generation, self._txn.id()
 
     def get(self, table: bytes, key: bytes) -> bytes | None:
         key = table + key
@@ -114,10 +113,14 @@ def _successor(prefix: bytes) -> bytes | None:
 class LmdbWriter(LmdbReader):
     __slots__ = ("_changes",)
 
-    def __init__(self, txn: Any) -> None:
-        super().__init__(txn)
+    def __init__(self, txn: Any, generation: int) -> None:
+        super().__init__(txn, generation)
         # How often something was changed, so that a scan knows when it has to find its place again.
         self._changes = 0
+
+    def version(self) -> object | None:
+        # The number of a write is given to the next if it comes to nothing.
+        return None
 
     def begin_child(self, environment: Any) -> Any:
         """Begin a transaction inside this one."""

@@ -22,33 +22,36 @@ class ReadersWriterLock:
 
     Who waits to be alone keeps those out who come later, so the wait ends when those inside have left.  A thread that
     shares the lock must neither share it again nor ask to be alone.
+
+    mutex   guards the fields below; a thread that holds it, for a few instructions, shares the lock meanwhile if it is
+            not `closed`
+    closed  whether somebody is alone, or waits to be
     """
 
-    __slots__ = ("_mutex", "_entrance", "_users", "_closed", "_emptied")
+    __slots__ = ("mutex", "_entrance", "_users", "closed", "_emptied")
 
     def __init__(self) -> None:
-        # Guards the three fields below, for a few instructions at a time.
-        self._mutex = allocate_lock()
+        self.mutex = allocate_lock()
         # Held by the thread that is alone, or waits to be.
         self._entrance = allocate_lock()
         self._users = 0
-        self._closed = False
+        self.closed = False
         # Released by the last to leave, if somebody waits for that.
         self._emptied = allocate_lock()
 
     def __enter__(self) -> None:
         while True:
-            with self._mutex:
-                if not self._closed:
+            with self.mutex:
+                if not self.closed:
                     self._users += 1
                     return
             with self._entrance:
                 pass  # whoever was alone is so no more
 
     def __exit__(self, *_: object) -> None:
-        with self._mutex:
+        with self.mutex:
             self._users -= 1
-            if self._closed and not self._users:
+            if self.closed and not self._users:
                 self._emptied.release()
 
     def acquire_alone(self, timeout: float = -1) -> bool:
@@ -58,8 +61,8 @@ class ReadersWriterLock:
             return False
         alone = False
         try:
-            with self._mutex:
-                self._closed = True
+            with self.mutex:
+                self.closed = True
                 # A new one each time: one that was given up may be released late.
                 emptied = self._emptied = allocate_lock()
                 emptied.acquire()
@@ -71,8 +74,8 @@ class ReadersWriterLock:
         return alone
 
     def release_alone(self) -> None:
-        with self._mutex:
-            self._closed = False
+        with self.mutex:
+            self.closed = False
         self._entrance.release()
 
     def alone(self, action: Callable[[], T]) -> T:
