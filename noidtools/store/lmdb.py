@@ -234,32 +234,46 @@ class LmdbStore(TransactionalStore):
         if monotonic() - self._checked >= max_age and self._was_replaced():
             return None
         lock = self._lock
-        # Nobody gets to be alone, and closes the environment, before this is released.
-        with lock.mutex:
-            environment = self._environment
-            if environment is None or lock.closed:
+        # As `with lock` would, without the cost of its calls.
+        lock.users.append(None)
+        try:
+            if lock.closed or self._environment is None:
                 return None
-            try:
-                return self.generation, environment.begin().id()
-            except lmdb.Error:
-                return None  # the map has grown, or there are too many readers: a read finds out what to do
+            return self.generation, self._environment.begin().id()
+        except lmdb.Error:
+            return None  # the map has grown, or there are too many readers: a read finds out what to do
+        finally:
+            lock.users.pop()
+            if lock.closed:
+                lock.wake()
 
     # -- transactions ----------------------------------------------------------------------------------
 
-    def _read(self, work: Callable[[Reader], T], max_age: float) -> T:
-        state = self._state
+    def read(self, work: Callable[[Reader], T], *, max_age: float = 0.0) -> T:
+        state, lock = self._state, self._lock
+        if state.reader is not None:
+            return self._read_inside(state.reader, work)
         try:
             while True:
                 try:
-                    with self._lock:
-                        if self._is_current(max_age) and self._environment is not None:
-                            with self._environment.begin() as txn:
+                    # As `with lock` would, without the cost of its calls.
+                    lock.users.append(None)
+                    try:
+                        environment = self._environment
+                        if not lock.closed and environment is not None and (
+                            monotonic() - self._checked < max_age or self._is_current(0.0)
+                        ):
+                            with environment.begin() as txn:
                                 state.reader = reader = LmdbReader(txn, self.generation)
                                 try:
                                     return work(reader)
                                 finally:
                                     state.reader = None
-                    self._lock.alone(self._reopen)
+                    finally:
+                        lock.users.pop()
+                        if lock.closed:
+                            lock.wake()
+                    lock.alone(self._reopen)
                 except lmdb.MapResizedError:
                     self._lock.alone(self._adopt_size)
                 except lmdb.ReadersFullError:
@@ -302,7 +316,7 @@ class LmdbStore(TransactionalStore):
                     if self._is_current(0.0) and self._environment is not None:
                         self._check_stale_readers()
                         with self._environment.begin(write=True) as txn:
-                            return run(LmdbWriter(txn, self.generation))
+                            return run(LmdbWriter(txn))
                 self._lock.alone(self._reopen)
             except lmdb.MapFullError:
                 self._lock.alone(self._grow)
@@ -312,7 +326,7 @@ class LmdbStore(TransactionalStore):
     def _write_child(self, outer: Writer, run: Callable[[Writer], T]) -> T:
         assert self._environment is not None and isinstance(outer, LmdbWriter)
         with outer.begin_child(self._environment) as txn:
-            return run(LmdbWriter(txn, self.generation))
+            return run(LmdbWriter(txn))
 
     # -- transactions as blocks, whose work is not run again -------------------------------------------
 

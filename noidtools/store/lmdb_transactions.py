@@ -41,8 +41,8 @@ class LmdbReader:
         get = self._txn.get
         found = []
         for table, key in places:
-            key = table + key
-            found.append(get(key) if len(key) < _LONGEST_KEY else self._get_long(key))
+            # A table's name is one byte.
+            found.append(get(table + key) if len(key) < _LONGEST_KEY - 1 else self._get_long(table + key))
         return found
 
     def scan(
@@ -113,8 +113,8 @@ def _successor(prefix: bytes) -> bytes | None:
 class LmdbWriter(LmdbReader):
     __slots__ = ("_changes",)
 
-    def __init__(self, txn: Any, generation: int) -> None:
-        super().__init__(txn, generation)
+    def __init__(self, txn: Any) -> None:
+        super().__init__(txn, 0)
         # How often something was changed, so that a scan knows when it has to find its place again.
         self._changes = 0
 

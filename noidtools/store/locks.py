@@ -6,6 +6,7 @@ import fcntl
 import os
 import time
 from _thread import allocate_lock
+from contextlib import suppress
 
 from ..errors import BusyError
 
@@ -23,35 +24,43 @@ class ReadersWriterLock:
     Who waits to be alone keeps those out who come later, so the wait ends when those inside have left.  A thread that
     shares the lock must neither share it again nor ask to be alone.
 
-    mutex   guards the fields below; a thread that holds it, for a few instructions, shares the lock meanwhile if it is
-            not `closed`
+    users   an entry for each thread that shares the lock.  Adding and removing one is atomic, so that sharing needs no
+            lock of its own: a thread adds itself, and then leaves again if the lock is `closed`; the one who waits to
+            be alone first closes it, and then looks for users.  One of the two always sees the other.
     closed  whether somebody is alone, or waits to be
     """
 
-    __slots__ = ("mutex", "_entrance", "_users", "closed", "_emptied")
+    __slots__ = ("users", "closed", "_entrance", "_emptied")
 
     def __init__(self) -> None:
-        self.mutex = allocate_lock()
+        self.users: list[None] = []
+        self.closed = False
         # Held by the thread that is alone, or waits to be.
         self._entrance = allocate_lock()
-        self._users = 0
-        self.closed = False
-        # Released by the last to leave, if somebody waits for that.
+        # Released by those who may be the last to leave, if somebody waits for that.
         self._emptied = allocate_lock()
 
     def __enter__(self) -> None:
-        while True:
-            with self.mutex:
-                if not self.closed:
-                    self._users += 1
-                    return
+        self.users.append(None)
+        while self.closed:
+            self.leave()
             with self._entrance:
                 pass  # whoever was alone is so no more
+            self.users.append(None)
 
     def __exit__(self, *_: object) -> None:
-        with self.mutex:
-            self._users -= 1
-            if self.closed and not self._users:
+        self.leave()
+
+    def leave(self) -> None:
+        """The end of a thread's sharing."""
+        self.users.pop()
+        if self.closed:
+            self.wake()
+
+    def wake(self) -> None:
+        """Let the one who waits to be alone look again; a thread that left a closed lock has to do this."""
+        if not self.users:
+            with suppress(RuntimeError):  # another one did so just now
                 self._emptied.release()
 
     def acquire_alone(self, timeout: float = -1) -> bool:
@@ -61,21 +70,19 @@ class ReadersWriterLock:
             return False
         alone = False
         try:
-            with self.mutex:
-                self.closed = True
-                # A new one each time: one that was given up may be released late.
-                emptied = self._emptied = allocate_lock()
-                emptied.acquire()
-                alone = not self._users
-            alone = alone or _acquired(emptied, timeout if timeout < 0 else max(0.0, deadline - time.monotonic()))
+            self.closed = True
+            while self.users:
+                # It may have been released without need, so the users are looked for again each time.
+                if not _acquired(self._emptied, timeout if timeout < 0 else max(0.0, deadline - time.monotonic())):
+                    break
+            alone = not self.users
         finally:
             if not alone:
                 self.release_alone()
         return alone
 
     def release_alone(self) -> None:
-        with self.mutex:
-            self.closed = False
+        self.closed = False
         self._entrance.release()
 
     def alone(self, action: Callable[[], T]) -> T:

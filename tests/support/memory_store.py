@@ -93,7 +93,9 @@ class MemoryStore(TransactionalStore):
         self.location = location
         self._database = Database()
 
-    def _read(self, work, max_age):
+    def read(self, work, *, max_age=0.0):
+        if self._state.reader is not None:
+            return self._read_inside(self._state.reader, work)
         self._state.reader = reader = MemoryReader(*self._database.committed)
         try:
             return work(reader)
