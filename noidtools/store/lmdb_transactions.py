@@ -127,11 +127,12 @@ class LmdbWriter(LmdbReader):
         self._changes += 1
         return environment.begin(write=True, parent=self._txn)
 
-    def commit(self) -> None:
-        self._txn.commit()
-
-    def abort(self) -> None:
-        self._txn.abort()
+    def finish(self, *, commit: bool) -> None:
+        """Commit the transaction, or undo it."""
+        if commit:
+            self._txn.commit()
+        else:
+            self._txn.abort()
 
     def put(self, table: bytes, key: bytes, value: bytes) -> None:
         key = table + key

@@ -6,7 +6,6 @@ import fcntl
 import os
 import time
 from _thread import allocate_lock
-from contextlib import suppress
 
 from ..errors import BusyError
 
@@ -60,8 +59,10 @@ class ReadersWriterLock:
     def wake(self) -> None:
         """Let the one who waits to be alone look again; a thread that left a closed lock has to do this."""
         if not self.users:
-            with suppress(RuntimeError):  # another one did so just now
+            try:  # noqa: SIM105 - contextlib takes milliseconds to import
                 self._emptied.release()
+            except RuntimeError:
+                pass  # another thread did so just now
 
     def acquire_alone(self, timeout: float = -1) -> bool:
         """Wait until nobody shares the lock, without limit if the timeout is -1; returns whether we are alone."""
