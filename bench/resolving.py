@@ -1,8 +1,9 @@
 """What resolving costs, beside what it cannot be cheaper than.
 
-    python bench/resolving.py [--to 6] [--seconds 2] [--parts loop lookup rules servers]
+    python bench/resolving.py [--to 6] [--seconds 2] [--parts loop lookup rules servers] [--beside CHECKOUT]
 
-loop     noidr in lock step on a pair of pipes, beside `cat` and a Python that only copies, on pipes of the same kind
+loop     noidr in lock step on a pair of pipes, beside `cat`, a Python that only copies, and a Python that does one get
+         of LMDB, on pipes of the same kind; with --beside also the noidr of another checkout, such as the last release
 lookup   the time to resolve a random name out of 10^4, 10^5, … stored ones
 rules    the time to resolve a name by the last of a hundred rules, beside one rule and none
 servers  redirects a second through each server, beside the same server's own static redirect
@@ -34,6 +35,17 @@ from support.servers.deployment import STATIC_PATH, Installation, Site  # noqa: 
 from support.servers.system import program  # noqa: E402
 
 COPY = "import os\nread, write = os.read, os.write\nwhile piece := read(0, 65536): write(1, piece)"
+ONE_GET = """
+import os, sys, lmdb
+from noidtools.codec import pair
+read, write = os.read, os.write
+begin = lmdb.open(sys.argv[1], readonly=True, map_size=1 << 40, max_readers=1024, max_spare_txns=8).begin
+while piece := read(0, 65536):
+    name, _, element = piece[4:].rstrip().rpartition(b" ")
+    with begin() as txn:
+        value = txn.get(b"e" + pair(name, element))
+    write(1, (value or b"NULL") + b"\\n")
+"""
 ROUNDS, LINES = 60, 1000
 
 
@@ -43,8 +55,9 @@ ROUNDS, LINES = 60, 1000
 class Pipes:
     """A process that is asked line by line."""
 
-    def __init__(self, *command: str) -> None:
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    def __init__(self, *command: str, root: Path = ROOT) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+                                         env={**os.environ, "PYTHONPATH": str(root)})
 
     def microseconds(self, lines: list[bytes]) -> float:
         """For a line and its reply, on average."""
@@ -61,17 +74,17 @@ class Pipes:
         self._process.stdout.close()
 
 
-def loop(folder: str) -> None:
+def loop(folder: str, beside: Path | None) -> None:
     # On one processor: what it costs to wake another one depends on where the system happens to put the processes.
     processors = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(processors)})
     try:
-        _loop(folder)
+        _loop(folder, beside)
     finally:
         os.sched_setaffinity(0, processors)
 
 
-def _loop(folder: str) -> None:
+def _loop(folder: str, beside: Path | None) -> None:
     live = Noid.created(Path(folder), "kt.zeededede", "long", "13030", "x", "y")
     fill(live, ROUNDS * LINES)
     live.close()
@@ -79,23 +92,30 @@ def _loop(folder: str) -> None:
     names = [b"get 13030/%d _t\n" % number for number in range(ROUNDS * LINES)]
     dice.shuffle(names)
     known = names[:10_000]
-    noidr = (sys.executable, str(ROOT / "cgi-bin" / "noidr"), "-f", folder)
-    ways = {"cat": Pipes("cat"), "python": Pipes(sys.executable, "-c", COPY), "noidr, 10 names": Pipes(*noidr),
-            "noidr, 10,000 names": Pipes(*noidr), "noidr, new names": Pipes(*noidr)}
+    def noidr(root: Path = ROOT) -> Pipes:
+        return Pipes(sys.executable, str(root / "cgi-bin" / "noidr"), "-f", folder, root=root)
+
+    ways = {"cat": Pipes("cat"), "python": Pipes(sys.executable, "-c", COPY),
+            "python, one get": Pipes(sys.executable, "-c", ONE_GET, os.path.join(folder, "NOID")),
+            "noidr, 10 names": noidr(), "noidr, 10,000 names": noidr(), "noidr, new names": noidr()}
+    if beside:
+        ways |= {"other, 10 names": noidr(beside), "other, new names": noidr(beside)}
     ways["noidr, 10,000 names"].microseconds(known)
     times: dict[str, list[float]] = {way: [] for way in ways}
     for number in range(ROUNDS):
         lines = dice.choices(known, k=LINES)
         # A name that was not asked for before is looked up; one that was is known until something changes.
-        others = {"noidr, 10 names": dice.choices(known[:10], k=LINES),
-                  "noidr, new names": names[number * LINES : (number + 1) * LINES]}
+        few, new = dice.choices(known[:10], k=LINES), names[number * LINES : (number + 1) * LINES]
         for way, pipes in ways.items():
-            times[way].append(pipes.microseconds(others.get(way, lines)))
-    print("lock step, one line and its reply                       lines a second   of cat   (least beside least)")
+            asked = few if way.endswith(" 10 names") else new if way.endswith(("new names", "one get")) else lines
+            times[way].append(pipes.microseconds(asked))
+    print("lock step, one line and its reply                       lines a second   of cat   of one get (least)")
+    one_get = times["python, one get"]
     for way, found in times.items():
-        typical, cat = statistics.median(found), times["cat"]
+        typical = statistics.median(found)
         print(f"  {way:<20} {typical:7.2f} µs (least {min(found):6.2f}) {1e6 / typical:14,.0f}"
-              f" {statistics.median(cat) / typical:8.2f} {min(cat) / min(found):12.2f}")
+              f" {statistics.median(times['cat']) / typical:8.2f} {statistics.median(one_get) / typical:12.2f}"
+              f" ({min(one_get) / min(found):.2f})")
         ways[way].close()
 
 
@@ -259,10 +279,11 @@ def main() -> None:
     parser.add_argument("--to", type=int, default=6, help="the largest power of ten (7 takes minutes and 2 GB)")
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--parts", nargs="+", choices=parts, default=parts)
+    parser.add_argument("--beside", type=Path, help="another checkout, whose noidr is measured in the same run")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if "loop" in options.parts:
-            loop(os.path.join(folder, "loop"))
+            loop(os.path.join(folder, "loop"), options.beside)
         if "lookup" in options.parts:
             lookup(folder, options.to)
         if "rules" in options.parts:

@@ -76,7 +76,7 @@ def pair_prefix(first: bytes) -> bytes:
 
 
 def pair(first: bytes, second: bytes) -> bytes:
-    return pair_prefix(first) + second
+    return first.replace(b"\0", b"\0\xff") + b"\0\0" + second
 
 
 def pair_end(first: bytes) -> bytes:

@@ -29,13 +29,13 @@ from ..console import log_line
 from ..errors import NoidError, UsageError
 from ..minter import Minter, location_of
 from ..names import targets
-from ..resolution import ALIAS, GONE, Lookup, resolve
+from ..resolution import ALIAS, GONE, Lookup, plain_target, resolve
 from ..store import exists
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..resolution import Outcome
-    from ..store import Reader
+    from ..store import Reader, Store
 
 NULL = b"NULL\n"
 LONGEST_LINE = 1 << 20
@@ -54,7 +54,8 @@ _NOTICED_AFTER, _TRIED_AGAIN_AFTER = 0.01, 0.25
 class ReplyProtocol:
     """The protocol: bytes in, bytes out, no input or output of its own."""
 
-    __slots__ = ("_resolver", "_element", "_echo", "_rest", "_skipping", "_known", "_version", "_whole")
+    __slots__ = ("_resolver", "_latest_version", "_element", "_echo", "_rest", "_skipping", "_known", "_version",
+                 "_whole")
 
     def __init__(self, resolver: Answering, element: bytes | None = None, *, echo: bool = False) -> None:
         self._resolver = resolver
@@ -65,18 +66,24 @@ class ReplyProtocol:
         # Lines with their line breaks, and what was replied to them, for as long as nothing changes.
         self._known: dict[bytes, bytes] = {}
         self._version: object | None = None
+        self._latest_version = resolver.version
         # The known replies while no part of a line is waiting for its end, else nothing.
         self._whole = self._known
 
     def feed(self, piece: bytes) -> bytes:
         """The replies to all lines that this piece of the input completes."""
-        # A server sends one line and waits for its reply: the first two ways are for it.
+        # A server sends one line and waits for its reply: that is answered first, from what is known or not.
         known = self._whole.get(piece)
-        if known is not None and self._is_current():
-            return known
-        if self._whole is self._known and piece.find(b"\n") == len(piece) - 1:
+        if known is None and self._whole is self._known and piece.find(b"\n") == len(piece) - 1:
             return self.reply(piece[:-1])
-        self._is_current()
+        try:
+            version = self._latest_version()
+        except Exception as error:  # noqa: BLE001 - as in `reply`
+            log_line("noidr", f"the database could not be looked at: {type(error).__name__}: {error}")
+            version = None
+        if known is not None and version == self._version:
+            return known
+        self._use_version(version)
         *lines, rest = (self._rest + piece).split(b"\n")
         replies = []
         for line in lines:
@@ -89,21 +96,11 @@ class ReplyProtocol:
         self._whole = {} if self._rest or self._skipping else self._known
         return b"".join(replies)
 
-    def _is_current(self) -> bool:
-        """Whether the known replies still stand; else they are forgotten."""
-        try:
-            version = self._resolver.version()
-        except Exception as error:  # noqa: BLE001 - as in `reply`
-            log_line("noidr", f"the database could not be looked at: {type(error).__name__}: {error}")
-            version = None
-        if version is not None and version == self._version:
-            return True
-        self._start_version(version)
-        return False
-
-    def _start_version(self, version: object | None) -> None:
-        self._known.clear()
-        self._version = version
+    def _use_version(self, version: object | None) -> None:
+        """Forget the replies of another version.  There are none where the version is None."""
+        if version != self._version:
+            self._known.clear()
+            self._version = version
 
     def end(self) -> bytes:
         """The reply to a last line without line break."""
@@ -119,13 +116,14 @@ class ReplyProtocol:
         except Exception as error:  # noqa: BLE001 - what nobody foresaw may cost this reply, but not shift the others
             log_line("noidr", f"a request could not be answered: {type(error).__name__}: {error}")
             return self._line(name, None)
-        reply = self._line(name, value)
+        reply = self._line(name, value) if self._echo or value is None else targets.one_line(value) + b"\n"
         if version != self._version:
-            self._start_version(version)
-        if len(line) + len(reply) < _LONGEST_KNOWN and version is not None:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[line + b"\n"] = reply
+            self._use_version(version)
+        if version is not None and len(line) + len(reply) < _LONGEST_KNOWN:
+            known = self._known
+            if len(known) >= _MOST_KNOWN:
+                known.clear()
+            known[line + b"\n"] = reply
         return reply
 
     def _line(self, name: bytes, value: bytes | None) -> bytes:
@@ -167,25 +165,26 @@ class MinterResolver(Answering):
         self._dbdir = dbdir
         self._codes = codes
         self._minter: Minter | None = None
+        self._store: Store | None = None
         self._trouble = ""
         self._idle_until = 0.0
 
     def version(self) -> object | None:
-        return None if self._minter is None else self._minter.store.version(max_age=_NOTICED_AFTER)
+        return None if self._store is None else self._store.version(max_age=_NOTICED_AFTER)
 
     def answer(self, name: bytes, element: bytes | None) -> tuple[bytes | None, object | None]:
         minter = self._minter or self._open()
         if minter is None:
             return None, None
-        version: object | None = None
-
-        def find(reader: Reader) -> Outcome:
-            nonlocal version
-            version = minter.store.version()
-            return Lookup(minter, reader, element).find(name)
+        def find(reader: Reader) -> tuple[bytes | None, Outcome | None, object | None]:
+            plain = plain_target(minter, reader, name, element) if element else None
+            outcome = Lookup(minter, reader, element).find(name) if plain is None else None
+            return plain, outcome, reader.version()
 
         try:
-            outcome = minter.read(find, max_age=_NOTICED_AFTER)
+            plain, outcome, version = minter.read(find, max_age=_NOTICED_AFTER)
+            if outcome is None:
+                return plain, version
             if outcome.kind == ALIAS:
                 outcome = resolve(minter, name, element=element)
         except NoidError as error:
@@ -199,6 +198,7 @@ class MinterResolver(Answering):
         if monotonic() >= self._idle_until:
             try:
                 self._minter = Minter(self._dbdir)
+                self._store = self._minter.store
             except NoidError as error:
                 self._mention(error.message)
                 self._idle_until = monotonic() + _TRIED_AGAIN_AFTER

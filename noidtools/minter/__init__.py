@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ..errors import NoidError
 from ..schemes import scheme_for
 from ..schemes.settings import Settings
 from ..store import open_store
@@ -50,10 +51,8 @@ class Minter:
             raise
 
     def _load(self, reader: Reader) -> None:
-        """Read the settings, if that was not done since the database was opened."""
+        """Read the settings, which are of another minter if another database was put in place."""
         generation = self.store.generation
-        if generation == self._generation:
-            return
         self.settings = Settings.unpacked(meta.packed_settings(reader, self.store.location))
         self.scheme = scheme_for(self.settings)
         self.labels = self.settings.labels
@@ -75,11 +74,18 @@ class Minter:
 
     def read(self, work: Callable[[Reader], T], *, max_age: float = 0.0) -> T:
         """Run `work` in a read transaction, as `Store.read` does."""
-        def work_here(reader: Reader) -> T:
-            self._load(reader)
-            return work(reader)
-
-        return self.store.read(work_here, max_age=max_age)
+        store = self.store
+        while True:
+            try:
+                done = store.read(work, max_age=max_age)
+            except NoidError:
+                if store.generation == self._generation:
+                    raise
+            else:
+                if store.generation == self._generation:
+                    return done
+            # The database was opened anew, and may be another minter's: the work is done again with its settings.
+            store.read(self._load)
 
     def read_pages(
         self, page: Callable[[Reader, K | None], tuple[list[T], K | None]], after: K | None = None
@@ -99,7 +105,8 @@ class Minter:
         """Run `work` in a write transaction, or in a savepoint if this thread is in one, as `Store.write` does."""
         def work_here(writer: Writer) -> T:
             # The database may have been replaced by another since it was opened, with other settings.
-            self._load(writer)
+            if self.store.generation != self._generation:
+                self._load(writer)
             return work(writer)
 
         return self.store.write(work_here, shared=shared)

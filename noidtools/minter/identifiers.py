@@ -69,7 +69,8 @@ def identify(minter: Minter, reader: Reader, text: bytes) -> NameRef:
     if len(text) > LONGEST_IDENTIFIER:
         raise InvalidError(f"an identifier may have {LONGEST_IDENTIFIER} bytes, this one has {len(text)}")
     key = minter.namespace.literal_key(text)
-    if not key or (not minter.scheme.free and key.isspace()):
+    # Where anything may be bound, white space may be a name, too.
+    if not (minter.scheme.free if key.isspace() else minter.namespace.literal_key(text.strip())):
         raise InvalidError("the identifier is empty")
     # Most texts spell the name as it is stored, and then there is nothing to parse.
     return _find_known(minter, reader, key) or identify_parsed(minter, reader, minter.namespace.parse(text))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Identifiers that begin so are patterns of rules, which compute elements.
 RULE_MARK = b":idmap/"
 HELD, PEPPERED, RESERVED, WITHDRAWN = 1, 2, 4, 8
+_NOT_PUBLIC = RESERVED | WITHDRAWN
 
 # How many identifiers are looked up at once.
 _PAGE = 500
@@ -217,7 +218,7 @@ def public_values(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes
         found = reader.get_many([place for identifier, _ in page
                                  for place in ((ALIASES, identifier), (IDS, identifier))])
         for (identifier, value), alias, packed in zip(page, found[::2], found[1::2], strict=True):
-            if alias is None and (packed is None or not packed[0] & (RESERVED | WITHDRAWN)):
+            if alias is None and (packed is None or not packed[0] & _NOT_PUBLIC):
                 yield identifier, value
 
 
@@ -235,6 +236,14 @@ def is_known(reader: Reader, identifier: bytes) -> bool:
     """Whether anything at all is stored about an identifier."""
     packed, alias = reader.get_many(((IDS, identifier), (ALIASES, identifier)))
     return packed is not None or alias is not None or is_bound(reader, identifier)
+
+
+def public_value(reader: Reader, identifier: bytes, element: bytes) -> bytes | None:
+    """The value of an element, if the identifier is neither an alias nor reserved nor withdrawn; in one round trip."""
+    alias, packed, value = reader.get_many(
+        ((ALIASES, identifier), (IDS, identifier), (ELEMENTS, pair(identifier, element)))
+    )
+    return value if alias is None and (packed is None or not packed[0] & _NOT_PUBLIC) else None
 
 
 def look_up(reader: Reader, identifier: bytes, element: bytes) -> tuple[bytes | None, int, bytes | None]:

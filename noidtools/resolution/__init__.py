@@ -269,6 +269,15 @@ class Lookup:
             self._trace.append((step, text))
 
 
+def plain_target(minter: Minter, reader: Reader, text: bytes, element: bytes) -> bytes | None:
+    """The target of a name that is stored as it is spelled here, if that is one web address to be used as it is.
+
+    This is so of most requests, and what `Lookup.find` would find for them in several steps.  None: it has to.
+    """
+    value = records.public_value(reader, minter.namespace.literal_key(text), element)
+    return value if value is not None and targets.is_plain(value) else None
+
+
 def target_element(reader: Reader) -> bytes:
     return config.value(reader, ELEMENT) or USUAL_ELEMENT
 

@@ -41,6 +41,9 @@ _LONGEST_ENGINE_LINE = 200
 class Reader(Protocol):
     """Reads one moment of the store, together with what was written before in the same transaction."""
 
+    def version(self) -> object | None:
+        """The version of the store that the transaction reads, as `Store.version` has it; None in a write."""
+
     def get(self, table: bytes, key: bytes) -> bytes | None:
         """The value of a key, None if it has none."""
 
@@ -132,10 +135,7 @@ class Store(Protocol):
         returns.  It is forgotten if the transaction, or the savepoint in which we are, is undone."""
 
     def version(self, *, max_age: float = 0.0) -> object | None:
-        """Equal versions: nothing was committed between them.  None: that cannot be told.
-
-        Inside a read it is the version that the transaction reads, inside a write it is None.
-        """
+        """What is committed now.  Equal versions: nothing was committed between them.  None: that cannot be told."""
 
     def identity(self) -> object | None:
         """What tells the database at the location from another: it differs after a restore.  None: there is none."""

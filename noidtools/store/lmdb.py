@@ -12,10 +12,10 @@ from time import monotonic
 import lmdb
 
 from ..errors import NoidError, NoMinterError, StoreError
-from . import registry
+from . import files
 from .lmdb_transactions import LmdbReader, LmdbWriter
-from .locks import ReadersWriterLock, WriterLock
-from .transactions import ThreadState, TransactionalStore
+from .locks import WriterLock
+from .shared import SharedStore, keep_for_parent, share
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ _MOST_READERS = 1024
 _LOCK_SIZE = 128 + 64 * _MOST_READERS
 _STALE_READERS_EVERY = 60.0
 
-_LITTLE_ROOM = 1 << 20
-
 
 # -- errors ----------------------------------------------------------------------------------------------------------
 
@@ -52,7 +50,7 @@ def _translated(error: Exception, location: str) -> NoidError:
     if isinstance(error, PermissionError) or "Permission denied" in text:
         return StoreError(f"no permission to use the database in {location}: even readers must be able to write "
                           f"{_LOCK} there; change the owner or the permissions")
-    if "No space left" in text or "Disk quota" in text or ("Input/output" in text and _is_full(location)):
+    if "No space left" in text or "Disk quota" in text or ("Input/output" in text and files.is_full(location)):
         return StoreError(f"the disk under {location} is full: nothing was changed; make room and try again")
     if isinstance(error, (lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.NotFoundError)):
         return StoreError(f"{location} does not hold a database of noidtools: check the path")
@@ -61,32 +59,18 @@ def _translated(error: Exception, location: str) -> NoidError:
     return StoreError(f"the database in {location} could not be used: {text}")
 
 
-def _is_full(location: str) -> bool:
-    # A write that was cut short by a full disk reaches us as an input/output error.
-    try:
-        free = os.statvfs(location)
-    except OSError:
-        return False
-    return free.f_bavail * free.f_frsize < _LITTLE_ROOM
-
-
 # -- the store -------------------------------------------------------------------------------------------------------
 
 
-class LmdbStore(TransactionalStore):
+class LmdbStore(SharedStore):
     """A folder with a database in it.  A process has one object for each folder: see `open_store`."""
 
     def __init__(self, location: str) -> None:
-        super().__init__()
-        self.location = location
+        super().__init__(location)
         self.generation = 0
         self.writable = False
-        self.last_used = 0.0
-        self.closed = False
         self._data = os.path.join(location, _DATA)
         self._writer_lock = WriterLock(os.path.join(location, _WRITER))
-        # Shared by transactions; who opens, closes or resizes the environment must be alone.
-        self._lock = ReadersWriterLock()
         self._environment: lmdb.Environment | None = None
         self._file = (0, 0)
         # The environment of the parent process, if a transaction was open in it when this process was forked.
@@ -94,12 +78,6 @@ class LmdbStore(TransactionalStore):
         self._checked = self._readers_checked = 0.0
 
     # -- opening ---------------------------------------------------------------------------------------
-
-    def ensure_open(self) -> None:
-        try:
-            self._ensure_current()
-        except (lmdb.Error, OSError) as error:
-            raise _translated(error, self.location) from error
 
     def _ensure_current(self) -> None:
         """Open the environment, or open it anew if a restore put another file in its place."""
@@ -116,14 +94,11 @@ class LmdbStore(TransactionalStore):
         return now - self._checked < max_age or not self._was_replaced()
 
     def _was_replaced(self) -> bool:
-        try:
-            status = os.stat(self._data)
-        except OSError:
-            return False  # between a move away and a move in place; what is open still answers
-        if (status.st_dev, status.st_ino) != self._file:
-            return True
-        self._checked = monotonic()
-        return False
+        found = self.identity()
+        if found == self._file:
+            self._checked = monotonic()
+        # There is none between a move away and a move in place; what is open still answers.
+        return found is not None and found != self._file
 
     def _reopen(self) -> None:
         if self._environment is not None and not self._was_replaced():
@@ -131,29 +106,24 @@ class LmdbStore(TransactionalStore):
         if self._of_parent is not None:
             raise StoreError(f"{self.location} was in a transaction when this process was forked, and cannot be used "
                              "in it: fork when no transaction is open")
-        if self.closed:
-            raise StoreError(f"{self.location} was closed: open it again")
         self._shut()
-        with registry.opening:
-            self._open()
-            registry.add_open(self)
-        registry.suspend_surplus()
+        self._open_as_one_of_few()
 
     def _open(self) -> None:
         status = os.stat(self._data)
         if not status.st_size:
             raise StoreError(f"{self._data} is empty: it was damaged or never a minter's; restore a backup")
         self._file = (status.st_dev, status.st_ino)
-        writer_lock = os.path.join(self.location, _WRITER)
-        self.writable = os.access(self._data, os.W_OK) and os.access(
-            writer_lock if os.path.exists(writer_lock) else self.location, os.W_OK
-        )
+        self.writable = files.is_writable(self._data, os.path.join(self.location, _WRITER))
         if self.writable:
-            _allocate_lock_file(self.location)
+            files.ensure_allocated(os.path.join(self.location, _LOCK), _LOCK_SIZE)
         environment = self._map(RESERVED)
         environment.reader_check()
         if self.writable:
-            self._ensure_length(environment)
+            # A file that was cut short is then found damaged, where a look past its end would kill the process.  Pages
+            # that were allocated and freed in one transaction are never written, so a sound file may be shorter too.
+            pages = int(environment.info()["last_pgno"]) + 1
+            files.ensure_length(self._data, pages * int(environment.stat()["psize"]))
         self._environment = environment
         self.last_used = self._checked = monotonic()
         self.generation += 1
@@ -173,47 +143,22 @@ class LmdbStore(TransactionalStore):
                     raise
                 size = max(least, size // 2)
 
-    def _ensure_length(self, environment: lmdb.Environment) -> None:
-        """Let a file that was cut short be found damaged, where a look past its end would kill the process.
-
-        Pages that were allocated and freed in one transaction are never written, so a sound file may be
-        shorter than its last page too; what is put there then is never read.
-        """
-        length = (int(environment.info()["last_pgno"]) + 1) * int(environment.stat()["psize"])
-        if os.path.getsize(self._data) < length:
-            descriptor = os.open(self._data, os.O_RDWR | os.O_CLOEXEC)
-            try:
-                # Unlike truncate it cannot shorten a file to which another process writes just now.
-                os.posix_fallocate(descriptor, length - 1, 1)
-            finally:
-                os.close(descriptor)
-
     # -- closing ---------------------------------------------------------------------------------------
 
-    def suspend(self) -> bool:
-        if not self._lock.acquire_alone(timeout=0):
-            return False
-        try:
-            if not self._writer_lock.close():
-                return False
-            self._shut()
-        finally:
-            self._lock.release_alone()
-        return True
-
-    def close(self) -> None:
-        if self._state.reader is not None:
-            raise StoreError(f"{self.location} cannot be closed inside its own transaction")
-        if registry.release(self):
-            self.closed = True
-            self._lock.alone(self._shut)
-            self._writer_lock.close()
+    def _close_lock_file(self) -> bool:
+        return self._writer_lock.close()
 
     def _shut(self) -> None:
-        registry.discard_open(self)
         if self._environment is not None:
             self._environment.close()
             self._environment = None
+
+    def _renew_in_child(self) -> None:
+        self._writer_lock.renew_in_child()
+        if self._environment is not None:
+            # It must be neither used nor closed here: that would end the parent's transactions.
+            self._of_parent, self._environment = self._environment, None
+            keep_for_parent(self._of_parent)
 
     # -- what it is ------------------------------------------------------------------------------------
 
@@ -223,7 +168,7 @@ class LmdbStore(TransactionalStore):
         except OSError as error:
             raise _translated(error, self.location) from error
 
-    def identity(self) -> object | None:
+    def identity(self) -> tuple[int, int] | None:
         try:
             status = os.stat(self._data)
         except (OSError, ValueError):
@@ -231,34 +176,49 @@ class LmdbStore(TransactionalStore):
         return status.st_dev, status.st_ino
 
     def version(self, *, max_age: float = 0.0) -> object | None:
-        reader = self._state.reader
-        if reader is not None:
-            # The number of a write is given again if it comes to nothing.
-            return (self.generation, reader.number()) if type(reader) is LmdbReader else None
-        with self._lock:
-            try:
-                if self._is_current(max_age) and self._environment is not None:
-                    return self.generation, self._environment.begin().id()
-            except lmdb.Error:
-                pass  # the map has grown, or there are too many readers: a read finds out what to do
-        return None
+        if monotonic() - self._checked >= max_age and self._was_replaced():
+            return None
+        lock = self._lock
+        # As `with lock` would, without the cost of its calls.
+        lock.users.append(None)
+        try:
+            if lock.closed or self._environment is None:
+                return None
+            return self.generation, self._environment.begin().id()
+        except lmdb.Error:
+            return None  # the map has grown, or there are too many readers: a read finds out what to do
+        finally:
+            lock.users.pop()
+            if lock.closed:
+                lock.wake()
 
     # -- transactions ----------------------------------------------------------------------------------
 
-    def _read(self, work: Callable[[Reader], T], max_age: float) -> T:
-        state = self._state
+    def read(self, work: Callable[[Reader], T], *, max_age: float = 0.0) -> T:
+        state, lock = self._state, self._lock
+        if state.reader is not None:
+            return self._read_inside(state.reader, work)
         try:
             while True:
                 try:
-                    with self._lock:
-                        if self._is_current(max_age) and self._environment is not None:
-                            with self._environment.begin() as txn:
-                                state.reader = reader = LmdbReader(txn)
+                    # As `with lock` would, without the cost of its calls.
+                    lock.users.append(None)
+                    try:
+                        environment = self._environment
+                        if not lock.closed and environment is not None and (
+                            monotonic() - self._checked < max_age or self._is_current(0.0)
+                        ):
+                            with environment.begin() as txn:
+                                state.reader = reader = LmdbReader(txn, self.generation)
                                 try:
                                     return work(reader)
                                 finally:
                                     state.reader = None
-                    self._lock.alone(self._reopen)
+                    finally:
+                        lock.users.pop()
+                        if lock.closed:
+                            lock.wake()
+                    lock.alone(self._reopen)
                 except lmdb.MapResizedError:
                     self._lock.alone(self._adopt_size)
                 except lmdb.ReadersFullError:
@@ -282,7 +242,7 @@ class LmdbStore(TransactionalStore):
         while True:
             self._ensure_current()
             if not self.writable:
-                raise StoreError(self._not_writable())
+                raise StoreError(files.not_writable(self.location))
             self._writer_lock.acquire(timeout)
             try:
                 self._ensure_current()
@@ -349,10 +309,7 @@ class LmdbStore(TransactionalStore):
         self._state.full = False
         try:
             try:
-                if commit:
-                    writer.commit()
-                else:
-                    writer.abort()
+                writer.finish(commit=commit)
             finally:
                 self._lock.__exit__()
                 if full:
@@ -368,10 +325,7 @@ class LmdbStore(TransactionalStore):
 
     def _end_child(self, writer: Writer, *, commit: bool) -> None:
         assert isinstance(writer, LmdbWriter)
-        if commit:
-            writer.commit()
-        else:
-            writer.abort()
+        writer.finish(commit=commit)
 
     def _refusal(self, error: Exception) -> NoidError | None:
         if isinstance(error, lmdb.MapFullError):
@@ -379,11 +333,6 @@ class LmdbStore(TransactionalStore):
             return StoreError(f"the transaction needs more room than was set aside for {self.location}: more will be, "
                               "so undo it and do it again")
         return _translated(error, self.location) if isinstance(error, (lmdb.Error, OSError)) else None
-
-    def _not_writable(self) -> str:
-        if os.statvfs(self.location).f_flag & os.ST_RDONLY:
-            return f"{self.location} is on a file system that is mounted for reading only: nothing can be changed there"
-        return f"{self.location} cannot be written by this user: change its owner or permissions"
 
     def _grow(self) -> None:
         if self._environment is not None:
@@ -404,39 +353,8 @@ class LmdbStore(TransactionalStore):
             self._readers_checked = now
             self._check_readers()
 
-    # -- forks -----------------------------------------------------------------------------------------
-
-    def before_fork(self, deadline: float) -> bool:
-        """Shut the environment and keep it shut until the fork is over; False if a transaction goes on in it."""
-        timeout = 0.0 if self._state.reader is not None else max(0.0, deadline - monotonic())
-        if not self._lock.acquire_alone(timeout):
-            return False
-        self._shut()
-        return True
-
-    def after_fork_in_parent(self) -> None:
-        self._lock.release_alone()
-
-    def after_fork_in_child(self) -> None:
-        # Whatever threads the parent had, they are not here to release their locks.
-        self._lock = ReadersWriterLock()
-        self._state = ThreadState()
-        self._writer_lock.renew_in_child()
-        if self._environment is not None:
-            # It must be neither used nor closed here: that would end the parent's transactions.
-            self._of_parent, self._environment = self._environment, None
-            _never_finalize(self._of_parent)
-
     def _abandon(self, writer: Writer) -> None:
-        _never_finalize(writer)
-
-
-def _never_finalize(thing: object) -> None:
-    """Keep an object that belongs to the parent process when this one ends: LMDB would clear the parent's places in
-    the lock file that both share."""
-    import ctypes
-
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+        keep_for_parent(writer)
 
 
 # -- opening and creating --------------------------------------------------------------------------------------------
@@ -445,9 +363,9 @@ def _never_finalize(thing: object) -> None:
 def open_store(location: str) -> LmdbStore:
     """The store in a folder: the same object for all who open it in this process, since LMDB allows only one
     environment for a file."""
-    store = registry.share(os.path.realpath(location), lambda: LmdbStore(location))
+    store = share(os.path.realpath(location), lambda: LmdbStore(location))
     try:
-        store.ensure_open()
+        store.read(lambda _: None)
     except BaseException:
         store.close()
         raise
@@ -457,7 +375,7 @@ def open_store(location: str) -> LmdbStore:
 def create_store(location: str, fill: Callable[[Writer], None], *, readme: bytes = b"") -> LmdbStore:
     def fill_folder(folder: str) -> None:
         try:
-            _allocate_lock_file(folder)
+            files.ensure_allocated(os.path.join(folder, _LOCK), _LOCK_SIZE)
             lmdb.open(folder, map_size=_LEAST_RESERVED, max_readers=_MOST_READERS, mode=0o664).close()
             os.close(os.open(os.path.join(folder, _WRITER), os.O_CREAT | os.O_RDWR, 0o664))
         except (lmdb.Error, OSError) as error:
@@ -478,18 +396,3 @@ def create_store(location: str, fill: Callable[[Writer], None], *, readme: bytes
 
 def exists(location: str) -> bool:
     return os.path.exists(os.path.join(location, _DATA))
-
-
-def _allocate_lock_file(folder: str) -> None:
-    """Give the lock file its place on disk, before LMDB maps it: on a full disk a map with holes kills its user."""
-    path = os.path.join(folder, _LOCK)
-    try:
-        if os.stat(path).st_blocks * 512 >= _LOCK_SIZE:
-            return
-    except FileNotFoundError:
-        pass
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o664)
-    try:
-        os.posix_fallocate(descriptor, 0, _LOCK_SIZE)
-    finally:
-        os.close(descriptor)

@@ -16,15 +16,14 @@ _HEAD = head_length(_LONGEST_KEY)
 
 
 class LmdbReader:
-    __slots__ = ("_txn",)
+    __slots__ = ("_txn", "_generation")
 
-    def __init__(self, txn: Any) -> None:
+    def __init__(self, txn: Any, generation: int) -> None:
         self._txn = txn
+        self._generation = generation
 
-    def number(self) -> int:
-        """The number of the last commit that this transaction sees."""
-        number: int = self._txn.id()
-        return number
+    def version(self) -> object | None:
+        return self._generation, self._txn.id()
 
     def get(self, table: bytes, key: bytes) -> bytes | None:
         key = table + key
@@ -42,8 +41,8 @@ class LmdbReader:
         get = self._txn.get
         found = []
         for table, key in places:
-            key = table + key
-            found.append(get(key) if len(key) < _LONGEST_KEY else self._get_long(key))
+            # A table's name is one byte.
+            found.append(get(table + key) if len(key) < _LONGEST_KEY - 1 else self._get_long(table + key))
         return found
 
     def scan(
@@ -115,20 +114,25 @@ class LmdbWriter(LmdbReader):
     __slots__ = ("_changes",)
 
     def __init__(self, txn: Any) -> None:
-        super().__init__(txn)
+        super().__init__(txn, 0)
         # How often something was changed, so that a scan knows when it has to find its place again.
         self._changes = 0
+
+    def version(self) -> object | None:
+        # The number of a write is given to the next if it comes to nothing.
+        return None
 
     def begin_child(self, environment: Any) -> Any:
         """Begin a transaction inside this one."""
         self._changes += 1
         return environment.begin(write=True, parent=self._txn)
 
-    def commit(self) -> None:
-        self._txn.commit()
-
-    def abort(self) -> None:
-        self._txn.abort()
+    def finish(self, *, commit: bool) -> None:
+        """Commit the transaction, or undo it."""
+        if commit:
+            self._txn.commit()
+        else:
+            self._txn.abort()
 
     def put(self, table: bytes, key: bytes, value: bytes) -> None:
         key = table + key

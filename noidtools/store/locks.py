@@ -22,34 +22,47 @@ class ReadersWriterLock:
 
     Who waits to be alone keeps those out who come later, so the wait ends when those inside have left.  A thread that
     shares the lock must neither share it again nor ask to be alone.
+
+    users   an entry for each thread that shares the lock.  Adding and removing one is atomic, so that sharing needs no
+            lock of its own: a thread adds itself, and then leaves again if the lock is `closed`; the one who waits to
+            be alone first closes it, and then looks for users.  One of the two always sees the other.
+    closed  whether somebody is alone, or waits to be
     """
 
-    __slots__ = ("_mutex", "_entrance", "_users", "_closed", "_emptied")
+    __slots__ = ("users", "closed", "_entrance", "_emptied")
 
     def __init__(self) -> None:
-        # Guards the three fields below, for a few instructions at a time.
-        self._mutex = allocate_lock()
+        self.users: list[None] = []
+        self.closed = False
         # Held by the thread that is alone, or waits to be.
         self._entrance = allocate_lock()
-        self._users = 0
-        self._closed = False
-        # Released by the last to leave, if somebody waits for that.
+        # Released by those who may be the last to leave, if somebody waits for that.
         self._emptied = allocate_lock()
 
     def __enter__(self) -> None:
-        while True:
-            with self._mutex:
-                if not self._closed:
-                    self._users += 1
-                    return
+        self.users.append(None)
+        while self.closed:
+            self.leave()
             with self._entrance:
                 pass  # whoever was alone is so no more
+            self.users.append(None)
 
     def __exit__(self, *_: object) -> None:
-        with self._mutex:
-            self._users -= 1
-            if self._closed and not self._users:
+        self.leave()
+
+    def leave(self) -> None:
+        """The end of a thread's sharing."""
+        self.users.pop()
+        if self.closed:
+            self.wake()
+
+    def wake(self) -> None:
+        """Let the one who waits to be alone look again; a thread that left a closed lock has to do this."""
+        if not self.users:
+            try:  # noqa: SIM105 - contextlib takes milliseconds to import
                 self._emptied.release()
+            except RuntimeError:
+                pass  # another thread did so just now
 
     def acquire_alone(self, timeout: float = -1) -> bool:
         """Wait until nobody shares the lock, without limit if the timeout is -1; returns whether we are alone."""
@@ -58,21 +71,19 @@ class ReadersWriterLock:
             return False
         alone = False
         try:
-            with self._mutex:
-                self._closed = True
-                # A new one each time: one that was given up may be released late.
-                emptied = self._emptied = allocate_lock()
-                emptied.acquire()
-                alone = not self._users
-            alone = alone or _acquired(emptied, timeout if timeout < 0 else max(0.0, deadline - time.monotonic()))
+            self.closed = True
+            while self.users:
+                # It may have been released without need, so the users are looked for again each time.
+                if not _acquired(self._emptied, timeout if timeout < 0 else max(0.0, deadline - time.monotonic())):
+                    break
+            alone = not self.users
         finally:
             if not alone:
                 self.release_alone()
         return alone
 
     def release_alone(self) -> None:
-        with self._mutex:
-            self._closed = False
+        self.closed = False
         self._entrance.release()
 
     def alone(self, action: Callable[[], T]) -> T:

@@ -55,10 +55,8 @@ class TransactionalStore(ABC):
             raise StoreError("nothing is going to be committed: this thread is in no write transaction")
         actions.append(action)
 
-    def read(self, work: Callable[[Reader], T], *, max_age: float = 0.0) -> T:
-        reader = self._state.reader
-        if reader is None:
-            return self._read(work, max_age)
+    def _read_inside(self, reader: Reader, work: Callable[[Reader], T]) -> T:
+        """Run work in the transaction that this thread is in."""
         return self._run_in_block(work, reader) if self._state.in_block else work(reader)
 
     def write(self, work: Callable[[Writer], T], *, timeout: float = TIMEOUT, shared: bool = False) -> T:
@@ -121,8 +119,9 @@ class TransactionalStore(ABC):
             raise
 
     @abstractmethod
-    def _read(self, work: Callable[[Reader], T], max_age: float) -> T:
-        """Run the work in a read transaction, with `reader` of this thread's state set meanwhile."""
+    def read(self, work: Callable[[Reader], T], *, max_age: float = 0.0) -> T:
+        """As `Store.read`: by `_read_inside` in a transaction of this thread, else in one of its own, with `reader` of
+        the thread's state set meanwhile."""
 
     @abstractmethod
     def _write(self, run: Callable[[Writer], T], timeout: float) -> T:

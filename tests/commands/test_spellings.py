@@ -518,7 +518,7 @@ def test_a_refusal_is_one_line_whatever_the_name(tmp_path, name, words):
     noid.close()
 
 
-@pytest.mark.parametrize("name", ["", " ", "ark:/", "x" * 70_000])
+@pytest.mark.parametrize("name", ["", " ", "ark:/", " ark:/ ", "x" * 70_000])
 def test_what_is_no_name_at_all_is_refused_by_every_command(tmp_path, name):
     noid = Noid.with_clock(tmp_path, "--label", "ark:/", "f5.reedeedk", "medium", "13030", "a", "b")
     for command in (*CHANGES, *READS):

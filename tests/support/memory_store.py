@@ -28,8 +28,11 @@ class Database:
 class MemoryReader:
     def __init__(self, items: dict[tuple[bytes, bytes], bytes], version: int) -> None:
         self.items = items
-        self.version = version
+        self.number = version
         self.changes = 0
+
+    def version(self):
+        return self.number
 
     def get(self, table, key):
         return self.items.get((table, key))
@@ -55,6 +58,9 @@ class MemoryReader:
 
 
 class MemoryWriter(MemoryReader):
+    def version(self):
+        return None
+
     def __init__(
         self, items: dict[tuple[bytes, bytes], bytes], version: int, outer: MemoryWriter | None = None
     ) -> None:
@@ -87,7 +93,9 @@ class MemoryStore(TransactionalStore):
         self.location = location
         self._database = Database()
 
-    def _read(self, work, max_age):
+    def read(self, work, *, max_age=0.0):
+        if self._state.reader is not None:
+            return self._read_inside(self._state.reader, work)
         self._state.reader = reader = MemoryReader(*self._database.committed)
         try:
             return work(reader)
@@ -122,7 +130,7 @@ class MemoryStore(TransactionalStore):
         return done
 
     def _begin_child(self, outer):
-        return MemoryWriter(dict(outer.items), outer.version, outer)
+        return MemoryWriter(dict(outer.items), outer.number, outer)
 
     def _end_child(self, writer, *, commit):
         if commit:
@@ -136,10 +144,7 @@ class MemoryStore(TransactionalStore):
         return None
 
     def version(self, *, max_age=0.0):
-        if self.writing:
-            return None
-        reader = self._state.reader
-        return self._database.committed[1] if reader is None else reader.version
+        return self._database.committed[1]
 
     def identity(self):
         return id(self._database) if os.path.exists(self.location) else None

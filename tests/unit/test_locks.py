@@ -10,7 +10,7 @@ import time
 import pytest
 
 from noidtools.errors import NoidError, StoreError
-from noidtools.store import create_store, open_store, registry
+from noidtools.store import create_store, open_store, shared
 from noidtools.store.locks import ReadersWriterLock
 
 T = b"t"
@@ -310,7 +310,7 @@ def test_a_child_forked_inside_a_transaction_is_refused_and_does_no_harm(tmp_pat
 
 
 def test_a_fork_does_not_wait_long_for_a_transaction_that_does_not_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(registry, "_FORK_WAIT", 0.1)
+    monkeypatch.setattr(shared, "_FORK_WAIT", 0.1)
     store = make(tmp_path / "store")
     entered, leave = threading.Event(), threading.Event()
 
@@ -362,7 +362,7 @@ def test_a_process_serves_a_thousand_stores_with_few_open_files(tmp_path):
         time.sleep(3)
     assert readers.rounds >= 6
     # Three files for each open one; those in use are not counted among them.
-    assert most - before <= 3 * (registry.MOST_OPEN + 12), most
+    assert most - before <= 3 * (shared.MOST_OPEN + 12), most
     for store in stores:
         store.close()
     assert open_files() - before < 5

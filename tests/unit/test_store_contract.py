@@ -238,22 +238,22 @@ def test_equal_versions_mean_that_nothing_was_committed(store):
     store.write(lambda writer: writer.put(T, b"a", b"1"))
     first = store.version()
     assert first is not None and first == store.version() == store.version(max_age=1)
-    assert store.read(lambda _: store.version()) == first
+    assert store.read(lambda reader: reader.version()) == first
     with pytest.raises(ValueError):
         store.write(lambda writer: writer.put(T, b"a", b"2") or int("x"))
     assert store.version() == first
-    assert store.write(lambda writer: writer.put(T, b"a", b"2") or store.version()) is None
+    assert store.write(lambda writer: writer.put(T, b"a", b"2") or writer.version()) is None
     assert store.version() != first
 
-    def outlived(_):
-        seen = store.version()
+    def outlived(reader):
+        seen = reader.version()
         thread = threading.Thread(target=store.write, args=(lambda writer: writer.put(T, b"b", b"1"),))
         thread.start()
         thread.join()
-        return seen, store.version()
+        return seen, reader.version(), store.version()
 
-    seen, still = store.read(outlived)
-    assert seen == still != store.version()
+    seen, still, latest = store.read(outlived)
+    assert seen == still != latest == store.version()
 
 
 def test_a_store_has_an_identity_a_generation_and_a_size(engine, store):
