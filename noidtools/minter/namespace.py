@@ -139,11 +139,13 @@ class Namespace:
         return normal or self.literal_key(name.given)
 
     def rule_keys(self, name: Name, key: bytes) -> list[bytes]:
-        """The keys with which rules are matched: the identifier, the normal form, then all other spellings.
+        """The texts with which rules are matched: the identifier, the normal form, all other spellings, and last the
+        identifier with its label and the name as given, because a pattern may begin with a label.
 
         The identifier comes first so that all spellings of a name get the same value.
         """
-        return list(dict.fromkeys((key, self.new_key(name), *self.spellings(name))))
+        labelled = (self.display(key), name.given.strip())
+        return list(dict.fromkeys((key, self.new_key(name), *self.spellings(name), *labelled)))
 
     def is_own(self, name: Name) -> bool:
         """Whether a name with a scheme belongs to this minter: by its NAAN or its prefix, or because a label of the

@@ -190,7 +190,9 @@ class Lookup:
             if hit and (not suffix or self._passes(b"")):
                 self._say("rule", b":idmap/" + hit[0].pattern + b" makes " + hit[1].value + b" of " + key)
                 return Outcome(
-                    FOUND, self._minter, key, by="rule", value=hit[1].value, suffix=suffix, pattern=hit[0].pattern)
+                    FOUND, self._minter, identifier if key == space.display(identifier) else key,
+                    by="rule", value=hit[1].value, suffix=suffix, pattern=hit[0].pattern,
+                )
         self._say("rule", b"none of %d matches" % len(rules))
         return None
 

@@ -108,6 +108,14 @@ def test_rules_see_the_normal_form_and_then_the_name_as_written(minter):
     assert minter.target_of("ark:/13030/zz-1") == "https://w.example/zz-1"
 
 
+def test_a_pattern_may_begin_with_a_label_of_the_minter(tmp_path):
+    noid = Noid.created(tmp_path / "f5", "--label", "ark:/", "f5.reedeedk", "long", "13030", "example.org", "x")
+    noid.records("bind", "set", ":idmap/^ark:/13030/y(.*)", "_t", "https://w.example/$1")
+    for spelling in ("ark:/13030/y-9", "ark:13030/y9", "13030/y9", "https://n2t.net/ark:/13030/y9"):
+        assert noid.target_of(spelling) == "https://w.example/9"
+        assert noid.text("get", spelling, "_t") == "https://w.example/9\n"
+
+
 def test_a_rule_gets_the_query_as_part_of_the_name_or_behind_its_result(free):
     free.text("bind", "set", ":idmap/^13030/(.*)", "_t", "https://r.example/$1")
     assert free.target_of("ark:/13030/ft1?a=b-c") == "https://r.example/ft1?a=b-c"
