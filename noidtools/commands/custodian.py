@@ -49,7 +49,8 @@ def _remove(call: Call) -> Answer:
     gone = minter.write(lambda writer: custody.dismiss(
         minter, writer, call.actor, _subject(minter, writer, call.words[1:], changing=True)
     ))
-    return Answer(Fields(("ok", gone.name + b" no longer answers for " + minter.shown(gone.of))), spaced=True)
+    done = gone.name + b" no longer answers for " + minter.namespace.display(gone.of)
+    return Answer(Fields(("ok", done)), spaced=True)
 
 
 def _subject(minter: Minter, reader: Reader, names: list[bytes], *, changing: bool = False) -> bytes:
@@ -57,7 +58,7 @@ def _subject(minter: Minter, reader: Reader, names: list[bytes], *, changing: bo
 
 
 def _custodian(call: Call, custodian: custody.Custodian) -> Fields:
-    of = call.minter.shown(custodian.of) if custodian.of else b"this minter"
+    of = call.minter.namespace.display(custodian.of) if custodian.of else b"this minter"
     fields = [("of", of), ("Custodian", custodian.name), ("Contact", custodian.contact), ("From", custodian.start),
               ("Until", custodian.until)]
     return Fields(*((name, value) for name, value in fields if value))

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def _hold(call: Call) -> Answer:
     minter = call.minter
     placed, unqueued = minter.write(lambda writer: place_holds(minter, writer, call.actor, call.words[1:]))
-    notes = [Fields(("note", minter.shown(identifier) + b" taken out of the queue")) for identifier in unqueued]
+    names = [minter.namespace.display(identifier) for identifier in unqueued]
+    notes = [Fields(("note", name + b" taken out of the queue")) for name in names]
     return Answer(Fields(("ok", _count(placed, b"hold") + b" placed")), *notes, spaced=True)
 
 
@@ -37,7 +38,7 @@ def _dequeue(call: Call) -> Answer:
 
 
 def _queue_answer(call: Call, ids: list[bytes], done: bytes) -> Answer:
-    names = [call.minter.shown(identifier) for identifier in ids]
+    names = [call.minter.namespace.display(identifier) for identifier in ids]
     return Answer(Ids(names), Fields(("note", _count(len(ids), b"identifier") + done)))
 
 

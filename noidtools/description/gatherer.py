@@ -170,7 +170,7 @@ def _gather(
         statements=_statements(forms),
         representations=tuple((form, text) for form, text in forms if form not in _NOT_SPELLINGS),
         custodians=tuple(_party(found) for found in own_custodians) if _has_present(own_custodians) else (),
-        actions=_name_actions(minter.shown(identifier), state, forms),
+        actions=_name_actions(minter.namespace.display(identifier), state, forms),
     )
 
 

@@ -38,8 +38,14 @@ def compare_names(minter: Minter, reader: Reader, first: bytes, second: bytes) -
 
 
 def _own(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
-    """The identifier of this minter that a text means, None if it is mistyped or of another system."""
+    """The identifier of this minter that a text means, None if it is mistyped or of another system.
+
+    Where anything may be bound, only what is known here is surely of this minter.
+    """
     try:
-        return None if minter.scheme.free else identifiers.own_identifier(minter, reader, text)
+        if minter.scheme.free:
+            ref = identifiers.identify(minter, reader, text)
+            return ref.key if ref.known else None
+        return identifiers.own_identifier(minter, reader, text)
     except InvalidError:
         return None

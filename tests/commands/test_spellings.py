@@ -354,6 +354,8 @@ def test_a_pepper_is_needed_for_changes_and_a_wrong_one_is_refused_always(case, 
     for words in READS:
         with pytest.raises((ForbiddenError, NotFoundError)):
             give(words, f"{spelled}!wrong")
+    with pytest.raises(ForbiddenError):
+        noid.records("same", f"{spelled}!wrong", display)
     noid.records("bind", "set", f"{spelled}!{pepper}", "_t", TARGET)
     noid.records("bind", "set", f"{display}!{pepper}", "title", "x")
     for words in READS:
@@ -434,6 +436,7 @@ def test_whatever_spelling_binds_a_name_first_all_others_find_it(tmp_path, kind,
             assert noid.resolved(name) == TARGET, (first, name)
             assert noid.records("fetch", name)[0]["id"] == noid.records("fetch", first.format(n=number))[0]["id"]
             assert len(noid.records("history", name)) == 1
+            assert noid.records("same", first.format(n=number), name)[0]["same"] is True
             assert isinstance(noid.refusal("bind", "new", name, "_t", "x"), ConflictError)
             assert noid.records("get", noid.records("fetch", name)[0]["id"], "_t")[0]["value"] == TARGET
     noid.close()
