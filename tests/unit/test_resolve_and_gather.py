@@ -6,8 +6,9 @@ import pytest
 
 from noidtools.resolution import ALIAS
 from noidtools.resolution.catalogue import Domain, resolve_among, resolve_and_gather
+from support.minter import Noid
 from support.read_counter import counted_reads
-from support.resolver_support import CHECKED, LONG, Live
+from support.templates import CHECKED, LONG_TERM
 
 A = "https://a.example/"
 
@@ -15,19 +16,19 @@ A = "https://a.example/"
 @pytest.fixture
 def several(tmp_path):
     """Minters with aliases between them, a fallback that is not that of the minter asked, and a mistyped name."""
-    made = {name: Live(tmp_path / name, *words) for name, words in {
-        "kt": LONG, "kx": ("kx.zd", "long", "13030", "x", "y"), "f5": CHECKED, "free": (), "free2": (),
+    made = {name: Noid.created(tmp_path / name, *words) for name, words in {
+        "kt": LONG_TERM, "kx": ("kx.zd", "long", "13030", "x", "y"), "f5": CHECKED, "free": (), "free2": (),
     }.items()}
-    made["kt"].minted(A + "kt")
-    made["kt"]("alias", "13030/kt154d9", "13030/kt4x551")
-    made["kt"]("alias", "13030/ktalias", "13030/kt154d9")
-    made["kt"]("alias", "13030/ktnone", "13030/ktnowhere")
-    made["kx"].minted(A + "kx")
-    made["f5"].minted(A + "f5")
-    made["free"]("alias", "old", "ark:/13030/kx0")
-    made["free"]("alias", "older", "old")
-    made["free2"].target("second", A + "free2")
-    made["free2"]("alias", "back", "old")
+    made["kt"].mint_with_target(A + "kt")
+    made["kt"].records("alias", "13030/kt154d9", "13030/kt4x551")
+    made["kt"].records("alias", "13030/ktalias", "13030/kt154d9")
+    made["kt"].records("alias", "13030/ktnone", "13030/ktnowhere")
+    made["kx"].mint_with_target(A + "kx")
+    made["f5"].mint_with_target(A + "f5")
+    made["free"].records("alias", "old", "ark:/13030/kx0")
+    made["free"].records("alias", "older", "old")
+    made["free2"].set_target("second", A + "free2")
+    made["free2"].records("alias", "back", "old")
     yield made
     for live in made.values():
         live.close()
@@ -44,8 +45,8 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_the_outcome_is_that_of_resolving_alone(several, name, fallback):
     if fallback:
-        several[fallback]("resolver", "fallback", "https://n2t.example/")
-    domains = [Domain(name, live.minter) for name, live in several.items()]
+        several[fallback].records("resolver", "fallback", "https://n2t.example/")
+    domains = [Domain(name, live.opened) for name, live in several.items()]
     for among in (domains, domains[:1], []):
         alone = resolve_among(among, name.encode())
         outcome, gathered = resolve_and_gather(among, name.encode(), lambda _, outcome: (outcome.kind, outcome.value))
@@ -60,8 +61,8 @@ def test_the_outcome_is_that_of_resolving_alone(several, name, fallback):
     ("ark:/13030/f54x45g11", "f5"),
 ])
 def test_the_minter_that_answers_is_read_once(several, monkeypatch, name, minter):
-    domains = [Domain(name, live.minter) for name, live in several.items()]
-    asked = several[minter].minter
+    domains = [Domain(name, live.opened) for name, live in several.items()]
+    asked = several[minter].opened
     with counted_reads(asked, monkeypatch) as counts:
         outcome, read = resolve_and_gather(domains, name.encode(), lambda _, outcome: outcome.minter.read(id))
     assert outcome.minter is asked and read is not None

@@ -11,8 +11,9 @@ from noidtools.minter import Minter
 from noidtools.minter.events import Actor
 from noidtools.minter.folder import MinterFolder, SingleMinter
 from noidtools.web.resolver import Resolver
+from support.minter import Noid
 from support.read_counter import counted_reads
-from support.resolver_support import CHECKED, LONG, Live
+from support.templates import CHECKED, LONG_TERM
 
 FORMATS = ("text/plain", "application/json", "text/html", "text/turtle", "application/ld+json", "application/rdf+xml")
 NAME, GONE, UNFOLLOWED, KNOWN = "13030/f54x54g11", "13030/f5154dn7k", "13030/f5wd3q12m", "13030/f5rn30687"
@@ -37,24 +38,25 @@ LEADING_NOWHERE = (KNOWN, "13030/f5unknown")
 def folder(tmp_path_factory):
     """A minter with names of all kinds, among others that are not asked for them."""
     folder = tmp_path_factory.mktemp("minters")
-    live = Live(folder / "f5", *CHECKED)
-    assert [live.minted("https://a.example/x") for _ in range(3)] == [NAME, GONE, UNFOLLOWED] and live.mint() == KNOWN
+    live = Noid.created(folder / "f5", *CHECKED)
+    assert [live.mint_with_target("https://a.example/x") for _ in range(3)] == [NAME, GONE, UNFOLLOWED]
+    assert live.mint() == [KNOWN]
     for element in ("who", "what", "note"):
-        live("bind", "set", NAME, element, "a value")
-    live("custodian", "set", "A Library", "--contact", "names@library.example")
-    live("synonym", NAME, "doi:10.1000/x", "--authority", "A Library")
-    live("context", "resolver", "https://id.example.org/")
-    live("context", "alias", "ark:/99999", "ark:/13030", "--authority", "A Library")
-    live("policy", "persistence", "we keep them", "--until", "2999")
-    live("verify", NAME)
-    live("withdraw", GONE, "--reason", "a mistake", "--successor", NAME)
-    live.target(UNFOLLOWED, "javascript:alert(1)")
-    live("alias", "13030/f5old", NAME)
-    live("alias", "13030/f5older", "13030/f5old")
-    live("bind", "set", ":idmap/^13030/f5(zz.*)", "_t", "https://r.example/$1")
+        live.records("bind", "set", NAME, element, "a value")
+    live.records("custodian", "set", "A Library", "--contact", "names@library.example")
+    live.records("synonym", NAME, "doi:10.1000/x", "--authority", "A Library")
+    live.records("context", "resolver", "https://id.example.org/")
+    live.records("context", "alias", "ark:/99999", "ark:/13030", "--authority", "A Library")
+    live.records("policy", "persistence", "we keep them", "--until", "2999")
+    live.records("verify", NAME)
+    live.records("withdraw", GONE, "--reason", "a mistake", "--successor", NAME)
+    live.set_target(UNFOLLOWED, "javascript:alert(1)")
+    live.records("alias", "13030/f5old", NAME)
+    live.records("alias", "13030/f5older", "13030/f5old")
+    live.records("bind", "set", ":idmap/^13030/f5(zz.*)", "_t", "https://r.example/$1")
     live.close()
-    Live(folder / "kt", *LONG).close()
-    Live(folder / "kt5", "kt5.zd", "long", "13030", "x", "y").close()
+    Noid.created(folder / "kt", *LONG_TERM).close()
+    Noid.created(folder / "kt5", "kt5.zd", "long", "13030", "x", "y").close()
     return folder
 
 
