@@ -1,7 +1,8 @@
 """Which of several minters a name goes to.
 
 The one whose NAAN and prefix it carries, the longest if several do; else those
-that bind anything; else the fallback.
+that bind anything; else the one that has it as an alias, which may have any
+form; else the fallback.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from time import monotonic
 
 from .. import names
 from ..errors import NoidError
-from ..minter import Minter, config
+from ..minter import Minter, config, records
 from . import ALIAS, FALLBACK, FOUND, INVALID, NOT_FOUND, Lookup, Outcome, fallback_target, follow_aliases, lookup_in
 
 TYPE_CHECKING = False
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 class Domain:
     """What one minter answers for; it is opened only when it is asked."""
 
-    __slots__ = ("name", "open", "_namespace", "anything")
+    __slots__ = ("name", "open", "_namespace", "anything", "_has_aliases")
 
     def __init__(self, name: str, minter: Minter, open_again: Callable[[], Minter] | None = None) -> None:
         self.name = name
@@ -37,6 +38,19 @@ class Domain:
         self._namespace = minter.namespace
         # Where all identifiers begin differently, the beginning of a name says nothing.
         self.anything = not minter.scheme.namespace_prefix
+        # The version of the store at which it was last looked whether there are aliases, and whether there were.
+        self._has_aliases: tuple[object, bool] = (None, False)
+
+    def has_alias(self, text: bytes) -> bool:
+        """Whether this minter has the name, or a beginning of it, as an alias.
+
+        Most minters have no aliases at all, which is remembered for as long as nothing is written.
+        """
+        minter = self.open()
+        version = minter.store.version()
+        if version is None or version != self._has_aliases[0]:
+            self._has_aliases = version, minter.read(lambda reader: next(records.all_aliases(reader), None)) is not None
+        return self._has_aliases[1] and minter.read(lambda reader: Lookup(minter, reader).find(text).kind == ALIAS)
 
     def carried(self, name: Name) -> int:
         """How much of the name is this minter's NAAN and prefix; 0 if it does not carry them."""
@@ -137,6 +151,11 @@ def _ask(domains: Sequence[Domain], text: bytes, look_up: Callable[[Domain, byte
         if _is_final(outcome):
             return outcome
         outcomes.append(outcome)
+    if all(domain.anything for domain in asked):
+        # No minter's NAAN and prefix claim the name: it may be an alias, which may have any form.
+        for domain in domains:
+            if domain not in asked and domain.has_alias(text):
+                return look_up(domain, text)
     unknown = Outcome(NOT_FOUND, None, names.stored(name), reason="nothing is known of this name")
     return _best_failure(outcomes) or _fallback(domains, asked, name) or [*outcomes, unknown][0]
 

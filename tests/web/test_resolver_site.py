@@ -11,7 +11,7 @@ from noidtools.minter.folder import MinterFolder, SingleMinter
 from noidtools.web.resolver import Resolver
 from noidtools.web.site import Site
 from support.minter import Noid
-from support.templates import LONG_TERM
+from support.templates import CHECKED, LONG_TERM
 from support.wsgi import HTML, ResolverClient, resolver_of
 
 NAME = "13030/kt4x551"
@@ -109,3 +109,22 @@ def test_a_site_serves_commands_and_resolves_names(minter):
     assert web("/noidu_kt5?get+13030/kt4x551+_t").text == "https://a.example/x\n"
     assert web(f"/ark:/{NAME}").status == 302
     site.prepare([{"PATH_INFO": f"/ark:/{NAME}", "REQUEST_METHOD": "GET"}])
+
+
+def test_an_alias_of_any_form_resolves_beside_other_minters(tmp_path):
+    one = Noid.created(tmp_path / "f5", *CHECKED)
+    name = one.mint_with_target("https://a.example/x")
+    one.records("alias", "old-catalogue/17", name)
+    gone = one.mint_with_target("https://a.example/gone")
+    one.records("alias", "hdl:20.500/9", gone)
+    one.records("withdraw", gone, "--reason", "a mistake")
+    other = Noid.created(tmp_path / "kt", *LONG_TERM)
+    for minter in (one, other):
+        minter.close()
+    web = ResolverClient(Resolver(MinterFolder(str(tmp_path))))
+    for path, target in (("/old-catalogue/17", "x"), ("/old-catalogue/17/page", "x/page"), (f"/ark:/{name}", "x")):
+        answer = web(path)
+        assert (answer.status, answer.headers.get("location")) == (302, f"https://a.example/{target}"), path
+    assert web("/hdl:20.500/9").status == 410
+    assert web("/hdl:20.500/8").status == 404
+    assert "https://a.example/x" in web("/old-catalogue/17?info").text
