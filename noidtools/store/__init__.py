@@ -176,10 +176,9 @@ def exists(location: str) -> bool:
 
 
 def _engine(location: str) -> _Engine:
+    name = "lmdb" if os.path.isdir(location) else DEFAULT
     if os.path.isfile(location):
         name = _engine_name(location)
-    else:
-        name = "lmdb" if os.path.isdir(location) else DEFAULT
     if name not in ENGINES:
         raise StoreError(f"{location} names the engine {name[:60]!r}, which this release of noidtools does not have")
     # importlib.import_module would do the same, after a millisecond of imports of its own.
