@@ -32,8 +32,9 @@ else:
 # Seconds that a writer waits for the others.
 TIMEOUT = 30.0
 
-# Name -> module.
+# Name -> module; and the engine of a new store.
 ENGINES = {"lmdb": f"{__name__}.lmdb"}
+DEFAULT = "lmdb"
 _ENGINE_LINE = "engine:"
 _LONGEST_ENGINE_LINE = 200
 
@@ -175,7 +176,9 @@ def exists(location: str) -> bool:
 
 
 def _engine(location: str) -> _Engine:
-    name = _engine_name(location) if os.path.isfile(location) else "lmdb"
+    name = "lmdb" if os.path.isdir(location) else DEFAULT
+    if os.path.isfile(location):
+        name = _engine_name(location)
     if name not in ENGINES:
         raise StoreError(f"{location} names the engine {name[:60]!r}, which this release of noidtools does not have")
     # importlib.import_module would do the same, after a millisecond of imports of its own.

@@ -109,7 +109,9 @@ def test_a_name_with_a_scheme_is_own_by_naan_prefix_or_label(values, text, own):
     assert names.is_own(names.parse(text)) is own
 
 
-def test_rules_see_the_identifier_first_and_no_spelling_twice():
+def test_rules_see_the_identifier_first_the_name_as_given_last_and_no_spelling_twice():
     names = space(**NAAN)
     keys = names.rule_keys(names.parse(b"ark:13030/f5-4"), b"13030/f54")
-    assert keys == [b"13030/f54", b"13030/f5-4"]
+    assert keys == [b"13030/f54", b"13030/f5-4", b"ark:13030/f5-4"]
+    labelled = space(**SETTINGS[2])
+    assert labelled.rule_keys(labelled.parse(b"13030/f54"), b"13030/f54") == [b"13030/f54", b"ark:/13030/f54"]

@@ -1,0 +1,133 @@
+"""Minters and commands know no engine: what they do with LMDB they do with the engine in memory.
+
+The commands and the answers are those recorded of release 0.1.0: see test_release_0_1_0.py.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from pathlib import Path
+
+import pytest
+
+from noidtools import store as stores
+from noidtools.cli.noidr import MinterResolver, ReplyProtocol
+from noidtools.clock import SECOND
+from noidtools.commands import Call
+from noidtools.commands.idempotency import IdempotentRun
+from noidtools.errors import ConflictError, NoidError
+from noidtools.minter import Minter, location_of
+from noidtools.minter.folder import MinterFolder
+from noidtools.resolution.catalogue import Catalogue, resolve_among
+from support import memory_store
+from support.minter import Noid
+
+RECORDED = json.loads(
+    (Path(__file__).resolve().parent.parent / "fixtures" / "release-0.1.0" / "answers.json").read_text(encoding="utf-8")
+)["ark"]
+TEMPLATE = ("f5.reedeedk", "long", "13030", "cdlib.org", "oac", "--label", "ark:/")
+NAME = "13030/f54x54g11"
+
+
+@pytest.fixture(params=["lmdb", "memory"])
+def engine(request, monkeypatch) -> str:
+    monkeypatch.setitem(stores.ENGINES, "memory", memory_store.__name__)
+    monkeypatch.setattr(stores, "DEFAULT", request.param)
+    return request.param
+
+
+@pytest.fixture
+def minter(engine, tmp_path):
+    made = Noid.with_clock(tmp_path / "ark", *TEMPLATE)
+    assert (type(made.opened.store).__module__ == memory_store.__name__) == (engine == "memory")
+    yield made
+    made.close()
+
+
+class Replay:
+    """Gives recorded commands, and compares the answers; peppers are random and left out."""
+
+    def __init__(self, minter: Noid) -> None:
+        self._minter = minter
+        self._peppered = ""
+
+    def __call__(self, commands: list[dict], seconds: int = 1) -> None:
+        for command in commands:
+            self._minter.clock.now += seconds * SECOND
+            words = [self._peppered if re.search(r"!\w{16}$", word) else word for word in command["words"]]
+            answer = self._answer(words)
+            for peppered in re.findall(r"id: (\S+!\w{16})\n", answer):
+                self._peppered = peppered
+            assert _plain(answer) == _plain(command["answer"]), words
+
+    def _answer(self, words: list[str]) -> str:
+        try:
+            return self._minter.text(*words)
+        except NoidError as error:
+            return f"error: {error.message}\n"
+
+
+def _plain(answer: str) -> str:
+    answer = answer.replace("ark:/:idmap", ":idmap").replace("ark:/doi:", "doi:")
+    return re.sub(r"!\w{16}\n", "!PEPPER\n", answer)
+
+
+def test_every_engine_gives_the_recorded_answers(minter):
+    replay = Replay(minter)
+    replay(RECORDED["made"])
+    list(IdempotentRun(b"alice", b"order-17").run(Call(minter.session, [b"mint", b"1"])).records)
+    replay(RECORDED["answers"], seconds=0)
+    replay(RECORDED["after"])
+
+
+def test_a_minter_is_there_whole_or_not_at_all(engine, minter, tmp_path):
+    with pytest.raises(ConflictError):
+        minter.records("dbcreate", *TEMPLATE)
+    assert stores.exists(location_of(str(minter.folder)))
+    assert not stores.exists(location_of(str(tmp_path / "other")))
+    again = Minter(str(minter.folder))
+    assert again.settings["naan"] == "13030"
+    again.close()
+    assert (minter.folder / "NOID").is_file() == (engine == "memory")
+
+
+def test_the_resolver_loop_and_the_catalogue_use_any_engine(minter):
+    minter.mint(1)
+    minter.set_target(NAME, "https://a.example/")
+    replies = ReplyProtocol(MinterResolver(str(minter.folder)))
+    line = f"get {NAME} _t\n".encode()
+    assert replies.feed(line) == replies.feed(line) == b"https://a.example/\n"
+    minter.set_target(NAME, "https://b.example/")
+    assert replies.feed(line) == b"https://b.example/\n"
+    domains = Catalogue(MinterFolder(str(minter.folder.parent))).domains()
+    assert [domain.name for domain in domains] == ["ark"]
+    outcome = resolve_among(domains, f"ark:/{NAME}".encode())
+    assert [target.url for target in outcome.targets] == [b"https://b.example/"]
+
+
+def test_threads_mint_at_once_and_nothing_twice(minter):
+    minted: list[str] = []
+
+    def mint() -> None:
+        for _ in range(20):
+            minted.extend(minter.mint(3))
+
+    threads = [threading.Thread(target=mint) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(minted)) == len(minted) == 240
+
+
+def test_a_savepoint_undoes_itself_alone(minter):
+    def work(_) -> list[str]:
+        first = minter.mint(1)
+        with pytest.raises(NoidError):
+            minter.records("bind", "replace", first[0], "none", "x")
+        return first + minter.mint(1)
+
+    minted = minter.opened.write(work)
+    assert len(set(minted)) == 2 and minter.event_count() == 3

@@ -1,0 +1,79 @@
+"""A thousand minters in one folder, served by threads: no failure, and few open files."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import threading
+import time
+
+import pytest
+
+from noidtools.minter.folder import MinterFolder
+from noidtools.store import shared
+from noidtools.web.site import Site
+from support.minter import Noid
+from support.wsgi import ResolverClient
+
+COUNT, THREADS, SECONDS = 1000, 6, 4.0
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("thousand")
+    first = Noid.created(folder / "m0", ".sddd")
+    first.set_target("000", "https://target.example/")
+    first.close()
+    for number in range(1, COUNT):
+        shutil.copytree(folder / "m0", folder / f"m{number}")
+    return folder
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_a_thousand_minters_are_served_by_threads_with_few_open_files(folder):
+    site = Site(MinterFolder(str(folder)))
+    before, most = open_files(), 0
+    wrong: list[object] = []
+    served = [0] * THREADS
+    deadline = time.monotonic() + SECONDS
+
+    def ask(number: int) -> None:
+        nonlocal most
+        dice, web = random.Random(number), ResolverClient(site)
+        while time.monotonic() < deadline or served[number] < 50:
+            chosen = dice.randrange(COUNT)
+            answers = [(web(f"/noidu_m{chosen}?get+000+_t"), 200), (web("/000"), 302)]
+            if number == 0 and served[0] % 200 == 0:
+                answers.append((web("/healthz"), 200))  # this reads them all
+            wrong.extend((answer.status, answer.text[:200]) for answer, status in answers if answer.status != status)
+            served[number] += 1
+            most = max(most, open_files() - before)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == [] and min(served) >= 50
+    # Each open store has at most three files; those in which a transaction is open come on top.
+    assert most <= 3 * (shared.MOST_OPEN + 2 * THREADS)
+
+
+def test_looking_for_minters_is_no_use_of_them(folder):
+    """A minter that is used stays open, however often the folder is looked through."""
+    from noidtools.resolution.catalogue import Catalogue
+
+    minters = MinterFolder(str(folder))
+    catalogue = Catalogue(minters)
+    assert len(catalogue.domains()) == COUNT
+    used = minters.open(str(folder / "m7"), "m7").store
+    assert used.read(lambda reader: reader.version()) is not None
+    generation = used.generation
+    for _ in range(3):
+        catalogue._looked = float("-inf")
+        assert len(catalogue.domains()) == COUNT
+    assert used.version() is not None and used.generation == generation
