@@ -23,7 +23,7 @@ def _bind(call: Call) -> Answer:
 
 
 def _pairs(call: Call) -> list[tuple[bytes, bytes | None]]:
-    """Elements and their values, None where there is a value to remove."""
+    """Elements and values, from the words or from the input; the value is None where a binding is removed."""
     if call.pairs is not None:
         removing = call.words[0] in bindings.REMOVING
         return [(element, None if removing else value) for element, value in call.pairs]

@@ -1,6 +1,7 @@
-"""Many commands, one a line, sharing commits without sharing each other's refusals.
+"""Bulk execution: many commands, one a line, in few transactions.
 
-Parsing is apart from running: `parse_lines` gives the calls of a source, `run_lines` runs them.
+Commands share a commit, but each runs in a savepoint, so that a refused command undoes only itself.  `parse_lines`
+parses the lines of a source without running them, `run_lines` runs them.
 """
 
 from __future__ import annotations
@@ -20,17 +21,18 @@ if TYPE_CHECKING:
     from .lines import LineSource, ReadLine
     from .session import Session
 
-    # Runs the command of a line.
+    # Runs the call in a line; the number is that of the line.
     Runner = Callable[[Call, int], Answer]
 
-# Enough commands that the cost of a commit vanishes, few enough that other writers and the reader do not wait long.
+# Limits for one shared transaction: large enough that the cost of a commit is small for each command, small enough that
+# other writers and the recipient of the answers do not wait long.
 _MOST_TOGETHER = 500
 _SECONDS_TOGETHER = 0.2
 _MOST_BYTES_TOGETHER = 8 << 20
 
 
 class BulkLine:
-    """One line of a source: the call in it, or why there is none."""
+    """A parsed line: its call, or the error if it could not be parsed."""
 
     __slots__ = ("number", "call", "error")
 
@@ -56,7 +58,14 @@ class BulkLine:
 
 
 class BulkResult:
-    """What became of one line: its records, in order, and the refusal that ended them if one did."""
+    """The result of a line, or of a part of it.
+
+    line     the number of the line
+    records  the records of the answer
+    spaced   false for a part of an answer, which is to be followed by another
+    error    the refusal that ended the command, None if there was none
+    failed   whether it was refused, or carried out with the result no
+    """
 
     __slots__ = ("line", "records", "spaced", "error", "failed")
 
@@ -74,7 +83,7 @@ class BulkResult:
 
     @property
     def more(self) -> bool:
-        """Whether this is a part of an answer whose next part follows."""
+        """Whether another part of the same answer follows."""
         return not self.spaced and self.error is None
 
 
@@ -82,7 +91,7 @@ class BulkResult:
 
 
 def parse_lines(session: Session, source: LineSource) -> Iterator[BulkLine]:
-    """The lines of a source that are not empty and no comments, with their numbers from 1 on."""
+    """Parse the lines of a source, without empty lines and comments; the first line has the number 1."""
     number = 0
     while True:
         number += 1
@@ -120,11 +129,13 @@ def _parse_line(session: Session, line: bytes, read_line: ReadLine) -> Call:
 
 
 def run_lines(session: Session, source: LineSource, run: Runner | None = None) -> Iterator[BulkResult]:
-    """Run the commands of a source; yields each result once it is on disk."""
+    """Run the commands of a source; yields the results in order, each after its transaction was committed."""
     return _BulkRun(session, run or (lambda call, line: call.run())).run(source)
 
 
 class _BulkRun:
+    """Groups the lines of a source into transactions and runs them."""
+
     __slots__ = ("_session", "_run")
 
     def __init__(self, session: Session, run: Runner) -> None:
@@ -153,7 +164,7 @@ class _BulkRun:
                 following = next(lines, None)
 
     def _run_alone(self, line: BulkLine) -> Iterator[BulkResult]:
-        """Run one command in transactions of its own, and hand on its records as they come."""
+        """Run one command in transactions of its own; yields each of its records as a part of its answer."""
         assert line.call is not None
         last = BulkResult(line.number)
         try:
@@ -168,7 +179,7 @@ class _BulkRun:
         yield last
 
     def _run_together(self, batch: list[BulkLine]) -> Iterator[BulkResult]:
-        """Run commands in as few transactions as may be, each of them in a savepoint."""
+        """Run commands in as few transactions as possible, each command in a savepoint."""
         waiting = batch
         while waiting:
             done = self._run_shared(waiting)
@@ -178,7 +189,7 @@ class _BulkRun:
                 yield from self._run_alone(waiting.pop(0))
 
     def _run_shared(self, lines: list[BulkLine]) -> list[BulkResult]:
-        """Run the first of these commands in one transaction; none if the first needs one of its own."""
+        """Run as many of these commands as fit in one transaction; returns no results if the first needs its own."""
         if not any(line.writes for line in lines):
             return self._run_some(lines)
         try:
@@ -190,6 +201,7 @@ class _BulkRun:
             ]
 
     def _run_some(self, lines: list[BulkLine]) -> list[BulkResult]:
+        """Run commands until a limit is reached, or until one needs a transaction of its own."""
         deadline = time.monotonic() + _SECONDS_TOGETHER
         size = 0
         done: list[BulkResult] = []

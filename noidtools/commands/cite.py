@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CitationRecord(Record):
-    """A name in all its forms."""
+    """The forms in which a name is cited."""
 
     __slots__ = ("_forms",)
 
@@ -33,7 +33,7 @@ class CitationRecord(Record):
 
 
 class SamenessRecord(Record):
-    """Whether two spellings are one name, and why."""
+    """Whether two texts are spellings of one name, and why."""
 
     __slots__ = ("_same", "_why")
 

@@ -1,4 +1,4 @@
-"""The command about who answers for the minter or an identifier."""
+"""The command about the custodians of the minter and of identifiers."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def _current(call: Call, names: list[bytes]) -> Answer:
 
 def _history(call: Call) -> Answer:
     minter, names = call.minter, call.words[1:]
-    found = minter.read(lambda reader: custody.custody_history(minter, reader, _subject(minter, reader, names)))
-    return Answer(*(_custodian(call, custodian) for custodian in found), spaced=True)
+    custodians = minter.read(lambda reader: custody.custody_history(minter, reader, _subject(minter, reader, names)))
+    return Answer(*(_custodian(call, custodian) for custodian in custodians), spaced=True)
 
 
 def _set(call: Call) -> Answer:
@@ -46,10 +46,10 @@ def _set(call: Call) -> Answer:
 
 def _remove(call: Call) -> Answer:
     minter = call.minter
-    gone = minter.write(lambda writer: custody.dismiss(
+    removed = minter.write(lambda writer: custody.dismiss(
         minter, writer, call.actor, _subject(minter, writer, call.words[1:], changing=True)
     ))
-    done = gone.name + b" no longer answers for " + minter.namespace.display(gone.of)
+    done = removed.name + b" no longer answers for " + minter.namespace.display(removed.of)
     return Answer(Fields(("ok", done)), spaced=True)
 
 

@@ -1,4 +1,4 @@
-"""Commands about the minter itself: what it is and where it stands, and the administrators' notes."""
+"""Commands about the minter itself: its properties, its present state, and the notes of administrators."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DocumentRecord(Record):
-    """A whole document, its lines written as they are."""
+    """A document of several lines, written without labels."""
 
     __slots__ = ("_form", "_text")
 
@@ -26,7 +26,7 @@ class DocumentRecord(Record):
         self._text = text
 
     def lines(self) -> Iterable[Line]:
-        # One by one, because writers indent the lines after the first of a value.
+        # Each line is a value, because writers indent all lines of a value but the first.
         return [(b"", line, 0) for line in self._text.removesuffix(b"\n").split(b"\n")]
 
     def data(self) -> list[dict[str, object]]:

@@ -1,4 +1,4 @@
-"""Commands that show what is bound under an identifier."""
+"""Commands that print the elements of an identifier."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def _fetch(call: Call) -> Answer:
-    found = _find(call, with_circulation=True)
-    record = FetchedRecord(found.display, found.held, found.circulation, found.elements, found.computed,
-                           state=found.state, alias=found.alias)
+    name = _fetch_name(call, with_circulation=True)
+    record = FetchedRecord(name.display, name.held, name.circulation, name.elements, name.computed,
+                           state=name.state, alias=name.alias)
     return Answer(record, spaced=True)
 
 
 def _get(call: Call) -> Answer:
-    return Answer(Values(_find(call, with_circulation=False).elements))
+    return Answer(Values(_fetch_name(call, with_circulation=False).elements))
 
 
-def _find(call: Call, *, with_circulation: bool) -> FetchedName:
+def _fetch_name(call: Call, *, with_circulation: bool) -> FetchedName:
     minter, text, wanted = call.minter, call.words[0], call.words[1:]
     return minter.read(lambda reader: fetch_name(minter, reader, text, wanted, with_circulation=with_circulation))
 

@@ -1,4 +1,4 @@
-"""Commands that explain commands and show that an interface works."""
+"""The commands help, which explains commands, and hello, which tests an interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that list what was done."""
+"""Commands that list events: of one identifier, and of the whole minter."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from .answers import Line
     from .call import Call
 
-# Numbers of events have fewer digits than dates.
+# A word with fewer digits is the number of an event, not a date.
 _DATE_DIGITS = 14
 
-# A number that long may have been meant for a year, a month or a day.
+# A number with so many digits may have been meant as a year, a month or a day.
 _DIGITS_OF_DATES = (4, 6, 8)
 
 
@@ -53,8 +53,8 @@ class EventRecord(Record):
         for identifier in event.ids:
             yield b"id", self._minter.namespace.display(identifier)
         if event.tally:
-            asked = b"" if event.tally.minted == event.tally.requested else b" of %d" % event.tally.requested
-            yield b"made", b"%d%b" % (event.tally.minted, asked)
+            requested = b"" if event.tally.minted == event.tally.requested else b" of %d" % event.tally.requested
+            yield b"made", b"%d%b" % (event.tally.minted, requested)
             yield b"first", event.tally.first
             yield b"last", event.tally.last
         of = b""
@@ -101,14 +101,14 @@ def _value_data(value: bytes | Digest | None) -> object:
 
 
 def _indent(value: bytes) -> bytes:
-    """A value's line break must not begin what looks like another event."""
+    """The value with indented line breaks, so that a line of it cannot be mistaken for a label."""
     return value.replace(b"\n", b"\n ")
 
 
 def _history(call: Call) -> Answer:
     minter = call.minter
-    found = minter.read(lambda reader: history_of(minter, reader, call.words[0]))
-    return Answer(*(EventRecord(minter, event, call.flag("json")) for event in found))
+    events = minter.read(lambda reader: history_of(minter, reader, call.words[0]))
+    return Answer(*(EventRecord(minter, event, call.flag("json")) for event in events))
 
 
 def _log(call: Call) -> Answer:
@@ -132,7 +132,7 @@ def _log(call: Call) -> Answer:
 
 
 def _since(text: str) -> tuple[int, bytes]:
-    """The number after which, or the date from which on."""
+    """The value of --since: the number of an event after which to begin, and the date; one of them is 0 or empty."""
     if text.isdigit() and text.isascii() and len(text) < _DATE_DIGITS:
         return min(int(text), (1 << 40) - 1), b""
     return 0, clock.first_second(text)

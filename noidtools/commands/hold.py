@@ -1,4 +1,4 @@
-"""Commands that hold identifiers back from minting, or put them in line for it."""
+"""Commands that put identifiers on hold, so that they are not minted, or into the queue, to be minted next."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Requests that can be repeated without harm.
+"""Requests with an Idempotency-Key, which can be repeated without running their commands again.
 
-A client that does not know whether its request arrived sends it again with the same Idempotency-Key.  What was done
-the first time is then not done again: its answer, stored in the transaction in which it was done, is given once more.
-Peppers are given once only: they are not stored, and a repeated answer has the identifiers without them.
+A client that does not know whether its request arrived sends it again with the same key.  The answer to each command is
+stored in the transaction of the command, and a repeated request gets the stored answer.  Peppers are not stored: a
+repeated answer has the identifiers without them.
 
-Keys belong to the user who sends them, and are remembered for a day.
+Keys belong to the user who sends them, and are stored for a day.
 """
 
 from __future__ import annotations
@@ -27,8 +27,13 @@ if TYPE_CHECKING:
 _NO_PEPPER = b"peppers are given once only, with the first answer: they are not stored"
 
 
-class _Part:
-    """What one transaction answered.  `state` says where the next one goes on, empty after the last."""
+class _AnswerPart:
+    """The answer of one transaction of a call.
+
+    state     what the next transaction needs to continue; empty after the last
+    replayed  whether it was stored by an earlier request
+    The others are as in Answer and in Part.
+    """
 
     __slots__ = ("records", "error", "spaced", "failed", "state", "replayed")
 
@@ -43,7 +48,10 @@ class _Part:
 
 
 class IdempotentRun:
-    """Runs the commands of one request, each of them once however often the request comes."""
+    """Runs the commands of a request, each only once however often the request is sent.
+
+    `owner` and `key` identify the request.  `replayed` is whether the last answer was a stored one.
+    """
 
     def __init__(self, owner: bytes, key: bytes) -> None:
         self._owner = owner
@@ -51,7 +59,11 @@ class IdempotentRun:
         self.replayed = False
 
     def run(self, call: Call, line: int = 0) -> Answer:
-        """As the command itself would answer; a command that only reads is simply run."""
+        """Run a call, or return its stored answer; `line` is its line in a bulk request.  Calls that only read are run.
+
+        Raises ConflictError if the key was used for another command, or if the command would block other writers too
+        long, because it cannot be split into several transactions.
+        """
         call.ensure_fits()
         if not call.writes:
             return call.run()
@@ -65,7 +77,7 @@ class IdempotentRun:
         self.replayed = first.replayed
 
         def records() -> Iterator[Record]:
-            part: _Part | None = first
+            part: _AnswerPart | None = first
             while part is not None:
                 yield from part.records
                 if part.error is not None:
@@ -74,21 +86,24 @@ class IdempotentRun:
 
         return Answer(stream=records(), spaced=first.spaced, failed=first.failed)
 
-    def _parts(self, call: Call, line: int) -> Iterator[_Part]:
-        """What each of the transactions answers that the call takes."""
+    def _parts(self, call: Call, line: int) -> Iterator[_AnswerPart]:
+        """The answers of the transactions of a call, one after the other."""
         state, number = b"", 0
         while number == 0 or state:
             part = call.minter.write(lambda writer: self._part(writer, call, line, number, state))  # noqa: B023
             yield part
             state, number = part.state, number + 1
 
-    def _part(self, writer: Writer, call: Call, line: int, number: int, state: bytes) -> _Part:
-        """Looked up, or done and stored, all in one transaction: of two equal requests one waits for the other."""
+    def _part(self, writer: Writer, call: Call, line: int, number: int, state: bytes) -> _AnswerPart:
+        """The stored answer of one transaction, else run and store it.
+
+        This is one write transaction, so that of two equal requests one waits for the other.
+        """
         replies = KeyReplies(self._owner, self._key, call.actor.now() // 1_000_000_000)
         request = _digest(call)
         reply = replies.find(writer, line, number)
         if reply is not None:
-            return _replayed(reply, request)
+            return _unpacked(reply, request)
         part = _run_part(call, writer, state) if call.streams else _run_whole(call)
         replies.store(writer, line, number, Reply(request, _packed(part)))
         return part
@@ -99,8 +114,8 @@ def _digest(call: Call) -> bytes:
     return hashlib.sha256(pack([call.command.name.encode(), *call.args]) + pack(pairs)).digest()
 
 
-def _run_whole(call: Call) -> _Part:
-    """The command, run.  What was minted before the identifiers ended is stored, and with it that they ended."""
+def _run_whole(call: Call) -> _AnswerPart:
+    """Run a call in one transaction.  If identifiers run out, the answer has those minted before, and the error."""
     answer = call.run()
     records: list[Record] = []
     error = None
@@ -111,20 +126,20 @@ def _run_whole(call: Call) -> _Part:
         if not records:
             raise
         error = exhausted
-    return _Part(records, error, spaced=answer.spaced, failed=answer.failed)
+    return _AnswerPart(records, error, spaced=answer.spaced, failed=answer.failed)
 
 
-def _run_part(call: Call, writer: Writer, state: bytes) -> _Part:
+def _run_part(call: Call, writer: Writer, state: bytes) -> _AnswerPart:
     assert call.form.resume is not None
     part = call.form.resume(call, writer, state)
-    return _Part(part.records, part.error, spaced=True, state=part.state)
+    return _AnswerPart(part.records, part.error, spaced=True, state=part.state)
 
 
-# -- replies as they are stored --------------------------------------------------------------------------------------
+# -- stored answers --------------------------------------------------------------------------------------------------
 
 
 class _StoredRecord(Record):
-    """A record as it was answered the first time."""
+    """A record of a stored answer."""
 
     __slots__ = ("_lines", "_data")
 
@@ -142,7 +157,7 @@ class _StoredRecord(Record):
         return data
 
 
-def _packed(part: _Part) -> bytes:
+def _packed(part: _AnswerPart) -> bytes:
     public = [record.without_peppers() for record in part.records]
     if any(one is not other for one, other in zip(public, part.records, strict=True)):
         public.append(Fields(("note", _NO_PEPPER)))
@@ -154,7 +169,7 @@ def _packed(part: _Part) -> bytes:
     return pack(fields)
 
 
-def _replayed(reply: Reply, request: bytes) -> _Part:
+def _unpacked(reply: Reply, request: bytes) -> _AnswerPart:
     if not reply.request:
         raise ConflictError(
             "this Idempotency-Key was used with an earlier release of noidtools: its command was done, but its answer "
@@ -165,4 +180,4 @@ def _replayed(reply: Reply, request: bytes) -> _Part:
     state, spaced, failed, message, *fields = unpack(reply.body)
     records: list[Record] = [_StoredRecord(lines, data) for lines, data in zip(fields[::2], fields[1::2], strict=True)]
     error = ExhaustedError(message.decode("utf-8", "surrogateescape")) if message else None
-    return _Part(records, error, spaced=bool(spaced), failed=bool(failed), state=state, replayed=True)
+    return _AnswerPart(records, error, spaced=bool(spaced), failed=bool(failed), state=state, replayed=True)

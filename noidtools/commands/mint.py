@@ -1,4 +1,4 @@
-"""Commands that make identifiers.  Apart from the others, because they are the ones that must start quickly."""
+"""Commands that mint identifiers, in a module of their own, so that they start quickly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .answers import Record
     from .call import Call, Invocation
 
-# So many identifiers are minted in no time; whoever wants more does not share a transaction with other users.
+# Calls for fewer identifiers share transactions with calls of other users; more would make these wait.
 _FEW = 1000
 _LONGEST_COUNT = 18
 
@@ -33,18 +33,22 @@ def _mint(call: Call) -> Answer:
 
 
 def _mint_part(call: Call, writer: Writer, state: bytes) -> Part:
-    """Mint as many as one transaction should, counted to the same event as those before."""
-    made, event = (int(number) for number in unpack(state)) if state else (0, 0)
+    """Mint as many identifiers as one transaction should, in the event of the transactions before.
+
+    `state` holds how many were minted before, and the number of that event.
+    """
+    minted, event = (int(number) for number in unpack(state)) if state else (0, 0)
     count = as_count(call.words[0])
-    request = MintRequest(call.actor.clock, _patience(call), whole=True, made=made, wanted=count)
-    size = min(count - made, minting.CHUNK)
+    request = MintRequest(call.actor.clock, _patience(call), whole=True, made=minted, wanted=count)
+    size = min(count - minted, minting.CHUNK)
     options = _options(call)
     batch = minting.mint_some(call.minter, writer, call.actor, size, options, request, event)
     if batch.ended and not batch.ids:
         raise minting.exhausted(call.minter)
-    made += len(batch.ids)
-    left = made < count and not batch.ended
-    return Part([Ids(batch.ids, peppered=options.peppered)], pack([b"%d" % made, b"%d" % batch.event]) if left else b"",
+    minted += len(batch.ids)
+    unfinished = minted < count and not batch.ended
+    state = pack([b"%d" % minted, b"%d" % batch.event]) if unfinished else b""
+    return Part([Ids(batch.ids, peppered=options.peppered)], state,
                 minting.exhausted(call.minter) if batch.ended else None)
 
 
@@ -65,7 +69,7 @@ def _patience(call: Call) -> int | None:
 
 
 def _is_long(call: Invocation) -> bool:
-    """Whether it takes several transactions, or a wait that its sender chose."""
+    """Whether it takes several transactions, or may wait for as long as its option --patience allows."""
     return bool(call.options) or _count(call) > minting.CHUNK
 
 
@@ -74,7 +78,7 @@ def _is_short(call: Invocation) -> bool:
 
 
 def _count(call: Invocation) -> int:
-    """How many are wanted, -1 if that is not said in digits."""
+    """How many identifiers are requested, -1 if the word is not a number."""
     word = call.words[0] if call.words else b""
     return int(word) if word.isdigit() and len(word) <= _LONGEST_COUNT else -1
 

@@ -54,7 +54,7 @@ def _set_stated(call: Call) -> Answer:
 
 
 def policy_fields(call: Call, reader: Reader, *names: str) -> Fields:
-    """These policies; those that nobody has stated are left out, unless one was asked for."""
+    """The stated policies of these names; those without a value are left out, unless it is the only one."""
     fields: list[tuple[str, bytes]] = []
     for name in names:
         if name == policies.LABEL_FORMAT:

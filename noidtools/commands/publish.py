@@ -1,4 +1,4 @@
-"""Commands about the life of identifiers: reserved, published, withdrawn."""
+"""Commands that change the state of identifiers: publish, reserve, withdraw."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from .call import Call
 
 
-
 def _publish(call: Call) -> Answer:
     minter = call.minter
     return _state_answer(call, minter.write(lambda writer: lifecycle.publish(minter, writer, call.actor, call.words)))
@@ -24,13 +23,13 @@ def _reserve(call: Call) -> Answer:
     return _state_answer(call, minter.write(lambda writer: lifecycle.reserve(minter, writer, call.actor, call.words)))
 
 
-def _state_answer(call: Call, moves: list[lifecycle.StateChange]) -> Answer:
+def _state_answer(call: Call, changes: list[lifecycle.StateChange]) -> Answer:
     records: list[Record] = []
-    for move in moves:
-        shown = call.minter.namespace.display(move.identifier)
-        records.append(Fields(("id", shown), ("State", move.after.encode())))
-        if move.unqueued:
-            records.append(Fields(("note", shown + b" taken out of the queue")))
+    for change in changes:
+        name = call.minter.namespace.display(change.identifier)
+        records.append(Fields(("id", name), ("State", change.after.encode())))
+        if change.unqueued:
+            records.append(Fields(("note", name + b" taken out of the queue")))
     return Answer(*records, spaced=True)
 
 
@@ -38,12 +37,12 @@ def _withdraw(call: Call) -> Answer:
     texts = (call.option("reason"), call.option("successor"))
     reason, successor = (None if text is None else text.encode() for text in texts)
     minter = call.minter
-    own, stone = minter.write(
+    own, tombstone = minter.write(
         lambda writer: lifecycle.withdraw(minter, writer, call.actor, call.words[0], reason, successor)
     )
-    fields = [("id", own.display), ("State", lifecycle.WITHDRAWN_STATE.encode()), ("Withdrawn", stone.date),
-              ("Reason", stone.reason), ("Successor", stone.successor)]
-    return Answer(Fields(*((name, value) for name, value in fields if value)), spaced=True)
+    fields = [("id", own.display), ("State", lifecycle.WITHDRAWN_STATE.encode()), ("Withdrawn", tombstone.date),
+              ("Reason", tombstone.reason), ("Successor", tombstone.successor)]
+    return Answer(Fields(*((label, value) for label, value in fields if value)), spaced=True)
 
 
 COMMANDS = (

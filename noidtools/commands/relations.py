@@ -50,7 +50,7 @@ class RelationRecord(Record):
 
 
 class NoRelations(Record):
-    """That a name has no relation; nothing in JSON."""
+    """A note that a name has no relations; nothing in JSON."""
 
     __slots__ = ("_name",)
 
@@ -66,34 +66,34 @@ class NoRelations(Record):
 
 def _alias(call: Call) -> Answer:
     minter, (name, target) = call.minter, call.words
-    made = minter.write(
+    change = minter.write(
         lambda writer: aliases.create_alias(minter, writer, call.actor, name, target, _authority(call))
     )
-    notes = [Fields(("note", made.alias.display + b" taken out of the queue"))] if made.unqueued else []
-    return Answer(Fields(("ok", made.alias.display + b" stands for " + made.target.display)), *notes, spaced=True)
+    notes = [Fields(("note", change.alias.display + b" taken out of the queue"))] if change.unqueued else []
+    return Answer(Fields(("ok", change.alias.display + b" stands for " + change.target.display)), *notes, spaced=True)
 
 
 def _remove_alias(call: Call) -> Answer:
     minter = call.minter
-    made = minter.write(lambda writer: aliases.remove_alias(minter, writer, call.actor, call.words[0]))
-    done = made.alias.display + b" no longer stands for " + made.target.display
-    return Answer(Fields(("ok", done)), Fields(("note", made.alias.display + b" stays on hold")), spaced=True)
+    change = minter.write(lambda writer: aliases.remove_alias(minter, writer, call.actor, call.words[0]))
+    done = change.alias.display + b" no longer stands for " + change.target.display
+    return Answer(Fields(("ok", done)), Fields(("note", change.alias.display + b" stays on hold")), spaced=True)
 
 
 def _synonym(call: Call) -> Answer:
     minter, (one, other) = call.minter, call.words
     start, until = call.option("from"), call.option("until")
-    made = minter.write(lambda writer: add_synonym(
+    claim = minter.write(lambda writer: add_synonym(
         minter, writer, call.actor, one, other, _authority(call),
         clock.first_second(start) if start else b"", clock.last_second(until) if until else b"",
     ))
-    return Answer(Fields(("ok", _claim_text(made, b"synonyms"))), spaced=True)
+    return Answer(Fields(("ok", _claim_text(claim, b"synonyms"))), spaced=True)
 
 
 def _remove_synonym(call: Call) -> Answer:
     minter, (one, other) = call.minter, call.words
-    gone = minter.write(lambda writer: remove_synonym(minter, writer, call.actor, one, other, _authority(call)))
-    return Answer(Fields(("ok", _claim_text(gone, b"no longer synonyms"))), spaced=True)
+    claim = minter.write(lambda writer: remove_synonym(minter, writer, call.actor, one, other, _authority(call)))
+    return Answer(Fields(("ok", _claim_text(claim, b"no longer synonyms"))), spaced=True)
 
 
 def _claim_text(claim: SynonymClaim, what: bytes) -> bytes:
@@ -103,18 +103,18 @@ def _claim_text(claim: SynonymClaim, what: bytes) -> bytes:
 
 def _prefer(call: Call) -> Answer:
     minter = call.minter
-    own, relation = minter.write(
+    ref, relation = minter.write(
         lambda writer: prefer_name(minter, writer, call.actor, call.words[0], _authority(call))
     )
-    return Answer(Fields(("ok", own.display + b" is preferred by " + relation.authority)), spaced=True)
+    return Answer(Fields(("ok", ref.display + b" is preferred by " + relation.authority)), spaced=True)
 
 
 def _remove_preference(call: Call) -> Answer:
     minter = call.minter
-    own, relation = minter.write(
+    ref, relation = minter.write(
         lambda writer: remove_preference(minter, writer, call.actor, call.words[0], _authority(call))
     )
-    return Answer(Fields(("ok", own.display + b" is no longer preferred by " + relation.authority)), spaced=True)
+    return Answer(Fields(("ok", ref.display + b" is no longer preferred by " + relation.authority)), spaced=True)
 
 
 def _authority(call: Call) -> bytes:
@@ -124,15 +124,15 @@ def _authority(call: Call) -> bytes:
 def _relations(call: Call) -> Answer:
     (raw,) = call.words
     minter = call.minter
-    own, found = minter.read(lambda reader: (
+    ref, relations = minter.read(lambda reader: (
         (ref := identifiers.identify(minter, reader, raw)), list(relations_of(reader, ref.key))
     ))
-    if not found:
-        return Answer(NoRelations(own.display), spaced=True)
+    if not relations:
+        return Answer(NoRelations(ref.display), spaced=True)
     now = timestamp(call.actor.now())
     records: list[Record] = []
-    for relation in found:
-        records += [RelationRecord(own.display, relation, relation.holds_at(now)), Blank()]
+    for relation in relations:
+        records += [RelationRecord(ref.display, relation, relation.holds_at(now)), Blank()]
     return Answer(*records[:-1], spaced=True)
 
 

@@ -1,4 +1,4 @@
-"""Commands that say where a name leads."""
+"""Commands that resolve names."""
 
 from __future__ import annotations
 

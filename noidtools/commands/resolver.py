@@ -1,4 +1,4 @@
-"""Commands about how the minter resolves names, and whether it does so rightly."""
+"""Commands about the resolver: its settings, and the check of canaries, names whose targets are known."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _check(call: Call) -> Answer:
-    """Resolve every canary and compare; with --through, over the web as a reader would."""
+    """Resolve every canary and compare its target; with --through by a request to a web resolver."""
     canaries = call.minter.read(lambda reader: config.values(reader, resolution.CANARY))
     if not canaries:
         return Answer(Fields(("note", b"there is nothing to check: set names with 'resolver canary Name Target'")),
@@ -102,14 +102,14 @@ def _set_canary(call: Call) -> Answer:
 
 
 def _canary_name(minter: Minter, reader: Reader, text: bytes) -> str:
-    """The spelling in which this name is checked already, or else the text without its pepper."""
+    """The spelling under which this name is a canary already, else the text without its pepper."""
     ref = identify(minter, reader, text)
     for name in config.values(reader, resolution.CANARY):
         try:
             if identify(minter, reader, name.encode()).key == ref.key:
                 return name
         except NoidError:
-            continue  # set when its pepper was another, or by a release that took any text
+            continue  # it was set with a pepper that has changed since, or by a release that accepted any text
     return (ref.display if ref.peppered else text).decode()
 
 

@@ -1,4 +1,4 @@
-"""Commands about schemes: which there are, what a label says, and how labels are made from the time."""
+"""Commands about schemes: list them, decode a label, and change the settings of labels that are made from the time."""
 
 from __future__ import annotations
 

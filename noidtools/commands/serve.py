@@ -1,4 +1,4 @@
-"""The command that serves minters on the web.  The shell's interface runs it, in the package server."""
+"""The usage of the command that serves minters on the web; the package cli runs it, by the package server."""
 
 from __future__ import annotations
 

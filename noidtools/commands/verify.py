@@ -1,4 +1,4 @@
-"""The command that verifies what is stated of identifiers."""
+"""The command that verifies the qualities of identifiers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .call import Call
 
 _NUMBERS = {
-    # Option, what it sets, least and most.
+    # By option: the attribute of LinkLimits that it sets, and the least and the greatest value.
     "timeout": ("seconds", 0.1, 600.0),
     "delay": ("pause", 0.0, 600.0),
     "parallel": ("parallel", 1.0, 64.0),
@@ -28,7 +28,7 @@ _NUMBERS = {
 
 
 class VerifiedRecord(Record):
-    """What was found about one identifier: all of it, or with `own` only what fails there and not everywhere."""
+    """The findings about one identifier; with `own` only the failures that are not common to all identifiers."""
 
     __slots__ = ("_findings", "_result")
 
@@ -53,6 +53,8 @@ class VerifiedRecord(Record):
 
 
 class SummaryRecord(Record):
+    """How many identifiers were verified, and how often each verdict was reached for each quality."""
+
     __slots__ = ("_count",)
 
     def __init__(self, count: VerificationCount) -> None:
@@ -103,7 +105,7 @@ def _verify_links(call: Call) -> Answer:
 def _run(call: Call, limits: LinkLimits | None) -> Answer:
     names = call.words
     if call.minter.store.writing and call.streams:
-        # This may take long, and nobody else could write meanwhile.
+        # It may take long, and would block all other writers.
         raise ConflictError("this cannot be done in a transaction with other commands")
     run = Verification(call.minter, call.actor, named=names or None, limits=limits, progress=call.session.progress)
     answer = Answer(spaced=True)
