@@ -1,6 +1,6 @@
 """The Python interface: a minter with text in and out, typed results and the exceptions of `errors`.
 
-It calls what the commands call.  `open_minter` and `create_minter` are public as
+It calls the same functions as the commands.  `open_minter` and `create_minter` are public as
 `noidtools.open` and `noidtools.create`.
 """
 
@@ -32,7 +32,7 @@ class OpenMinter(IdentifierMethods, BindingMethods, NameMethods, DescriptionMeth
     """A minter to work with, made by `noidtools.open` or `noidtools.create`.
 
     Used in a `with` statement it is closed at the end.  Threads may share one; after a fork parent and child may both
-    go on with theirs.  Text is given as str or bytes and returned as str.
+    go on with theirs.  Text is accepted as str or bytes and returned as str.
     """
 
     def __enter__(self) -> OpenMinter:
@@ -58,8 +58,8 @@ def open_minter(
 ) -> OpenMinter:
     """Open the minter in a folder.
 
-    who    who acts, as events record it; without it, the account that runs this process
-    clock  where the time comes from
+    who    the actor, as events record it; by default the account that runs this process
+    clock  the clock for events and labels
 
     Raises NoMinterError if there is none, StoreError if it cannot be used.
     """
@@ -97,18 +97,18 @@ def create_minter(
     values |= {"scheme": scheme, "template": template, "term": term, "naan": naan, "naa": naa, "subnaa": subnaa}
     settings = creation.new_settings(values, labels)
     folder, actor = os.fspath(path), _actor(who, clock)
-    made = _make_folder(folder)
+    created = _make_folder(folder)
     try:
         return OpenMinter(creation.create(folder, settings, actor), actor)
     except BaseException:
-        if made:
+        if created:
             with suppress(OSError):
                 os.rmdir(folder)
         raise
 
 
 def _make_folder(folder: str) -> bool:
-    """Returns whether it had to be made."""
+    """Create a folder; returns False if it exists.  Raises StoreError if it cannot be created."""
     try:
         os.mkdir(folder)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""The Python interface: what happened, what the minter is, and what it promises."""
+"""The Python interface: events, properties and notes of the minter, and its policies."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ Audience = str | Sequence[str]
 
 
 class AdministrationMethods(MinterBase):
+    """The methods of a minter about its events, properties and policies."""
+
     # -- events ----------------------------------------------------------------------------------------
 
     def history(self, name: Text) -> list[HistoryEvent]:
-        """Everything that was done to a name, oldest first.  Raises NotFoundError if nothing is recorded."""
+        """The events of a name, oldest first.  Raises NotFoundError if there are none."""
         minter, text = self._open, to_bytes(name)
-        found = minter.read(lambda reader: history.history_of(minter, reader, text))
-        return [self._event(event) for event in found]
+        events = minter.read(lambda reader: history.history_of(minter, reader, text))
+        return [self._event(event) for event in events]
 
     def log(self, *, after: int = 0, since: Moment | None = None, follow: bool = False) -> Iterator[HistoryEvent]:
-        """Everything that was done here, oldest first, read page by page.
+        """The events of the minter, oldest first, read page by page.
 
         after   only events with a larger number
         since   only events from this moment on
-        follow  never end, but wait for what happens; a minting under way is repeated as its count grows
+        follow  do not end, but wait for new events; a minting under way is repeated as its count grows
         """
         minter, date = self._open, start_timestamp(since)
         if follow:

@@ -1,4 +1,4 @@
-"""What all parts of the Python interface share: the open minter, who acts, and transactions."""
+"""The base of the Python interface: the open minter, the actor, and transactions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class MinterBase:
 
     @property
     def who(self) -> str:
-        """Who acts, as events record it."""
+        """The actor, as events record it."""
         return to_text(self._actor.who)
 
     @property
@@ -49,7 +49,7 @@ class MinterBase:
         """All calls in the body of the `with` statement are one transaction: all of them happen, or none.
 
         The transaction is on disk when the statement ends.  If the body raises, it is undone: identifiers minted in
-        it are not used up, and no event tells of them.  A transaction inside another is a savepoint: if it raises, it
+        it are not used up, and no event records them.  A transaction inside another is a savepoint: if it raises, it
         alone is undone, and the outer one goes on if the exception is caught there.
 
         It belongs to the thread that began it; calls in other threads are no part of it.  Meanwhile nobody else can

@@ -1,4 +1,4 @@
-"""The Python interface: what is bound under names, and where they lead."""
+"""The Python interface: bindings of elements, and resolution."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ D = TypeVar("D")
 
 
 class _Missing:
-    """The type of the default that means: raise."""
+    """The type of the default of `get`, which means to raise NotFoundError."""
 
 
 _RAISE = _Missing()
 
 
 class BindingMethods(MinterBase):
+    """The methods of a minter about bindings and resolution."""
+
     def bind(self, name: Text, element: Text, value: Text | None = None, *, how: str = "set") -> Binding:
         """Bind `value` to `element` under a name.
 
@@ -69,7 +71,7 @@ class BindingMethods(MinterBase):
     def get(self, name: Text, element: Text, *, default: object = _RAISE, raw: bool = False) -> object:
         """The value of one element, as bound or as computed by a rule; with `raw` as bytes.
 
-        If there is none, `default` is returned where one is given, else NotFoundError is raised.
+        If there is none, `default` is returned; without a default NotFoundError is raised.
         """
         try:
             ((_, value),) = self._fetch(name, (element,), with_circulation=False).elements
@@ -88,20 +90,20 @@ class BindingMethods(MinterBase):
 
         Raises NotFoundError if nothing is bound, or if one that is wanted is neither bound nor computed by a rule.
         """
-        found = self._fetch(name, wanted, with_circulation=False).elements
-        return dict(found) if raw else {to_text(element): to_text(value) for element, value in found}
+        fetched = self._fetch(name, wanted, with_circulation=False).elements
+        return dict(fetched) if raw else {to_text(element): to_text(value) for element, value in fetched}
 
     def fetch(self, name: Text, *wanted: Text) -> NameRecord:
         """A name with its state, its circulation and its elements, all or those wanted.
 
         Raises NotFoundError as `elements` does.
         """
-        found = self._fetch(name, wanted, with_circulation=True)
+        fetched = self._fetch(name, wanted, with_circulation=True)
         return NameRecord(
-            self._display(found.identifier), found.state, found.held, to_text(found.circulation),
-            {to_text(element): to_text(value) for element, value in found.elements},
-            {to_text(element): to_text(pattern) for element, pattern in found.computed.items()},
-            None if found.alias is None else to_text(found.alias),
+            self._display(fetched.identifier), fetched.state, fetched.held, to_text(fetched.circulation),
+            {to_text(element): to_text(value) for element, value in fetched.elements},
+            {to_text(element): to_text(pattern) for element, pattern in fetched.computed.items()},
+            None if fetched.alias is None else to_text(fetched.alias),
         )
 
     def _fetch(self, name: Text, wanted: tuple[Text, ...], *, with_circulation: bool) -> FetchedName:
@@ -112,23 +114,23 @@ class BindingMethods(MinterBase):
 
     def rules(self) -> list[RuleBinding]:
         """All rules, those of one element in the order in which they are tried."""
-        found = self._read(lambda reader: list(bindings.all_rules(reader)))
+        rules = self._read(lambda reader: list(bindings.all_rules(reader)))
         return [
             RuleBinding(to_text(pattern), to_text(element), to_text(replacement))
-            for element, pattern, replacement in found
+            for element, pattern, replacement in rules
         ]
 
     def resolve(self, name: Text, *, element: Text | None = None, explain: bool = False) -> Resolution:
-        """Where a name leads.
+        """Resolve a name.
 
         element  the element that holds targets, if not the minter's usual one
-        explain  return a Resolution whatever the outcome, with a trace of the steps; else a name that leads nowhere
-                 raises NotFoundError
+        explain  return a Resolution for every outcome, with a trace of the steps; without it, a name that does not
+                 resolve raises NotFoundError
         """
         trace: resolution.Trace | None = [] if explain else None
         chosen = None if element is None else to_bytes(element)
         outcome = resolution.resolve(self._open, to_bytes(name), element=chosen, trace=trace)
-        targets = tuple(RedirectTarget(to_text(found.url), found.code or USUAL_CODE) for found in outcome.targets)
+        targets = tuple(RedirectTarget(to_text(target.url), target.code or USUAL_CODE) for target in outcome.targets)
         if not targets and not explain:
             raise NotFoundError(outcome.refusal)
         first = targets[0] if targets else None

@@ -115,6 +115,8 @@ class NameDescription:
 
 
 class DescriptionMethods(MinterBase):
+    """The methods of a minter that describe it and its names."""
+
     @overload
     def describe(self) -> MinterDescription: ...
     @overload
@@ -122,7 +124,7 @@ class DescriptionMethods(MinterBase):
     def describe(self, name: Text | None = None) -> MinterDescription | NameDescription:
         """All that is known of a name, or without one of the minter, read in one transaction.
 
-        Of a value longer than a megabyte only the beginning is given.  Raises NotFoundError for an unknown name.
+        A value longer than a megabyte is cut off.  Raises NotFoundError for an unknown name.
         """
         return _minter_description(self._minter_facts()) if name is None else _name_description(self._facts(name))
 
@@ -162,7 +164,7 @@ def _name_description(facts: NameFacts) -> NameDescription:
         state=facts.state, state_since=to_datetime(facts.state_since), minted=to_datetime(facts.minted),
         reason=to_text(facts.reason), successor=to_text(facts.successor.display) if facts.successor else "",
         thing=to_text(facts.thing),
-        targets=tuple(RedirectTarget(to_text(found.url), found.code or USUAL_CODE) for found in facts.targets),
+        targets=tuple(RedirectTarget(to_text(target.url), target.code or USUAL_CODE) for target in facts.targets),
         elements={to_text(element.name): to_text(element.value) for element in facts.elements},
         relations=tuple(map(_relation, facts.relations)), findings=tuple(map(_finding, facts.findings)),
         representations=tuple(CitationForm(form, to_text(text)) for form, text in facts.representations),

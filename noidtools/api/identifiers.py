@@ -1,4 +1,4 @@
-"""The Python interface: making identifiers, and their states."""
+"""The Python interface: minting, holds and the queue, validation, and the states of identifiers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from .values import HoldResult, Transition, Validity, Withdrawal
 
 
 class IdentifierMethods(MinterBase):
+    """The methods of a minter about identifiers."""
+
     def mint(
         self, count: int = 1, *, element: Text | None = None, value: Text = "", patience: float | None = None
     ) -> list[str]:
@@ -48,16 +50,16 @@ class IdentifierMethods(MinterBase):
     ) -> Iterator[str]:
         """Mint `count` identifiers in transactions of some thousands, and yield each once it is on disk.
 
-        Nothing is minted before the first is requested.  Who stops early leaves at most those of one transaction
-        unused.  Where fewer are left, ExhaustedError is raised after the last one.  Inside `transaction` they are
-        on disk only when that ends.
+        Nothing is minted before the first is requested.  If the caller stops early, at most the identifiers of one
+        transaction are minted in vain.  If fewer are left, ExhaustedError is raised after the last one.  Inside
+        `transaction` they are on disk only when that ends.
         """
         options, wanted = _options(element, value, peppered=peppered), ensure_count(count)
         chunks = minting.mint(self._open, self._actor, wanted, options, patience=_nanoseconds(patience))
         return (to_text(identifier) for chunk in chunks for identifier in chunk)
 
     def hold(self, *names: Text) -> HoldResult:
-        """Keep identifiers from being minted and queued."""
+        """Put identifiers on hold, so that they are neither minted nor queued."""
         minter, texts = self._open, [to_bytes(name) for name in names]
         placed, unqueued = minter.write(lambda writer: queue.place_holds(minter, writer, self._actor, texts))
         return HoldResult(placed, tuple(self._display(identifier) for identifier in unqueued))
@@ -86,16 +88,16 @@ class IdentifierMethods(MinterBase):
     def validate(self, *names: Text, form: str | None = None) -> list[Validity]:
         """Whether each name has the form of this minter's identifiers, or that of a template or scheme in `form`."""
         texts = [to_bytes(name) for name in names]
-        found = validation.validate_own(self._open, texts) if form is None else validation.validate_form(form, texts)
-        return [Validity(to_text(text), fault is None, fault or "") for text, fault in found]
+        verdicts = validation.validate_own(self._open, texts) if form is None else validation.validate_form(form, texts)
+        return [Validity(to_text(text), fault is None, fault or "") for text, fault in verdicts]
 
     def publish(self, *names: Text) -> list[Transition]:
-        """Let the public resolve identifiers that were reserved."""
+        """Publish identifiers that were reserved, so that they resolve."""
         minter, texts = self._open, [to_bytes(name) for name in names]
         return self._transitions(minter.write(lambda writer: lifecycle.publish(minter, writer, self._actor, texts)))
 
     def reserve(self, *names: Text) -> list[Transition]:
-        """Keep identifiers from the public; one that was not minted is held as well."""
+        """Reserve identifiers, so that they do not resolve; one that was not minted is held as well."""
         minter, texts = self._open, [to_bytes(name) for name in names]
         return self._transitions(minter.write(lambda writer: lifecycle.reserve(minter, writer, self._actor, texts)))
 
@@ -106,19 +108,20 @@ class IdentifierMethods(MinterBase):
         ]
 
     def withdraw(self, name: Text, *, reason: Text | None = None, successor: Text | None = None) -> Withdrawal:
-        """Take an identifier out of use for good; resolvers then tell when, why and what to use instead.
+        """Take an identifier out of use permanently; resolvers then show when, why and what to use instead.
 
-        One that was withdrawn before gets the reason or successor that is given now; empty text removes it.
+        For one that was withdrawn before, a reason or successor replaces the one before; empty text removes it.
         """
         minter, text = self._open, to_bytes(name)
-        why, other = (None if given is None else to_bytes(given) for given in (reason, successor))
-        own, stone = minter.write(
+        why, other = (None if argument is None else to_bytes(argument) for argument in (reason, successor))
+        ref, tombstone = minter.write(
             lambda writer: lifecycle.withdraw(minter, writer, self._actor, text, why, other)
         )
-        date = to_datetime(stone.date)
+        date = to_datetime(tombstone.date)
         assert date is not None
         return Withdrawal(
-            to_text(own.display), date, to_datetime(stone.minted), to_text(stone.reason), to_text(stone.successor)
+            to_text(ref.display), date, to_datetime(tombstone.minted), to_text(tombstone.reason),
+            to_text(tombstone.successor),
         )
 
 

@@ -1,4 +1,4 @@
-"""The Python interface: relations between names, their spellings, and who answers for them."""
+"""The Python interface: relations between names, their spellings, and custodians."""
 
 from __future__ import annotations
 
@@ -20,24 +20,26 @@ from .values import AliasLink, CitationForm, Comparison, CustodyPeriod, NameRela
 
 
 class NameMethods(MinterBase):
+    """The methods of a minter about names."""
+
     # -- relations -------------------------------------------------------------------------------------
 
     def alias(self, alias: Text, target: Text, *, authority: Text = "") -> AliasLink:
-        """Let a name stand for another from now on, and follow whatever that one does."""
+        """Make a name an alias of another, so that it resolves as that one does."""
         minter, name, other, who = self._open, to_bytes(alias), to_bytes(target), to_bytes(authority)
         return _alias_link(minter.write(
             lambda writer: aliases.create_alias(minter, writer, self._actor, name, other, who)
         ))
 
     def remove_alias(self, alias: Text) -> AliasLink:
-        """Let a name stand for itself again; it stays on hold."""
+        """Remove an alias; the name stays on hold."""
         minter, name = self._open, to_bytes(alias)
         return _alias_link(minter.write(lambda writer: aliases.remove_alias(minter, writer, self._actor, name)))
 
     def synonym(
         self, one: Text, other: Text, *, authority: Text, start: Moment | None = None, until: Moment | None = None
     ) -> NameRelation:
-        """Record that an authority holds two names to be of one thing, from now on or for a span of time."""
+        """Record that an authority claims two names to be synonyms, from now on or for a span of time."""
         minter, first, second, who = self._open, to_bytes(one), to_bytes(other), to_bytes(authority)
         begin, end = start_timestamp(start), end_timestamp(until)
         claim = minter.write(
@@ -46,7 +48,7 @@ class NameMethods(MinterBase):
         return self._relation(claim.first, claim.relation)
 
     def remove_synonym(self, one: Text, other: Text, *, authority: Text = "") -> NameRelation:
-        """Take a claim back; the authority may be left out if there is only one.  Returns what was claimed."""
+        """Remove a claim of synonyms and return it; the authority may be left out if there is only one."""
         minter, first, second, who = self._open, to_bytes(one), to_bytes(other), to_bytes(authority)
         claim = minter.write(
             lambda writer: remove_synonym(minter, writer, self._actor, first, second, who)
@@ -54,35 +56,35 @@ class NameMethods(MinterBase):
         return self._relation(claim.first, claim.relation)
 
     def prefer(self, name: Text, *, authority: Text = "") -> NameRelation:
-        """Mark the name that an authority prefers among its synonyms."""
+        """Record that an authority prefers a name among its synonyms."""
         minter, text, who = self._open, to_bytes(name), to_bytes(authority)
-        own, made = minter.write(
+        ref, relation = minter.write(
             lambda writer: prefer_name(minter, writer, self._actor, text, who)
         )
-        return self._relation(own, made)
+        return self._relation(ref, relation)
 
     def remove_preference(self, name: Text, *, authority: Text = "") -> NameRelation:
-        """Take a preference back; returns what it was."""
+        """Remove a preference and return it."""
         minter, text, who = self._open, to_bytes(name), to_bytes(authority)
-        own, gone = minter.write(
+        ref, relation = minter.write(
             lambda writer: remove_preference(minter, writer, self._actor, text, who)
         )
-        return self._relation(own, gone)
+        return self._relation(ref, relation)
 
     def relations(self, name: Text) -> list[NameRelation]:
         """The aliases, synonyms, successors and preferences of a name; an empty list if it has none."""
         minter, text = self._open, to_bytes(name)
 
         def work(reader: Reader) -> tuple[identifiers.NameRef, list[Relation]]:
-            own = identifiers.identify(minter, reader, text)
-            return own, list(relations_of(reader, own.key))
+            ref = identifiers.identify(minter, reader, text)
+            return ref, list(relations_of(reader, ref.key))
 
-        own, found = minter.read(work)
-        return [self._relation(own, relation) for relation in found]
+        ref, stored = minter.read(work)
+        return [self._relation(ref, relation) for relation in stored]
 
-    def _relation(self, own: identifiers.NameRef, relation: Relation) -> NameRelation:
+    def _relation(self, ref: identifiers.NameRef, relation: Relation) -> NameRelation:
         return NameRelation(
-            to_text(own.display), relation.word, to_text(relation.display), to_text(relation.authority),
+            to_text(ref.display), relation.word, to_text(relation.display), to_text(relation.authority),
             to_datetime(relation.start), to_datetime(relation.until),
             relation.holds_at(timestamp(self._actor.now())), relation.event,
         )
@@ -104,28 +106,27 @@ class NameMethods(MinterBase):
     # -- custodians ------------------------------------------------------------------------------------
 
     def custodian(self, name: Text | None = None) -> CustodyPeriod:
-        """Who answers for an identifier, or without a name for the minter."""
+        """The present custodian of an identifier, or without a name of the minter."""
         minter = self._open
         return self._period(minter.read(
             lambda reader: custody.current_custodian(minter, reader, self._subject(reader, name))
         ))
 
     def custodians(self, name: Text | None = None) -> list[CustodyPeriod]:
-        """All that were ever named for an identifier, or for the minter, oldest first.  Raises NotFoundError if none
-        was."""
+        """All custodians of an identifier, or of the minter, oldest first.  Raises NotFoundError if none was named."""
         minter = self._open
-        found = minter.read(lambda reader: custody.custody_history(minter, reader, self._subject(reader, name)))
-        return [self._period(custodian) for custodian in found]
+        stored = minter.read(lambda reader: custody.custody_history(minter, reader, self._subject(reader, name)))
+        return [self._period(custodian) for custodian in stored]
 
     def set_custodian(self, custodian: Text, name: Text | None = None, *, contact: Text = "") -> CustodyPeriod:
-        """Hand the minter, or one identifier, over to a custodian; the one before stays in the list."""
+        """Make somebody the custodian of the minter, or of one identifier; the one before stays in the list."""
         minter, who, how = self._open, to_bytes(custodian), to_bytes(contact)
         return self._period(minter.write(lambda writer: custody.appoint(
             minter, writer, self._actor, who, how, self._subject(writer, name, changing=True)
         )))
 
     def remove_custodian(self, name: Text) -> CustodyPeriod:
-        """Let the minter's custodian answer for an identifier again; returns the one who did."""
+        """Remove the custodian of an identifier, which then has that of the minter; returns the one removed."""
         if name is None:
             raise UsageError("the minter always has a custodian: name the identifier whose own one is to be removed")
         minter = self._open

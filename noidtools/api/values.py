@@ -9,7 +9,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What one binding did: `written` bytes were bound, where `before` bytes were bound already."""
+    """The result of one binding: the length of the new value, and that of the value bound before, in bytes."""
 
     identifier: str
     element: str
@@ -20,7 +20,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class NameRecord:
-    """An identifier with what is bound under it.
+    """An identifier with its elements.
 
     identifier   as the minter writes it
     state        reserved, published or withdrawn; None for a name that has no state, such as a rule
@@ -83,7 +83,7 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class HoldResult:
-    """How many holds are new, and which identifiers left the queue for it."""
+    """How many holds are new, and which identifiers were removed from the queue."""
 
     placed: int
     unqueued: tuple[str, ...]
@@ -91,7 +91,7 @@ class HoldResult:
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """Whether an identifier has the demanded form; `fault` is the sentence that says what is wrong, else empty."""
+    """Whether an identifier has the form required; `fault` is a sentence about what is wrong, empty if nothing is."""
 
     identifier: str
     valid: bool
@@ -100,7 +100,7 @@ class Validity:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """An identifier's state before and after; `unqueued` tells whether it left the queue for it."""
+    """The state of an identifier before and after; `unqueued` is whether it was removed from the queue."""
 
     identifier: str
     before: str | None
@@ -121,7 +121,7 @@ class Withdrawal:
 
 @dataclass(frozen=True, slots=True)
 class AliasLink:
-    """An alias and the name it stands for, or stood for; `unqueued` tells whether it left the queue for it."""
+    """An alias and its target, present or former; `unqueued` is whether the alias was removed from the queue."""
 
     alias: str
     target: str
@@ -135,7 +135,7 @@ class NameRelation:
     identifier  the name
     relation    what `name` is to it: alias-of, alias, synonym, successor or predecessor; or preferred, of itself
     name        the other name; empty for preferred
-    authority   who says so; may be empty
+    authority   who claims the relation; may be empty
     start       from when on
     until       the end, None if none is set
     current     whether it is in force now
@@ -193,7 +193,7 @@ class ValueDigest:
 
 @dataclass(frozen=True, slots=True)
 class ChangedValue:
-    """What became of one thing in an event.
+    """The change of one property or element in an event.
 
     identifier  whose it is; None where it is the minter's, or alike for all identifiers of the event
     what        a property such as state or hold, or the name of an element
@@ -211,7 +211,7 @@ class ChangedValue:
 
 @dataclass(frozen=True, slots=True)
 class MintCount:
-    """How many identifiers an event made, of how many requested; the first and the last of them."""
+    """How many identifiers an event minted, of how many requested; the first and the last of them."""
 
     made: int
     requested: int
@@ -221,7 +221,7 @@ class MintCount:
 
 @dataclass(frozen=True, slots=True)
 class HistoryEvent:
-    """Something that was done.
+    """An event: a change of the minter.
 
     number       events are numbered from 1 on
     date         when
@@ -277,7 +277,7 @@ class MinterPolicy:
 
 @dataclass(frozen=True, slots=True)
 class MinterInfo:
-    """What a minter is and where it stands.
+    """The properties and the present state of a minter.
 
     path        its folder
     scheme      how labels are made: noid, ibi, ibip or pilin

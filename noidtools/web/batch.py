@@ -1,7 +1,7 @@
-"""Several requests served at once: those that change the same minter share one transaction.
+"""Batches of requests: those that change the same minter at the same time share one transaction.
 
-What costs time in minting is the commit, which waits for the disk.  Requests that have arrived at the same moment need
-only one, and each still succeeds or fails by itself.
+The slow part of minting is the commit, which waits for the disk.  Requests that arrived at the same time need only one
+commit, and each of them still succeeds or fails on its own.
 """
 
 from __future__ import annotations
@@ -52,8 +52,10 @@ class _Prepared:
 
 
 def prepare_batch(responder: Responder, environs: list[Environ]) -> None:
-    """Serve together what can be served together.  Each environment is then still to be called, and answered with
-    `take_prepared`."""
+    """Run the requests that can share transactions.
+
+    The application must then be called with each environment, where `take_prepared` finds the response.
+    """
     batches: dict[Minter, list[_Prepared]] = {}
     for environ in environs:
         prepared = environ[_PREPARED] = _Prepared(Request(environ, responder.trust))
@@ -66,7 +68,10 @@ def prepare_batch(responder: Responder, environs: list[Environ]) -> None:
 
 
 def take_prepared(environ: Environ) -> tuple[Request, Response | None] | None:
-    """The request and the response that `prepare_batch` left here, if it did."""
+    """The request and the response that `prepare_batch` stored in an environment; None if it did not.
+
+    The response is None for a request that could not be run with others.
+    """
     prepared: _Prepared | None = environ.pop(_PREPARED, None)
     return None if prepared is None else (prepared.request, prepared.response)
 
@@ -88,7 +93,7 @@ def _respond_together(responder: Responder, minter: Minter, batch: list[_Prepare
     try:
         responses = minter.write(work, shared=True)
     except NoidError:
-        return  # then each by itself
+        return  # without responses, each request is run on its own
     for prepared, response in zip(batch, responses, strict=True):
         prepared.response = response
 

@@ -22,7 +22,10 @@ _PIECE = 1 << 15
 
 
 def respond_to_bulk(request: Request, session: Session, writer: AnswerWriter, largest: int) -> Response:
-    """Run nothing unless the whole body arrived, every line is a command, and its sender may give it."""
+    """Run the commands in the body of a POST.
+
+    None is run unless the whole body was received, every line can be parsed, and the user may use every command.
+    """
     if request.method != "POST":
         raise method_not_allowed(("POST",), "commands in bulk are sent by POST, one a line in the body")
     request.ensure_may_write()

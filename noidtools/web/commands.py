@@ -80,7 +80,7 @@ class CommandApplication:
             return error_response(request.environ, error, writer, self._challenge)
 
     def prepare(self, environs: list[Environ]) -> None:
-        """Serve several requests together as far as that can be; they are then still to be called one by one."""
+        """Run those of several requests that can share transactions; the application must still be called for each."""
         prepare_batch(self, environs)
 
     def _respond(self, request: Request, writer: AnswerWriter) -> Response:

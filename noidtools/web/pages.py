@@ -34,7 +34,7 @@ _DATES = (b"date", b"minted")
 def name_page(
     status: int, facts: NameFacts, address: bytes, path_of: PathOf, headers: list[tuple[str, str]], note: str = ""
 ) -> Response:
-    """The description of a name; `address` is where it is resolved, `note` stands above everything else."""
+    """The page that describes a name; `address` is its URL at this resolver, `note` is printed above all else."""
     page = _render(
         "name.html", facts=facts, address=address, path_of=path_of, note=note, finding_text=finding_text,
         elements=_elements(facts), support=_support(facts), related=related_names(facts),
@@ -46,13 +46,13 @@ def missing_page(
     name: bytes, sentences: Iterable[str], suggestion: bytes | None, home: bytes, path_of: PathOf,
     headers: list[tuple[str, str]],
 ) -> Response:
-    """For a name that leads nowhere; `suggestion` is the name that was probably meant."""
+    """The page for a name that does not resolve; `suggestion` is the name that was probably meant."""
     page = _render("missing.html", name=name, sentences=sentences, suggestion=suggestion, home=home, path_of=path_of)
     return _response(404, page, headers)
 
 
 def home_page(home: bytes, headers: list[tuple[str, str]]) -> Response:
-    """A form in which a name is entered."""
+    """The page with a form to enter a name."""
     return _response(200, _render("home.html", home=home), headers)
 
 
@@ -83,7 +83,7 @@ def _render(template: str, **values: object) -> bytes:
 
 @cache
 def _environment() -> Environment:
-    """Compiles each template once in a process; raises HttpError if the package jinja2 is missing."""
+    """The Jinja2 environment, which compiles each template once in a process; raises HttpError without jinja2."""
     try:
         import jinja2
     except ImportError:
@@ -118,7 +118,7 @@ def _style() -> str:
 
 @cache
 def _security_headers() -> tuple[tuple[str, str], ...]:
-    """A page may use its own style and link to other pages, and do nothing else, whatever was bound to a name."""
+    """Headers that restrict a page to its own style and to links, whatever was bound to a name."""
     digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
     policy = (f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
               "form-action 'self'; base-uri 'none'; frame-ancestors 'none'")

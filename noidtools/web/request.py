@@ -21,8 +21,12 @@ _NEVER_IN_A_URL = bytes(range(0x21)) + b"\x7f"
 
 
 def query_words(query: bytes) -> list[bytes]:
-    """`+` separates words, quotes and backslashes hold them together as in a shell, and only then is each
-    word percent-decoded: what was encoded is data and separates, quotes and escapes nothing."""
+    """The words in a query string.
+
+    `+` separates words; quotes and backslashes keep words together as in a shell.  Each word is percent-decoded after
+    that, so that an encoded character is always data.  Raises UsageError for a character that cannot be in a URL, for
+    a quote that is not closed, and for a wrong escape.
+    """
     if len(query) != len(query.translate(None, _NEVER_IN_A_URL)):
         raise UsageError("a blank or a control character stands in the query: write it percent-encoded, a blank as %20")
     if query.translate(None, _QUOTING) == query:
@@ -33,6 +37,7 @@ def query_words(query: bytes) -> list[bytes]:
 
 
 def decode_word(word: bytes) -> bytes:
+    """Percent-decode a word; raises UsageError for a `%` without two hexadecimal digits."""
     if b"%" not in word:
         return word
     first, *coded = word.split(b"%")
@@ -80,6 +85,8 @@ class Trust:
 
 
 class Request:
+    """A request, read from the WSGI environment; `trust` decides who sent it."""
+
     __slots__ = ("environ", "method", "_trust", "_words")
 
     def __init__(self, environ: Environ, trust: Trust) -> None:
@@ -89,30 +96,33 @@ class Request:
         self._words: list[bytes] | None = None
 
     def header(self, name: str) -> str:
-        """By its name in the environment; empty if it was not sent."""
+        """A variable of the environment, such as HTTP_ACCEPT for a header; empty if it is absent."""
         value: str = self.environ.get(name, "")
         return value
 
     @property
     def path(self) -> str:
+        """The path of the URL, decoded."""
         whole = self.header("SCRIPT_NAME") + self.header("PATH_INFO")
         return whole.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
 
     @property
     def words(self) -> list[bytes]:
+        """The words of the command in the query string; raises UsageError as `query_words` does."""
         if self._words is None:
             self._words = query_words(self.header("QUERY_STRING").encode("latin-1", "replace"))
         return self._words
 
-    # -- who -------------------------------------------------------------------------------------------
+    # -- the sender ------------------------------------------------------------------------------------
 
     def _through_proxy(self) -> bool:
+        """Whether the request came through a trusted proxy."""
         peer = self.header("REMOTE_ADDR")
         return (UNIX if peer in _NO_ADDRESS else peer) in self._trust.proxies
 
     @property
     def user(self) -> bytes:
-        """Who has logged in, or nothing."""
+        """The name of the authenticated user; empty if there is none."""
         trust = self._trust
         name = trust.user or self.header("REMOTE_USER")
         if not name and trust.user_header and self._through_proxy():
@@ -121,8 +131,9 @@ class Request:
 
     @property
     def address(self) -> str:
+        """The address of the client, as far as the proxies can be trusted."""
         if self._through_proxy():
-            # The proxy adds the address it saw at the end; what stands before it is hearsay.
+            # Each proxy appends the address of its client; what precedes the entries of trusted proxies may be forged.
             for hop in reversed(self.header("HTTP_X_FORWARDED_FOR").split(",")):
                 hop = hop.strip()
                 if not _is_address(hop):
@@ -133,13 +144,14 @@ class Request:
 
     @property
     def contact(self) -> bytes:
+        """User and address, as events record them."""
         return self.user + b"@" + self.address.encode("latin-1", "replace")
 
-    # -- browsers --------------------------------------------------------------------------------------
+    # -- requests forged by other sites ----------------------------------------------------------------
 
     def ensure_may_write(self) -> None:
-        """Refuse a change that comes from a page of another site, or from a prefetch: a browser sends the user's
-        credentials with both."""
+        """Raise ForbiddenError for a change that comes from a page of another site, or from a prefetch: a browser sends
+        the credentials of its user with both."""
         reason = self.why_not_write()
         if reason:
             raise ForbiddenError(reason)
@@ -161,10 +173,11 @@ class Request:
             return "with --user, changes are made only at the address localhost"
         return ""
 
-    # -- repeating -------------------------------------------------------------------------------------
+    # -- Idempotency-Key -------------------------------------------------------------------------------
 
     @property
     def idempotency_key(self) -> bytes:
+        """The Idempotency-Key, empty if there is none; raises UsageError for an unsuitable one."""
         key = self.header("HTTP_IDEMPOTENCY_KEY").strip()
         if len(key) > 1 and key[0] == key[-1] == '"':
             key = key[1:-1]
@@ -227,7 +240,7 @@ class Body(LineSource):
 
 
 def read_body(environ: Environ, largest: int) -> Body:
-    """The body of this request, or a refusal if it is too large, cut off, or of unknown length."""
+    """Receive the body of a request; raises HttpError if it is too large, cut off, or of unknown length."""
     length = _announced_length(environ)
     if length is not None and length > largest:
         raise too_large(largest)
@@ -269,6 +282,7 @@ def _file_for(length: int | None) -> IO[bytes]:
 
 
 def _copy(source: IO[bytes], target: IO[bytes], length: int | None, largest: int) -> int:
+    """Copy up to `length` bytes, or to the end; stops early past `largest`.  Returns how many were copied."""
     arrived = 0
     while length is None or arrived < length:
         wanted = _PIECE if length is None else min(_PIECE, length - arrived)

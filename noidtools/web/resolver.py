@@ -99,7 +99,7 @@ class _Knowledge:
 
     locations   redirect codes and addresses to which a browser may be sent, in the order of the targets
     facts       its description, where the response may need it
-    is_known    whether anything is kept about the name, read for a name without target
+    is_known    whether anything is stored about the name; only read for a name without target
     suggestion  the name that was probably meant by a mistyped one
     """
 
@@ -123,7 +123,7 @@ def _gather(request: _NameRequest, reader: Reader, outcome: Outcome) -> _Knowled
     locations = _locations(request, outcome)
     if locations and not request.wants_description:
         return _Knowledge(locations=locations)
-    # Redirects, which are most responses, do without this module.
+    # Most responses are redirects, which do not need this module.
     from ..description import gatherer
 
     facts = None
@@ -159,7 +159,7 @@ def _respond_to_name(request: _NameRequest, outcome: Outcome, knowledge: _Knowle
 
 def _locations(request: _NameRequest, outcome: Outcome) -> list[tuple[int, str]]:
     """Redirect codes and addresses of the targets to which a browser may be sent."""
-    # A resolver that is to know the name gets the wish for a description too.
+    # A request for a description is passed on to the target, which may be another resolver.
     query = b"?" + (request.query or b"") if request.wants_description else b""
     located = [(target.code, targets.location(target.url + query)) for target in outcome.targets]
     return [(code or targets.USUAL_CODE, location.decode()) for code, location in located if location]

@@ -24,7 +24,7 @@ _ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
 
 
 class Response:
-    """`body` is either whole, or an iterable whose parts are made as they are sent."""
+    """A response.  `body` is either bytes, or an iterable that produces its parts as they are sent."""
 
     __slots__ = ("status", "content_type", "body", "headers")
 
@@ -37,7 +37,7 @@ class Response:
 
 
 def send(response: Response, method: str, start_response: Any) -> Iterable[bytes]:
-    """The only caller of start_response."""
+    """Send a response; the body is left out for HEAD.  This is the only function that calls start_response."""
     headers = [("Content-Type", response.content_type), *_ALWAYS, *response.headers]
     body = response.body
     if isinstance(body, bytes):

@@ -1,4 +1,4 @@
-"""All that is on the web, as one WSGI application: commands at …/noidu and …/noidu_NAME, names everywhere else."""
+"""The whole web interface as one WSGI application: commands at …/noidu and …/noidu_NAME, names at all other paths."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMMAND_PATH = "noidu"
 
 
 class Site:
-    """Commands and names of the same minters."""
+    """Serves the commands and the names of the same minters."""
 
     def __init__(self, minters: MinterFolder, *, trust: Trust | None = None, challenge: str = BASIC,
                  largest_body: int = LARGEST_BODY) -> None:
@@ -30,11 +30,12 @@ class Site:
         return application(environ, start_response)
 
     def prepare(self, environs: list[Environ]) -> None:
-        """Serve several requests together as far as that can be; they are then still to be called one by one."""
+        """Run those of several requests that can share transactions; the application must still be called for each."""
         self._commands.prepare([environ for environ in environs if is_for_commands(environ)])
 
 
 def is_for_commands(environ: Environ) -> bool:
+    """Whether the path of a request is one for commands."""
     path: str = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
     last = path.rpartition("/")[2]
     return last == _COMMAND_PATH or last.startswith(f"{_COMMAND_PATH}_")
