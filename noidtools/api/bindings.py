@@ -141,5 +141,5 @@ class BindingMethods(MinterBase):
         )
 
 
-def _binding(bound: bindings.Bound) -> Binding:
+def _binding(bound: bindings.BindResult) -> Binding:
     return Binding(to_text(bound.identifier), to_text(bound.element), to_text(bound.how), bound.written, bound.before)

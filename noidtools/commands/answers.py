@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..minter.bindings import Bound
+    from ..minter.bindings import BindResult
     # Label, value, and the width to which label and colon are padded; an empty label is a bare value.
     Line = tuple[bytes, bytes, int]
 
@@ -77,12 +77,12 @@ class Ids(Record):
         return Ids([identifier.rpartition(b"!")[0] for identifier in self.ids]) if self._peppered else self
 
 
-class BoundRecord(Record):
+class BindRecord(Record):
     """The result of one binding."""
 
     __slots__ = ("_bound",)
 
-    def __init__(self, bound: Bound) -> None:
+    def __init__(self, bound: BindResult) -> None:
         self._bound = bound
 
     def lines(self) -> Iterable[Line]:
@@ -104,7 +104,7 @@ class BoundRecord(Record):
         if bound.how != b"peppermint":
             return self
         identifier = bound.identifier.rpartition(b"!")[0]
-        return BoundRecord(type(bound)(identifier, bound.element, bound.how, bound.written, bound.before))
+        return BindRecord(type(bound)(identifier, bound.element, bound.how, bound.written, bound.before))
 
 
 class Blank(Record):

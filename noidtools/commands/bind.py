@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..minter import bindings, minting
 from ..minter.policies import BIND, MINT
-from .answers import Answer, Blank, BoundRecord
+from .answers import Answer, BindRecord, Blank
 from .command import Command, Form
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ def _bind(call: Call) -> Answer:
     records: list[Record] = []
     done = minting.bind_elements(call.minter, call.actor, how, identifier, _pairs(call))
     for bound in done:
-        records += [BoundRecord(bound), Blank()]
+        records += [BindRecord(bound), Blank()]
     return Answer(*records[:-1], spaced=True)
 
 

@@ -42,14 +42,14 @@ class VerifiedRecord(Record):
         return bool(self._findings)
 
     def lines(self) -> Iterable[Line]:
-        yield b"id", self._result.shown, 0
+        yield b"id", self._result.display, 0
         for finding in self._findings:
             yield finding.quality.name.encode(), finding.line(), 0
         yield b"", b"", 0
 
     def data(self) -> list[dict[str, object]]:
         findings = [finding.data() for finding in self._findings]
-        return [{"id": self._result.shown, "holds": not self._result.failed, "findings": findings}]
+        return [{"id": self._result.display, "holds": not self._result.failed, "findings": findings}]
 
 
 class SummaryRecord(Record):

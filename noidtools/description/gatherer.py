@@ -219,7 +219,7 @@ def _successor(minter: Minter, tombstone: Tombstone | None) -> RelatedName | Non
 
 def _cited_other(minter: Minter, key: bytes, display: bytes) -> bytes:
     """Another name as it is cited; one of this minter gets its label."""
-    if not key or display != minter.shown(key) or b"://" in key or names.parse(key).scheme:
+    if not key or display != minter.with_label(key) or b"://" in key or names.parse(key).scheme:
         return display
     return cited_name(minter, key)
 

@@ -121,5 +121,6 @@ class Minter:
             self._namespace = namespace = Namespace(self.settings, self.scheme)
         return namespace
 
-    def shown(self, identifier: bytes) -> bytes:
+    def with_label(self, identifier: bytes) -> bytes:
+        """An identifier that this minter made as written in answers: with the first label of the settings, if any."""
         return self.labels[0] + identifier if self.labels else identifier

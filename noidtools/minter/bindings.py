@@ -33,7 +33,7 @@ _AT_THE_BEGINNING = (b"prepend", b"insert")
 _LONGEST_ELEMENT = 65536
 
 
-class Bound:
+class BindResult:
     """The result of one binding.
 
     identifier  as written in answers
@@ -89,7 +89,7 @@ def ensure_element(element: bytes) -> None:
 
 def bind(
     minter: Minter, writer: Writer, actor: Actor, how: bytes, text: bytes, pairs: list[tuple[bytes, bytes | None]]
-) -> list[Bound]:
+) -> list[BindResult]:
     """Bind each element to its value, which is None where the binding is removed.
 
     `how` is one of CHANGING or REMOVING; `text` is an identifier in any spelling, or a rule.  Raises NotFoundError or
@@ -109,7 +109,7 @@ def bind(
 def _bind_one(
     writer: Writer, subject: _RuleSubject | _IdentifierSubject, how: bytes, element: bytes, value: bytes | None,
     changes: list[Change],
-) -> Bound:
+) -> BindResult:
     ensure_element(element)
     old = subject.value_of(writer, element)
     where = f"{printable(element)} under {printable(subject.display)}"
@@ -121,7 +121,7 @@ def _bind_one(
         if old is not None:
             subject.delete_value(writer, element)
             changes.append(Change(element, old, None, element=True))
-        return Bound(subject.display, element, how, 0, len(old or b""))
+        return BindResult(subject.display, element, how, 0, len(old or b""))
     assert value is not None
     if how in _AT_THE_END:
         new = (old or b"") + value
@@ -131,7 +131,7 @@ def _bind_one(
         new = value
     subject.put_value(writer, element, new)
     changes.append(Change(element, old, new, element=True))
-    return Bound(subject.display, element, how, len(value), len(old or b""))
+    return BindResult(subject.display, element, how, len(value), len(old or b""))
 
 
 class _IdentifierSubject:

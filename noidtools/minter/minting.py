@@ -1,4 +1,4 @@
-"""Minting: the queue's ripe identifiers first, then new ones from the generator."""
+"""Minting: first the identifiers that are due in the queue, then new ones from the generator."""
 
 from __future__ import annotations
 
@@ -15,19 +15,23 @@ if TYPE_CHECKING:
 
     from ..store import Writer
     from . import Minter
-    from .bindings import Bound
+    from .bindings import BindResult
     from .events import Actor
 
 
-# One durable commit for so many: enough that its cost vanishes, few enough that other writers get their turn.
+# How many identifiers are minted in one transaction: so many that the cost of the commit does not matter, so few that
+# other writers do not wait long.
 CHUNK = 10_000
 
 
 class MintOptions:
-    """What to do with each identifier as it is minted.
+    """What is done with each identifier that is minted.
 
-    One that was bound before it was ever issued, and to an element in `unbound`, is passed over: somebody counts
-    on what is bound there.
+    peppered  whether it gets a pepper
+    element   the element that is bound to it, None for none
+    value     the value of that element
+    unbound   elements that must not be bound already: an identifier that was never issued, but to which somebody has
+              bound one of these, is skipped, so that the binding is not lost
     """
 
     __slots__ = ("peppered", "element", "value", "unbound")
@@ -41,11 +45,17 @@ class MintOptions:
 
     @property
     def plain(self) -> bool:
+        """Whether nothing but the circulation record is to be written for an identifier."""
         return not self.peppered and not self.unbound
 
 
 class Batch:
-    """What one transaction minted: identifiers as to be shown, and whether there are no more.  `event` tells of it."""
+    """The result of minting in one transaction.
+
+    ids    the identifiers as written in answers, with their peppers
+    ended  whether no more can be minted
+    event  the number of the event that records them
+    """
 
     __slots__ = ("ids", "ended", "event")
 
@@ -56,14 +66,17 @@ class Batch:
 
 
 def mint(
-    minter: Minter, actor: Actor, count: int, order: MintOptions, *, patience: int | None = None
+    minter: Minter, actor: Actor, count: int, options: MintOptions, *, patience: int | None = None
 ) -> Iterator[list[bytes]]:
-    """Mint `count` identifiers, yielding them as they are committed.  Raises ExhaustedError where they end."""
-    made = event = 0
-    while made < count:
-        request = request_for(minter, actor, patience, made=made, wanted=count)
-        batch = _mint_chunk(minter, actor, min(count - made, CHUNK), order, request, event)
-        made += len(batch.ids)
+    """Mint `count` identifiers in transactions of CHUNK, and yield those of each transaction once it is committed.
+
+    Raises ExhaustedError after the last one if no more are left.
+    """
+    minted = event = 0
+    while minted < count:
+        request = request_for(minter, actor, patience, made=minted, wanted=count)
+        batch = _mint_chunk(minter, actor, min(count - minted, CHUNK), options, request, event)
+        minted += len(batch.ids)
         event = batch.event
         if batch.ids:
             yield batch.ids
@@ -74,30 +87,35 @@ def mint(
 def request_for(
     minter: Minter, actor: Actor, patience: int | None = None, *, made: int = 0, wanted: int = 1
 ) -> MintRequest:
-    """A request for identifiers, made in the transaction that this thread is in or in one of its own."""
+    """A request to the generator, for the transaction that this thread is in or for one of its own.
+
+    `made` of the `wanted` identifiers of the command were minted in earlier transactions.
+    """
     store = minter.store
     return MintRequest(actor.clock, patience, sharing=store.shared, whole=store.writing, made=made, wanted=wanted)
 
 
 def _mint_chunk(
-    minter: Minter, actor: Actor, count: int, order: MintOptions, request: MintRequest, event: int
+    minter: Minter, actor: Actor, count: int, options: MintOptions, request: MintRequest, event: int
 ) -> Batch:
-    return minter.write(lambda writer: mint_some(minter, writer, actor, count, order, request, event))
+    return minter.write(lambda writer: mint_some(minter, writer, actor, count, options, request, event))
 
 
 def exhausted(minter: Minter) -> ExhaustedError:
+    """The error for a minter that has no more identifiers."""
     return ExhaustedError(minter.scheme.exhausted_message())
 
 
 def mint_some(
-    minter: Minter, writer: Writer, actor: Actor, count: int, order: MintOptions, request: MintRequest, event: int = 0
+    minter: Minter, writer: Writer, actor: Actor, count: int, options: MintOptions, request: MintRequest, event: int = 0
 ) -> Batch:
-    """Mint up to `count` identifiers in this transaction; fewer where the namespace ends or the rest lies ahead.
+    """Mint up to `count` identifiers in this transaction; fewer if the namespace ends, or if the others are made from
+    times that are still ahead.
 
-    What is not due yet is waited for after the commit of the outermost transaction.  With the number of an
-    `event` this is counted to it, as a further part of the same minting.
+    Identifiers that are not due yet are waited for after the commit of the outermost transaction.  `event` is the
+    number of the event of an earlier transaction of the same command, to which these identifiers are added.
     """
-    run = _MintRun(minter, writer, actor, order, event, request.wanted - request.made)
+    run = _MintRun(minter, writer, actor, options, event, request.wanted - request.made)
     for identifier, record in queue.take_due(writer, actor.now(), count, run.passes_over):
         run.reissue(identifier, record, run.generator.drawn)
     skipped = 0
@@ -107,7 +125,7 @@ def mint_some(
         drawn = run.generator.draw(count - before, request)
         run.issue(drawn)
         skipped = 0 if len(run.minted) > before else skipped + len(drawn)
-        # A whole pass that gave nothing: everything is held or queued, and starting over would never end.
+        # A whole pass without result means that all identifiers are held or queued: another would not end.
         ended = not drawn or skipped > (run.generator.total or skipped)
         if run.generator.more_ahead and run.minted:
             break
@@ -121,7 +139,7 @@ def mint_some(
 
 def bind_elements(
     minter: Minter, actor: Actor, how: bytes, text: bytes, pairs: list[tuple[bytes, bytes | None]]
-) -> list[Bound]:
+) -> list[BindResult]:
     """Bind each element to its value in one of the ways of `bindings.HOWS`, in one transaction.
 
     To mint the identifier, `how` is mint or peppermint, and `text` is the word new.
@@ -138,19 +156,19 @@ def bind_elements(
 
 def mint_and_bind(
     minter: Minter, actor: Actor, pairs: list[tuple[bytes, bytes | None]], *, peppered: bool = False
-) -> list[Bound]:
+) -> list[BindResult]:
     """Mint one identifier and bind each element to its value, in one transaction.
 
-    An identifier to which one of the elements is bound already is passed over.  The results bear the identifier as
-    it is to be handed out, with its pepper if it has one.
+    An identifier to which one of the elements is bound already is skipped.  The results contain the identifier as
+    written in answers, with its pepper if it has one.
     """
-    order = MintOptions(peppered=peppered, unbound=tuple(element for element, _ in pairs))
+    options = MintOptions(peppered=peppered, unbound=tuple(element for element, _ in pairs))
     request = request_for(minter, actor)
 
     from . import bindings
 
-    def work(writer: Writer) -> list[Bound]:
-        batch = mint_some(minter, writer, actor, 1, order, request)
+    def work(writer: Writer) -> list[BindResult]:
+        batch = mint_some(minter, writer, actor, 1, options, request)
         if not batch.ids:
             raise exhausted(minter)
         done = bindings.bind(minter, writer, actor, b"new", batch.ids[0], pairs)
@@ -162,55 +180,55 @@ def mint_and_bind(
 
 
 class _MintRun:
-    """One transaction's worth of minting."""
+    """Mints identifiers in one transaction."""
 
-    __slots__ = ("minter", "writer", "actor", "order", "generator", "minted", "event", "_anything_said", "_asked",
-                 "_continued", "_counted", "_flags", "_new_holds", "_reserving")
+    __slots__ = ("minter", "writer", "actor", "options", "generator", "minted", "event", "_has_claims", "_requested",
+                 "_continued", "_tallied", "_flags", "_new_holds", "_reserving")
 
     def __init__(
-        self, minter: Minter, writer: Writer, actor: Actor, order: MintOptions, event: int, asked: int
+        self, minter: Minter, writer: Writer, actor: Actor, options: MintOptions, event: int, requested: int
     ) -> None:
-        """`asked` is how many this run and those after it are to mint."""
+        """`requested` is how many identifiers this run and the later ones of the same command are to mint."""
         self.minter = minter
         self.writer = writer
         self.actor = actor
-        self.order = order
+        self.options = options
         self.generator = meta.generator_of(minter.scheme, writer)
         self.minted: list[bytes] = []
-        self._asked = asked
-        self._counted = self._new_holds = 0
+        self._requested = requested
+        self._tallied = self._new_holds = 0
         self._reserving = config.value(writer, INITIAL_STATE) == RESERVE
         self._flags = (HELD if minter.settings.long_term else 0) | (RESERVED if self._reserving else 0)
-        # Where nobody ever said anything about names, it need not be looked for name by name.
-        self._anything_said = any(next(writer.scan(table, limit=1), None) for table in (RELATIONS, CUSTODY))
+        # If no relations and custodians are stored at all, they need not be looked up for each identifier.
+        self._has_claims = any(next(writer.scan(table, limit=1), None) for table in (RELATIONS, CUSTODY))
         self._continued = bool(event) and events.may_continue(writer, event, actor)
         self.event = event if self._continued else self._begin_event()
 
     def _begin_event(self) -> int:
         changes = [events.Change(b"state", None, b"reserved")] if self._reserving else []
-        if self.order.element is not None:
-            changes.append(events.Change(self.order.element, None, self.order.value, element=True))
-        verb = b"peppermint" if self.order.peppered else b"mint"
+        if self.options.element is not None:
+            changes.append(events.Change(self.options.element, None, self.options.value, element=True))
+        verb = b"peppermint" if self.options.peppered else b"mint"
         return events.record_event(self.writer, self.actor, verb, changes=changes)
 
     def issue(self, drawn: list[tuple[bytes, int]]) -> None:
         """Record those of the drawn identifiers that may be issued; the others stay as they are."""
         identifiers = [identifier for identifier, _ in drawn]
         known = records.find_many(self.writer, identifiers)
-        bound = records.bound_among(self.writer, identifiers, self.order.unbound)
-        event, shown, plain = self.event, self.minter.shown, self.order.plain
+        bound = records.bound_among(self.writer, identifiers, self.options.unbound)
+        event, display, plain = self.event, self.minter.with_label, self.options.plain
         fresh: list[tuple[bytes, int]] = []
         for (identifier, number), record in zip(drawn, known, strict=True):
             if record is None and plain:
                 fresh.append((identifier, number))
-                self.minted.append(shown(identifier))
+                self.minted.append(display(identifier))
             elif record is None:
                 if identifier not in bound:
                     self.reissue(identifier, Circulation(), number)
             elif self._may_reissue(record) and (record.was_issued or identifier not in bound):
                 self.reissue(identifier, record, number)
                 if self.event != event:
-                    # What comes from here on belongs to another event.
+                    # From here on the identifiers belong to another event.
                     self._save_fresh(fresh, event)
                     fresh, event = [], self.event
         self._save_fresh(fresh, event)
@@ -221,79 +239,81 @@ class _MintRun:
             self._new_holds += len(fresh)
 
     def passes_over(self, identifier: bytes, record: Circulation | None) -> bool:
-        """Whether something is bound already where this order would bind, which issuing would not clear."""
+        """Whether an element in `unbound` is bound to an identifier that was never issued, so that it is skipped."""
         if record is not None and record.was_issued:
             return False
-        return any(records.value_of(self.writer, identifier, element) is not None for element in self.order.unbound)
+        return any(records.value_of(self.writer, identifier, element) is not None for element in self.options.unbound)
 
     def _may_reissue(self, record: Circulation) -> bool:
         if record.held or record.queued or record.withdrawn or (record.reserved and not record.was_issued):
             return False
-        # What went through the queue before its turn came is out already, unless we are starting over.
+        # One that was minted from the queue before the generator drew it is issued already; after the generator has
+        # started over it may be issued again.
         return self.generator.reissues or not record.issued
 
     def reissue(self, identifier: bytes, record: Circulation, number: int) -> None:
-        """Issue an identifier of which something may be known; what was bound to it is cleared."""
+        """Issue an identifier that may have a record already; if it was issued before, its bindings are cleared."""
         if record.event == self.event:
-            # It came round again within one command: each of its turns is an event of its own.
-            self._count()
+            # It was already issued in this event: the second time needs an event of its own.
+            self._update_tally()
             self.event = self._begin_event()
         flags = record.flags & ~(PEPPERED | RESERVED) | self._flags
         if record.was_issued:
             self._clear(identifier)
-        shown = self.minter.shown(identifier)
-        if record.flags & PEPPERED and not self.order.peppered:
+        display = self.minter.with_label(identifier)
+        if record.flags & PEPPERED and not self.options.peppered:
             from . import peppers
 
             peppers.delete_pepper(self.writer, identifier)
-        if self.order.peppered:
+        if self.options.peppered:
             from . import peppers
 
             pepper = peppers.make_pepper()
             peppers.store_pepper(self.writer, identifier, pepper)
             flags |= PEPPERED
-            shown += b"!" + pepper
+            display += b"!" + pepper
         if flags & HELD and not record.held:
             self._new_holds += 1
         new = advanced(self.writer, identifier, record, b"i", self.event, number)
         new.flags = flags
         save(self.writer, identifier, new)
-        if self.order.element is not None:
+        if self.options.element is not None:
             from . import bindings
 
-            bindings.bind_minted(self.writer, identifier, self.order.element, self.order.value)
-        self.minted.append(shown)
+            bindings.bind_minted(self.writer, identifier, self.options.element, self.options.value)
+        self.minted.append(display)
 
     def _clear(self, identifier: bytes) -> None:
-        """The name will mean something new: what was said of the old goes, and an event keeps what it was."""
+        """Remove the bindings, synonyms and custodian of an identifier that is issued again, and record that."""
         from . import bindings
 
         changes = bindings.clear_bindings(self.writer, identifier)
         others: list[bytes] = []
-        if self._anything_said:
+        if self._has_claims:
             from . import custody, relations
 
-            said, others = relations.clear_synonyms(self.writer, identifier)
-            changes += said + custody.clear_custody(self.writer, self.actor, identifier)
+            cleared, others = relations.clear_synonyms(self.writer, identifier)
+            changes += cleared + custody.clear_custody(self.writer, self.actor, identifier)
         for change in changes:
-            if change.element and change.what == self.order.element:
-                # This is bound at once again, as the event of the minting says.
-                change.after = self.order.value
+            if change.element and change.what == self.options.element:
+                # The minting binds this element again, with this value.
+                change.after = self.options.value
         if changes:
             events.record_event(self.writer, self.actor, b"clear", ids=[identifier, *others], changes=changes)
 
     def finish(self) -> None:
+        """Write the state of the generator, the number of holds, and the tally of the event."""
         meta.save_generator(self.writer, self.generator)
         meta.add_to_held_count(self.writer, self._new_holds)
         if self.minted:
-            self._count()
+            self._update_tally()
         elif not self._continued:
             events.discard_event(self.writer, self.event)
 
-    def _count(self) -> None:
-        """Tell in the event of what was minted since the last."""
-        start, self._counted = self._counted, len(self.minted)
+    def _update_tally(self) -> None:
+        """Add to the tally of the event what was minted since the last update."""
+        start, self._tallied = self._tallied, len(self.minted)
         ends = [self.minted[start], self.minted[-1]]
-        if self.order.peppered:
-            ends = [shown.rpartition(b"!")[0] for shown in ends]
-        events.add_to_tally(self.writer, self.event, len(self.minted) - start, self._asked - start, *ends)
+        if self.options.peppered:
+            ends = [display.rpartition(b"!")[0] for display in ends]
+        events.add_to_tally(self.writer, self.event, len(self.minted) - start, self._requested - start, *ends)

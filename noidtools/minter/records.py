@@ -1,9 +1,8 @@
 """Records of identifiers: circulation (issued, queued, held; reserved, withdrawn), aliases, and bound elements.
 
-The history in a circulation record is a string of letters, newest first: `i` issued, `q` queued, `u`
-taken out of the queue.  When and by whom the newest letter was written stands in the event the record
-points to, so that a million identifiers minted by one command share one event and need no entry of
-their own in any index.
+The history in a circulation record is a string of letters, newest first: `i` issued, `q` queued, `u` taken out of the
+queue.  The record points to the event in which its newest letter was written, which has the date and the actor.  So a
+million identifiers minted by one command share one event, and need no entries in the index of events.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from ..store import Reader, Writer
 
 
-# Identifiers that begin so are patterns of rules, which compute elements.
+# A text that begins with this mark is the pattern of rules, not an identifier.
 RULE_MARK = b":idmap/"
 HELD, PEPPERED, RESERVED, WITHDRAWN = 1, 2, 4, 8
 _NOT_PUBLIC = RESERVED | WITHDRAWN
@@ -35,7 +34,13 @@ _HISTORY = slice(12, None)
 
 
 class Circulation:
-    """`number` is how many identifiers the minter had drawn at the time of the newest letter."""
+    """The circulation record of an identifier.
+
+    flags    HELD, PEPPERED, RESERVED and WITHDRAWN, combined
+    event    the number of the event in which the newest letter was written
+    number   how many identifiers the generator had drawn by then
+    history  letters, newest first
+    """
 
     __slots__ = ("flags", "event", "number", "history")
 
@@ -59,16 +64,17 @@ class Circulation:
 
     @property
     def unusual(self) -> bool:
-        """Whether it is not simply for the public: reserved or withdrawn."""
+        """Whether it is reserved or withdrawn."""
         return bool(self.flags & (RESERVED | WITHDRAWN))
 
     @property
     def issued(self) -> bool:
-        """It is out there: it was issued, and not given back to the queue since."""
+        """Whether it was issued, and not queued since."""
         return b"i" in self.history and not self.queued
 
     @property
     def was_issued(self) -> bool:
+        """Whether it was ever issued."""
         return b"i" in self.history
 
     @property
@@ -85,16 +91,18 @@ class Circulation:
 
 
 def _head(flags: int, event: int) -> bytes:
-    """What the records of identifiers that were minted together have in common."""
+    """The first bytes of a packed record, equal for identifiers that were minted together."""
     return bytes((flags,)) + event.to_bytes(5, "big")
 
 
 def find(reader: Reader, identifier: bytes) -> Circulation | None:
+    """The circulation record of an identifier, None if it has none."""
     packed = reader.get(IDS, identifier)
     return None if packed is None else Circulation.unpacked(packed)
 
 
 def save(writer: Writer, identifier: bytes, record: Circulation) -> None:
+    """Write a circulation record; one without history and flags is deleted."""
     if record.history or record.flags:
         writer.put(IDS, identifier, record.packed())
     else:
@@ -104,24 +112,27 @@ def save(writer: Writer, identifier: bytes, record: Circulation) -> None:
 def advanced(
     writer: Writer, identifier: bytes, record: Circulation, letter: bytes, event: int, number: int
 ) -> Circulation:
-    """The record with one letter more, for the caller to save; the event it pointed to is found in the index now."""
+    """The record with one more letter, for the caller to save; the event it pointed to before is added to the index."""
     if record.event:
         index_event(writer, identifier, record.event)
     return Circulation(record.flags, event, number, letter + record.history)
 
 
 def circulation_line(reader: Reader, record: Circulation | None) -> bytes:
-    """The record as the original writes it: history, date, contact and number between bars."""
+    """The record as the original noid prints it: history, date, contact and number, separated by bars."""
     if record is None or not record.history:
         return b"uncirculated"
     date, who = date_and_actor(reader, record.event)
     return b"|".join((record.history, date, who, b"%d" % record.number))
 
 
-def ensure_not_withdrawn(shown: bytes, record: Circulation | None, done: str) -> None:
-    """Refuse to do anything more to an identifier that was withdrawn."""
+def ensure_not_withdrawn(display: bytes, record: Circulation | None, done: str) -> None:
+    """Raise ConflictError if the identifier was withdrawn.
+
+    `display` is the identifier as written in answers, `done` the participle for the message: it cannot be `done`.
+    """
     if record is not None and record.withdrawn:
-        name = printable(shown)
+        name = printable(display)
         raise ConflictError(
             f"{name} was withdrawn for good and cannot be {done}: mint another identifier, "
             f"and name it as the one to use instead with 'noid withdraw {name} --successor …'"
@@ -135,13 +146,13 @@ def find_many(reader: Reader, identifiers: list[bytes]) -> list[Circulation | No
 
 
 def save_issued(writer: Writer, flags: int, event: int, drawn: list[tuple[bytes, int]]) -> None:
-    """Write the records of identifiers of which nothing was known before, drawn with their numbers and issued now."""
+    """Write the records of identifiers that had none: identifiers and the numbers at which they were drawn."""
     head = _head(flags, event)
     writer.put_many(IDS, sorted((identifier, head + number.to_bytes(6, "big") + b"i") for identifier, number in drawn))
 
 
 def in_circulation(reader: Reader, *, after: bytes | None = None) -> Iterator[tuple[bytes, Circulation]]:
-    """All identifiers that have a circulation record, or those behind one of them."""
+    """All identifiers that have a circulation record, or those after one of them, in the order of their bytes."""
     for identifier, packed in reader.scan(IDS, after=after):
         yield identifier, Circulation.unpacked(packed)
 
@@ -150,7 +161,7 @@ def in_circulation(reader: Reader, *, after: bytes | None = None) -> Iterator[tu
 
 
 def alias_target(reader: Reader, identifier: bytes) -> bytes | None:
-    """The name that an identifier stands for, None if it is no alias."""
+    """The target of an alias, as written in answers; None if the identifier is no alias."""
     return reader.get(ALIASES, identifier)
 
 
@@ -163,7 +174,7 @@ def delete_alias(writer: Writer, identifier: bytes) -> None:
 
 
 def all_aliases(reader: Reader, *, after: bytes | None = None) -> Iterator[bytes]:
-    """All identifiers that are aliases, or those behind one of them."""
+    """All identifiers that are aliases, or those after one of them, in the order of their bytes."""
     for identifier, _ in reader.scan(ALIASES, after=after):
         yield identifier
 
@@ -184,25 +195,25 @@ def delete_value(writer: Writer, identifier: bytes, element: bytes) -> None:
 
 
 def elements_of(reader: Reader, identifier: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """What is bound under an identifier: names of elements and values, in the order of the names."""
+    """The elements bound to an identifier: names and values, in the order of the names."""
     for key, value in reader.scan(ELEMENTS, pair_prefix(identifier)):
         yield split_pair(key)[1], value
 
 
 def is_bound(reader: Reader, identifier: bytes) -> bool:
-    """Whether any element is bound under an identifier."""
+    """Whether any element is bound to an identifier."""
     return next(reader.scan(ELEMENTS, pair_prefix(identifier), limit=1), None) is not None
 
 
 def bound_among(reader: Reader, identifiers: list[bytes], elements: tuple[bytes, ...]) -> set[bytes]:
-    """Those of the identifiers under which one of the elements is bound."""
+    """Those of the identifiers to which one of the elements is bound."""
     places = [(identifier, element) for identifier in identifiers for element in elements]
     values = reader.get_many([(ELEMENTS, pair(identifier, element)) for identifier, element in places])
     return {identifier for (identifier, _), value in zip(places, values, strict=True) if value is not None}
 
 
 def bound_identifiers(reader: Reader, *, after: bytes | None = None) -> Iterator[bytes]:
-    """All identifiers under which something is bound, or those behind one of them."""
+    """All identifiers to which something is bound, or those after one of them, in the order of their bytes."""
     last = None
     for key, _ in reader.scan(ELEMENTS, after=None if after is None else pair_end(after)):
         identifier = split_pair(key)[0]
@@ -229,7 +240,7 @@ def _values_of_all(reader: Reader, element: bytes) -> Iterator[tuple[bytes, byte
             yield identifier, value
 
 
-# -- several of these at once ------------------------------------------------------------------------------------------
+# -- several tables in one read ----------------------------------------------------------------------------------------
 
 
 def is_known(reader: Reader, identifier: bytes) -> bool:
@@ -247,7 +258,7 @@ def public_value(reader: Reader, identifier: bytes, element: bytes) -> bytes | N
 
 
 def look_up(reader: Reader, identifier: bytes, element: bytes) -> tuple[bytes | None, int, bytes | None]:
-    """What resolving needs, in one round trip: the name it stands for, its flags, and the value of an element."""
+    """What resolution needs, in one round trip: the target of an alias, the flags, and the value of an element."""
     alias, packed, value = reader.get_many(
         ((ALIASES, identifier), (IDS, identifier), (ELEMENTS, pair(identifier, element)))
     )

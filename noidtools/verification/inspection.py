@@ -99,19 +99,21 @@ _WITHDRAWN = "it was withdrawn"
 
 
 class Inspection:
-    """What was found about one identifier.
+    """The results of verifying one identifier.
 
-    known     whether anything is kept about it here
-    findings  what the minter tells
-    urls      where it leads
-    link      what the web tells, if that was asked
+    identifier  as stored
+    display     as written in answers
+    known       whether anything is stored about it
+    findings    the findings that need no network
+    urls        its targets
+    link        the finding about the targets; None if they were not requested
     """
 
-    __slots__ = ("_codes", "findings", "identifier", "known", "link", "shown", "urls")
+    __slots__ = ("_codes", "findings", "identifier", "known", "link", "display", "urls")
 
-    def __init__(self, identifier: bytes, shown: bytes, known: bool = True) -> None:
+    def __init__(self, identifier: bytes, display: bytes, known: bool = True) -> None:
         self.identifier = identifier
-        self.shown = shown
+        self.display = display
         self.known = known
         self.findings: list[Finding] = []
         self.urls: list[bytes] = []
