@@ -112,6 +112,7 @@ class Command:
         return "\n".join(self.usages(self.forms))
 
     def usages(self, forms: Iterable[Form]) -> list[str]:
+        """The usages of some forms, with the name of the command."""
         return [f"{self.name} {form.usage}".rstrip() for form in forms]
 
     # -- parsing ---------------------------------------------------------------------------------------
@@ -135,6 +136,7 @@ class Command:
 
     @property
     def patterns(self) -> list[tuple[Form, Pattern]]:
+        """The forms with their parsed usages, parsed when first needed."""
         if not self._patterns:
             valued = {option.name for option in self.options if option.value}
             self._patterns = [(form, Pattern(form.usage, valued)) for form in self.forms]

@@ -1,4 +1,4 @@
-"""The command that makes a minter."""
+"""The command that creates a minter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _POSITIONAL = ("template", "term", "naan", "naa", "subnaa")
 def _dbcreate(call: Call) -> Answer:
     values = {name: call.option(name) or "" for name in call.options if name != "label"}
     for name, word in zip(_POSITIONAL, call.words, strict=False):
-        # A hyphen leaves a place empty, so that a later one can be given.
+        # A hyphen stands for the default, so that a later word can follow.
         if word not in (b"", b"-"):
             values[name] = as_text(word, f"the {name}")
     settings = creation.new_settings(values, call.values("label"))

@@ -41,7 +41,7 @@ def _check(call: Call) -> Answer:
 
 
 def _resolver_for(call: Call, base: str) -> Callable[[str], bytes]:
-    """The function that says where a name leads: through the resolver at an address, or in this minter."""
+    """The function that resolves a name: by a request to the resolver at `base`, or in this minter if it is empty."""
     if base:
         if call.actor.interface != b"shell":
             raise ForbiddenError("--through makes requests to other servers, so it can only be used at the shell")

@@ -44,6 +44,7 @@ def _route(call: Call) -> Answer:
 
 
 def read_routes(path: str) -> Routes:
+    """The routes in a file; raises StoreError if it cannot be read, InvalidError if it is too large or wrong."""
     try:
         with open(path, "rb") as file:
             text = file.read(_LONGEST_FILE + 1)
@@ -71,6 +72,7 @@ class Routes:
                 raise InvalidError(f"line {number} of {name}: {error.message}") from None
 
     def minter_for(self, item: bytes) -> bytes:
+        """The minter for an item; raises NotFoundError if no line takes it."""
         if not item or len(item) > _LONGEST_ITEM:
             raise InvalidError(f"the name of an item has 1 to {_LONGEST_ITEM} bytes, not {len(item)}")
         for rule in self._rules:

@@ -38,6 +38,7 @@ class Session:
 
     @property
     def minter(self) -> Minter:
+        """The minter, opened when first needed; raises NoMinterError if there is none."""
         if self._minter is None:
             self._minter = Minter(self.dbdir)
         return self._minter

@@ -37,6 +37,7 @@ class ContextAlias:
 
     @property
     def triple(self) -> tuple[bytes, bytes, bytes]:
+        """The claim as `citation.same` needs it: authority, alias, target."""
         return self.authority.encode(), self.alias.encode(), self.target.encode()
 
 

@@ -20,7 +20,7 @@ class FetchedName:
     identifier   as stored; a rule with its mark
     display      the same as it is written in answers
     held         whether it is on hold
-    circulation  its circulation record in one line; empty if it was not requested
+    circulation  its circulation record in one line; empty without `with_circulation`
     elements     names and values, in the order requested, else in the order of the names
     computed     the pattern of the rule that computed a value, by element
     state        its lifecycle state, None where it has none

@@ -171,6 +171,7 @@ def ensure_well_formed(minter: Minter, reader: Reader, key: bytes) -> None:
 
 
 def is_well_formed(minter: Minter, reader: Reader, key: bytes) -> bool:
+    """Whether this minter could make a key."""
     try:
         ensure_well_formed(minter, reader, key)
     except InvalidError:

@@ -35,6 +35,7 @@ def packed_settings(reader: Reader, location: str) -> bytes:
 
 
 def format_version(reader: Reader) -> bytes:
+    """The version of the format of the database, in digits."""
     return reader.get(META, _FORMAT) or b""
 
 
@@ -49,6 +50,7 @@ def generator_of(scheme: Scheme, reader: Reader) -> Generator:
 
 
 def save_generator(writer: Writer, generator: Generator) -> None:
+    """Store the state of the generator, for the next transaction that mints."""
     writer.put(META, _STATE, generator.state())
 
 
@@ -58,6 +60,7 @@ def held_count(reader: Reader) -> int:
 
 
 def add_to_held_count(writer: Writer, change: int) -> None:
+    """Change the number of identifiers that are on hold; `change` may be negative."""
     if change:
         writer.put(META, _HELD, b"%d" % (held_count(writer) + change))
 

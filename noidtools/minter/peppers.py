@@ -39,6 +39,7 @@ def _digest(identifier: bytes, pepper: bytes) -> bytes:
 
 
 def store_pepper(writer: Writer, identifier: bytes, pepper: bytes) -> None:
+    """Store the hash of the pepper of an identifier, in place of the one before."""
     writer.put(PEPPERS, identifier, _digest(identifier, pepper))
 
 

@@ -70,7 +70,7 @@ class AccessRule:
         return self.word or b" ".join(_USER + user if user in AUDIENCES else user for user in self.users)
 
     def admits(self, user: bytes) -> bool:
-        """Whether this user may; an empty name is somebody who did not log in."""
+        """Whether the rule admits a user; an empty name is a user who did not log in."""
         if self.word:
             return self.word == ANYONE or (self.word == AUTHENTICATED and bool(user))
         return user in self.users
@@ -103,6 +103,7 @@ class AccessPolicy:
 
     @classmethod
     def of(cls, reader: Reader) -> AccessPolicy:
+        """Read the access rules of a minter."""
         stored = config.values(reader, "policy")
         return cls({name: AccessRule.unpacked(packed) for name, packed in stored.items() if name in CLASSES})
 
@@ -180,6 +181,7 @@ def set_persistence(writer: Writer, actor: Actor, text: bytes, start: bytes = b"
 
 
 def clear_persistence(writer: Writer, actor: Actor) -> None:
+    """Remove the promise of persistence."""
     for name in (_TEXT, _FROM, _UNTIL):
         _change(writer, actor, name, None)
 
@@ -190,6 +192,7 @@ def association(reader: Reader) -> bytes | None:
 
 
 def set_association(writer: Writer, actor: Actor, text: bytes | None) -> None:
+    """Set the policy on association, or with None remove it; raises InvalidError for an unsuitable text."""
     if text is not None:
         _ensure_text(text)
     _change(writer, actor, _ASSOCIATION, text)
@@ -201,6 +204,7 @@ def minting_policy(reader: Reader) -> bytes:
 
 
 def set_minting_policy(writer: Writer, actor: Actor, choice: bytes) -> None:
+    """Set the policy on minting to PUBLISH or RESERVE; raises UsageError for anything else."""
     if choice not in (PUBLISH, RESERVE):
         raise UsageError("minting can publish at once or reserve: say policy minting publish|reserve, not "
                          f"{printable(choice)!r}")

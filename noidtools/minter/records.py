@@ -183,6 +183,7 @@ def all_aliases(reader: Reader, *, after: bytes | None = None) -> Iterator[bytes
 
 
 def value_of(reader: Reader, identifier: bytes, element: bytes) -> bytes | None:
+    """The value of an element of an identifier, None if nothing is bound."""
     return reader.get(ELEMENTS, pair(identifier, element))
 
 

@@ -67,6 +67,7 @@ class Relation:
         return WORDS[self.kind]
 
     def holds_at(self, date: bytes) -> bool:
+        """Whether the relation is in force at a date of fourteen digits."""
         return self.start <= date and (not self.until or date <= self.until)
 
 
@@ -86,11 +87,13 @@ def _key(name: bytes, relation: Relation) -> bytes:
 
 
 def put_relation(writer: Writer, name: bytes, relation: Relation) -> None:
+    """Store a relation under one of its names; the caller stores the inverse under the other."""
     fields = relation.display, relation.authority, relation.start, relation.until, b"%d" % relation.event
     writer.put(RELATIONS, _key(name, relation), pack(fields))
 
 
 def delete_relation(writer: Writer, name: bytes, relation: Relation) -> None:
+    """Delete a relation under one of its names; only its kind, other name and authority are compared."""
     writer.delete(RELATIONS, _key(name, relation))
 
 

@@ -58,6 +58,7 @@ class Resolver:
         return send(self.respond(request), request.method, start_response)
 
     def respond(self, request: Request) -> Response:
+        """The response to a request; every error becomes a response."""
         try:
             return self._respond(_NameRequest(request))
         except NoidError as error:

@@ -71,10 +71,12 @@ class HttpError(NoidError):
 
 
 def method_not_allowed(allowed: tuple[str, ...], message: str) -> HttpError:
+    """The error for an HTTP method that is not allowed."""
     return HttpError(405, "method", message, ("Allow", ", ".join(allowed)))
 
 
 def too_large(limit: int) -> HttpError:
+    """The error for a body that is larger than `limit` bytes."""
     return HttpError(413, "too large", f"the body may have at most {limit} bytes: send it in several requests")
 
 

@@ -19,6 +19,7 @@ class BulkTally:
         self.commands = self.refused = 0
 
     def count(self, result: BulkResult) -> None:
+        """Count a result, unless another part of the same answer follows."""
         if not result.more:
             self.commands += 1
             self.refused += result.failed
