@@ -1,4 +1,4 @@
-"""The door of a web server's rewriting engine: `noidr`, one reply line for each request line.
+"""The interface for a web server's rewriting engine: `noidr`, one reply line for each request line.
 
     noidr [-f Dbdir] [--element NAME] [--codes] [--echo]
 

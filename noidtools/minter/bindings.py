@@ -15,7 +15,7 @@ from .tables import RULES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ..rules import RuleSet
     from ..store import Reader, Writer
@@ -234,7 +234,7 @@ class RuleCache:
         # The version of the rules and the compiled rules.  One attribute, so that a thread always sees both together.
         self._known: tuple[bytes, dict[bytes, RuleSet | None]] = (b"", {})
 
-    def first(self, reader: Reader, element: bytes, identifiers: list[bytes]) -> tuple[bytes, bytes, bytes] | None:
+    def first(self, reader: Reader, element: bytes, identifiers: Iterable[bytes]) -> tuple[bytes, bytes, bytes] | None:
         """The first of the identifiers that a rule matches, the pattern of that rule, and the value it computes.
 
         The identifiers are spellings of one name.  None if no rule matches any of them.

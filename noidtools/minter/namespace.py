@@ -61,7 +61,12 @@ class Namespace:
 
     def display(self, key: bytes) -> bytes:
         """A stored name as written in answers: with the label of the minter, unless it is a rule or a foreign name."""
-        if not self._display_label or key.startswith(RULE_MARK) or b"://" in key or names.parse(key).scheme:
+        if not self._display_label:
+            return key
+        # A scheme ends in a colon, which may be percent-encoded; nearly all keys have neither and need no parsing.
+        if (b":" in key or b"%" in key) and (
+            key.startswith(RULE_MARK) or b"://" in key or names.parse(key).scheme
+        ):
             return key
         return self._display_label + key
 
@@ -138,14 +143,19 @@ class Namespace:
         normal = self.scheme.canonical(names.stored(name, self.labels)) + name.query
         return normal or self.literal_key(name.given)
 
-    def rule_keys(self, name: Name, key: bytes) -> list[bytes]:
+    def rule_keys(self, name: Name, key: bytes) -> Iterator[bytes]:
         """The texts with which rules are matched: the identifier, the normal form, all other spellings, and last the
         identifier with its label and the name as given, because a pattern may begin with a label.
 
-        The identifier comes first so that all spellings of a name get the same value.
+        The identifier comes first so that all spellings of a name get the same value; most rules match it, and then
+        the others are not computed.
         """
-        labelled = (self.display(key), name.given.strip())
-        return list(dict.fromkeys((key, self.new_key(name), *self.spellings(name), *labelled)))
+        yield key
+        yielded = {key}
+        for text in (self.new_key(name), *self.spellings(name), self.display(key), name.given.strip()):
+            if text not in yielded:
+                yielded.add(text)
+                yield text
 
     def is_own(self, name: Name) -> bool:
         """Whether a name with a scheme belongs to this minter: by its NAAN or its prefix, or because a label of the

@@ -1,4 +1,4 @@
-"""From a requested name to its target.  One algorithm for every door.
+"""From a requested name to its target.  One algorithm for every interface.
 
     1. given         the name as it came, read as an ARK, a handle, a DOI, a URN or a plain name
     2. normal form   the spellings under which it may be stored, the minter's own labels taken off
@@ -15,6 +15,8 @@ result.  Each step says what it found if a trace is kept.
 """
 
 from __future__ import annotations
+
+from itertools import chain
 
 from .. import names
 from ..errors import ForbiddenError, printable
@@ -179,7 +181,7 @@ class Lookup:
             return based
         space = self._namespace
         identifier = identify_parsed(self._minter, self._reader, name).key
-        for key in dict.fromkeys((*space.rule_keys(name, identifier), *space.without_query(name))):
+        for key in chain(space.rule_keys(name, identifier), space.without_query(name) if name.query else ()):
             # In what a reader sends, a bar parts no targets.
             hit = rules.compute(key.replace(b"|", b"%7C"))
             if hit and not targets.stays(hit[1].value, hit[1].written):
@@ -189,10 +191,10 @@ class Lookup:
             suffix = name.query if hit and name.query and not key.endswith(name.query) else b""
             if hit and (not suffix or self._passes(b"")):
                 self._say("rule", b":idmap/" + hit[0].pattern + b" makes " + hit[1].value + b" of " + key)
+                if key != identifier and key == space.display(identifier):
+                    key = identifier  # noqa: PLW2901
                 return Outcome(
-                    FOUND, self._minter, identifier if key == space.display(identifier) else key,
-                    by="rule", value=hit[1].value, suffix=suffix, pattern=hit[0].pattern,
-                )
+                    FOUND, self._minter, key, by="rule", value=hit[1].value, suffix=suffix, pattern=hit[0].pattern)
         self._say("rule", b"none of %d matches" % len(rules))
         return None
 
