@@ -1,0 +1,280 @@
+"""Descriptions as RDF, from facts and whatever octets they hold."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rdflib import RDF, RDFS, XSD, BNode, Graph, Literal, URIRef
+
+from noidtools.clock import xsd_datetime
+from noidtools.description.facts import (
+    Action,
+    ContextClaim,
+    Element,
+    MinterFacts,
+    NameFacts,
+    Party,
+    Policy,
+    QualityStatement,
+    RelatedName,
+)
+from noidtools.description.formats import RDF_FORMATS
+from noidtools.description.graph import serialize
+from noidtools.description.rdf import describe_minter, describe_name
+from noidtools.errors import InvalidError, UsageError
+from noidtools.minter.findings import HOLDS, RESOLVABLE, Finding
+from noidtools.names.targets import Target
+from support.ontology import DESCRIBED, IDENTIFIER, MINTER, OURS, PIL, RESERVED, WITHDRAWN, violations
+
+# rdflib's own JSON-LD parser uses a class that rdflib has deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
+
+# --- describing ---------------------------------------------------------------------------------
+
+
+NODE = URIRef("ark:/13030/kt639k9")
+
+
+def test_a_description_says_what_the_facts_say() -> None:
+    graph = DESCRIBED["published"]
+    assert graph.value(NODE, RDFS.label) == Literal("ark:/13030/kt639k9")
+    assert graph.value(URIRef(NODE + "#label"), PIL.symbol) == Literal("639k9")
+    assert graph.value(NODE, OURS.state) == PIL.Published
+    assert graph.value(NODE, OURS.stateSince) == Literal("2026-11-16T00:28:25+00:00", datatype=XSD.dateTime)
+    assert graph.value(NODE, PIL.locator) == URIRef("https://example.org/aid%201")
+    assert graph.value(NODE, OURS.locatorText) == Literal("javascript:alert(1)")
+    assert graph.value(URIRef("https://example.org/maps"), PIL.aliasOf) == NODE
+    assert graph.value(NODE, PIL.synonymOf) == URIRef("hdl:100/7334")
+    assert (URIRef(NODE + "#quality-resolvable"), RDF.type, PIL.Verified) in graph
+    assert (NODE, RDF.type, PIL.Retrievable) not in graph
+    assert graph.value(URIRef(NODE + "#binding-2"), OURS.element) == Literal("/w==", datatype=XSD.base64Binary)
+    assert not [n for t in graph for n in t if isinstance(n, BNode)]
+
+
+def test_persistent_without_a_commitment_and_trusted_by_nobody_are_stated_and_no_more() -> None:
+    minter = replace(MINTER, policies=MINTER.policies[:1])
+    statements = (
+        QualityStatement("persistent"), QualityStatement("trusted"), QualityStatement("reliable", by=b"Jill"),
+    )
+    graph = describe_name(
+        NameFacts(name=b"x", identifier=b"x", minter=minter, state="published", statements=statements)
+    )
+    node = URIRef("https://example.org/x")
+    assert (node, RDF.type, PIL.Persistent) not in graph and (node, RDF.type, PIL.Trusted) not in graph
+    assert (node, RDF.type, PIL.Reliable) in graph
+    assert len(set(graph.subjects(PIL.statedOf, node))) == 3
+    assert violations(graph) == ""
+
+
+def test_a_thing_that_is_no_address_is_described_in_words() -> None:
+    graph = describe_name(replace(RESERVED, thing=b"a map of Kerry"))
+    (thing,) = graph.objects(URIRef("ark:/13030/kt000"), PIL.hasThing)
+    assert graph.value(thing, RDFS.label) == Literal("a map of Kerry")
+    assert violations(graph) == ""
+
+
+def test_an_identifier_may_have_its_own_custodian_and_policy() -> None:
+    iri = "https://example.org/id/1"
+    own = replace(
+        RESERVED,
+        custodians=(Party(b"Jill", start=b"20260101000000", iri="https://example.org/jill"),),
+        policies=(Policy("access", b"Jill only"),),
+        iri=iri,
+    )
+    graph = describe_name(own)
+    assert set(graph.objects(URIRef(iri), PIL.hasAuthority)) == {URIRef("https://example.org/jill")}
+    assert violations(graph) == ""
+
+
+def changed(facts: Any, path: str, value: object) -> Any:
+    """The facts with one of them, however deep inside, replaced."""
+    step, _, rest = path.partition(".")
+    if step.isdigit():
+        place = int(step)
+        return (*facts[:place], changed(facts[place], rest, value) if rest else value, *facts[place + 1 :])
+    return replace(facts, **{step: changed(getattr(facts, step), rest, value) if rest else value})
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        ("minter.base", "not an iri", "not an iri"),
+        ("minter.iri", "https://example.org/a b", "absolute IRI"),
+        ("minter.custodians", (), "at least one custodian"),
+        ("minter.custodians.0.until", b"20210101000000", "at least one custodian"),
+        ("minter.custodians.0.name", b"", "not empty"),
+        ("minter.policies", (), "label-format"),
+        ("minter.policies.1.kind", "label-format", "two policies"),
+        ("minter.policies.1.kind", "secret", "'secret' is no kind of policy"),
+        ("minter.policies.3.start", b"", "'from'"),
+        ("state", "lost", "'lost' is no state"),
+        ("state_since", b"yesterday", "'yesterday' is no date"),
+        ("relations.1.authority", b"", "'authority'"),
+        ("relations.1.start", b"", "'from'"),
+        ("statements.0.quality", "beautiful", "'beautiful' is no quality"),
+        ("statements.1.quality", "unique", "two statements of the quality unique"),
+        ("statements.0.quality", "resolvable", "two statements of the quality resolvable"),
+        ("findings.0", Finding(RESOLVABLE, HOLDS), "both the date"),
+        ("actions.0.name", "destroy", "'destroy' is no action"),
+        ("actions.0.name", "cite", "cite is on offer twice"),
+        ("actions.0.interfaces", (), "without a door"),
+    ],
+)
+def test_facts_that_do_not_do_are_refused_in_a_sentence(path: str, value: object, told: str) -> None:
+    with pytest.raises(InvalidError) as refusal:
+        describe_name(changed(IDENTIFIER, path, value))
+    assert told in refusal.value.message and refusal.value.message.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fact"),
+    [
+        (NameFacts, "name"),
+        (NameFacts, "identifier"),
+        (NameFacts, "minter"),
+        (NameFacts, "state"),
+        (MinterFacts, "name"),
+        (MinterFacts, "namespace"),
+        (MinterFacts, "custodians"),
+        (MinterFacts, "policies"),
+        (Element, "value"),
+        (ContextClaim, "start"),
+    ],
+)
+def test_facts_cannot_be_made_without(kind: Any, fact: str) -> None:
+    needed = {field.name: b"" for field in dataclasses.fields(kind) if field.default is dataclasses.MISSING}
+    assert kind(**needed)
+    del needed[fact]
+    with pytest.raises(TypeError, match=f"'{fact}'"):
+        kind(**needed)
+
+
+def test_a_withdrawn_identifier_needs_the_date_of_it() -> None:
+    with pytest.raises(InvalidError, match="state_since"):
+        describe_name(replace(WITHDRAWN, state_since=b""))
+
+
+@pytest.mark.parametrize("format", RDF_FORMATS)
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_a_description_survives_each_format(name: str, format: str) -> None:
+    written = serialize(DESCRIBED[name], format)
+    assert set(Graph().parse(data=written, format=format)) == set(DESCRIBED[name])
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(UsageError, match="turtle, json-ld, xml, not as 'hdt'"):
+        serialize(DESCRIBED["minter"], "hdt")
+
+
+octets = st.binary(max_size=12) | st.text(max_size=8).map(lambda t: t.encode("utf-8", "surrogatepass"))
+nasty = octets | st.sampled_from(
+    [
+        b"a\r\nb",
+        b'">\x00<script>',
+        b'"""\\',
+        b"\\u0041",
+        b"]]>",
+        b"ark:/1/<>",
+        b"http://[::1]/",
+        b"http://[x",
+        b"50%",
+        b"#a#b",
+    ]
+)
+
+
+@given(nasty, nasty, nasty, nasty.filter(bool), nasty)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_whatever_octets_come_they_are_literals_and_come_back(
+    name: bytes, element: bytes, value: bytes, party: bytes, target: bytes
+) -> None:
+    graph = describe_name(
+        NameFacts(
+            name=name,
+            identifier=name,
+            minter=MinterFacts(
+                name=party,
+                namespace=value,
+                custodians=(Party(party, element),),
+                policies=(Policy("label-format", value, template=element),),
+            ),
+            state="published",
+            thing=element,
+            targets=(Target(target),),
+            relations=(RelatedName("synonym", target, authority=party, start=b"20260101000000"),),
+            elements=(Element(element, value),),
+            actions=(Action("resolve", (target,)),),
+        )
+    )
+    for format in RDF_FORMATS:
+        back = Graph().parse(data=serialize(graph, format), format=format)
+        assert set(back) == set(graph)
+    (literal,) = graph.objects(None, OURS.value)
+    assert isinstance(literal, Literal)
+    binary = literal.datatype == XSD.base64Binary
+    assert (base64.b64decode(str(literal)) if binary else str(literal).encode("utf-8")) == value
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("2026-11-16", "2026-11-16T00:00:00+00:00"),
+        ("20261116002825", "2026-11-16T00:28:25+00:00"),
+        ("2026-11-16T00:28:25Z", "2026-11-16T00:28:25+00:00"),
+        ("2026-11-16T01:28:25+01:00", "2026-11-16T00:28:25+00:00"),
+    ],
+)
+def test_dates_are_read_in_several_writings_and_meant_in_utc(written: str, meant: str) -> None:
+    assert xsd_datetime(written) == meant
+
+
+@pytest.mark.parametrize("written", ["", "20261316002825", "0001-01-01T00:00:00+10:00", "2026", "\u0661" * 14])
+def test_what_is_no_date_is_refused(written: str) -> None:
+    with pytest.raises(InvalidError, match="is no date"):
+        xsd_datetime(written)
+
+
+# --- the package --------------------------------------------------------------------------------
+
+
+def in_a_new_process(code: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | environment,
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    return done.stdout.decode("utf-8")
+
+
+def test_without_rdflib_the_refusal_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = DESCRIBED["minter"]
+    monkeypatch.setitem(sys.modules, "rdflib", None)
+    for attempt in (
+        lambda: describe_minter(MINTER),
+        lambda: describe_name(IDENTIFIER),
+        lambda: serialize(graph, "turtle"),
+    ):
+        with pytest.raises(UsageError, match=r"install noidtools\[rdf\]"):
+            attempt()
+
+
+def test_the_same_facts_give_the_same_octets_in_every_process() -> None:
+    code = (
+        "import hashlib, pickle\nfrom noidtools.description.graph import RDF_FORMATS, serialize\n"
+        "from noidtools.description.rdf import describe_name\n"
+        f"graph = describe_name(pickle.loads({pickle.dumps(IDENTIFIER)!r}))\n"
+        "for format in RDF_FORMATS: print(hashlib.sha256(serialize(graph, format)).hexdigest())"
+    )
+    assert in_a_new_process(code, PYTHONHASHSEED="1") == in_a_new_process(code, PYTHONHASHSEED="2")
