@@ -94,9 +94,12 @@ def test_a_fastcgi_program_named_noidu_listens_if_its_process_manager_gave_it_a_
     with socket.create_server(("127.0.0.1", 0)) as listener:
         process = subprocess.Popen([sys.executable, kt5 / "noidu.fcgi"], stdin=listener, stderr=subprocess.PIPE)
         address = listener.getsockname()
-        status, _, body = gateway.fastcgi(address, "mint+1", path="/nd/noidu.fcgi/noidu_kt5", user="alice")
-        process.terminate()
-        assert process.communicate(timeout=30)[1] == b""
+        try:
+            status, _, body = gateway.fastcgi(address, "mint+1", path="/nd/noidu.fcgi/noidu_kt5", user="alice")
+        finally:
+            process.terminate()
+            complaints = process.communicate(timeout=30)[1]
+    assert complaints == b""
     assert (status, body) == (200, b"id: kt4x551\n\n")
 
 
