@@ -73,14 +73,15 @@ def identify(minter: Minter, reader: Reader, text: bytes) -> NameRef:
     if not (minter.scheme.free if key.isspace() else minter.namespace.literal_key(text.strip())):
         raise InvalidError("the identifier is empty")
     # Most texts spell the name as it is stored, and then there is nothing to parse.
-    return _find_known(minter, reader, key) or identify_parsed(minter, reader, minter.namespace.parse(text))
+    known = _find_known(minter, reader, key)
+    return known or identify_parsed(minter, reader, minter.namespace.parse(text), unknown=key)
 
 
-def identify_parsed(minter: Minter, reader: Reader, name: Name) -> NameRef:
-    """As `identify`, for a text that `Namespace.parse` has read."""
+def identify_parsed(minter: Minter, reader: Reader, name: Name, *, unknown: bytes | None = None) -> NameRef:
+    """As `identify`, for a text that `Namespace.parse` has read; a key that was looked up in vain is `unknown`."""
     keys = minter.namespace.spellings(name)
     for key in keys:
-        known = _find_known(minter, reader, key)
+        known = None if key == unknown else _find_known(minter, reader, key)
         if known is not None:
             return known
     if not minter.scheme.free:
@@ -94,7 +95,7 @@ def identify_parsed(minter: Minter, reader: Reader, name: Name) -> NameRef:
 
 
 def _find_known(minter: Minter, reader: Reader, key: bytes) -> NameRef | None:
-    record = records.find(reader, key)
+    known, record = records.find_known(reader, key)
     peppered = False
     if record is None and b"!" in key:
         from . import peppers
@@ -102,9 +103,8 @@ def _find_known(minter: Minter, reader: Reader, key: bytes) -> NameRef | None:
         base, pepper = peppers.split_pepper(reader, key)
         if pepper is not None:
             peppers.ensure_pepper_matches(reader, base, pepper)
-            key, record, peppered = base, records.find(reader, base), True
-    known = record is not None or peppered or records.alias_target(reader, key) is not None
-    if not known and not records.is_bound(reader, key):
+            key, record, known, peppered = base, records.find(reader, base), True, True
+    if not known:
         return None
     return NameRef(key, minter.namespace.display(key), record=record, known=True, peppered=peppered)
 

@@ -246,8 +246,15 @@ def _values_of_all(reader: Reader, element: bytes) -> Iterator[tuple[bytes, byte
 
 def is_known(reader: Reader, identifier: bytes) -> bool:
     """Whether anything at all is stored about an identifier."""
+    return find_known(reader, identifier)[0]
+
+
+def find_known(reader: Reader, identifier: bytes) -> tuple[bool, Circulation | None]:
+    """Whether anything at all is stored about an identifier; and its circulation record, if it has one."""
     packed, alias = reader.get_many(((IDS, identifier), (ALIASES, identifier)))
-    return packed is not None or alias is not None or is_bound(reader, identifier)
+    if packed is not None:
+        return True, Circulation.unpacked(packed)
+    return alias is not None or is_bound(reader, identifier), None
 
 
 def public_value(reader: Reader, identifier: bytes, element: bytes) -> bytes | None:

@@ -51,10 +51,26 @@ class LmdbReader:
     ) -> Iterator[tuple[bytes, bytes]]:
         prefix = table + prefix
         past = None if after is None else table + after
+        if limit == 1 and past is None:
+            first = self._first(prefix, reverse)
+            if first is None or len(first[0]) < _HEAD:
+                return iter(() if first is None else ((first[0][len(table) :], first[1]),))
         items = self._before(prefix, past) if reverse else self._after(prefix, past)
         strip = len(table)
         found = ((key[strip:], value) for key, value in items)
         return found if limit is None else islice(found, limit)
+
+    def _first(self, prefix: bytes, reverse: bool) -> tuple[bytes, bytes] | None:
+        """The first stored item with that prefix, as far as its head goes; or the last."""
+        head = prefix[:_HEAD]
+        with self._txn.cursor() as cursor:
+            if reverse:
+                end = _successor(head)
+                found = cursor.prev() if end is not None and cursor.set_range(end) else cursor.last()
+            else:
+                found = cursor.set_range(head)
+            item: tuple[bytes, bytes] | None = cursor.item() if found else None
+        return item if item is not None and item[0].startswith(head) else None
 
     def _after(self, prefix: bytes, past: bytes | None) -> Iterator[tuple[bytes, bytes]]:
         start = (prefix if past is None or past < prefix else past)[:_HEAD]
@@ -143,7 +159,9 @@ class LmdbWriter(LmdbReader):
         stored = []
         for key, value in items:
             key = table + key
-            stored.append((stored_key(key, _LONGEST_KEY), stored_value(key, value, _LONGEST_KEY)))
+            if len(key) >= _LONGEST_KEY:
+                key, value = stored_key(key, _LONGEST_KEY), stored_value(key, value, _LONGEST_KEY)
+            stored.append((key, value))
         self._changes += 1
         with self._txn.cursor() as cursor:
             cursor.putmulti(stored)
