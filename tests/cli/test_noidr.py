@@ -286,6 +286,6 @@ def test_a_redirect_code_before_a_local_path_is_left_out(minter):
 ])
 def test_no_reply_leads_to_the_commands_of_a_minter(minter, loop, target):
     minter.set_target("13030/kt4x551", target)
-    assert loop.ask("13030/kt4x551") == "NULL"
+    assert loop.ask(b"13030/kt4x551") == b"NULL"
     minter.set_target("13030/kt4x551", f"{target}|https://mirror.example/")
-    assert loop.ask("13030/kt4x551") == "https://mirror.example/"
+    assert loop.ask(b"13030/kt4x551") == b"https://mirror.example/"
