@@ -214,7 +214,8 @@ def is_plain(value: bytes) -> bool:
     start = 8 if value[:8] == b"https://" else 7
     if len(value) <= start or value[start] in b"/?#" or (start == 7 and value[:7] != b"http://"):
         return False
-    return value.translate(_URI_CHECK) == value
+    # Without escapes, what leads to commands has their name in it.
+    return value.translate(_URI_CHECK) == value and _COMMANDS not in value.lower()
 
 
 def to_uri(url: bytes) -> bytes:

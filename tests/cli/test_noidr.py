@@ -285,7 +285,7 @@ def test_a_redirect_code_before_a_local_path_is_left_out(minter):
     "303 /nd/x/../noidu_kt5?mint+1",
 ])
 def test_no_reply_leads_to_the_commands_of_a_minter(minter, loop, target):
-    minter.set_target("13030/kt4x551", target)
-    assert loop.ask(b"13030/kt4x551") == b"NULL"
-    minter.set_target("13030/kt4x551", f"{target}|https://mirror.example/")
-    assert loop.ask(b"13030/kt4x551") == b"https://mirror.example/"
+    for bound, reply in ((target, b"NULL"), (f"{target}|https://mirror.example/", b"https://mirror.example/")):
+        minter.set_target("13030/kt4x551", bound)
+        for line in (b"13030/kt4x551", b"ark:/13030/kt4x551", b"get ark:/13030/kt4x551 _t", b"get 13030/kt4x551 _t"):
+            assert loop.ask(line) == reply, line
