@@ -208,6 +208,8 @@ class MinterResolver(Answering):
         if outcome.kind == GONE:
             return b"410" if self._codes else None
         for target in outcome.targets:
+            if targets.leads_to_commands(target.url):
+                continue
             # A path is for the server itself, which wants it as it is.
             text = target.url if target.url[:1] == b"/" else targets.location(target.url) or target.url
             # A path is no redirect, so a code has nothing to say about it.

@@ -24,8 +24,9 @@ VERIFIED = b"V"  # identifier -> the results of its last verification (see findi
 CONFIG = b"c"  # name -> value: settings that can be changed after creation (see config.py)
 NOTES = b"n"  # name -> text, for the administrators (see notes.py)
 REPLIES = b"k"  # replies stored for a day, so that a request can be repeated without harm (see replies.py)
+SECRETS = b"s"  # purpose -> random bytes that only this minter's processes know (see secret.py)
 
-# The tables that `dbinfo dump` prints: all but those with digests of peppers and of Idempotency-Keys.
+# The tables that `dbinfo dump` prints: all but those with secrets, and with digests of peppers and Idempotency-Keys.
 READABLE = {
     "ALIASES": ALIASES, "CONFIG": CONFIG, "CUSTODY": CUSTODY, "ELEMENTS": ELEMENTS, "EVENTS": EVENTS,
     "HISTORY": HISTORY, "IDS": IDS, "META": META, "NOTES": NOTES, "QUEUE": QUEUE, "QUEUED": QUEUED,

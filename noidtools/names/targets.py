@@ -7,7 +7,7 @@ Only the first line is used, so that a target never becomes more than one line.
 
 from __future__ import annotations
 
-from ..codec import UNRESERVED, normalize_escapes
+from ..codec import UNRESERVED, normalize_escapes, percent_decode
 from ..errors import InvalidError, printable
 
 CODES = (b"301", b"302", b"303", b"307", b"308")
@@ -28,6 +28,11 @@ _CONTROLS = bytes(range(0x20)) + b"\x7f"
 # found most quickly.
 _URI_CHECK = bytes(octet if octet in _URI else octet ^ 0x80 for octet in range(256))
 _CONTROLS_CHECK = bytes(octet ^ 0x80 if octet in _CONTROLS else octet for octet in range(256))
+
+# What a segment of the path begins with at which a minter takes commands.  Servers may undo escapes more than once.
+_COMMANDS = b"noidu"
+_MOST_DECODINGS = 4
+_IGNORED = _CONTROLS + b" "
 
 # RFC 1035, 2.3.4, in bytes; for messages about longer ones.
 _LONGEST_HOST = 253
@@ -209,7 +214,8 @@ def is_plain(value: bytes) -> bool:
     start = 8 if value[:8] == b"https://" else 7
     if len(value) <= start or value[start] in b"/?#" or (start == 7 and value[:7] != b"http://"):
         return False
-    return value.translate(_URI_CHECK) == value
+    # Without escapes, what leads to commands has their name in it.
+    return value.translate(_URI_CHECK) == value and _COMMANDS not in value.lower()
 
 
 def to_uri(url: bytes) -> bytes:
@@ -247,7 +253,9 @@ def _to_idna(host: bytes) -> bytes:
 
 
 def may_be_followed(url: bytes) -> bool:
-    """Whether a reader may be redirected to the target, judged by its scheme."""
+    """Whether a reader may be redirected to the target, judged by its scheme and its path."""
+    if leads_to_commands(url):
+        return False
     if url[:1] == b"/":
         return url[1:2] not in (b"/", b"\\")
     scheme, colon, rest = url.partition(b":")
@@ -255,6 +263,26 @@ def may_be_followed(url: bytes) -> bool:
     if not colon or scheme not in SCHEMES:
         return False
     return scheme not in HIERARCHICAL or (rest[:2] == b"//" and rest[2:3] not in (b"", b"/", b"\\", b"?", b"#"))
+
+
+def leads_to_commands(url: bytes) -> bool:
+    """Whether a part of the path begins with `noidu`, as the addresses do at which minters take commands.
+
+    A reader who is redirected there would give the command that the author of the target chose, with the reader's own
+    login.  Under which host names a server is known cannot be seen here, so this holds for every host.
+    """
+    start = _path_start(url)
+    if not start and url[:1] not in (b"/", b"\\"):
+        return False
+    path = url[start:].partition(b"#")[0].partition(b"?")[0]
+    if b"%" not in path and _COMMANDS not in path.lower():
+        return False  # as nearly all are
+    for _ in range(_MOST_DECODINGS):
+        decoded = percent_decode(path)
+        if decoded == path:
+            break
+        path = decoded
+    return any(part.lstrip(_IGNORED).startswith(_COMMANDS) for part in path.lower().replace(b"\\", b"/").split(b"/"))
 
 
 def one_line(text: bytes) -> bytes:

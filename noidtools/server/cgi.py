@@ -13,9 +13,10 @@ from ..web.request import LARGEST_BODY, Trust
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import IO, Any
 
 _COMMAND_PATH = "noidu"
+_PIECE = 1 << 16
 
 
 def main() -> int:
@@ -55,11 +56,37 @@ def dbdir_from(program: str, environment: Mapping[str, str]) -> str:
     return os.path.join(folder, name.partition("_")[2] or ".")
 
 
+class _Input:
+    """The body of the request, of which the web server expects that all is read.
+
+    It writes the body to a socket; a process that ends before it has read all resets the connection, and the response
+    is lost with it.
+    """
+
+    def __init__(self, stream: IO[bytes], environ: Mapping[str, str]) -> None:
+        self._stream = stream
+        length = environ.get("CONTENT_LENGTH", "")
+        self._left = int(length) if length.isascii() and length.isdigit() and len(length) < 19 else 0
+        # A body of unknown length ends with the input.
+        self._is_endless = not length and "HTTP_TRANSFER_ENCODING" in environ
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self._stream.read(size)
+        self._left -= len(piece)
+        return piece
+
+    def skip_rest(self) -> None:
+        while self._is_endless or self._left > 0:
+            if not self.read(_PIECE if self._is_endless else min(_PIECE, self._left)):
+                return
+
+
 def run(application: Callable[..., Any], environ: dict[str, Any]) -> int:
     """Run a WSGI application for one request and write its response; returns the exit status."""
+    body_input = _Input(sys.stdin.buffer, environ)
     environ.update({
         "wsgi.version": (1, 0), "wsgi.url_scheme": "https" if environ.get("HTTPS") in ("on", "1") else "http",
-        "wsgi.input": sys.stdin.buffer, "wsgi.input_terminated": True, "wsgi.errors": sys.stderr,
+        "wsgi.input": body_input, "wsgi.input_terminated": True, "wsgi.errors": sys.stderr,
         "wsgi.multithread": False, "wsgi.multiprocess": True, "wsgi.run_once": True,
     })
     head: list[str] = []
@@ -74,6 +101,7 @@ def run(application: Callable[..., Any], environ: dict[str, Any]) -> int:
         for part in body:
             out.write(part)
         out.flush()
+        body_input.skip_rest()
     except OSError:
         return 1  # the web server has closed the connection
     finally:

@@ -79,7 +79,7 @@ def take_prepared(environ: Environ) -> tuple[Request, Response | None] | None:
 def _minter_to_change(responder: Responder, request: Request) -> Minter | None:
     """The minter, if this is a request that may share a transaction."""
     try:
-        if request.method != "GET" or not Invocation(request.words).batches:
+        if request.method != "GET" or request.is_page_load or not Invocation(request.words).batches:
             return None
         return responder.minters.find(request.path)
     except NoidError:

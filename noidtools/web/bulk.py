@@ -29,6 +29,7 @@ def respond_to_bulk(request: Request, session: Session, writer: AnswerWriter, la
     if request.method != "POST":
         raise method_not_allowed(("POST",), "commands in bulk are sent by POST, one a line in the body")
     request.ensure_may_write()
+    request.ensure_from_this_site()
     once = request.idempotent_run()
     body = read_body(request.environ, largest)
     try:

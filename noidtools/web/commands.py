@@ -106,8 +106,16 @@ class CommandApplication:
                 raise method_not_allowed(("GET", "POST"), f"HEAD changes nothing: {call.command.name} by GET or POST")
             request.ensure_may_write()
         session.minter.read(AccessPolicy.of).ensure(call.command.name, call.access, request.user)
-        self._read_elements(request, call)
         once = request.idempotent_run() if call.writes else None
+        if call.writes and request.is_page_load and not _is_form_of_elements(request, call):
+            call.ensure_fits()
+            # Few changes come from browsers, and CGI pays for every import.
+            from . import confirmation
+
+            if not confirmation.is_confirmed(request, session.minter):
+                return confirmation.confirmation_page(request, call)
+            once = confirmation.confirmed_run(request, call)
+        self._read_elements(request, call)
         answer = once.run(call) if once else call.run()
         headers = [("Idempotency-Replayed", "true")] if once and once.replayed else []
         return _answer_response(request.environ, answer, writer, headers)
@@ -120,6 +128,16 @@ class CommandApplication:
             call.read_elements(body.read_line)
         finally:
             body.close()
+
+
+def _is_form_of_elements(request: Request, call: Call) -> bool:
+    """Whether the body is for elements, so that it has no room for a token: then it must come from this site."""
+    if not call.reads_input:
+        return False
+    if request.method != "POST":
+        raise method_not_allowed(("POST",), "the elements are sent by POST, in the body")
+    request.ensure_from_this_site()
+    return True
 
 
 def _introduction() -> Answer:

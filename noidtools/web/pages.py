@@ -51,6 +51,17 @@ def missing_page(
     return _response(404, page, headers)
 
 
+def confirmation_page(command: str, words: list[bytes], user: bytes, token: bytes) -> Response:
+    """For a command that changes something and came without a token: a form that gives it with one.
+
+    The status is that of a refusal, because nothing was done.
+    """
+    page = _render("confirmation.html", command=command, words=words, user=user, token=token)
+    # With no-referrer, the form itself would come with `Origin: null`, like one of another site.
+    headers = [header for header in _security_headers() if header[0] != "Referrer-Policy"]
+    return Response(405, _CONTENT_TYPE, page, [("Allow", "POST"), ("Referrer-Policy", "same-origin"), *headers])
+
+
 def home_page(home: bytes, headers: list[tuple[str, str]]) -> Response:
     """The page with a form to enter a name."""
     return _response(200, _render("home.html", home=home), headers)

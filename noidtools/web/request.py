@@ -67,6 +67,12 @@ _PREFETCHING = (
 )
 _SAME_SITE = ("same-origin", "none")
 
+_FORM_TYPE = "application/x-www-form-urlencoded"
+_LARGEST_FORM = 4096
+
+# What browsers accept where they load a page, an image or a style sheet; scripts and programs do not ask for these.
+_LOADED_TYPES = ("text/html", "application/xhtml+xml", "image/", "text/css")
+
 
 class Trust:
     """Which parts of a request are trusted.
@@ -87,13 +93,14 @@ class Trust:
 class Request:
     """A request, read from the WSGI environment; `trust` decides who sent it."""
 
-    __slots__ = ("environ", "method", "_trust", "_words")
+    __slots__ = ("environ", "method", "_token", "_trust", "_words")
 
     def __init__(self, environ: Environ, trust: Trust) -> None:
         self.environ = environ
         self.method: str = environ.get("REQUEST_METHOD", "GET")
         self._trust = trust
         self._words: list[bytes] | None = None
+        self._token: bytes | None = None
 
     def header(self, name: str) -> str:
         """A variable of the environment, such as HTTP_ACCEPT for a header; empty if it is absent."""
@@ -173,7 +180,55 @@ class Request:
             return "with --user, changes are made only at the address localhost"
         return ""
 
+    @property
+    def is_page_load(self) -> bool:
+        """Whether a browser sends this because its user follows a link, a redirect or a form, or opens a page with
+        an image; not if a script of a page or a program sends it.
+
+        Browsers send Sec-Fetch headers to https and to localhost only.  No link can make them send an Idempotency-Key.
+        """
+        mode, kind = self.header("HTTP_SEC_FETCH_MODE").lower(), self.header("HTTP_SEC_FETCH_DEST").lower()
+        if self.header("HTTP_IDEMPOTENCY_KEY"):
+            return False
+        if self.header("HTTP_UPGRADE_INSECURE_REQUESTS") or "navigate" in mode or kind not in ("", "empty"):
+            return True
+        if mode or kind:
+            return False
+        accept = self.header("HTTP_ACCEPT").lower()
+        if any(name in accept for name in _LOADED_TYPES):
+            return True
+        # A page of another site can keep a browser from sending these two, which have been looked at otherwise.
+        is_led = not self.header("HTTP_ORIGIN") and not self.header("HTTP_REFERER")
+        return is_led and self._is_browser()
+
+    def _is_browser(self) -> bool:
+        # All browsers send both; of the programs that call themselves Mozilla none sends a language.
+        return "mozilla/" in self.header("HTTP_USER_AGENT").lower() and bool(self.header("HTTP_ACCEPT_LANGUAGE"))
+
+    def ensure_from_this_site(self) -> None:
+        """Refuse a form that a browser sends without a word about the page it is on."""
+        is_form = (self.header("HTTP_UPGRADE_INSECURE_REQUESTS")
+                   or "navigate" in self.header("HTTP_SEC_FETCH_MODE").lower())
+        is_same = self.header("HTTP_SEC_FETCH_SITE").lower() == "same-origin"
+        if is_form and not (is_same or self.header("HTTP_ORIGIN") or self.header("HTTP_REFERER")):
+            raise ForbiddenError("a browser sends this form without naming its site: use a form of this site")
+
+    def form_token(self) -> bytes:
+        """The token that our form for changes sends; empty if this is no form, or one without it."""
+        kind = self.header("CONTENT_TYPE").partition(";")[0].strip().lower()
+        if self._token is None and self.method == "POST" and kind == _FORM_TYPE:
+            body = read_body(self.environ, _LARGEST_FORM)
+            pairs = (field.partition(b"=") for field in body.read_line().strip().split(b"&"))
+            self._token = next((value for name, _, value in pairs if name == b"token"), b"")
+            body.close()
+        return self._token or b""
+
     # -- Idempotency-Key -------------------------------------------------------------------------------
+
+    @property
+    def owner(self) -> bytes:
+        """To whom keys and tokens belong: the user, without a login the address."""
+        return self.user or b"@" + self.contact
 
     @property
     def idempotency_key(self) -> bytes:
@@ -193,7 +248,7 @@ class Request:
         from ..commands.idempotency import IdempotentRun
 
         # Without a login the key belongs to the address, because two clients may choose the same key.
-        return IdempotentRun(self.user or b"@" + self.contact, key)
+        return IdempotentRun(self.owner, key)
 
 
 def _is_address(text: str) -> bool:

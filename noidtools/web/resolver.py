@@ -229,6 +229,8 @@ def _home(request: _NameRequest) -> Response:
         if not name:
             raise NotFoundError("no name was entered")
         path = request.home + codec.percent_encode(name, codec.PATH + b"?%")
+        if targets.leads_to_commands(path):
+            raise NotFoundError("this is the address of a minter's commands, and no name")
         return _text_response(303, path + b"\n", [("Location", path.decode())])
     if preferred(request.accept, (_TEXT, _HTML)) == _HTML:
         from . import pages

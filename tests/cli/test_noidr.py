@@ -278,3 +278,14 @@ def test_a_redirect_code_before_a_local_path_is_left_out(minter):
     loop = NoidrProcess("-f", str(minter.folder), "--codes", "--element=_t")
     assert loop.ask(b"13030/kt4x551") == b"/docs/a.pdf"
     assert loop.end() == 0
+
+
+@pytest.mark.parametrize("target", [
+    "/nd/noidu_kt5?policy+admin+mallory", "/nd/%6eoidu_kt5?mint+1", "https://id.example.org/nd/noidu_kt5?mint+1",
+    "303 /nd/x/../noidu_kt5?mint+1",
+])
+def test_no_reply_leads_to_the_commands_of_a_minter(minter, loop, target):
+    for bound, reply in ((target, b"NULL"), (f"{target}|https://mirror.example/", b"https://mirror.example/")):
+        minter.set_target("13030/kt4x551", bound)
+        for line in (b"13030/kt4x551", b"ark:/13030/kt4x551", b"get ark:/13030/kt4x551 _t", b"get 13030/kt4x551 _t"):
+            assert loop.ask(line) == reply, line

@@ -177,3 +177,11 @@ def test_a_forged_address_is_not_recorded(deployment):
         assert "noid@6.6.6.6" in database and "10.9.8.7" not in database
     else:
         assert "noid@127.0.0.1" in database and "6.6.6.6" not in database
+
+
+@pytest.mark.parametrize("size", [10, 3_000_000])
+def test_a_refusal_arrives_though_the_body_was_not_read(deployment, size):
+    minter = deployment.new_minter()
+    for options in (("--header", "Origin: null"), ("--request", "PUT")):
+        reply = deployment.ask(minter, "-", *options, "--data-binary", "@-", stdin=b"#" * size)
+        assert reply.status in (403, 405) and reply.text.startswith("error: "), reply

@@ -97,3 +97,27 @@ def test_a_location_is_safe_or_none(url, expected):
 def test_every_byte_in_a_location_is_allowed_in_a_uri():
     found = targets.location(b"https://a/" + bytes(range(256)))
     assert found is not None and all(0x21 <= octet <= 0x7E for octet in found)
+
+
+@pytest.mark.parametrize("url", [
+    "/nd/noidu_kt5?mint+1", "/noidu", "/noidu_kt5", "/nd/noidu_kt5/", "/nd/noidu_kt5/more", "/nd/%6eoidu_kt5?x",
+    "/nd/%256Eoidu_kt5", "/nd/x/../noidu_kt5", "/nd/NOIDU_kt5", "/nd\\noidu_kt5", "/nd/%5Cnoidu_kt5",
+    "/nd//noidu_kt5#x", "/nd%2Fnoidu_kt5", "/nd/noid.fcgi/noidu_kt5", "https://id.example.org/nd/noidu_kt5?mint+1",
+    "HTTP://127.0.0.1:8080/noidu", "https://id.example.org/%6E%6F%69%64%75_kt5", "/nd/%09noidu_kt5",
+])
+def test_no_target_leads_to_the_commands_of_a_minter(url):
+    assert targets.leads_to_commands(url.encode())
+    assert targets.location(url.encode()) is None and not targets.may_be_followed(url.encode())
+
+
+@pytest.mark.parametrize("url", [
+    "/docs/noid", "/docs/about-noidu", "https://noidu.example.org/", "https://e.org/?x=/noidu", "https://e.org/#/noidu",
+    "/docs/100%", "https://e.org/%zz/%",
+])
+def test_other_targets_do_not(url):
+    assert not targets.leads_to_commands(url.encode()) and targets.may_be_followed(url.encode())
+
+
+@pytest.mark.parametrize("text", ["noidu is a program", "mailto:noidu@e.org", "", "urn:noidu"])
+def test_what_is_no_path_leads_to_no_commands(text):
+    assert not targets.leads_to_commands(text.encode())

@@ -128,3 +128,11 @@ def test_an_alias_of_any_form_resolves_beside_other_minters(tmp_path):
     assert web("/hdl:20.500/9").status == 410
     assert web("/hdl:20.500/8").status == 404
     assert "https://a.example/x" in web("/old-catalogue/17?info").text
+
+
+@pytest.mark.parametrize("name", [
+    "noidu?mint+1", "noidu_kt5?mint%2B1", "/noidu_kt5%3Fmint+1", "%6eoidu_kt5", "%256eoidu_kt5", "a/../noidu_kt5",
+])
+def test_the_form_for_names_does_not_redirect_to_commands(web, name):
+    answer = web(f"/?name={name}")
+    assert answer.status == 404 and "location" not in answer.headers

@@ -1,0 +1,185 @@
+"""A real browser with a login changes nothing by following links and redirects, only by the form of our page."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from support.browser import BrowserSession
+from support.http import free_port
+from support.project import CONF
+from support.servers.configuration import edited
+from support.servers.deployment import PASSWORD, USER, wait_for_file
+from support.servers.nginx import NginxResolver
+
+# Names and commands at one address: both files for nginx in one server block, Apache with CGI and with FastCGI.
+DEPLOYMENTS = ("nginx-one-host", "apache-resolver-of-all-paths", "rewrite")
+FOREIGN_HOST = "noid.example"
+ASKS = "Shall this be done?"
+
+
+class NginxOneHost(NginxResolver):
+    """nginx with the location of resolver-fcgi.conf in the server block of noid-fcgi.conf."""
+
+    def start(self) -> None:
+        path = self.folder / "noid.sock"
+        self.service = self.run_service("--fcgi", path)
+        wait_for_file(path)
+        commands = self.configured(
+            "noid-fcgi.conf", self.port, {"/etc/noid/users": self.site.users, "/run/noid/noid.sock": path})
+        names = edited(CONF / "nginx" / "resolver-fcgi.conf", {"/run/noid/noid.sock": path})
+        upstream = names[names.index("upstream noid") : names.index("\nserver {")]
+        location = names[names.index("    location / {") : names.rindex("}")]
+        end = commands.rindex("}")
+        self._resolver_port = self.port
+        self.serve(f"{upstream}{commands[:end]}{location}}}")
+
+
+@pytest.fixture
+def deployment(request, site, deploy):
+    name = request.param
+    if name != "nginx-one-host":
+        found = deploy(name)
+    elif name in site.deployments:
+        found = site.deployments[name]
+    else:
+        found = site.add(NginxOneHost, name)
+        found.start()
+        found.create("kt5", "kt.reeded", "long", "13030", "cdlib.org", "dpg")
+    yield found
+    print(found.logs())
+
+
+class OtherSite(BaseHTTPRequestHandler):
+    """A page of another site, which sends no Referer and leads where its query says."""
+
+    def do_GET(self) -> None:  # noqa: N802 - the library's name
+        body = b'<!DOCTYPE html><meta name="referrer" content="no-referrer"><title>other</title>'
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def other_site() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", free_port()), OtherSite)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://evil.example:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+class LoggedIn:
+    """A browser that has logged in to a deployment under one of the names of this machine."""
+
+    def __init__(self, browser: BrowserSession, deployment, host: str) -> None:
+        self.browser = browser
+        self.base = f"http://{host}:{deployment.port}"
+        self._deployment = deployment
+        login = f"{USER}:{quote(PASSWORD, safe='')}@"
+        browser.enter(self.command("policy").replace("//", f"//{login}"))
+        assert f"admin: {USER}" in browser.text, (browser.url, browser.text)
+
+    def command(self, query: str) -> str:
+        return f"{self.base}/nd/noidu_kt5?{query}"
+
+    def state(self) -> str:
+        """All that is recorded of the minter."""
+        return self._deployment.noid("-f", "kt5", "dbinfo", "dump")
+
+
+@pytest.fixture(params=["localhost", FOREIGN_HOST])
+def logged_in(request, deployment, tmp_path: Path) -> Iterator[LoggedIn]:
+    deployment.noid("-f", "kt5", "policy", "admin", USER)
+    with BrowserSession(tmp_path / "profile", FOREIGN_HOST, "evil.example") as browser:
+        yield LoggedIn(browser, deployment, request.param)
+
+
+def test_a_command_that_is_opened_changes_nothing_until_its_form_is_sent(deployment, logged_in):
+    browser = logged_in.browser
+    before = logged_in.state()
+    browser.enter(logged_in.command("mint+1"))
+    assert ASKS in browser.text and "mint 1" in browser.text and USER in browser.text
+    browser.run("location.reload()")
+    assert ASKS in browser.text and logged_in.state() == before
+    browser.run("document.querySelector('button').click()")
+    (name,) = re.findall(r"^id: (\S+)$", browser.text, re.MULTILINE)
+    after = logged_in.state()
+    assert after != before
+    # Sent again, the form gives the same answer.
+    browser.run("location.reload()")
+    assert browser.text.split() == ["id:", name] and logged_in.state() == after
+
+
+def test_a_redirect_never_leads_to_the_commands(deployment, logged_in):
+    (name,) = deployment.mint("kt5")
+    for target in ("/nd/noidu_kt5?policy%2Badmin%2Bguest", "/nd/x/..//%256eoidu_kt5?policy%2Badmin%2Bguest",
+                   f"{logged_in.base}/nd/noidu_kt5?policy%2Badmin%2Bguest"):
+        deployment.bind(name, target)
+        assert deployment.location(f"ark:/{name}") is None
+        before = logged_in.state()
+        logged_in.browser.enter(f"{logged_in.base}/ark:/{name}")
+        assert ASKS not in logged_in.browser.text and "noidu" not in logged_in.browser.url
+        assert logged_in.state() == before
+    assert "admin: noid\n" in deployment.noid("-f", "kt5", "policy")
+
+
+def test_another_site_changes_nothing_by_leading_a_browser_here(deployment, logged_in, other_site):
+    browser = logged_in.browser
+    (name,) = deployment.mint("kt5")
+    before = logged_in.state()
+    for query in (f"bind+set+{name}+_t+https://evil.example/", "policy+admin+guest", "mint+1"):
+        url = logged_in.command(query)
+        browser.enter(other_site)
+        browser.run(f"location.href = '{url}'")
+        assert ASKS in browser.text or browser.text.startswith("error: "), browser.text
+        browser.enter(other_site)
+        browser.run(f"document.body.innerHTML = '<form method=post action=\"{url}\"><button>'; "
+                    "document.querySelector('button').click()")
+        assert browser.text.startswith("error: "), browser.text
+        for tag in ("img", "script", "iframe"):
+            browser.enter(other_site)
+            browser.evaluate(f"window.e = document.createElement('{tag}'); "
+                             "e.onload = e.onerror = () => { document.title = 'done' }; "
+                             f"e.src = '{url}'; document.body.append(e); 0")
+            browser.wait_for("document.title == 'done'")
+    browser.enter(other_site)
+    browser.run("document.body.innerHTML = '<form method=post enctype=text/plain action=\""
+                f"{logged_in.command('-')}\"><textarea name=\"mint 1 note\">x</textarea><button>'; "
+                "document.querySelector('button').click()")
+    assert browser.text.startswith("error: "), browser.text
+    assert logged_in.state() == before
+
+
+def test_a_token_is_for_one_command_of_one_user(deployment, logged_in):
+    browser = logged_in.browser
+    browser.enter(logged_in.command("mint+1"))
+    token = browser.evaluate("document.querySelector('input').value")
+    form = ("--header", "Upgrade-Insecure-Requests: 1", "--data", f"token={token}")
+    before = logged_in.state()
+    deployment.noid("-f", "kt5", "policy")
+    for query, user in (("mint+2", USER), ("mint+1", "guest"), ("policy+admin+guest", USER)):
+        reply = deployment.ask("kt5", query, *form, user=user)
+        assert (reply.status, ASKS in reply.text) == (405, True), reply
+    assert logged_in.state() == before
+    assert deployment.ask("kt5", "mint+1", *form).ids
+
+
+def test_scripts_of_this_site_and_programs_go_on_as_before(deployment, logged_in):
+    browser = logged_in.browser
+    browser.enter(logged_in.command("hello"))
+    browser.evaluate(f"fetch('{logged_in.command('mint+1')}').then(r => r.text()).then(t => {{ window.got = t }}); 0")
+    browser.wait_for("!!window.got")
+    assert browser.evaluate("window.got").startswith("id: 13030/kt")
+    assert deployment.ask("kt5", "mint+1").ids and deployment.ask("kt5", "mint+1", "--request", "POST").ids

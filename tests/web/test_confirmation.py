@@ -1,0 +1,158 @@
+"""Commands by URL that a browser merely opens: a page asks, and only its form changes something."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from urllib.parse import quote
+
+import pytest
+
+from noidtools.web import confirmation
+from support.minter import run_in_child
+from support.project import PROGRAMS as PROGRAM_FILES
+from support.wsgi import HTML, USER, CommandClient, Response, command_environment
+
+CHROMIUM = {
+    "HTTP_USER_AGENT": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0",
+    "HTTP_ACCEPT_LANGUAGE": "en",
+}
+PAGE_LOADS = [
+    {"HTTP_SEC_FETCH_MODE": "navigate"}, {"HTTP_SEC_FETCH_MODE": "Navigate", "HTTP_SEC_FETCH_SITE": "none"},
+    {"HTTP_SEC_FETCH_DEST": "document", "HTTP_SEC_FETCH_SITE": "same-origin"}, {"HTTP_SEC_FETCH_DEST": "iframe"},
+    {"HTTP_SEC_FETCH_DEST": "image", "HTTP_SEC_FETCH_MODE": "no-cors", "HTTP_SEC_FETCH_SITE": "same-origin"},
+    {"HTTP_SEC_FETCH_DEST": "script"}, {"HTTP_UPGRADE_INSECURE_REQUESTS": "1"}, HTML,
+    {"HTTP_ACCEPT": "TEXT/HTML"}, {"HTTP_ACCEPT": "image/avif,*/*;q=0.8"}, {"HTTP_ACCEPT": "text/css,*/*;q=0.1"},
+    CHROMIUM, {**CHROMIUM, "HTTP_ACCEPT": "*/*"}, {**HTML, "HTTP_REFERER": "http://id.example.org/page"},
+    {"HTTP_SEC_FETCH_MODE": "cors", "HTTP_UPGRADE_INSECURE_REQUESTS": "1"},
+]
+PROGRAMS = [
+    {}, {"HTTP_ACCEPT": "*/*", "HTTP_USER_AGENT": "curl/8.5.0"}, {"HTTP_ACCEPT": "application/json"},
+    {"HTTP_USER_AGENT": "python-requests/2.32", "HTTP_ACCEPT": "*/*", "HTTP_ACCEPT_ENCODING": "gzip, deflate"},
+    {"HTTP_USER_AGENT": "Mozilla/5.0 (Windows NT; Windows NT 10.0; en-US) WindowsPowerShell/5.1"},
+    {**CHROMIUM, "HTTP_SEC_FETCH_MODE": "cors", "HTTP_SEC_FETCH_DEST": "empty", "HTTP_SEC_FETCH_SITE": "same-origin"},
+    {**CHROMIUM, "HTTP_ACCEPT": "*/*", "HTTP_REFERER": "http://id.example.org/page"},
+    {**HTML, "HTTP_IDEMPOTENCY_KEY": "order-17"},
+]
+TOKEN = re.compile(r'name="token" value="([0-9a-f.]+)"')
+
+
+def token_in(page: Response) -> str:
+    (token,) = TOKEN.findall(page.text)
+    return str(token)
+
+
+def send_form(web: CommandClient, query: str, token: str, user: str = USER, **variables: str) -> Response:
+    """The form as a browser sends it over plain http."""
+    body = f"token={quote(token, safe='')}".encode()
+    return web(query, user=user, method="POST", body=body, **{
+        **HTML, "CONTENT_TYPE": "application/x-www-form-urlencoded", "HTTP_ORIGIN": "http://id.example.org",
+        "HTTP_UPGRADE_INSECURE_REQUESTS": "1", **variables})
+
+
+@pytest.mark.parametrize("variables", PAGE_LOADS, ids=str)
+def test_what_a_browser_opens_changes_nothing(web: CommandClient, variables: dict[str, str]) -> None:
+    for query in ("mint+1", "policy+admin+bob", "bind+mint+new+_t+https://e.org/", "note+x+y"):
+        page = web(query, user=USER, **variables)
+        assert (page.status, page.headers["allow"]) == (405, "POST") and page.ids == []
+        assert page.headers["content-type"] == "text/html; charset=utf-8" and token_in(page)
+    dump = web("dbinfo+dump", user=USER).text
+    assert "EVENTS/" not in dump.replace("EVENTS/0", "", 1) or "policy" not in dump
+    assert web("mint+1", user=USER).ids == ["kt4x551"]
+
+
+@pytest.mark.parametrize("variables", PROGRAMS, ids=str)
+def test_programs_and_scripts_of_this_site_go_on_as_before(web: CommandClient, variables: dict[str, str]) -> None:
+    assert web("mint+1", user=USER, **variables).status == 200
+
+
+@pytest.mark.parametrize("variables", PAGE_LOADS, ids=str)
+def test_a_browser_reads_as_before(web: CommandClient, variables: dict[str, str]) -> None:
+    assert web("hello", **variables).status == 200
+    assert web("dbinfo", user=USER, **variables).status == 200
+
+
+def test_the_page_shows_the_command_and_runs_nothing(web: CommandClient) -> None:
+    page = web("bind+set+kt4x551+%3Cscript%3Ex+'a%22%3E%3Cimg%3E'", user=USER, **HTML)
+    assert "<code>bind <bdi>set</bdi> <bdi>kt4x551</bdi> <bdi>&lt;script&gt;x</bdi>" in page.text
+    assert "<script" not in page.text and "<img" not in page.text
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "form-action 'self'" in policy and "frame-ancestors 'none'" in policy
+    # With no-referrer a browser would send `Origin: null` with the form.
+    assert page.headers["referrer-policy"] == "same-origin"
+
+
+def test_the_form_runs_the_command_once_however_often_it_is_sent(web: CommandClient) -> None:
+    token = token_in(web("mint+1", user=USER, **HTML))
+    first, second = send_form(web, "mint+1", token), send_form(web, "mint+1", token)
+    assert first.ids == second.ids == ["kt4x551"] and second.headers["idempotency-replayed"] == "true"
+    other = token_in(web("mint+1", user=USER, **HTML))
+    assert other != token and send_form(web, "mint+1", other).ids == ["kt154d9"]
+
+
+def test_a_token_is_for_one_user_and_one_command_and_some_minutes(web: CommandClient, monkeypatch) -> None:
+    token = token_in(web("mint+1", user=USER, **HTML))
+    expires, nonce, signature = token.split(".")
+    later = str(int(expires) + 1000)
+    forged = [f"{later}.{nonce}.{signature}", f"{expires}.{nonce}.{signature[:-1]}", f"{expires}.{nonce}.", "", "x",
+              "..", f"{expires}.{nonce}", f"{expires}.{'0' * 32}.{signature}", "%00%ff", token + "0", "\xe4.\xe4.\xe4"]
+    for query, user, sent in [("mint+2", USER, token), ("mint+1", "bob", token), ("policy+admin+bob", USER, token),
+                              *(("mint+1", USER, text) for text in forged)]:
+        reply = send_form(web, query, sent, user)
+        assert (reply.status, reply.ids) == (405, []) and token_in(reply)
+    now = confirmation.time.time()
+    monkeypatch.setattr(confirmation.time, "time", lambda: now + 16 * 60)
+    assert send_form(web, "mint+1", token).status == 405
+    monkeypatch.setattr(confirmation.time, "time", lambda: now + 14 * 60)
+    assert send_form(web, "mint+1", token).ids == ["kt4x551"]
+
+
+def test_a_token_without_a_login_belongs_to_the_address(web: CommandClient) -> None:
+    run_in_child(web.folder / "kt5", "policy", "mint", "anyone")
+    token = token_in(web("mint+1", **HTML))
+    assert send_form(web, "mint+1", token, user="", REMOTE_ADDR="192.0.2.8").status == 405
+    assert send_form(web, "mint+1", token, user="").ids == ["kt4x551"]
+
+
+def test_a_form_of_another_site_is_refused_even_with_a_token(web: CommandClient) -> None:
+    token = token_in(web("mint+1", user=USER, **HTML))
+    for origin in ("null", "http://evil.example"):
+        assert send_form(web, "mint+1", token, HTTP_ORIGIN=origin).status == 403
+
+
+def test_a_page_is_only_for_those_who_may_give_the_command(web: CommandClient) -> None:
+    assert web("mint+1", **HTML).status == 401
+    assert web("dbcreate+.zd", user=USER, **HTML).status == 403
+    assert web("bind+set", user=USER, **HTML).status == 400
+    assert web("bind+set+kt4x551+:", user=USER, **HTML).status == 405
+
+
+def test_forms_with_commands_or_elements_in_the_body_come_from_this_site(web: CommandClient) -> None:
+    (name,) = web("mint+1", user=USER).ids
+    browser = {**HTML, "HTTP_UPGRADE_INSECURE_REQUESTS": "1", "CONTENT_TYPE": "text/plain"}
+    here = {**browser, "HTTP_ORIGIN": "http://id.example.org"}
+    assert web.post("mint 1\n", **browser).status == 403 and web.post("mint 1\n", **here).status == 200
+    words = {"user": USER, "method": "POST", "body": b"a: b\n"}
+    assert web(f"bind+set+{name}+:", **words, **browser).status == 403
+    assert web(f"bind+set+{name}+:", **words, **here).status == 200
+
+
+def test_the_secret_is_the_same_in_every_process_and_never_shown(web: CommandClient) -> None:
+    token = token_in(web("mint+1", user=USER, **HTML))
+    assert "SECRETS" not in web("dbinfo+dump", user=USER).text
+    # Another process, as after a restart.
+    body = f"token={token}".encode()
+    done = subprocess.run(
+        [sys.executable, PROGRAM_FILES / "noidu"], input=body, capture_output=True, check=True,
+        env={**os.environ, **HTML, "REQUEST_METHOD": "POST", "QUERY_STRING": "mint+1", "REMOTE_USER": USER,
+             "REMOTE_ADDR": "192.0.2.9", "CONTENT_TYPE": "application/x-www-form-urlencoded",
+             "CONTENT_LENGTH": str(len(body)), "HTTP_HOST": "id.example.org", "NOID": str(web.folder / "kt5")})
+    assert b"\nid: kt4x551\n" in done.stdout
+
+
+def test_requests_that_arrive_together_are_asked_about_too(web: CommandClient) -> None:
+    environs = [command_environment("mint+1", **variables) for variables in ({}, HTML, {})]
+    web.application.prepare(environs)
+    assert [web.send(environ).status for environ in environs] == [200, 405, 200]
