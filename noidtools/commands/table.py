@@ -20,7 +20,8 @@ _MODULES = {
     "prefer": "relations", "relations": "relations", "history": "history", "log": "history", "custodian": "custodian",
     "serve": "serve", "resolve": "resolve", "resolver": "resolver", "check": "resolver", "export": "export",
     "resolve-loop": "resolve", "cite": "cite", "same": "cite", "context": "context", "verify": "verify",
-    "describe": "describe", "note": "dbinfo", "dbinfo": "dbinfo", "help": "help", "hello": "help",
+    "describe": "describe", "note": "dbinfo", "dbinfo": "dbinfo",
+    "backup": "backup", "restore": "backup", "help": "help", "hello": "help",
 }
 
 _loaded: dict[bytes, Command] = {}

@@ -123,6 +123,8 @@ class Scheme(ABC):
     free = False
     # The URI scheme that is usually written before labels of this scheme, such as hdl:
     system = b""
+    # Whether labels are made from the time, so that those of the past are never made again, whatever was forgotten.
+    timed = False
     # Why identifiers cannot be queued; empty if they can.
     queue_refusal = ""
 

@@ -45,6 +45,7 @@ class TimedScheme(Scheme):
     # The part of a label before the slash, the same for all labels of a minter.
     prefix: bytes
     queue_refusal = "time does not come back, so a label that was passed over cannot be made later"
+    timed = True
     fixed_granularity = False
 
     def __init__(self, settings: Settings) -> None:

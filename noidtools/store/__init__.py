@@ -9,8 +9,8 @@ A store has a location.  What lies there decides which engine it is:
     a folder    LMDB, the embedded engine (see lmdb.py)
     a file      its first line is `engine: NAME`, one of `ENGINES`; the rest of the file is for that engine
 
-An engine is one module with the functions `open_store`, `create_store` and
-`exists` of this one.  It is imported when a store of it is opened.
+An engine is one module with the functions `open_store`, `create_store`,
+`restore_store` and `exists` of this one.  It is imported when a store of it is opened.
 """
 
 from __future__ import annotations
@@ -144,6 +144,13 @@ class Store(Protocol):
     def size(self) -> int | None:
         """Bytes on disk; None if that cannot be told."""
 
+    def backup(self, destination: str) -> int:
+        """Write a copy of one moment of the store, while others read and write; returns the number of its items.
+
+        The copy is read to its end before it appears, complete and on disk, or not at all.  Raises ConflictError if
+        something is at the destination.  `restore_store` makes a store of it.
+        """
+
     def suspend(self) -> bool:
         """Give back files and memory until the next use, unless a transaction is open; returns whether it was done."""
 
@@ -164,6 +171,18 @@ def create_store(location: str, fill: Callable[[Writer], None], *, readme: bytes
     """
     store: Store = _engine(location).create_store(location, fill, readme=readme)
     return store
+
+
+def restore_store(location: str, source: str, adjust: Callable[[Writer], None]) -> str | None:
+    """Put the content of a backup at a location, in place of the store there, if there is one.
+
+    The backup is copied and read to its end, and changed by `adjust`; only then, and when no other process writes,
+    does it take the place of the store, in one step.  All who have the store open notice it when they next use it.  If
+    anything is raised before, the store is left as it was.  Returns the path at which the store lies that was
+    replaced, None if there was none.  Raises StoreError for what is no sound backup.
+    """
+    aside: str | None = _engine(location).restore_store(location, source, adjust)
+    return aside
 
 
 def exists(location: str) -> bool:
@@ -203,5 +222,7 @@ class _Engine(Protocol):
     def open_store(self, location: str) -> Store: ...
 
     def create_store(self, location: str, fill: Callable[[Writer], None], *, readme: bytes) -> Store: ...
+
+    def restore_store(self, location: str, source: str, adjust: Callable[[Writer], None]) -> str | None: ...
 
     def exists(self, location: str) -> bool: ...

@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def create_folder(target: str, fill: Callable[[str], None]) -> None:
-    """Make a folder with what `fill` puts into it.  Raises ConflictError if something of that name exists."""
+def create_folder(target: str, fill: Callable[[str], None], *, what: str = "a minter") -> None:
+    """Make a folder with what `fill` puts into it, called `what` in refusals.
+
+    Raises ConflictError if something of that name exists.
+    """
     if os.path.lexists(target):
-        raise ConflictError(f"{target} exists already: to make another minter here, move it away or remove it first")
+        raise ConflictError(f"{target} exists already: to make {what} here, move it away or remove it first")
     parent = os.path.dirname(target) or "."
     try:
         new = _new_folder(parent, f".{os.path.basename(target)}-new-")
@@ -30,7 +33,38 @@ def create_folder(target: str, fill: Callable[[str], None]) -> None:
     except OSError as error:
         if os.path.lexists(target):
             raise ConflictError(f"{target} exists already: another process created it just now") from None
-        raise StoreError(f"cannot create a minter in {parent}: {error.strerror}") from None
+        raise StoreError(f"cannot create {what} in {parent}: {error.strerror}") from None
+
+
+def replace_folder(target: str, fill: Callable[[str], None], aside: str) -> None:
+    """Put a folder with what `fill` puts into it in the place of another one, which from then on is at `aside`.
+
+    Both happen in one step, so that there is always one of the two at `target`, whenever this process is killed.
+    """
+    parent = os.path.dirname(target) or "."
+    new = _new_folder(parent, f".{os.path.basename(target)}-new-")
+    try:
+        fill(new)
+        sync_folder(new)
+        os.rename(new, aside)
+        new = aside
+        _exchange(aside, target)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+    sync_folder(parent)
+
+
+def _exchange(one: str, other: str) -> None:
+    """Exchange two names of a file system, which Python has no function for."""
+    import ctypes
+
+    here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(here, os.fsencode(one), here, os.fsencode(other), ctypes.c_uint(exchange)):
+        number = ctypes.get_errno()
+        raise StoreError(f"{other} cannot be replaced in one step here ({os.strerror(number)}): stop all that uses it, "
+                         "move it away, and do this again")
 
 
 def _new_folder(parent: str, mark: str) -> str:

@@ -11,8 +11,9 @@ from time import monotonic
 
 import lmdb
 
-from ..errors import NoidError, NoMinterError, StoreError
-from . import files
+from ..errors import NoidError, StoreError
+from . import files, lmdb_files
+from .lmdb_files import DATA, LEAST_RESERVED, LOCK, LOCK_SIZE, MOST_READERS, README, WRITER, translated
 from .lmdb_transactions import LmdbReader, LmdbWriter
 from .locks import WriterLock
 from .shared import SharedStore, keep_for_parent, share
@@ -25,38 +26,9 @@ if TYPE_CHECKING:
     from . import Reader, Writer
     T = TypeVar("T")
 
-_DATA, _LOCK, _WRITER, _README = "data.mdb", "lock.mdb", "writer.lock", "README"
-
-# Address space, not memory nor disk.  Halved until the system grants it, and grown when it fills.
+# Address space, not memory nor disk.  Less if the system grants no more, and grown when it fills.
 RESERVED = 1 << 40
-_LEAST_RESERVED = 1 << 20
-_MOST_READERS = 1024
-
-# What LMDB makes its lock file for so many readers: a header, and a line of the processor's cache for each.
-_LOCK_SIZE = 128 + 64 * _MOST_READERS
 _STALE_READERS_EVERY = 60.0
-
-
-# -- errors ----------------------------------------------------------------------------------------------------------
-
-
-def _translated(error: Exception, location: str) -> NoidError:
-    """What LMDB or the system raised, as a refusal that says what to do."""
-    text = str(error)
-    if isinstance(error, (FileNotFoundError, NotADirectoryError)) or "No such file" in text or "Not a dir" in text:
-        return NoMinterError(
-            f"there is no minter in {location}: create one with 'noid dbcreate', or name its folder with -f"
-        )
-    if isinstance(error, PermissionError) or "Permission denied" in text:
-        return StoreError(f"no permission to use the database in {location}: even readers must be able to write "
-                          f"{_LOCK} there; change the owner or the permissions")
-    if "No space left" in text or "Disk quota" in text or ("Input/output" in text and files.is_full(location)):
-        return StoreError(f"the disk under {location} is full: nothing was changed; make room and try again")
-    if isinstance(error, (lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.NotFoundError)):
-        return StoreError(f"{location} does not hold a database of noidtools: check the path")
-    if isinstance(error, (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.PanicError)):
-        return StoreError(f"the database in {location} is damaged ({text}): restore it from a backup")
-    return StoreError(f"the database in {location} could not be used: {text}")
 
 
 # -- the store -------------------------------------------------------------------------------------------------------
@@ -69,10 +41,10 @@ class LmdbStore(SharedStore):
         super().__init__(location)
         self.generation = 0
         self.writable = False
-        self._data = os.path.join(location, _DATA)
-        self._writer_lock = WriterLock(os.path.join(location, _WRITER))
+        self._data = os.path.join(location, DATA)
+        self._writer_lock = WriterLock(os.path.join(location, WRITER))
         self._environment: lmdb.Environment | None = None
-        self._file = (0, 0)
+        self._file: tuple[int, int, int] | None = None
         # The environment of the parent process, if a transaction was open in it when this process was forked.
         self._of_parent: lmdb.Environment | None = None
         self._checked = self._readers_checked = 0.0
@@ -110,38 +82,34 @@ class LmdbStore(SharedStore):
         self._open_as_one_of_few()
 
     def _open(self) -> None:
-        status = os.stat(self._data)
-        if not status.st_size:
-            raise StoreError(f"{self._data} is empty: it was damaged or never a minter's; restore a backup")
-        self._file = (status.st_dev, status.st_ino)
-        self.writable = files.is_writable(self._data, os.path.join(self.location, _WRITER))
-        if self.writable:
-            files.ensure_allocated(os.path.join(self.location, _LOCK), _LOCK_SIZE)
-        environment = self._map(RESERVED)
-        environment.reader_check()
-        if self.writable:
-            # A file that was cut short is then found damaged, where a look past its end would kill the process.  Pages
-            # that were allocated and freed in one transaction are never written, so a sound file may be shorter too.
-            pages = int(environment.info()["last_pgno"]) + 1
-            files.ensure_length(self._data, pages * int(environment.stat()["psize"]))
+        while True:
+            before = self.identity()
+            environment = self._open_files()
+            # LMDB opens one file after the other: those of two folders, if a restore came between.
+            self._file = self.identity()
+            if self._file == before:
+                break
+            environment.close()
         self._environment = environment
         self.last_used = self._checked = monotonic()
         self.generation += 1
 
-    def _map(self, size: int) -> lmdb.Environment:
-        least = max(_LEAST_RESERVED, os.path.getsize(self._data) + (_LEAST_RESERVED if self.writable else 0))
-        size = max(size, least)
-        while True:
-            try:
-                return lmdb.open(
-                    self.location, map_size=size, max_readers=_MOST_READERS, create=False,
-                    readonly=not self.writable, max_spare_txns=8, mode=0o664,
-                )
-            except lmdb.MemoryError:
-                # A limit on address space (ulimit -v, a container): be content with less.
-                if size <= least:
-                    raise
-                size = max(least, size // 2)
+    def _open_files(self) -> lmdb.Environment:
+        if not os.stat(self._data).st_size:
+            raise StoreError(f"{self._data} is empty: it was damaged or never a minter's; restore a backup")
+        self.writable = files.is_writable(self._data, os.path.join(self.location, WRITER))
+        if self.writable:
+            files.ensure_allocated(os.path.join(self.location, LOCK), LOCK_SIZE)
+        lmdb_files.ensure_together(self.location, writable=self.writable)
+        environment = lmdb_files.open_environment(self.location, RESERVED, writable=self.writable)
+        try:
+            environment.reader_check()
+            lmdb_files.ensure_same_transaction(environment, self.location)
+            lmdb_files.ensure_length(environment, self._data, writable=self.writable)
+        except BaseException:
+            environment.close()
+            raise
+        return environment
 
     # -- closing ---------------------------------------------------------------------------------------
 
@@ -166,14 +134,10 @@ class LmdbStore(SharedStore):
         try:
             return os.path.getsize(self._data)
         except OSError as error:
-            raise _translated(error, self.location) from error
+            raise translated(error, self.location) from error
 
-    def identity(self) -> tuple[int, int] | None:
-        try:
-            status = os.stat(self._data)
-        except (OSError, ValueError):
-            return None
-        return status.st_dev, status.st_ino
+    def identity(self) -> tuple[int, int, int] | None:
+        return lmdb_files.identity(self.location)
 
     def version(self, *, max_age: float = 0.0) -> object | None:
         if monotonic() - self._checked >= max_age and self._was_replaced():
@@ -191,6 +155,21 @@ class LmdbStore(SharedStore):
             lock.users.pop()
             if lock.closed:
                 lock.wake()
+
+    def backup(self, destination: str) -> int:
+        from .lmdb_backup import back_up
+
+        return back_up(self.location, destination, self._copy)
+
+    def _copy(self, folder: str) -> None:
+        while True:
+            self._ensure_current()
+            try:
+                with self._lock:
+                    if self._environment is not None:
+                        return self._environment.copy(folder, compact=True)
+            except lmdb.MapResizedError:
+                self._lock.alone(self._adopt_size)
 
     # -- transactions ----------------------------------------------------------------------------------
 
@@ -226,7 +205,7 @@ class LmdbStore(SharedStore):
                         if not self._check_readers():
                             raise
         except (lmdb.Error, OSError) as error:
-            raise _translated(error, self.location) from error
+            raise translated(error, self.location) from error
 
     def _write(self, run: Callable[[Writer], T], timeout: float) -> T:
         try:
@@ -236,7 +215,7 @@ class LmdbStore(SharedStore):
             finally:
                 self._writer_lock.release()
         except (lmdb.Error, OSError) as error:
-            raise _translated(error, self.location) from error
+            raise translated(error, self.location) from error
 
     def _acquire_writer_lock(self, timeout: float) -> None:
         while True:
@@ -260,8 +239,10 @@ class LmdbStore(SharedStore):
                 with self._lock:
                     if self._is_current(0.0) and self._environment is not None:
                         self._check_stale_readers()
-                        with self._environment.begin(write=True) as txn:
-                            return run(LmdbWriter(txn))
+                        with lmdb_files.begin_write(self._environment, self.location) as txn:
+                            done = run(LmdbWriter(txn))
+                        lmdb_files.lengthen(self._environment, self._data)
+                        return done
                 self._lock.alone(self._reopen)
             except lmdb.MapFullError:
                 self._lock.alone(self._grow)
@@ -284,7 +265,7 @@ class LmdbStore(SharedStore):
                 self._writer_lock.release()
                 raise
         except (lmdb.Error, OSError) as error:
-            raise _translated(error, self.location) from error
+            raise translated(error, self.location) from error
 
     def _begin_locked(self) -> LmdbWriter:
         """Begin a transaction with `_lock` shared, until `_end` leaves it."""
@@ -294,7 +275,7 @@ class LmdbStore(SharedStore):
             try:
                 if self._is_current(0.0) and self._environment is not None:
                     self._check_stale_readers()
-                    return LmdbWriter(self._environment.begin(write=True))
+                    return LmdbWriter(lmdb_files.begin_write(self._environment, self.location))
             except lmdb.MapResizedError:
                 action = self._adopt_size
             except BaseException:
@@ -310,12 +291,14 @@ class LmdbStore(SharedStore):
         try:
             try:
                 writer.finish(commit=commit)
+                if self._environment is not None:
+                    lmdb_files.lengthen(self._environment, self._data)
             finally:
                 self._lock.__exit__()
                 if full:
                     self._lock.alone(self._grow)
         except (lmdb.Error, OSError) as error:
-            raise _translated(error, self.location) from error
+            raise translated(error, self.location) from error
         finally:
             self._writer_lock.release()
 
@@ -332,7 +315,7 @@ class LmdbStore(SharedStore):
             self._state.full = True
             return StoreError(f"the transaction needs more room than was set aside for {self.location}: more will be, "
                               "so undo it and do it again")
-        return _translated(error, self.location) if isinstance(error, (lmdb.Error, OSError)) else None
+        return translated(error, self.location) if isinstance(error, (lmdb.Error, OSError)) else None
 
     def _grow(self) -> None:
         if self._environment is not None:
@@ -375,18 +358,14 @@ def open_store(location: str) -> LmdbStore:
 def create_store(location: str, fill: Callable[[Writer], None], *, readme: bytes = b"") -> LmdbStore:
     def fill_folder(folder: str) -> None:
         try:
-            files.ensure_allocated(os.path.join(folder, _LOCK), _LOCK_SIZE)
-            lmdb.open(folder, map_size=_LEAST_RESERVED, max_readers=_MOST_READERS, mode=0o664).close()
-            os.close(os.open(os.path.join(folder, _WRITER), os.O_CREAT | os.O_RDWR, 0o664))
+            files.ensure_allocated(os.path.join(folder, LOCK), LOCK_SIZE)
+            lmdb.open(folder, map_size=LEAST_RESERVED, max_readers=MOST_READERS, mode=0o664).close()
+            os.close(os.open(os.path.join(folder, WRITER), os.O_CREAT | os.O_RDWR, 0o664))
         except (lmdb.Error, OSError) as error:
-            raise _translated(error, folder) from error
-        store = open_store(folder)
-        try:
-            store.write(fill)
-        finally:
-            store.close()
+            raise translated(error, folder) from error
+        _write_once(folder, fill)
         if readme:
-            write_file(os.path.join(folder, _README), readme)
+            write_file(os.path.join(folder, README), readme)
 
     from .folders import create_folder, write_file
 
@@ -394,5 +373,19 @@ def create_store(location: str, fill: Callable[[Writer], None], *, readme: bytes
     return open_store(location)
 
 
+def restore_store(location: str, source: str, adjust: Callable[[Writer], None]) -> str | None:
+    from .lmdb_backup import restore
+
+    return restore(location, source, lambda folder: _write_once(folder, adjust))
+
+
+def _write_once(folder: str, work: Callable[[Writer], None]) -> None:
+    store = open_store(folder)
+    try:
+        store.write(work)
+    finally:
+        store.close()
+
+
 def exists(location: str) -> bool:
-    return os.path.exists(os.path.join(location, _DATA))
+    return os.path.exists(os.path.join(location, DATA))

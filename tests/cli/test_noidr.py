@@ -173,13 +173,13 @@ def test_a_database_that_is_moved_away_is_read_until_another_takes_its_place(min
     eventually(loop, line, b"https://restored.example/")
 
 
-def test_a_database_file_that_is_replaced_is_noticed_with_its_settings(minter, loop, tmp_path):
+def test_a_database_that_is_restored_is_noticed_with_its_settings(minter, loop, tmp_path):
     assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/x"
     other = Noid.created(tmp_path / "other", "kt.reeded", "long", "13030", "x", "y", "--label", "xyz:")
     other.mint_with_target("https://restored.example/")
     other.close()
     minter.close()
-    os.replace(tmp_path / "other" / "NOID" / "data.mdb", minter.folder / "NOID" / "data.mdb")
+    minter("restore", str(tmp_path / "other" / "NOID"))
     eventually(loop, b"get 13030/kt4x551 _t", b"https://restored.example/")
     assert loop.ask(b"get xyz:13030/kt4x551 _t") == b"https://restored.example/"
 
@@ -194,7 +194,7 @@ def test_a_damaged_database_gives_null_until_it_is_restored(minter, loop, tmp_pa
     os.replace(tmp_path / "garbage", data)
     eventually(loop, line, b"NULL")
     (tmp_path / "good").write_bytes(good)
-    os.replace(tmp_path / "good", data)
+    minter("restore", str(tmp_path / "good"))
     eventually(loop, line, b"https://a.example/x")
 
 

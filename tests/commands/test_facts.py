@@ -264,7 +264,7 @@ class OneLine(LineSource):
 
 
 def test_these_commands_are_for_the_shell_only() -> None:
-    assert SHELL_ONLY == ["dbcreate", "route", "serve", "export", "resolve-loop"]
+    assert SHELL_ONLY == ["dbcreate", "route", "serve", "export", "resolve-loop", "backup", "restore"]
 
 
 @pytest.mark.parametrize("name", SHELL_ONLY)

@@ -144,13 +144,8 @@ def test_a_restored_database_is_read_without_a_restart(deploy):
     name = deployment.mint("kt5")[0]
     deployment.bind(name, "https://before.example/")
     deployment.wait_for_location(f"ark:/{name}", "https://before.example/")
-    data = deployment.minters / "kt5" / "NOID" / "data.mdb"
-    copy = data.read_bytes()
+    deployment.noid("-f", "kt5", "backup", "kept")
     deployment.bind(name, "https://after.example/")
     assert deployment.location(f"ark:/{name}") == "https://after.example/"
-    owner = data.stat()
-    restored = data.with_name("restored")
-    restored.write_bytes(copy)
-    os.chown(restored, owner.st_uid, owner.st_gid)
-    os.replace(restored, data)
+    deployment.noid("-f", "kt5", "restore", "kept")
     deployment.wait_for_location(f"ark:/{name}", "https://before.example/")

@@ -6,11 +6,12 @@ At its location lies a file of one line, `engine: memory`.  It is registered wit
 from __future__ import annotations
 
 import os
+import pickle
 import threading
 from bisect import bisect_left, bisect_right
 from itertools import count
 
-from noidtools.errors import BusyError, ConflictError, NoMinterError
+from noidtools.errors import BusyError, ConflictError, NoMinterError, StoreError
 from noidtools.store.transactions import TransactionalStore
 
 _numbers = count(1)
@@ -152,6 +153,20 @@ class MemoryStore(TransactionalStore):
     def size(self):
         return None
 
+    def backup(self, destination):
+        if os.path.lexists(destination):
+            raise ConflictError(f"{destination} exists already")
+        items = self._database.committed[0]
+        with open(destination, "xb") as file:
+            pickle.dump(items, file)
+        return len(items)
+
+    def replace(self, items):
+        with self._database.writers:
+            self._database = Database()
+            self._database.committed = items, next(_numbers)
+        self.generation += 1
+
     def suspend(self):
         return True
 
@@ -174,6 +189,23 @@ def create_store(location: str, fill, *, readme: bytes = b"") -> MemoryStore:
         file.write("engine: memory\n")
     _stores[os.path.realpath(location)] = store
     return store
+
+
+def restore_store(location: str, source: str, adjust) -> str | None:
+    try:
+        with open(source, "rb") as file:
+            writer = MemoryWriter(pickle.load(file), 0)
+    except (OSError, pickle.UnpicklingError):
+        raise StoreError(f"{source} is no backup") from None
+    adjust(writer)
+    if not exists(location):
+        store = create_store(location, lambda _: None)
+        store.replace(writer.items)
+        return None
+    before = create_store(f"{location}-replaced-{next(_numbers)}", lambda _: None)
+    before.replace(open_store(location)._database.committed[0])
+    open_store(location).replace(writer.items)
+    return before.location
 
 
 def exists(location: str) -> bool:

@@ -112,7 +112,13 @@ def test_a_second_writer_waits_no_longer_than_its_patience(store, tmp_path):
     assert store.read(lambda reader: [key for key, _ in reader.scan(T)]) == [b"after", b"slow"]
 
 
-def test_a_replaced_database_file_is_reopened(tmp_path):
+def put_in_place(new, old):
+    """Put a folder in the place of another one."""
+    os.rename(old, old.with_name("away"))
+    os.rename(new, old)
+
+
+def test_a_replaced_folder_is_reopened(tmp_path):
     old, new = tmp_path / "old", tmp_path / "new"
     for folder, value in ((old, b"old"), (new, b"new")):
         folder.mkdir()
@@ -121,7 +127,7 @@ def test_a_replaced_database_file_is_reopened(tmp_path):
         made.close()
     store = open_store(str(old))
     try:
-        os.replace(new / "data.mdb", old / "data.mdb")
+        put_in_place(new, old)
         assert store.read(lambda reader: reader.get(T, b"which")) == b"new"
     finally:
         store.close()
@@ -172,7 +178,7 @@ def test_a_nested_read_sees_the_same_snapshot_even_when_the_database_was_replace
     store = open_store(str(old))
 
     def outer(reader):
-        os.replace(new / "data.mdb", old / "data.mdb")
+        put_in_place(new, old)
         return store.read(lambda inner: inner.get(T, b"which"))
 
     assert store.read(outer) == b"old"
@@ -189,7 +195,7 @@ def test_a_full_map_and_a_replaced_file_at_once_do_not_block(tmp_path, small_map
 
     def work(writer):
         if not replaced:
-            replaced.append(os.replace(new / "data.mdb", old / "data.mdb"))
+            replaced.append(put_in_place(new, old))
         writer.put(T, b"big", b"x" * (4 << 20))
 
     store.write(work)

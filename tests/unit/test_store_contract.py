@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from noidtools import store as stores
 from noidtools.errors import BusyError, ConflictError, NoidError, NoMinterError, StoreError
-from noidtools.store import create_store, exists, open_store
+from noidtools.store import create_store, exists, open_store, restore_store
 from support import memory_store
 
 T, U = b"t", b"u"
@@ -427,3 +427,41 @@ def test_the_engines_agree_about_every_scan(comparisons, pairs, data):
     assert first == second
     for one in made:
         one.close()
+
+
+# -- backup and restore ----------------------------------------------------------------------------------------------
+
+
+def test_a_backup_is_restored_with_its_adjustment_and_what_was_there_is_kept(store, tmp_path):
+    store.write(lambda writer: writer.put_many(T, [(b"a", b"1"), (b"b", b"2")]))
+    assert store.backup(str(tmp_path / "kept")) == 2
+    store.write(lambda writer: writer.put(T, b"c", b"3"))
+    identity, generation = store.identity(), store.generation
+    aside = restore_store(store.location, str(tmp_path / "kept"), lambda writer: writer.put(U, b"x", b"y"))
+    assert items(store) == [(b"a", b"1"), (b"b", b"2")] and items(store, U) == [(b"x", b"y")]
+    assert store.identity() != identity and store.generation != generation
+    store.write(lambda writer: writer.put(T, b"d", b"4"))
+    assert items(store)[-1] == (b"d", b"4")
+    assert aside is not None
+    before = open_store(aside)
+    assert items(before) == [(b"a", b"1"), (b"b", b"2"), (b"c", b"3")]
+    before.close()
+
+
+def test_a_restore_that_fails_leaves_the_store_as_it_was(store, tmp_path):
+    store.write(lambda writer: writer.put(T, b"a", b"1"))
+    store.backup(str(tmp_path / "kept"))
+    with pytest.raises(ConflictError):
+        store.backup(str(tmp_path / "kept"))
+
+    def fail(writer):
+        writer.put(T, b"a", b"2")
+        raise ZeroDivisionError
+
+    identity = store.identity()
+    with pytest.raises(ZeroDivisionError):
+        restore_store(store.location, str(tmp_path / "kept"), fail)
+    with pytest.raises(StoreError):
+        restore_store(store.location, str(tmp_path / "missing"), lambda writer: None)
+    assert items(store) == [(b"a", b"1")] and store.identity() == identity
+    assert sorted(os.listdir(tmp_path)) == ["kept", "store"]

@@ -1,0 +1,218 @@
+"""Backup and restore, with the processes that use the minter meanwhile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import lmdb
+import pytest
+
+from support.noidr import NoidrProcess
+from support.process import NOIDR, NoidProcess, wait_until
+
+REMEDY = "noid restore"
+
+
+@pytest.fixture
+def noid(noid_process: NoidProcess) -> NoidProcess:
+    noid_process("dbcreate", "kt.sdddd")
+    return noid_process
+
+
+@pytest.fixture
+def loop(noid):
+    process = NoidrProcess("-f", str(noid.folder), program=NOIDR)
+    process.ask(b"get kt0000 _t")
+    yield process
+    process.end()
+
+
+def data_file(noid: NoidProcess) -> Path:
+    return noid.folder / "NOID" / "data.mdb"
+
+
+def drawn(noid: NoidProcess) -> str:
+    (line,) = [line for line in noid("dbinfo").splitlines() if line.startswith("Drawn: ")]
+    return line.removeprefix("Drawn: ")
+
+
+def move_in(noid: NoidProcess, copy: Path) -> None:
+    shutil.copy(copy, noid.folder / "moved")
+    os.replace(noid.folder / "moved", data_file(noid))
+
+
+# -- a data file that is moved in by hand ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("later", [1, 2, 3])
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_file_moved_in_while_noidr_runs_is_refused_and_nothing_is_minted_twice(noid, loop, later, recorded):
+    for _ in range(4):
+        noid.ids(1)
+    shutil.copy(data_file(noid), noid.folder / "copy")
+    for _ in range(later):
+        noid.ids(1)
+    if not recorded:  # as release 0.1.0 left it
+        os.truncate(noid.folder / "NOID" / "writer.lock", 0)
+    move_in(noid, noid.folder / "copy")
+    assert REMEDY in noid.refused("mint", "1")
+    assert REMEDY in noid.refused("dbinfo")
+    said = noid("restore", str(data_file(noid)), "--skip", str(later))
+    assert "Replaced: " in said
+    assert noid.ids(1) == [f"kt{4 + later:04}"]
+    assert drawn(noid) == str(5 + later)
+
+
+def test_a_file_moved_in_is_refused_when_nothing_else_is_open(noid):
+    noid.ids(3)
+    shutil.copy(data_file(noid), noid.folder / "copy")
+    noid.ids(1)
+    move_in(noid, noid.folder / "copy")
+    assert REMEDY in noid.refused("mint", "1")
+
+
+def test_an_old_file_moved_under_two_workers_loses_nothing(tmp_path):
+    old = NoidProcess(tmp_path / "old")
+    old.folder.mkdir()
+    old("dbcreate", "kt.sdddd")
+    old.ids(20)
+    new = NoidProcess(tmp_path / "new")
+    new.folder.mkdir()
+    new("dbcreate", "kt.sdddd")
+    loops = [NoidrProcess("-f", str(new.folder)) for _ in range(2)]
+    try:
+        for loop in loops:
+            loop.ask(b"get x")
+        shutil.copy(data_file(old), new.folder / "moved")
+        os.replace(new.folder / "moved", data_file(new))
+        assert REMEDY in new.refused("mint", "5")
+        new("restore", str(old.folder / "NOID"))
+        assert new.ids(5) == [f"kt{number:04}" for number in range(20, 25)]
+    finally:
+        for loop in loops:
+            loop.end()
+    assert drawn(new) == "25" and new.ids(1) == ["kt0025"]
+
+
+def test_a_compacted_copy_moved_in_is_refused_and_can_be_restored(noid, loop):
+    noid.ids(3)
+    noid("bind", "set", "kt0000", "_t", "https://a.example/")
+    environment = lmdb.open(str(noid.folder / "NOID"), readonly=True, max_readers=1024)
+    (noid.folder / "compact").mkdir()
+    environment.copy(str(noid.folder / "compact"), compact=True)
+    environment.close()
+    move_in(noid, noid.folder / "compact" / "data.mdb")
+    assert REMEDY in noid.refused("dbinfo")
+    noid("restore", "compact")
+    wait_until(lambda: loop.ask(b"get kt0000 _t") == b"https://a.example/", 1.5)
+    assert noid.ids(1) == ["kt0003"]
+
+
+def test_a_folder_that_was_copied_as_a_whole_is_used(noid, tmp_path):
+    noid.ids(2)
+    shutil.copytree(noid.folder / "NOID", tmp_path / "other" / "NOID")
+    other = NoidProcess(tmp_path / "other")
+    assert other.ids(1) == ["kt0002"] and other.ids(1) == ["kt0003"]
+
+
+# -- backup and restore ----------------------------------------------------------------------------------------------
+
+
+def test_a_backup_made_while_others_mint_is_of_one_moment(noid):
+    process = noid.start("mint", "9000", stdout=subprocess.DEVNULL)
+    counts = []
+    for number in range(5):
+        noid("backup", f"b{number}")
+        (noid.folder / f"d{number}").mkdir()
+        drill = NoidProcess(noid.folder / f"d{number}")
+        drill("restore", f"../b{number}")
+        counts.append(int(drawn(drill)))
+        assert drill.ids(1) == [f"kt{counts[-1]:04}"]
+    assert process.wait(60) == 0 and counts == sorted(counts)
+
+
+def test_a_restore_is_noticed_by_everybody_within_a_second(noid, loop, tmp_path):
+    noid.ids(1)
+    noid("bind", "set", "kt0000", "_t", "https://before.example/")
+    noid("backup", "kept")
+    noid("bind", "set", "kt0000", "_t", "https://after.example/")
+    wait_until(lambda: loop.ask(b"get kt0000 _t") == b"https://after.example/", 2)
+    said = noid("restore", "kept")
+    wait_until(lambda: loop.ask(b"get kt0000 _t") == b"https://before.example/", 1)
+    (aside,) = [line.removeprefix("Replaced: ") for line in said.splitlines() if line.startswith("Replaced: ")]
+    assert (Path(aside) / "data.mdb").exists() and "--skip N" in said
+    assert sorted(os.listdir(noid.folder / "NOID")) == ["README", "data.mdb", "lock.mdb", "writer.lock"]
+
+
+def test_skipped_identifiers_are_never_minted_and_recorded(noid):
+    noid.ids(2)
+    noid("backup", "kept")
+    given = noid.ids(3)
+    assert "note: 3 identifiers were skipped" in noid("restore", "kept", "--skip", "3")
+    assert not set(noid.ids(10)) & set(given)
+    assert "what: restore" in noid("log") and "skipped 3" in noid("log")
+    assert "no more are left" in noid("restore", "kept", "--skip", "20000")
+
+
+def test_labels_of_time_need_no_skipping(noid_process):
+    noid_process("dbcreate", "--scheme", "pilin", "--prefix", "102.100.272")
+    before = noid_process.ids(1)
+    noid_process("backup", "kept")
+    after = noid_process.ids(1)
+    assert "nothing needs to be skipped" in noid_process("restore", "kept", "--skip", "5")
+    assert not {*before, *after} & set(noid_process.ids(1))
+
+
+@pytest.mark.parametrize("damage", ["empty", "garbage", "short", "missing", "other"])
+def test_what_is_no_backup_is_refused_and_the_minter_left_as_it_was(noid, damage):
+    noid.ids(3)
+    noid("-", stdin=b"".join(b"bind set kt%04d e %s\n" % (n, b"v" * 3000) for n in range(60)))
+    noid("backup", "kept")
+    kept = noid.folder / "kept" / "data.mdb"
+    if damage == "empty":
+        kept.write_bytes(b"")
+    elif damage == "garbage":
+        kept.write_bytes(os.urandom(50_000))
+    elif damage == "short":
+        os.truncate(kept, kept.stat().st_size - 40_960)
+    elif damage == "missing":
+        kept.unlink()
+    else:
+        kept.unlink()
+        with lmdb.open(str(noid.folder / "kept")) as environment, environment.begin(write=True) as txn:
+            txn.put(b"a", b"b")
+    noid.refused("restore", "kept", status=1)
+    assert noid.ids(1) == ["kt0003"]
+    assert sorted(os.listdir(noid.folder)) == ["NOID", "kept"]
+
+
+def test_a_backup_never_overwrites(noid):
+    noid("backup", "kept")
+    assert "exists already" in noid.refused("backup", "kept")
+
+
+# -- killed ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["backup", "restore"])
+def test_a_killed_backup_or_restore_leaves_a_usable_minter(noid, loop, command):
+    noid("mint", "5000")
+    noid("backup", "kept")
+    for number in range(12):
+        words = ["backup", f"b{number}"] if command == "backup" else ["restore", "kept"]
+        process = noid.start(*words, stdout=subprocess.DEVNULL)
+        time.sleep(0.03 + 0.012 * number)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        if command == "backup" and (noid.folder / f"b{number}").exists():
+            (noid.folder / f"d{number}").mkdir()
+            NoidProcess(noid.folder / f"d{number}")("restore", f"../b{number}")
+        assert len(noid.ids(1)) == 1
+    noid("restore", "kept")
+    assert noid.ids(1) == ["kt5000"]
+    assert not [name for name in os.listdir(noid.folder) if name.startswith(".NOID-new")]
