@@ -90,8 +90,14 @@ class BulkResult:
 # -- parsing ---------------------------------------------------------------------------------------------------------
 
 
-def parse_lines(session: Session, source: LineSource) -> Iterator[BulkLine]:
-    """Parse the lines of a source, without empty lines and comments; the first line has the number 1."""
+def parse_lines(
+    session: Session, source: LineSource, check: Callable[[Call], None] | None = None
+) -> Iterator[BulkLine]:
+    """Parse the lines of a source, without empty lines and comments; the first line has the number 1.
+
+    `check` is called with each command before its elements are read.  What it raises is the error of that line; the
+    lines after it may then be elements and no commands.
+    """
     number = 0
     while True:
         number += 1
@@ -112,15 +118,19 @@ def parse_lines(session: Session, source: LineSource) -> Iterator[BulkLine]:
             return source.read_line()
 
         try:
-            yield BulkLine(started, _parse_line(session, line, read_line))
+            yield BulkLine(started, _parse_line(session, line, read_line, check))
         except NoidError as error:
             yield BulkLine(started, None, error)
 
 
-def _parse_line(session: Session, line: bytes, read_line: ReadLine) -> Call:
+def _parse_line(
+    session: Session, line: bytes, read_line: ReadLine, check: Callable[[Call], None] | None
+) -> Call:
     call = Call(session, split_words(line.removesuffix(b"\n").removesuffix(b"\r")))
     if call.command.shell_only:
         raise UsageError(f"{call.command.name} cannot be used in bulk: run it on its own")
+    if check is not None:
+        check(call)
     call.read_elements(read_line)
     return call
 

@@ -122,6 +122,10 @@ class AccessPolicy:
                 raise ForbiddenError(f"{needed}, and not for {who}")
             raise LoginNeededError(f"{needed}: log in first")
 
+    def may_change(self, user: bytes) -> bool:
+        """Whether this user may do more than read."""
+        return any(self.rules[name].admits(user) for name in CLASSES if name != READ)
+
 
 def set_access(writer: Writer, actor: Actor, name: str, rule: AccessRule | None) -> None:
     """Set the access rule of a class, or with None return to its default."""

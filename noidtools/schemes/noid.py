@@ -170,7 +170,7 @@ def ensure_form(template: Template, first_part: str, identifier: bytes) -> None:
     if template.checked:
         label, check = label[:-1], label[-1:]
     try:
-        template.number(label)
+        template.ensure_label(label)
     except InvalidError as error:
         raise InvalidError(f"{printable(identifier)}: {error.message}") from None
     if template.checked:
@@ -244,7 +244,7 @@ class TemplateChecker(FormChecker):
         for template, checker in self._templates:
             label = own if checker is None else own[:-1]
             try:
-                template.number(label)
+                template.ensure_label(label)
             except InvalidError as error:
                 fault = fault or error.message
                 continue

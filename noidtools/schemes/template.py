@@ -65,8 +65,10 @@ def ordinals(repertoire: str) -> dict[str, int]:
 RANDOM, SEQUENTIAL, UNLIMITED = "r", "s", "z"
 _VISIBLE = frozenset(map(chr, range(0x21, 0x7F)))
 
-# Longer labels serve no purpose, and computing with their numbers takes time.
+# Longer labels serve no purpose, and computing with their numbers takes time.  Those of an unlimited namespace grow
+# by a character when all shorter ones are used up, so that none ever has so many more than its mask.
 _LONGEST_MASK = 400
+LONGEST_LABEL = 1000
 
 
 class Template:
@@ -115,22 +117,28 @@ class Template:
 
     def number(self, label: str) -> int:
         """The number of a label; the inverse of `label`.  Raises InvalidError for what `label` never returns."""
-        width = len(self.alphabets)
-        surplus = len(label) - width
-        if surplus < 0:
-            raise InvalidError(f"{len(label)} characters after the prefix, the mask wants {self._wanted()}")
-        if surplus and self.total is not None:
-            raise InvalidError(f"{len(label)} characters after the prefix, the mask wants {self._wanted()}")
-        alphabets = [self.alphabets[0]] * surplus + self.alphabets
+        self.ensure_label(label)
         number = 0
-        for place, (character, alphabet) in enumerate(zip(label, alphabets, strict=True), 1):
-            digit = alphabet.find(character)
-            if digit < 0:
+        for character, alphabet in zip(label, self._alphabets_of(len(label)), strict=True):
+            number = number * len(alphabet) + alphabet.find(character)
+        return number
+
+    def ensure_label(self, label: str) -> None:
+        """Raise InvalidError for what `label` never returns.  Computes no number: those of long labels take long."""
+        surplus = len(label) - len(self.alphabets)
+        if surplus < 0 or (surplus and self.total is not None):
+            raise InvalidError(f"{len(label)} characters after the prefix, the mask wants {self._wanted()}")
+        if len(label) > LONGEST_LABEL:
+            raise InvalidError(f"{len(label)} characters after the prefix, more than {LONGEST_LABEL}")
+        for place, (character, alphabet) in enumerate(zip(label, self._alphabets_of(len(label)), strict=True), 1):
+            if character not in alphabet:
                 raise InvalidError(f"character {place} after the prefix is {character!r}, not one of {alphabet}")
-            number = number * len(alphabet) + digit
         if surplus and label[0] == self.alphabets[0][0]:
             raise InvalidError("a label longer than the mask never starts with its first character")
-        return number
+
+    def _alphabets_of(self, length: int) -> list[str]:
+        """The alphabet of each character of a label of this length."""
+        return [self.alphabets[0]] * (length - len(self.alphabets)) + self.alphabets
 
     def _wanted(self) -> str:
         return f"{len(self.alphabets)}{' or more' if self.total is None else ''}"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..commands.bulk import parse_lines, run_lines
-from ..errors import NoidError
 from ..minter.policies import AccessPolicy
+from .limits import WorkLimit
 from .request import Request, read_body
 from .response import Response, log_error, method_not_allowed, public_message
 from .writers import BulkTally
@@ -13,7 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..commands import Session
+    from ..commands import Call, Session
+    from ..commands.answers import Answer
     from ..commands.bulk import BulkResult
     from .request import Body
     from .response import AnswerWriter
@@ -25,33 +26,40 @@ def respond_to_bulk(request: Request, session: Session, writer: AnswerWriter, la
     """Run the commands in the body of a POST.
 
     None is run unless the whole body was received, every line can be parsed, and the user may use every command.
+    `largest` is the largest body that the server accepts from anybody.
     """
     if request.method != "POST":
         raise method_not_allowed(("POST",), "commands in bulk are sent by POST, one a line in the body")
     request.ensure_may_write()
+    policy = session.minter.read(AccessPolicy.of)
+    limit = WorkLimit.of(policy, request.user, largest)
     once = request.idempotent_run()
-    body = read_body(request.environ, largest)
+    body = read_body(request.environ, limit.largest_body)
     try:
-        _ensure_allowed(request, session, body)
+        _ensure_allowed(request, session, body, policy, limit)
         body.rewind()
     except BaseException:
         body.close()
         raise
-    results = run_lines(session, body, once.run if once else None)
+
+    def run(call: Call, line: int) -> Answer:
+        limit.ensure_time_left()
+        return once.run(call, line) if once else call.run()
+
+    results = limit.timed(run_lines(session, body, run))
     return Response(200, writer.content_type, _write_results(request, results, body, writer))
 
 
-def _ensure_allowed(request: Request, session: Session, body: Body) -> None:
+def _ensure_allowed(request: Request, session: Session, body: Body, policy: AccessPolicy, limit: WorkLimit) -> None:
     """Parse all lines; raises the first refusal, naming its line."""
-    policy = session.minter.read(AccessPolicy.of)
-    for line in parse_lines(session, body):
-        try:
-            if line.call is None:
-                raise line.error or AssertionError("a line has a call or an error")
-            policy.ensure(line.call.command.name, line.call.access, request.user)
-        except NoidError as error:
-            error.message = f"line {line.number}: {error.message} (nothing of the body was run)"
-            raise
+    def ensure_allowed(call: Call) -> None:
+        policy.ensure(call.command.name, call.access, request.user)
+        limit.count_words(1 + len(call.args))
+
+    for line in parse_lines(session, body, ensure_allowed):
+        if line.error is not None:
+            line.error.message = f"line {line.number}: {line.error.message} (nothing of the body was run)"
+            raise line.error
 
 
 def _write_results(

@@ -13,6 +13,7 @@ from ..minter.events import Actor
 from ..minter.policies import AccessPolicy
 from ..schemes import NeedsOwnTransaction
 from .batch import prepare_batch, take_prepared
+from .limits import WorkLimit
 from .request import LARGEST_BODY, Request, Trust, read_body
 from .response import Response, error_response, log_error, method_not_allowed, public_message, send
 from .writers import TextWriter
@@ -105,7 +106,9 @@ class CommandApplication:
             if request.method == "HEAD":
                 raise method_not_allowed(("GET", "POST"), f"HEAD changes nothing: {call.command.name} by GET or POST")
             request.ensure_may_write()
-        session.minter.read(AccessPolicy.of).ensure(call.command.name, call.access, request.user)
+        policy = session.minter.read(AccessPolicy.of)
+        policy.ensure(call.command.name, call.access, request.user)
+        WorkLimit.of(policy, request.user, self._largest_body).count_words(len(words))
         self._read_elements(request, call)
         once = request.idempotent_run() if call.writes else None
         answer = once.run(call) if once else call.run()

@@ -1,0 +1,74 @@
+"""How much one request may ask for.
+
+Who may change a minter is known to it, and may send bodies up to the server's limit.  Reading is open to anybody by
+default, so that requests of those who may only read are bounded in every respect: a few of them must not occupy the
+server.
+"""
+
+from __future__ import annotations
+
+import time
+
+from .response import HttpError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import TypeVar
+
+    from ..minter.policies import AccessPolicy
+
+    Item = TypeVar("Item")
+
+# For those who may only read: the bytes of a body, the words of all its commands, and the seconds of work.
+READERS_BODY = 1 << 20
+READERS_WORDS = 10_000
+READERS_SECONDS = 2.0
+
+
+class WorkLimit:
+    """What is left of the words and of the time for one request.  None stands for no limit."""
+
+    __slots__ = ("largest_body", "_words", "_seconds", "_used", "_started")
+
+    def __init__(self, largest_body: int, words: int | None = None, seconds: float | None = None) -> None:
+        self.largest_body = largest_body
+        self._words = words
+        self._seconds = seconds
+        self._used = 0.0
+        self._started = time.monotonic()
+
+    @classmethod
+    def of(cls, policy: AccessPolicy, user: bytes, largest_body: int) -> WorkLimit:
+        """The limit for this user; `largest_body` is the server's, for everybody."""
+        if policy.may_change(user):
+            return cls(largest_body)
+        return cls(min(largest_body, READERS_BODY), READERS_WORDS, READERS_SECONDS)
+
+    def count_words(self, number: int) -> None:
+        """Raise HttpError if the commands of the request have more words than they may."""
+        if self._words is None:
+            return
+        self._words -= number
+        if self._words < 0:
+            raise HttpError(413, "too large", "who may only read may send commands of "
+                            f"{READERS_WORDS} words in one request: send them in several")
+
+    def timed(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The same items.  The time in which they are made counts, that in which the client reads them does not."""
+        source = iter(items)
+        while True:
+            self._started = time.monotonic()
+            try:
+                item = next(source)
+            except StopIteration:
+                return
+            finally:
+                self._used += time.monotonic() - self._started
+            yield item
+
+    def ensure_time_left(self) -> None:
+        """Raise HttpError if the time is used up; called while `timed` waits for an item."""
+        if self._seconds is not None and self._used + time.monotonic() - self._started > self._seconds:
+            raise HttpError(503, "busy", f"this request has used up the {self._seconds:g} seconds of work that it may "
+                            "take: send the commands from here on in another")

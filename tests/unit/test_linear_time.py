@@ -1,0 +1,130 @@
+"""Whatever parses or writes text from outside takes time in proportion to its length."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from noidtools import codec
+from noidtools.commands import Invocation
+from noidtools.commands.answers import FetchedRecord, Fields, Values
+from noidtools.commands.bulk import parse_lines
+from noidtools.commands.lines import LineSource, read_elements, read_one_element, split_words
+from noidtools.errors import NoidError, printable
+from noidtools.minter.validation import validate_form
+from noidtools.names import candidates, citation, cuts, pairtree, parse, spellings, targets
+from noidtools.rules import replacement
+from noidtools.web import negotiation
+from noidtools.web.request import Request, Trust, query_words
+from noidtools.web.writers import JsonWriter, TextWriter
+from support.growth import growth, maker, texts
+
+LABELS = (b"https://n2t.example/ark:/13030/", b"hdl:10.1/")
+
+
+class _Lines(LineSource):
+    def __init__(self, text: bytes) -> None:
+        self._file = io.BytesIO(text)
+
+    def read_line(self) -> bytes:
+        return self._file.readline()
+
+
+def _names(text: bytes) -> None:
+    name = parse(text, LABELS)
+    candidates(name, LABELS), spellings(name, LABELS)
+    for _ in cuts(name, LABELS):
+        pass
+
+
+def _targets(text: bytes) -> None:
+    for target in targets.parse(text):
+        targets.location(target.url)
+    targets.extended(b"http://a.example/${suffix}/b", text)
+    targets.extended(text, b"/a")
+    targets.stays(text, text, text)
+    targets.one_line(text)
+
+
+def _codec(text: bytes) -> None:
+    codec.percent_encode(text), codec.percent_decode(text)
+    codec.split_pair(codec.pair(text, text))
+    codec.unpack(codec.pack([text, *text.split(b"a")]))
+
+
+def _request(text: bytes) -> None:
+    value = text.decode("latin-1")
+    headers = dict.fromkeys(("HTTP_X_FORWARDED_FOR", "HTTP_ORIGIN", "HTTP_REFERER", "HTTP_HOST", "PATH_INFO"), value)
+    request = Request({**headers, "REMOTE_ADDR": "192.0.2.1", "HTTP_IDEMPOTENCY_KEY": value},
+                      Trust(proxies=("192.0.2.1", "1.1.1.1")))
+    request.contact, request.why_not_write(), request.path  # noqa: B018
+    request.idempotency_key  # noqa: B018
+
+
+def _accept(text: bytes) -> None:
+    value = text.decode("latin-1")
+    negotiation.prefers_json("application/json," + value)
+    negotiation.preferred(value, ("text/plain", "text/html", "application/json"))
+
+
+def _written(text: bytes) -> None:
+    elements = [(text[:100], text), (text, b"")]
+    for record in (Fields(("a", text)), Values(elements), FetchedRecord(text, False, text, elements, {})):
+        TextWriter().record(record), JsonWriter().record(record)
+
+
+def _cited(text: bytes) -> None:
+    citation.representations(text, labels=LABELS)
+    citation.same(text, text + b"x", labels=LABELS)
+
+
+PARSERS: dict[str, Callable[[bytes], Any]] = {
+    "words": split_words,
+    "quoted words": lambda text: split_words(b'"' + text + b'"'),
+    "elements": lambda text: read_elements(io.BytesIO(b"a: b\n" + text).readline),
+    "one element": lambda text: read_one_element(io.BytesIO(b"a: b\n" + text).readline),
+    "bulk": lambda text: list(parse_lines(None, _Lines(b"bind set x :\na: b\n" + text))),  # type: ignore[arg-type]
+    "query": query_words,
+    "invocations": lambda text: [Invocation([name, *text.split()]).options for name in (b"mint", b"bind", b"verify")],
+    "names": _names,
+    "targets": _targets,
+    "replacements": replacement.parse,
+    "codec": _codec,
+    "headers": _request,
+    "accept": _accept,
+    "answers": _written,
+    "messages": printable,
+    "citations": _cited,
+    "paths": pairtree.path,
+    "labels of a template": lambda text: validate_form("kt.zdk", [text, b"kt" + text]),
+    "labels without limit": lambda text: validate_form(".zd", [text]),
+    "labels of ibi": lambda text: validate_form("ibi", [text]),
+    "labels of ibip": lambda text: validate_form("ibip", [text]),
+    "labels of pilin": lambda text: validate_form("pilin", [text]),
+    "templates": lambda text: validate_form(text.decode("latin-1") + ".zdk", [text]),
+    "masks": lambda text: validate_form(".z" + text.decode("latin-1"), [text]),
+}
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+def test_time_grows_in_proportion_to_the_length(parser: str) -> None:
+    def run(text: bytes) -> None:
+        with contextlib.suppress(NoidError):
+            PARSERS[parser](text)
+
+    # Citations are written in a dozen forms, each by functions that the others are made of too.
+    step = 4 if parser == "citations" else 1
+    slow = {text: ratio for text in list(texts())[::step] if (ratio := growth(run, maker(*text)))}
+    assert not slow
+
+
+def test_the_measurement_notices_the_square() -> None:
+    def rest_again(text: bytes) -> None:
+        for place in range(0, len(text), 64):
+            max(text[place:])
+
+    assert growth(rest_again, maker(b"", b"a", b"")) > 9

@@ -1,0 +1,84 @@
+"""What one request may ask for, and that hostile bodies take no longer than others of their length."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from noidtools.web import limits
+from support.served import Served
+from support.wsgi import CommandClient
+
+# So many bytes took minutes when the parsers' time grew with the square of the length.
+SIZE = 2_600_000
+
+
+def hostile_bodies(size: int) -> dict[str, bytes]:
+    return {
+        "double quotes": b'"' + b"\\a" * (size // 2) + b'"\n',
+        "continuation lines": b"bind set x :\na: b\n" + b" c\n" * (size // 3) + b"\n",
+        "label": b"validate .zd " + b"1" * size + b"\n",
+    }
+
+
+@pytest.mark.parametrize("kind", hostile_bodies(0))
+def test_two_hostile_posts_do_not_stop_a_service_of_two_workers(fcgi: Served, kind: str) -> None:
+    body = hostile_bodies(SIZE)[kind]
+    for _ in range(2):
+        assert fcgi.fastcgi("-", body, method="POST", user="")[0] in (401, 413)
+    for user, largest in (("", limits.READERS_BODY), ("alice", SIZE)):
+        body = hostile_bodies(largest - 100)[kind]
+        started = time.monotonic()
+        fcgi.fastcgi("-", body, method="POST", user=user)
+        assert time.monotonic() - started < 10
+    assert fcgi.fastcgi("hello")[0] == 200
+
+
+def test_who_may_only_read_sends_small_bodies_and_others_large_ones(web: CommandClient) -> None:
+    line = "# " + "x" * limits.READERS_BODY + "\nhello\n"
+    assert web.post(line).status == 200
+    refused = web.post(line, user="")
+    assert refused.status == 413 and str(limits.READERS_BODY) in refused.text
+    assert web.post("hello\n", user="").status == 200
+    smaller = web.with_settings(largest_body=10)
+    assert smaller.post("hello hello\n", user="").status == 413
+
+
+def test_the_words_of_one_request_are_counted_for_who_may_only_read(web: CommandClient) -> None:
+    words = " 1" * limits.READERS_WORDS
+    for body in (f"validate .zd{words}\n", "hello\n" * (limits.READERS_WORDS + 1)):
+        refused = web.post(body, user="")
+        assert refused.status == 413 and "words" in refused.text and "line" in refused.text
+        assert web.post(body).status == 200
+    assert web("validate+.zd" + words.replace(" ", "+"), user="").status == 413
+
+
+def test_a_command_is_refused_before_its_elements_are_read(web: CommandClient) -> None:
+    refused = web.post("bind set x :\nnot an element\n", user="")
+    assert refused.status == 401 and "line 1: bind" in refused.text
+    assert web.post("bind set x :\nnot an element\n").status == 400
+
+
+def test_a_request_of_who_may_only_read_ends_when_its_time_is_used_up(
+    web: CommandClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "READERS_SECONDS", 0.05)
+    body = "describe\n" * 1000
+    started = time.monotonic()
+    reply = web.post(body, user="")
+    assert time.monotonic() - started < 20
+    done, refused = _tally(reply.text)
+    assert done and refused and done + refused == 1000
+    assert "in another" in reply.text
+    assert web.post("hello\n" * 2000).text.endswith("2000 done, 0 refused\n")
+
+
+def _tally(text: str) -> tuple[int, int]:
+    _, done, refused = (int(word) for word in text.splitlines()[-1].split() if word.isdigit())
+    return done, refused
+
+
+def test_a_label_longer_than_any_minted_one_is_not_valid(web: CommandClient) -> None:
+    assert web(f"validate+.zd+{'1' * 1000}", user="").text.startswith("id:")
+    assert "more than 1000" in web(f"validate+.zd+{'1' * 1001}", user="").text
