@@ -127,4 +127,4 @@ def test_the_measurement_notices_the_square() -> None:
         for place in range(0, len(text), 64):
             max(text[place:])
 
-    assert growth(rest_again, maker(b"", b"a", b"")) > 9
+    assert growth(rest_again, maker(b"", b"a", b"")) > 7
