@@ -24,6 +24,10 @@ _OPTIONS = (
     Option("--threads N", "so many requests at once in each process, for HTTP; 4, unless given"),
     Option("--socket-mode Mode", "permissions of a Unix socket; 660, unless given"),
     Option("--max-body Bytes", "the largest body that is accepted; 268435456, unless given"),
+    Option("--timeout Seconds", "in which a request must arrive, and its answer be read, and one more for each 10,000 "
+           "bytes of it; 30, unless given"),
+    Option("--max-per-address N", "so many connections from one address, for HTTP; 100, unless given, and no limit for "
+           "a --proxy"),
     Option("--proxy Address", "believe X-Forwarded-For from this address, where unix means a Unix socket"),
     Option("--user-header Name", "take the user from this header of those proxies, which must set it in every request"),
     Option("--user Name", "for trying things out: everybody is this user; only for HTTP at a loopback address"),

@@ -9,7 +9,7 @@ from .waitress import HttpServer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from socket import socket
     from typing import Any
 
@@ -18,9 +18,10 @@ _SHUTDOWN_SECONDS = 25.0
 
 
 def serve_http(listener: socket, shutdown: tuple[int, ...], application: Callable[..., Any], *, threads: int,
-               largest_body: int) -> None:
+               largest_body: int, timeout: int, per_address: int, proxies: Collection[str]) -> None:
     """Serve HTTP requests in a worker process until a descriptor in `shutdown` becomes readable."""
-    server = HttpServer(listener, application, threads=threads, largest_body=largest_body)
+    server = HttpServer(listener, application, threads=threads, largest_body=largest_body, timeout=timeout,
+                        per_address=per_address, proxies=proxies)
     for descriptor in shutdown:
         server.watch(descriptor)
     while not select.select(shutdown, [], [], 0)[0]:

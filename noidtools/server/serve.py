@@ -15,6 +15,7 @@ from ..store import exists
 from ..web.commands import BASIC
 from ..web.request import LARGEST_BODY, Trust
 from ..web.site import Site
+from .limits import MAX_PER_ADDRESS, TRANSFER_SECONDS, raise_descriptor_limit
 from .process import Address, Prefork, inherited_socket, socket_address
 
 TYPE_CHECKING = False
@@ -43,6 +44,8 @@ class Options:
         self.workers = _number(last, "workers", usual, 1, 1000)
         self.threads = _number(last, "threads", _DEFAULT_THREADS, 1, 1000)
         self.largest_body = _number(last, "max-body", LARGEST_BODY, 0, 1 << 40)
+        self.per_address = _number(last, "max-per-address", MAX_PER_ADDRESS, 1, 1_000_000)
+        self.timeout = _number(last, "timeout", TRANSFER_SECONDS, 1, 86_400)
         self.socket_mode = _mode(last.get("socket-mode", "660"))
         self.trust = self._trust(given.values("proxy"), last.get("user-header", ""), last.get("user", ""))
 
@@ -66,6 +69,7 @@ def serve(dbdir: str, args: list[bytes]) -> int:
         sys.stdout.buffer.write(explain(command_for([b"serve"])).encode())
         return 0
     options = Options(args)
+    raise_descriptor_limit()
     application = Site(_minters(dbdir, options), trust=options.trust, challenge=options.challenge,
                        largest_body=options.largest_body)
     work = _work(options, application)
@@ -94,7 +98,8 @@ def _work(options: Options, application: Site) -> Work:
             from . import http
 
             return lambda listener, shutdown: http.serve_http(
-                listener, shutdown, application, threads=options.threads, largest_body=options.largest_body)
+                listener, shutdown, application, threads=options.threads, largest_body=options.largest_body,
+                timeout=options.timeout, per_address=options.per_address, proxies=options.trust.proxies)
         from . import flup
 
         work = flup.serve_fastcgi if options.protocol == "fcgi" else flup.serve_scgi
