@@ -46,7 +46,8 @@ def _targets(text: bytes) -> None:
         targets.location(target.url)
     targets.extended(b"http://a.example/${suffix}/b", text)
     targets.extended(text, b"/a")
-    targets.stays(text, text, text)
+    targets.stays(text, bytes(len(text)))
+    targets.stays(text, b"\1\0" * (len(text) // 2) + b"\1" * (len(text) % 2))
     targets.one_line(text)
 
 
