@@ -24,6 +24,7 @@ _OPTIONS = (
     Option("--threads N", "so many requests at once in each process, for HTTP; 4, unless given"),
     Option("--socket-mode Mode", "permissions of a Unix socket; 660, unless given"),
     Option("--max-body Bytes", "the largest body that is accepted; 268435456, unless given"),
+    Option("--allow Address", "FastCGI and SCGI on TCP: accept connections from this address or network only"),
     Option("--timeout Seconds", "in which a request must arrive, and its answer be read, and one more for each 10,000 "
            "bytes of it; 30, unless given"),
     Option("--max-per-address N", "so many connections from one address, for HTTP; 100, unless given, and no limit for "
@@ -32,10 +33,11 @@ _OPTIONS = (
     Option("--user-header Name", "take the user from this header of those proxies, which must set it in every request"),
     Option("--user Name", "for trying things out: everybody is this user; only for HTTP at a loopback address"),
 )
+_REPEATED = ("allow", "proxy")
 COMMANDS = (
     Command(
         "serve", "serve minters on the web",
-        Form(" ".join(f"[{option.usage}]{'…' if option.name == 'proxy' else ''}" for option in _OPTIONS), _serve),
+        Form(" ".join(f"[{option.usage}]{'…' if option.name in _REPEATED else ''}" for option in _OPTIONS), _serve),
         options=_OPTIONS, shell_only=True, see="web-interface.md#try-it",
         about="""\
 Serves the minter in Dbdir, until it is told to stop: commands at …/noidu, and every other path as a name to resolve.

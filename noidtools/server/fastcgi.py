@@ -11,7 +11,9 @@ from ..console import log_line
 from ..errors import NoidError
 from ..minter.folder import MinterFolder
 from ..web.commands import CommandApplication
+from .allowed import AllowedAddresses
 from .cgi import largest_body_from, trust_from
+from .limits import raise_descriptor_limit
 from .process import shutdown_descriptor
 
 # FCGI_LISTENSOCK_FILENO of the FastCGI specification.
@@ -28,11 +30,16 @@ def main() -> int:
         application = CommandApplication(
             MinterFolder(folder), trust=trust_from(os.environ), largest_body=largest_body_from(os.environ))
         listener = _listener()
+        allowed = None
+        if listener.family != socket.AF_UNIX:
+            allowed = AllowedAddresses.of((), os.environ)
+            allowed.ensure_some("FastCGI")
+        raise_descriptor_limit()
         from .flup import serve_fastcgi
     except (NoidError, ModuleNotFoundError) as error:
         log_line("noid", str(error))
         return 2
-    serve_fastcgi(listener, (shutdown_descriptor(_STOP_SIGNALS),), application)
+    serve_fastcgi(listener, (shutdown_descriptor(_STOP_SIGNALS),), application, allowed=allowed)
     return 0
 
 

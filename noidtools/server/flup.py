@@ -6,15 +6,18 @@ which it needs internal members of flup; NEEDED lists them.
 
 from __future__ import annotations
 
+import io
 import logging
+import select
 import struct
-from socket import SO_RCVTIMEO, SOL_SOCKET
+import time
 
 from flup.server import fcgi_base as fcgi
 from flup.server import scgi_base as scgi
 
 from .compatibility import ensure_members
-from .gateway import REQUEST_TIMEOUT, Connection, GatewayWorker
+from .gateway import Connection, GatewayWorker
+from .limits import TRANSFER_SECONDS, TransferDeadline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
     from ..web.batch import Application
     from ..web.request import Environ
+    from .allowed import AllowedAddresses
 
 # The releases that were tested; the same as in setup.cfg.
 BOUNDS = ">= 1.0.3, < 1.1"
@@ -56,6 +60,9 @@ _ERROR_RESPONSE = (
 _MAX_PARAMETERS = 4 << 20
 _LARGEST_RECORD = 65528
 _BUFFER_SIZE = 1 << 16
+
+# A request is run when it has arrived, or so many bytes of it: more than those may send who may only read.
+_MOST_BUFFERED = (1 << 20) + (1 << 16)
 _DEFAULTS = {
     "REQUEST_METHOD": "GET", "SCRIPT_NAME": "", "PATH_INFO": "", "SERVER_NAME": "localhost", "SERVER_PORT": "80",
     "SERVER_PROTOCOL": "HTTP/1.0",
@@ -68,10 +75,13 @@ _CONNECTION_ERRORS = (OSError, EOFError, struct.error, IndexError, ValueError)
 # -- FastCGI ---------------------------------------------------------------------------------------------------------
 
 
-def serve_fastcgi(listener: socket, shutdown: tuple[int, ...], application: Application) -> None:
+def serve_fastcgi(listener: socket, shutdown: tuple[int, ...], application: Application, *,
+                  timeout: float = TRANSFER_SECONDS, allowed: AllowedAddresses | None = None) -> None:
     """Serve FastCGI requests in a worker process until a descriptor in `shutdown` becomes readable."""
     gateway = _FastCgiGateway(application)
-    GatewayWorker(listener, lambda peer: _FastCgiConnection(peer, gateway), application.prepare).run(shutdown)
+    worker = GatewayWorker(listener, lambda peer: _FastCgiConnection(peer, gateway, timeout), application.prepare,
+                           allowed)
+    worker.run(shutdown)
 
 
 class _FastCgiGateway(fcgi.BaseFCGIServer):  # type: ignore[misc]
@@ -95,29 +105,44 @@ class _FastCgiGateway(fcgi.BaseFCGIServer):  # type: ignore[misc]
 
 
 class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
-    def __init__(self, peer: socket, gateway: _FastCgiGateway) -> None:
-        super().__init__(_BufferedSocket(peer), None, gateway, None)
+    def __init__(self, peer: socket, gateway: _FastCgiGateway, timeout: float) -> None:
+        super().__init__(_BufferedSocket(peer, timeout), None, gateway, None)
         self._keepGoing = True
         self._parameters = bytearray()
         # The request whose parameters are complete, and the one that was answered last.
         self._received: Any = None
         self._answered: Any = None
+        # Whether the web server has told that the rest of the request will not come.
+        self._aborted = False
 
     def receive(self) -> bool | None:
         try:
-            while self._received is None:
+            is_open = self._sock.fill(_BUFFER_SIZE)
+            while not self._is_complete() and self._sock.holds_record():
                 self.process_input()
+            if not self._is_complete() and is_open:
                 if not self._requests and not self._sock.buffered:
-                    return None
-            self.environ = self._received.params
-            if self.environ.get("CONTENT_LENGTH", "") in ("", "0"):
-                # There is no body.  The record that ends it has usually arrived; after that no more is expected.
-                while self._sock.buffered and not self._received.stdin._eof:
-                    self.process_input()
-            self.environ["wsgi.errors"] = self._received.stderr
-            self.server._sanitizeEnv(self.environ)
+                    self._sock.end_request()  # what arrived was the rest of the one before
+                return None
         except _CONNECTION_ERRORS:
+            if not self._aborted:
+                return False
+        return self._received is not None and self._begin()
+
+    def _is_complete(self) -> bool:
+        """Whether the request has arrived, or of a large body enough of it."""
+        if self._received is None:
             return False
+        stdin = self._received.stdin
+        if self._received.params.get("CONTENT_LENGTH", "") in ("", "0"):
+            # There is no body.  The record that ends it has usually arrived; after that no more is expected.
+            return bool(stdin._eof) or not self._sock.holds_record()
+        return bool(stdin._eof) or stdin._avail >= _MOST_BUFFERED
+
+    def _begin(self) -> bool:
+        self.environ = self._received.params
+        self.environ["wsgi.errors"] = self._received.stderr
+        self.server._sanitizeEnv(self.environ)
         return True
 
     def answer(self) -> bool:
@@ -126,14 +151,22 @@ class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
             request.run()
             self._answered = request
             self._sock.flush()
+            self._sock.end_request()
             # The rest of a body that the application did not read, or a request sent before the last was answered.
-            while self._keepGoing and self._sock.buffered:
+            while self._keepGoing and not self._aborted and self._sock.buffered:
                 more = self.receive()
-                if more is not None:
-                    return more and self.answer()
+                if more is None:
+                    break
+                return more and self.answer()
         except _CONNECTION_ERRORS:
             return False
-        return bool(self._keepGoing)
+        return bool(self._keepGoing) and not self._aborted
+
+    def is_idle(self) -> bool:
+        return not self._requests and self._sock.is_idle()
+
+    def is_overdue(self, now: float) -> bool:
+        return bool(self._sock.is_overdue(now))
 
     def is_fully_read(self) -> bool:
         return self._answered is not None and self._answered.stdin._eof and not self._sock.buffered
@@ -143,7 +176,9 @@ class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
         self._received = request
 
     def process_input(self) -> None:
-        """As flup's, without its call of select: GatewayWorker has waited already, and the socket has a timeout."""
+        """As flup's, without its call of select: the socket waits itself, until the request is overdue."""
+        if self._aborted:
+            raise EOFError("the request was aborted")
         record = fcgi.Record()
         record.read(self._sock)
         handle = _HANDLERS.get(record.type, fcgi.Connection._do_unknown_type)
@@ -152,6 +187,7 @@ class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
     def _do_abort_request(self, record: Any) -> None:
         """The client closed its connection: reading the body ends here."""
         super()._do_abort_request(record)
+        self._aborted = True
         raise EOFError("the request was aborted")
 
     def _do_params(self, record: Any) -> None:
@@ -182,26 +218,89 @@ _HANDLERS = {
 
 
 class _BufferedSocket:
-    """A socket with buffers for reading and writing, because flup reads and writes records in small pieces."""
+    """A socket with buffers for reading and writing, because flup reads and writes records in small pieces.
 
-    __slots__ = ("_output", "_peer", "buffered")
+    `fill` never waits; what flup calls waits for the web server until the request, or its answer, is overdue.
+    """
 
-    def __init__(self, peer: socket) -> None:
+    __slots__ = ("_arriving", "_input", "_leaving", "_output", "_peer", "_place", "_timeout")
+
+    def __init__(self, peer: socket, timeout: float) -> None:
         self._peer = peer
+        self._timeout = timeout
         self._output = bytearray()
-        # Input that was received and not yet read.
-        self.buffered = b""
+        # Input, of which the bytes before the place were read.
+        self._input = bytearray()
+        self._place = 0
+        self._arriving: TransferDeadline | None = None
+        self._leaving: TransferDeadline | None = None
 
     def fileno(self) -> int:
         return self._peer.fileno()
 
+    # -- input -----------------------------------------------------------------------------------------
+
+    @property
+    def buffered(self) -> int:
+        """How much input was received and not yet read."""
+        return len(self._input) - self._place
+
+    def peek(self, size: int) -> bytes:
+        """The first bytes of the buffered input, without reading them."""
+        return bytes(self._input[self._place : self._place + size])
+
+    def holds_record(self) -> bool:
+        """Whether a whole record of FastCGI is buffered."""
+        head = self.peek(8)
+        return len(head) == 8 and self.buffered >= 8 + int.from_bytes(head[4:6], "big") + head[6]
+
+    def fill(self, most: int) -> bool:
+        """Receive what has arrived, until about so many bytes are buffered; returns False at the end of the input."""
+        # At least a whole record must fit.
+        while self.buffered <= max(most, _LARGEST_RECORD + 512):
+            try:
+                if not self._receive():
+                    return False
+            except BlockingIOError:
+                break
+        return True
+
+    def _receive(self) -> bool:
+        piece = self._peer.recv(_BUFFER_SIZE)
+        now = time.monotonic()
+        if self._arriving is None:
+            self._arriving = TransferDeadline(now, self._timeout)
+        self._arriving.count(len(piece), now)
+        if self._place:
+            del self._input[: self._place]
+            self._place = 0
+        self._input += piece
+        return bool(piece)
+
     def recv(self, most: int) -> bytes:
-        if not self.buffered:
+        while not self.buffered:
             # The web server may wait for our output before it sends more.
             self.flush()
-            self.buffered = self._peer.recv(_BUFFER_SIZE)
-        piece, self.buffered = self.buffered[:most], self.buffered[most:]
+            try:
+                if not self._receive():
+                    return b""
+            except BlockingIOError:
+                self._wait(select.POLLIN, self._arriving)
+        piece = self.peek(most)
+        self._place += len(piece)
         return piece
+
+    def end_request(self) -> None:
+        """What arrives from now on belongs to another request."""
+        self._arriving = self._leaving = None
+
+    def is_idle(self) -> bool:
+        return self._arriving is None
+
+    def is_overdue(self, now: float) -> bool:
+        return self._arriving is not None and self._arriving.seconds_left(now) <= 0
+
+    # -- output ----------------------------------------------------------------------------------------
 
     def send(self, data: bytes) -> int:
         self._output += data
@@ -210,18 +309,37 @@ class _BufferedSocket:
         return len(data)
 
     def flush(self) -> None:
-        if self._output:
-            self._peer.sendall(self._output)
-            self._output.clear()
+        output, self._output = self._output, bytearray()
+        while output:
+            if self._leaving is None:
+                self._leaving = TransferDeadline(time.monotonic(), self._timeout)
+            try:
+                sent = self._peer.send(output)
+            except BlockingIOError:
+                self._wait(select.POLLOUT, self._leaving)
+                continue
+            self._leaving.count(sent, time.monotonic())
+            del output[:sent]
+
+    def _wait(self, event: int, deadline: TransferDeadline | None) -> None:
+        """Wait until the socket is ready; raises TimeoutError when the transfer is overdue."""
+        seconds = self._timeout if deadline is None else deadline.seconds_left(time.monotonic())
+        poll = select.poll()
+        poll.register(self._peer, event)
+        if seconds <= 0 or not poll.poll(seconds * 1000):
+            raise TimeoutError("the web server sends or reads too slowly")
 
 
 # -- SCGI: one request for each connection ---------------------------------------------------------------------------
 
 
-def serve_scgi(listener: socket, shutdown: tuple[int, ...], application: Application) -> None:
+def serve_scgi(listener: socket, shutdown: tuple[int, ...], application: Application, *,
+               timeout: float = TRANSFER_SECONDS, allowed: AllowedAddresses | None = None) -> None:
     """Serve SCGI requests in a worker process until a descriptor in `shutdown` becomes readable."""
     gateway = _ScgiGateway(application)
-    GatewayWorker(listener, lambda peer: _ScgiConnection(peer, gateway), lambda environs: None).run(shutdown)
+    worker = GatewayWorker(listener, lambda peer: _ScgiConnection(peer, gateway, timeout), lambda environs: None,
+                           allowed)
+    worker.run(shutdown)
 
 
 class _ScgiGateway(scgi.BaseSCGIServer):  # type: ignore[misc]
@@ -236,17 +354,95 @@ class _ScgiGateway(scgi.BaseSCGIServer):  # type: ignore[misc]
 class _ScgiConnection(scgi.Connection, Connection):  # type: ignore[misc]
     """flup reads and answers a request in one call, so that requests cannot be prepared together."""
 
-    def __init__(self, peer: socket, gateway: _ScgiGateway) -> None:
-        # flup closes the socket that it gets; GatewayWorker reads the rest of the input first and closes the other.
-        own = peer.dup()
-        # flup makes the socket blocking, which removes Python's timeout, so that this is the timeout of the system.
-        own.setsockopt(SOL_SOCKET, SO_RCVTIMEO, struct.pack("ll", REQUEST_TIMEOUT, 0))
-        super().__init__(own, (), gateway, None)
+    def __init__(self, peer: socket, gateway: _ScgiGateway, timeout: float) -> None:
+        self._input = _BufferedSocket(peer, timeout)
+        # The length of the request, once it is known.
+        self._length: int | None = None
+        super().__init__(_ScgiSocket(self._input), (), gateway, None)
         self.environ = {}
 
-    def receive(self) -> bool:
-        return True
+    def receive(self) -> bool | None:
+        try:
+            is_open = self._input.fill(_MOST_BUFFERED)
+            if self._length is None:
+                self._length = _scgi_length(self._input)
+        except (OSError, ValueError):
+            return False
+        arrived = self._length is not None and self._input.buffered >= min(self._length, _MOST_BUFFERED)
+        if arrived:
+            return True
+        # flup refuses what is cut off.
+        return None if is_open else self._input.buffered > 0
 
     def answer(self) -> bool:
         self.run()
         return False
+
+    def is_idle(self) -> bool:
+        return self._input.is_idle()
+
+    def is_overdue(self, now: float) -> bool:
+        return self._input.is_overdue(now)
+
+
+def _scgi_length(source: _BufferedSocket) -> int | None:
+    """The length of a request, its body included; None if that has not arrived.  Raises ValueError if malformed."""
+    digits, colon, _ = source.peek(12).partition(b":")
+    if digits.strip(b"0123456789") or (not digits and colon) or (not colon and len(digits) == 12):
+        raise ValueError("this is not SCGI")
+    if not colon:
+        return None
+    start, size = len(digits) + 1, int(digits)
+    if size > _MAX_PARAMETERS:
+        raise ValueError("too many parameters")
+    # A comma follows the headers.
+    if source.buffered < min(start + size + 1, _MOST_BUFFERED):
+        return None
+    fields = source.peek(start + size)[start:].split(b"\0")
+    for name, value in zip(fields[::2], fields[1::2], strict=False):
+        if name == b"CONTENT_LENGTH" and value.isdigit() and len(value) < 19:
+            return start + size + 1 + int(value)
+    return start + size + 1
+
+
+class _ScgiSocket:
+    """What flup uses of a socket, made of the buffered one.  GatewayWorker closes the true socket."""
+
+    def __init__(self, source: _BufferedSocket) -> None:
+        self._source = source
+        self.recv = source.recv
+
+    def setblocking(self, flag: int) -> None:
+        """The buffered socket waits by itself."""
+
+    def makefile(self, mode: str) -> io.BufferedIOBase:
+        return io.BufferedReader(_Input(self._source)) if mode == "rb" else io.BufferedWriter(_Output(self._source))
+
+    def close(self) -> None:
+        """Called by flup after the request."""
+
+
+class _Input(io.RawIOBase):
+    def __init__(self, source: _BufferedSocket) -> None:
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        piece = self._source.recv(len(target))
+        target[: len(piece)] = piece
+        return len(piece)
+
+
+class _Output(io.RawIOBase):
+    def __init__(self, source: _BufferedSocket) -> None:
+        self._source = source
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._source.send(bytes(data))
+        self._source.flush()
+        return len(data)

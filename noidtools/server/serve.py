@@ -15,6 +15,7 @@ from ..store import exists
 from ..web.commands import BASIC
 from ..web.request import LARGEST_BODY, Trust
 from ..web.site import Site
+from .allowed import AllowedAddresses
 from .limits import MAX_PER_ADDRESS, TRANSFER_SECONDS, raise_descriptor_limit
 from .process import Address, Prefork, inherited_socket, socket_address
 
@@ -47,6 +48,9 @@ class Options:
         self.per_address = _number(last, "max-per-address", MAX_PER_ADDRESS, 1, 1_000_000)
         self.timeout = _number(last, "timeout", TRANSFER_SECONDS, 1, 86_400)
         self.socket_mode = _mode(last.get("socket-mode", "660"))
+        if self.protocol == "http" and given.values("allow"):
+            raise UsageError("--allow lists web servers that speak FastCGI or SCGI: it does not go with HTTP")
+        self.allowed = AllowedAddresses.of(given.values("allow"), os.environ)
         self.trust = self._trust(given.values("proxy"), last.get("user-header", ""), last.get("user", ""))
 
     def _trust(self, proxies: list[str], user_header: str, user: str) -> Trust:
@@ -55,6 +59,12 @@ class Options:
         if user and not (self.protocol == "http" and self.address.is_loopback):
             raise UsageError("--user makes everybody that user, so it is only for HTTP at a loopback address")
         return Trust(proxies=tuple(proxies), user_header=user_header, user=user)
+
+    def ensure_allowed(self, listener: socket.socket | None = None) -> None:
+        """Refuse FastCGI and SCGI on TCP without a list of web servers.  The socket may come from another program."""
+        on_tcp = bool(self.address.host) if listener is None else listener.family != socket.AF_UNIX
+        if on_tcp and self.protocol != "http":
+            self.allowed.ensure_some("FastCGI" if self.protocol == "fcgi" else "SCGI")
 
     @property
     def challenge(self) -> str:
@@ -73,7 +83,9 @@ def serve(dbdir: str, args: list[bytes]) -> int:
     application = Site(_minters(dbdir, options), trust=options.trust, challenge=options.challenge,
                        largest_body=options.largest_body)
     work = _work(options, application)
+    options.ensure_allowed()
     listener = inherited_socket() or options.address.listen(options.socket_mode)
+    options.ensure_allowed(listener)
     file = options.address.file()
     _announce(options, dbdir, listener)
     Prefork(listener, options.workers, work).run()
@@ -106,7 +118,9 @@ def _work(options: Options, application: Site) -> Work:
     except ModuleNotFoundError as error:
         raise UsageError(
             f"serving by {options.protocol} needs the package {error.name}: install noidtools[http]") from None
-    return lambda listener, shutdown: work(listener, shutdown, application)
+    return lambda listener, shutdown: work(
+        listener, shutdown, application, timeout=options.timeout,
+        allowed=None if listener.family == socket.AF_UNIX else options.allowed)
 
 
 def _announce(options: Options, dbdir: str, listener: socket.socket) -> None:

@@ -110,3 +110,9 @@ def wait_until(condition: Callable[[], bool], seconds: float = 10, describe: Cal
     while not condition():
         assert time.monotonic() < deadline, describe()
         time.sleep(0.02)
+
+
+def processor_seconds(process: int) -> float:
+    """The processor time that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -69,11 +69,11 @@ def test_serve_answers_by_fastcgi(fcgi: Served, tmp_path: Path) -> None:
 
 
 def test_serve_answers_by_fastcgi_over_tcp_and_for_one_minter(serve, tmp_path: Path) -> None:
-    served = serve("--fcgi", "127.0.0.1:0")
+    served = serve("--fcgi", "127.0.0.1:0", "--allow", "127.0.0.1")
     assert served.fastcgi("mint+1")[0] == 200
     log = tmp_path / "one"
     with open(log, "wb") as stream:
-        words = ["-f", str(tmp_path / "kt5"), "serve", "--fcgi", "127.0.0.1:0"]
+        words = ["-f", str(tmp_path / "kt5"), "serve", "--fcgi", "127.0.0.1:0", "--allow", "127.0.0.0/8"]
         process = subprocess.Popen([*NOID, *words], stderr=stream)
     one = Served(process, log)
     assert one.fastcgi("mint+1", path="/noidu")[0] == one.fastcgi("mint+1", path="/x/noidu_kt5")[0] == 200
@@ -82,7 +82,7 @@ def test_serve_answers_by_fastcgi_over_tcp_and_for_one_minter(serve, tmp_path: P
 
 
 def test_serve_answers_by_scgi(serve) -> None:
-    served = serve("--scgi", "127.0.0.1:0")
+    served = serve("--scgi", "127.0.0.1:0", "--allow", "127.0.0.1")
     variables = {"path": "/nd/noidu_kt5", "user": "alice"}
     status, _, body = gateway.scgi(served.address, "mint+1", **variables)
     assert status == 200 and len(ids_in(body)) == 1
@@ -144,6 +144,8 @@ def test_serve_uses_the_socket_of_systemd(tmp_path: Path) -> None:
     ["--workers", "x"], ["--socket-mode", "888"], ["--socket-mode", "7777"], ["--max-body", "-1"], ["extra"],
     ["--http", "127.0.0.1:0", "--fcgi", "127.0.0.1:0"], ["--user", "a", "--http", "0.0.0.0:0"], ["--odd", "1"],
     ["--user", "a", "--fcgi", "127.0.0.1:0"], ["--user-header", "X-User"], ["--fcgi", "systemd"], ["--threads", "0"],
+    ["--fcgi", "127.0.0.1:0", "--allow", "nowhere"], ["--allow", "127.0.0.1"], ["--timeout", "0"],
+    ["--max-per-address", "0"],
 ])
 def test_wrong_options_of_serve_are_refused(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LISTEN_FDS", raising=False)

@@ -146,7 +146,8 @@ def test_reloading_refuses_no_request(serve, way: str) -> None:
 
 @pytest.mark.parametrize(("way", "lines"), [("--fcgi", 100_000), ("--http", 10_000), ("--scgi", 10_000)])
 def test_a_large_bulk_run_uses_bounded_memory(serve, way: str, lines: int) -> None:
-    served = serve(way, "127.0.0.1:0", *(["--user", "alice"] if way == "--http" else []), "--workers", "1")
+    served = serve(way, "127.0.0.1:0", *(["--user", "alice"] if way == "--http" else ["--allow", "127.0.0.1"]),
+                   "--workers", "1")
     value = b"x" * (24_000_000 // lines)
     body = b"".join(b"bind set kt639k9 e%d '%b'\n" % (number % 50, value) for number in range(lines))
     served.until(lambda: len(served.workers) == 1)

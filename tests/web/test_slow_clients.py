@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from support import gateway
+from support.process import processor_seconds
 from support.served import Served
 
 MEGABYTE = 1 << 20
@@ -130,9 +131,9 @@ def test_without_descriptors_the_server_waits_quietly_and_recovers(
     served.until(lambda: len(served.workers) == 1)
     peers: list[Any] = [gateway.connect(served.address) for _ in range(200)]
     time.sleep(1)
-    before = _processor_seconds(served.workers[0])
+    before = processor_seconds(served.workers[0])
     time.sleep(4)
-    assert _processor_seconds(served.workers[0]) - before < 2
+    assert processor_seconds(served.workers[0]) - before < 2
     assert served.log.read_text().count("\n") < 8, served.log.read_text()
     for peer in peers:
         peer.close()
@@ -143,11 +144,6 @@ def test_without_descriptors_the_server_waits_quietly_and_recovers(
         assert carry(served.address, "hello", path="/noidu_kt5")[0] == 200
 
 
-def _processor_seconds(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def test_the_limit_of_open_files_is_raised_at_the_start(serve: Callable[..., Served]) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = min(hard, 4096)
@@ -156,3 +152,76 @@ def test_the_limit_of_open_files_is_raised_at_the_start(serve: Callable[..., Ser
     served.until(lambda: bool(served.workers))
     limits = Path(f"/proc/{served.workers[0]}/limits").read_text()
     assert f"Max open files            {wanted}" in limits
+
+
+def _head(way: str, body: bytes) -> bytes:
+    """A request for a bulk run, up to its body."""
+    variables = gateway.environ("-", path="/noidu_kt5", user="alice", method="POST", body=body)
+    if way == "--fcgi":
+        return gateway.begin() + gateway.stream(gateway.PARAMS, gateway.parameters(variables))
+    fields = {"CONTENT_LENGTH": str(len(body)), "SCGI": "1"} | variables
+    packed = "".join(f"{name}\0{value}\0" for name, value in fields.items()).encode("latin-1")
+    return b"%d:%b," % (len(packed), packed)
+
+
+@pytest.mark.parametrize("way", ["--fcgi", "--scgi"])
+def test_a_web_server_that_trickles_occupies_no_worker_and_is_dropped(
+    serve: Callable[..., Served], tmp_path: Path, way: str
+) -> None:
+    served = serve(way, str(tmp_path / "noid.sock"), "--workers", "1", "--timeout", "4")
+    body = b"hello\n" * 100
+    request = _head(way, body)
+    carry = gateway.fastcgi if way == "--fcgi" else gateway.scgi
+    peers = [gateway.connect(served.address) for _ in range(3)]
+    started = time.monotonic()
+    for peer, part in zip(peers, (request[:5], request[:60], request), strict=True):
+        peer.settimeout(0.3)
+        peer.sendall(part)
+    assert carry(served.address, "hello", path="/noidu_kt5")[0] == 200
+    assert time.monotonic() - started < 4
+    for peer in peers:
+        while not _closed(peer):
+            assert time.monotonic() - started < 40
+            with contextlib.suppress(ConnectionError):
+                peer.sendall(b"")
+        peer.close()
+    assert time.monotonic() - started > 3
+    # A body in two parts, with a pause that is short enough.
+    with gateway.connect(served.address) as peer:
+        whole = request + (gateway.stream(gateway.STDIN, body) if way == "--fcgi" else body)
+        peer.sendall(whole[:-50])
+        time.sleep(1)
+        peer.sendall(whole[-50:])
+        out = b""
+        with contextlib.suppress(ConnectionError):
+            while piece := peer.recv(65536):
+                out += piece
+    assert b"bulk: 100 commands, 100 done" in out
+
+
+@pytest.mark.parametrize("way", ["--fcgi", "--scgi"])
+def test_an_answer_that_a_web_server_does_not_read_is_given_up(
+    serve: Callable[..., Served], tmp_path: Path, way: str
+) -> None:
+    served = serve(way, str(tmp_path / "noid.sock"), "--workers", "1", "--timeout", "2")
+    carry = gateway.fastcgi if way == "--fcgi" else gateway.scgi
+    value = b"e: " + b"x" * MEGABYTE
+    assert carry(served.address, "bind+set+kt4x551+:-", value, path="/noidu_kt5", user="alice", method="POST")[0] == 200
+    with gateway.connect(served.address) as peer:
+        variables = gateway.environ("get+kt4x551+e", path="/noidu_kt5")
+        if way == "--fcgi":
+            peer.sendall(gateway.request_bytes(variables))
+        else:
+            packed = "".join(f"{name}\0{text}\0" for name, text in {**variables, "CONTENT_LENGTH": "0"}.items())
+            peer.sendall(b"%d:%b," % (len(packed), packed.encode()))
+        time.sleep(0.5)
+        assert carry(served.address, "hello", path="/noidu_kt5")[0] == 200
+
+
+def test_connections_that_are_kept_idle_make_room_for_others(serve: Callable[..., Served], tmp_path: Path) -> None:
+    served = serve("--fcgi", str(tmp_path / "noid.sock"), "--workers", "1", preexec_fn=_few_files(48))
+    peers = [gateway.connect(served.address) for _ in range(60)]
+    time.sleep(1.5)
+    assert served.fastcgi("mint+1")[0] == 200
+    for peer in peers:
+        peer.close()
