@@ -135,3 +135,18 @@ def _octet(piece: bytes) -> int:
     """The octet whose two hexadecimal digits begin `piece`, or -1."""
     pair = piece[:2]
     return int(pair, 16) if len(pair) == 2 and not pair.translate(None, _HEX) else -1
+
+
+# -- lines of text ---------------------------------------------------------------------------------------------------
+
+# Where some readers end a line besides the line feed and the carriage return, as Python's str.splitlines does: VT, FF,
+# the separators FS, GS and RS, NEL (U+0085), and U+2028 and U+2029.
+_RARE_BREAKS = (b"\x0b", b"\x0c", b"\x1c", b"\x1d", b"\x1e", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
+
+
+def indent_rare_breaks(text: bytes) -> bytes:
+    """The text with a space after each rare line break, so that what follows begins no line with a label."""
+    for line_break in _RARE_BREAKS:
+        if line_break in text:
+            text = text.replace(line_break, line_break + b" ")
+    return text

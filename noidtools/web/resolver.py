@@ -239,7 +239,7 @@ def _home(request: _NameRequest) -> Response:
 
 
 def _text_response(status: int, body: bytes, headers: Headers | None = None) -> Response:
-    return Response(status, f"{_TEXT}; charset=utf-8", body, headers or [])
+    return Response(status, f"{_TEXT}; charset=utf-8", codec.indent_rare_breaks(body), headers or [])
 
 
 def _json_response(status: int, data: dict[str, object], headers: Headers) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..codec import indent_rare_breaks
 from ..commands.answers import Fields, Values, anvl, json_ready
 
 TYPE_CHECKING = False
@@ -35,7 +36,7 @@ class TextWriter:
         return b""
 
     def record(self, record: Record) -> bytes:
-        return _indent_returns(anvl(record, indent=True))
+        return indent_rare_breaks(_indent_returns(anvl(record, indent=True)))
 
     def refusal(self, kind: str, message: str) -> bytes:
         return self.record(Fields(("error", message.encode("utf-8", "surrogateescape"))))
@@ -71,8 +72,10 @@ def _escape_bare_value(record: Record, text: bytes) -> bytes:
     """In a bulk answer, put a space before a bare value that looks like a labelled line or the end of an answer."""
     if not isinstance(record, Values):
         return text
-    head, colon, tail = text.partition(b"\n")[0].partition(b":")
-    labelled = bool(colon) and b" " not in head and (not tail or tail[:1] in b" \t")
+    # Up to the first line break of any kind.
+    first = "".join(text.partition(b"\n")[0].decode("utf-8", "surrogateescape").splitlines()[:1])
+    head, colon, tail = first.partition(":")
+    labelled = bool(colon) and " " not in head and (not tail or tail[0] in " \t")
     return b" " + text if labelled or text[:1] in b" \t\r\n" else text
 
 
