@@ -120,7 +120,7 @@ class GatewayWorker:
 
     def _serve_arrivals(self, seconds: float | None = None) -> bool:
         """Wait for input and serve it; returns False if a shutdown descriptor was readable."""
-        stopping = False
+        stopping = connecting = False
         arrived: list[tuple[Any, Connection]] = []
         if self._connections or self._closing or self._resume_at:
             seconds = _CHECK_SECONDS
@@ -128,12 +128,15 @@ class GatewayWorker:
             if key.data is None:
                 stopping = True
             elif key.data is self._listener:
-                self._accept()
+                connecting = True
             elif key.fileobj in self._closing:
                 self._discard_input(key.fileobj)
             elif len(arrived) < _MAX_BATCH:
                 arrived.append((key.fileobj, key.data))
         self._serve(arrived)
+        if connecting:
+            # After what has arrived, because accepting may close an idle connection.
+            self._accept()
         self._close_overdue()
         return not stopping
 
@@ -175,10 +178,11 @@ class GatewayWorker:
         """Close the connection that was idle for longest; returns False if none was for long enough."""
         latest = time.monotonic() - _IDLE_SECONDS
         idle = [peer for peer, used in self._last_used.items() if used < latest and self._connections[peer].is_idle()]
-        if not idle:
-            return False
-        self._forget(min(idle, key=self._last_used.__getitem__))
-        return True
+        for peer in sorted(idle, key=self._last_used.__getitem__):
+            if not _has_input(peer):
+                self._forget(peer)
+                return True
+        return False
 
     def _serve(self, arrived: list[tuple[Any, Connection]]) -> None:
         received = []
@@ -250,3 +254,11 @@ class GatewayWorker:
             self._close_now(peer)
         for peer in [peer for peer, connection in self._connections.items() if connection.is_overdue(now)]:
             self._forget(peer)
+
+
+def _has_input(peer: socket.socket) -> bool:
+    """Whether a request has arrived that was not read yet."""
+    try:
+        return bool(peer.recv(1, socket.MSG_PEEK))
+    except OSError:
+        return False  # nothing has arrived, or the web server has closed it
