@@ -42,7 +42,7 @@ NEEDED = {
         "_do_stdin", "_do_unknown_type", "_keepGoing", "_requests", "_sock", "_start_request", "process_input",
         "server"),
     f"{_FCGI}:Connection.__init__": ("sock", "addr", "server", "timeout"),
-    f"{_FCGI}:InputStream": ("_eof",),
+    f"{_FCGI}:InputStream": ("_avail", "_eof"),
     f"{_FCGI}:Record": ("contentData", "contentLength", "read", "requestId", "type"),
     f"{_FCGI}:Request": ("params", "run", "stderr", "stdin", "stdout"),
     _SCGI: ("BaseSCGIServer", "Connection"),
@@ -223,11 +223,11 @@ class _BufferedSocket:
     `fill` never waits; what flup calls waits for the web server until the request, or its answer, is overdue.
     """
 
-    __slots__ = ("_arriving", "_input", "_leaving", "_output", "_peer", "_place", "_timeout")
+    __slots__ = ("_arriving", "_input", "_leaving", "_output", "_peer", "_place", "_seconds")
 
     def __init__(self, peer: socket, timeout: float) -> None:
         self._peer = peer
-        self._timeout = timeout
+        self._seconds = timeout
         self._output = bytearray()
         # Input, of which the bytes before the place were read.
         self._input = bytearray()
@@ -269,7 +269,7 @@ class _BufferedSocket:
         piece = self._peer.recv(_BUFFER_SIZE)
         now = time.monotonic()
         if self._arriving is None:
-            self._arriving = TransferDeadline(now, self._timeout)
+            self._arriving = TransferDeadline(now, self._seconds)
         self._arriving.count(len(piece), now)
         if self._place:
             del self._input[: self._place]
@@ -312,7 +312,7 @@ class _BufferedSocket:
         output, self._output = self._output, bytearray()
         while output:
             if self._leaving is None:
-                self._leaving = TransferDeadline(time.monotonic(), self._timeout)
+                self._leaving = TransferDeadline(time.monotonic(), self._seconds)
             try:
                 sent = self._peer.send(output)
             except BlockingIOError:
@@ -323,7 +323,7 @@ class _BufferedSocket:
 
     def _wait(self, event: int, deadline: TransferDeadline | None) -> None:
         """Wait until the socket is ready; raises TimeoutError when the transfer is overdue."""
-        seconds = self._timeout if deadline is None else deadline.seconds_left(time.monotonic())
+        seconds = self._seconds if deadline is None else deadline.seconds_left(time.monotonic())
         poll = select.poll()
         poll.register(self._peer, event)
         if seconds <= 0 or not poll.poll(seconds * 1000):
