@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import io
 import logging
-import select
 import struct
-import time
 
 from flup.server import fcgi_base as fcgi
 from flup.server import scgi_base as scgi
 
+from .buffered_socket import BufferedSocket, SocketInput, SocketOutput
 from .compatibility import ensure_members
 from .gateway import Connection, GatewayWorker
-from .limits import TRANSFER_SECONDS, TransferDeadline
+from .limits import TRANSFER_SECONDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +58,6 @@ _ERROR_RESPONSE = (
 # A limit far above what web servers send.
 _MAX_PARAMETERS = 4 << 20
 _LARGEST_RECORD = 65528
-_BUFFER_SIZE = 1 << 16
 
 # A request is run when it has arrived, or so many bytes of it: more than those may send who may only read.
 _MOST_BUFFERED = (1 << 20) + (1 << 16)
@@ -106,7 +104,7 @@ class _FastCgiGateway(fcgi.BaseFCGIServer):  # type: ignore[misc]
 
 class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
     def __init__(self, peer: socket, gateway: _FastCgiGateway, timeout: float) -> None:
-        super().__init__(_BufferedSocket(peer, timeout), None, gateway, None)
+        super().__init__(BufferedSocket(peer, timeout), None, gateway, None)
         self._keepGoing = True
         self._parameters = bytearray()
         # The request whose parameters are complete, and the one that was answered last.
@@ -117,7 +115,7 @@ class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
 
     def receive(self) -> bool | None:
         try:
-            is_open = self._sock.fill(_BUFFER_SIZE)
+            is_open = self._sock.fill()
             while not self._is_complete() and self._sock.holds_record():
                 self.process_input()
             if not self._is_complete() and is_open:
@@ -217,119 +215,6 @@ _HANDLERS = {
 }
 
 
-class _BufferedSocket:
-    """A socket with buffers for reading and writing, because flup reads and writes records in small pieces.
-
-    `fill` never waits; what flup calls waits for the web server until the request, or its answer, is overdue.
-    """
-
-    __slots__ = ("_arriving", "_input", "_leaving", "_output", "_peer", "_place", "_seconds")
-
-    def __init__(self, peer: socket, timeout: float) -> None:
-        self._peer = peer
-        self._seconds = timeout
-        self._output = bytearray()
-        # Input, of which the bytes before the place were read.
-        self._input = bytearray()
-        self._place = 0
-        self._arriving: TransferDeadline | None = None
-        self._leaving: TransferDeadline | None = None
-
-    def fileno(self) -> int:
-        return self._peer.fileno()
-
-    # -- input -----------------------------------------------------------------------------------------
-
-    @property
-    def buffered(self) -> int:
-        """How much input was received and not yet read."""
-        return len(self._input) - self._place
-
-    def peek(self, size: int) -> bytes:
-        """The first bytes of the buffered input, without reading them."""
-        return bytes(self._input[self._place : self._place + size])
-
-    def holds_record(self) -> bool:
-        """Whether a whole record of FastCGI is buffered."""
-        head = self.peek(8)
-        return len(head) == 8 and self.buffered >= 8 + int.from_bytes(head[4:6], "big") + head[6]
-
-    def fill(self, most: int) -> bool:
-        """Receive what has arrived, until about so many bytes are buffered; returns False at the end of the input."""
-        # At least a whole record must fit.
-        while self.buffered <= max(most, _LARGEST_RECORD + 512):
-            try:
-                if not self._receive():
-                    return False
-            except BlockingIOError:
-                break
-        return True
-
-    def _receive(self) -> bool:
-        piece = self._peer.recv(_BUFFER_SIZE)
-        now = time.monotonic()
-        if self._arriving is None:
-            self._arriving = TransferDeadline(now, self._seconds)
-        self._arriving.count(len(piece), now)
-        if self._place:
-            del self._input[: self._place]
-            self._place = 0
-        self._input += piece
-        return bool(piece)
-
-    def recv(self, most: int) -> bytes:
-        while not self.buffered:
-            # The web server may wait for our output before it sends more.
-            self.flush()
-            try:
-                if not self._receive():
-                    return b""
-            except BlockingIOError:
-                self._wait(select.POLLIN, self._arriving)
-        piece = self.peek(most)
-        self._place += len(piece)
-        return piece
-
-    def end_request(self) -> None:
-        """What arrives from now on belongs to another request."""
-        self._arriving = self._leaving = None
-
-    def is_idle(self) -> bool:
-        return self._arriving is None
-
-    def is_overdue(self, now: float) -> bool:
-        return self._arriving is not None and self._arriving.seconds_left(now) <= 0
-
-    # -- output ----------------------------------------------------------------------------------------
-
-    def send(self, data: bytes) -> int:
-        self._output += data
-        if len(self._output) >= _BUFFER_SIZE:
-            self.flush()
-        return len(data)
-
-    def flush(self) -> None:
-        output, self._output = self._output, bytearray()
-        while output:
-            if self._leaving is None:
-                self._leaving = TransferDeadline(time.monotonic(), self._seconds)
-            try:
-                sent = self._peer.send(output)
-            except BlockingIOError:
-                self._wait(select.POLLOUT, self._leaving)
-                continue
-            self._leaving.count(sent, time.monotonic())
-            del output[:sent]
-
-    def _wait(self, event: int, deadline: TransferDeadline | None) -> None:
-        """Wait until the socket is ready; raises TimeoutError when the transfer is overdue."""
-        seconds = self._seconds if deadline is None else deadline.seconds_left(time.monotonic())
-        poll = select.poll()
-        poll.register(self._peer, event)
-        if seconds <= 0 or not poll.poll(seconds * 1000):
-            raise TimeoutError("the web server sends or reads too slowly")
-
-
 # -- SCGI: one request for each connection ---------------------------------------------------------------------------
 
 
@@ -355,7 +240,7 @@ class _ScgiConnection(scgi.Connection, Connection):  # type: ignore[misc]
     """flup reads and answers a request in one call, so that requests cannot be prepared together."""
 
     def __init__(self, peer: socket, gateway: _ScgiGateway, timeout: float) -> None:
-        self._input = _BufferedSocket(peer, timeout)
+        self._input = BufferedSocket(peer, timeout)
         # The length of the request, once it is known.
         self._length: int | None = None
         super().__init__(_ScgiSocket(self._input), (), gateway, None)
@@ -385,7 +270,7 @@ class _ScgiConnection(scgi.Connection, Connection):  # type: ignore[misc]
         return self._input.is_overdue(now)
 
 
-def _scgi_length(source: _BufferedSocket) -> int | None:
+def _scgi_length(source: BufferedSocket) -> int | None:
     """The length of a request, its body included; None if that has not arrived.  Raises ValueError if malformed."""
     digits, colon, _ = source.peek(12).partition(b":")
     if digits.strip(b"0123456789") or (not digits and colon) or (not colon and len(digits) == 12):
@@ -408,7 +293,7 @@ def _scgi_length(source: _BufferedSocket) -> int | None:
 class _ScgiSocket:
     """What flup uses of a socket, made of the buffered one.  GatewayWorker closes the true socket."""
 
-    def __init__(self, source: _BufferedSocket) -> None:
+    def __init__(self, source: BufferedSocket) -> None:
         self._source = source
         self.recv = source.recv
 
@@ -416,33 +301,9 @@ class _ScgiSocket:
         """The buffered socket waits by itself."""
 
     def makefile(self, mode: str) -> io.BufferedIOBase:
-        return io.BufferedReader(_Input(self._source)) if mode == "rb" else io.BufferedWriter(_Output(self._source))
+        if mode == "rb":
+            return io.BufferedReader(SocketInput(self._source))
+        return io.BufferedWriter(SocketOutput(self._source))
 
     def close(self) -> None:
         """Called by flup after the request."""
-
-
-class _Input(io.RawIOBase):
-    def __init__(self, source: _BufferedSocket) -> None:
-        self._source = source
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, target: Any) -> int:
-        piece = self._source.recv(len(target))
-        target[: len(piece)] = piece
-        return len(piece)
-
-
-class _Output(io.RawIOBase):
-    def __init__(self, source: _BufferedSocket) -> None:
-        self._source = source
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._source.send(bytes(data))
-        self._source.flush()
-        return len(data)
