@@ -27,7 +27,7 @@ def packed_settings(reader: Reader, location: str) -> bytes:
     """The settings with which the minter was created.  Raises StoreError if this is no minter of a known format."""
     version, packed = reader.get_many(((META, _FORMAT), (META, _SETTINGS)))
     if version is None or not version.isdigit():
-        raise StoreError(f"{location} is an LMDB database, but not a minter's: check the path")
+        raise StoreError(f"{location} is a database, but not a minter's: check the path")
     if int(version) > FORMAT:
         raise StoreError(f"{location} was written by a newer release of noidtools (format {int(version)}, "
                          f"this one knows {FORMAT}): install that release")

@@ -198,6 +198,25 @@ def test_threads_that_find_a_suspended_store_open_it_once(tmp_path):
     store.close()
 
 
+def test_the_version_can_be_asked_for_while_the_store_is_opened_and_shut(tmp_path):
+    store = make(tmp_path / "store")
+    seen = set()
+
+    def look(number: int) -> None:
+        seen.add(store.version(max_age=0.01 * number))
+        if number == 0:
+            which(store)
+
+    with Readers(6, look) as readers:
+        deadline = time.monotonic() + 60
+        while (store.generation < 30 or readers.rounds < 1000) and time.monotonic() < deadline:
+            store.suspend()
+            time.sleep(0.0005)
+    assert store.generation >= 30 and len(seen - {None}) > 5
+    assert which(store) == b"1" and store.version() is not None
+    store.close()
+
+
 def test_a_store_is_not_suspended_under_a_transaction(tmp_path):
     store = make(tmp_path / "store")
     outcome = []
