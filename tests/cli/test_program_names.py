@@ -91,9 +91,11 @@ def test_a_program_that_is_not_for_the_web_answers_403_and_logs_the_remedy(kt5: 
 
 def test_a_fastcgi_program_named_noidu_listens_if_its_process_manager_gave_it_a_socket(kt5: Path) -> None:
     (kt5 / "noidu.fcgi").symlink_to(PROGRAMS / "noid.fcgi")
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(kt5 / "s"))
+        listener.listen()
         process = subprocess.Popen([sys.executable, kt5 / "noidu.fcgi"], stdin=listener, stderr=subprocess.PIPE)
-        address = listener.getsockname()
+        address = str(kt5 / "s")
         try:
             status, _, body = gateway.fastcgi(address, "mint+1", path="/nd/noidu.fcgi/noidu_kt5", user="alice")
         finally:
