@@ -9,12 +9,11 @@ is the target, or NULL.  A target that is a URL is written as it may stand in a
 Location header; a path, or any other value, as it was bound, up to its first
 line break and with control characters escaped.  With --codes a target bound
 with its own redirect code has that in front, and the reply for a withdrawn name
-is 410.  With --echo the name that was asked for and a blank stand in front of
-every reply, NULL too, so that a server can tell its own reply from another's.
+is 410.  With --echo each reply, NULL included, begins with the requested name
+and a blank, so that a server can check that the reply belongs to its request.
 
-Nothing but reading can be reached from here.  The replies cannot slip: `feed`
-has one for each line before it looks at the next, and whatever goes wrong
-inside one is a NULL.
+Requests can only read.  Each line gets exactly one reply line: `feed` has the
+reply before it processes the next line, and an error makes the reply NULL.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from ..console import log_line
 from ..errors import NoidError, UsageError
 from ..minter import Minter, location_of
 from ..names import targets
-from ..resolution import ALIAS, GONE, Lookup, plain_target, resolve
+from ..resolution import ALIAS, GONE, Lookup, plain_target, resolve, target_element
 from ..store import exists
 
 TYPE_CHECKING = False
@@ -40,46 +39,47 @@ if TYPE_CHECKING:
 NULL = b"NULL\n"
 LONGEST_LINE = 1 << 20
 
-# At most some twenty megabytes of known replies.
-_MOST_KNOWN, _LONGEST_KNOWN = 20_000, 1_000
+# How many replies are cached, and how long a request and its reply together may be: some twenty megabytes at most.
+_MOST_CACHED, _LONGEST_CACHED = 20_000, 1_000
 
-# Most requests fit in as much as Python has at hand in its own small memory; for the rest of a longer one, more.
+# How many bytes are read at once: enough for most requests, and little enough that Python allocates them quickly; and
+# more of them for the rest of a longer request.
 _LINE, _PIECE = 479, 1 << 16
 
-# How long a database that was put in the place of another may go unnoticed, and how long to wait before trying
-# again to open one that could not be opened.
-_NOTICED_AFTER, _TRIED_AGAIN_AFTER = 0.01, 0.25
+# Seconds after which a database that was replaced by another is noticed at the latest, and seconds before one that
+# could not be opened is tried again.
+_MAX_AGE, _RETRY_INTERVAL = 0.01, 0.25
 
 
 class ReplyProtocol:
     """The protocol: bytes in, bytes out, no input or output of its own."""
 
-    __slots__ = ("_resolver", "_latest_version", "_element", "_echo", "_rest", "_skipping", "_known", "_version",
+    __slots__ = ("_resolver", "_latest_version", "_element", "_echo", "_rest", "_skipping", "_cache", "_version",
                  "_whole")
 
-    def __init__(self, resolver: Answering, element: bytes | None = None, *, echo: bool = False) -> None:
+    def __init__(self, resolver: ReplySource, element: bytes | None = None, *, echo: bool = False) -> None:
         self._resolver = resolver
         self._element = element
         self._echo = echo
         self._rest = b""
         self._skipping = False
-        # Lines with their line breaks, and what was replied to them, for as long as nothing changes.
-        self._known: dict[bytes, bytes] = {}
+        # Replies by request line with its line break, valid for one version of the database.
+        self._cache: dict[bytes, bytes] = {}
         self._version: object | None = None
         self._latest_version = resolver.version
-        # The known replies while no part of a line is waiting for its end, else nothing.
-        self._whole = self._known
+        # The cache while no incomplete line is waiting for its end, else an empty dictionary.
+        self._whole = self._cache
 
     def feed(self, piece: bytes) -> bytes:
         """The replies to all lines that this piece of the input completes."""
-        # A server sends one line and waits for its reply: that is answered first, from what is known or not.
+        # A server sends one line and waits for its reply: the way of such a piece is the shortest.
         known = self._whole.get(piece)
-        if known is None and self._whole is self._known and piece.find(b"\n") == len(piece) - 1:
+        if known is None and self._whole is self._cache and piece.find(b"\n") == len(piece) - 1:
             return self.reply(piece[:-1])
         try:
             version = self._latest_version()
         except Exception as error:  # noqa: BLE001 - as in `reply`
-            log_line("noidr", f"the database could not be looked at: {type(error).__name__}: {error}")
+            log_line("noidr", f"the database could not be read: {type(error).__name__}: {error}")
             version = None
         if known is not None and version == self._version:
             return known
@@ -87,19 +87,19 @@ class ReplyProtocol:
         *lines, rest = (self._rest + piece).split(b"\n")
         replies = []
         for line in lines:
-            replies.append(NULL if self._skipping else self._known.get(line + b"\n") or self.reply(line))
+            replies.append(NULL if self._skipping else self._cache.get(line + b"\n") or self.reply(line))
             self._skipping = False
         self._rest = rest
         if self._skipping or len(rest) > LONGEST_LINE:
             # No name is that long: of the rest of this line only the end matters.
             self._rest, self._skipping = b"", True
-        self._whole = {} if self._rest or self._skipping else self._known
+        self._whole = {} if self._rest or self._skipping else self._cache
         return b"".join(replies)
 
     def _use_version(self, version: object | None) -> None:
-        """Forget the replies of another version.  There are none where the version is None."""
+        """Clear the cache if it is of another version.  It is empty while the version is None."""
         if version != self._version:
-            self._known.clear()
+            self._cache.clear()
             self._version = version
 
     def end(self) -> bytes:
@@ -107,21 +107,21 @@ class ReplyProtocol:
         return self.feed(b"\n") if self._rest or self._skipping else b""
 
     def reply(self, line: bytes) -> bytes:
-        """Exactly one line, whatever the request is and whatever becomes of it."""
+        """The reply line to a request line; NULL if the request fails."""
         name, element = self.request(line)
         try:
             value, version = self._resolver.answer(name, element)
         except UnansweredError:
             return self._line(name, None)
-        except Exception as error:  # noqa: BLE001 - what nobody foresaw may cost this reply, but not shift the others
+        except Exception as error:  # noqa: BLE001 - an unforeseen error must not end the loop or shift the replies
             log_line("noidr", f"a request could not be answered: {type(error).__name__}: {error}")
             return self._line(name, None)
         reply = self._line(name, value) if self._echo or value is None else targets.one_line(value) + b"\n"
         if version != self._version:
             self._use_version(version)
-        if version is not None and len(line) + len(reply) < _LONGEST_KNOWN:
-            known = self._known
-            if len(known) >= _MOST_KNOWN:
+        if version is not None and len(line) + len(reply) < _LONGEST_CACHED:
+            known = self._cache
+            if len(known) >= _MOST_CACHED:
                 known.clear()
             known[line + b"\n"] = reply
         return reply
@@ -140,25 +140,25 @@ class ReplyProtocol:
 
 
 class UnansweredError(Exception):
-    """What holds the answers could not be asked; the reply is not to be kept."""
+    """The database could not be read; the reply is NULL and is not cached."""
 
 
-class Answering(ABC):
-    """What replies are made of."""
+class ReplySource(ABC):
+    """Where the values of names come from."""
 
     @abstractmethod
     def version(self) -> object | None:
-        """Equal versions: all answers between them still stand.  None: that cannot be told."""
+        """Equal versions: all answers between them are still valid.  None: unknown."""
 
     @abstractmethod
     def answer(self, name: bytes, element: bytes | None) -> tuple[bytes | None, object | None]:
-        """The value, if there is one, and the version in which it was found.
+        """The value, None if there is none, and the version at which it was read.
 
-        The element is None for the minter's usual one.
+        The element is None for the one that the minter resolves by.  Raises UnansweredError.
         """
 
 
-class MinterResolver(Answering):
+class MinterResolver(ReplySource):
     """Answers from one minter, however often its database is replaced."""
 
     def __init__(self, dbdir: str, *, codes: bool = False) -> None:
@@ -166,60 +166,62 @@ class MinterResolver(Answering):
         self._codes = codes
         self._minter: Minter | None = None
         self._store: Store | None = None
-        self._trouble = ""
-        self._idle_until = 0.0
+        self._last_error = ""
+        self._retry_at = 0.0
 
     def version(self) -> object | None:
-        return None if self._store is None else self._store.version(max_age=_NOTICED_AFTER)
+        return None if self._store is None else self._store.version(max_age=_MAX_AGE)
 
     def answer(self, name: bytes, element: bytes | None) -> tuple[bytes | None, object | None]:
         minter = self._minter or self._open()
         if minter is None:
             return None, None
+
         def find(reader: Reader) -> tuple[bytes | None, Outcome | None, object | None]:
-            plain = plain_target(minter, reader, name, element) if element else None
-            outcome = Lookup(minter, reader, element).find(name) if plain is None else None
+            wanted = element or target_element(reader)
+            plain = plain_target(minter, reader, name, wanted)
+            outcome = Lookup(minter, reader, wanted).find(name) if plain is None else None
             return plain, outcome, reader.version()
 
         try:
-            plain, outcome, version = minter.read(find, max_age=_NOTICED_AFTER)
+            plain, outcome, version = minter.read(find, max_age=_MAX_AGE)
             if outcome is None:
                 return plain, version
             if outcome.kind == ALIAS:
                 outcome = resolve(minter, name, element=element)
         except NoidError as error:
-            self._mention(error.message)
+            self._log_once(error.message)
             raise UnansweredError from None
-        self._trouble = ""
-        return self._written(outcome), version
+        self._last_error = ""
+        return self._reply_text(outcome), version
 
     def _open(self) -> Minter | None:
-        """The minter, if it is there by now; it is looked for only so often."""
-        if monotonic() >= self._idle_until:
+        """Open the minter, unless that failed less than `_RETRY_INTERVAL` seconds ago."""
+        if monotonic() >= self._retry_at:
             try:
                 self._minter = Minter(self._dbdir)
                 self._store = self._minter.store
             except NoidError as error:
-                self._mention(error.message)
-                self._idle_until = monotonic() + _TRIED_AGAIN_AFTER
+                self._log_once(error.message)
+                self._retry_at = monotonic() + _RETRY_INTERVAL
         return self._minter
 
-    def _written(self, outcome: Outcome) -> bytes | None:
+    def _reply_text(self, outcome: Outcome) -> bytes | None:
         if outcome.kind == GONE:
             return b"410" if self._codes else None
         for target in outcome.targets:
             if targets.leads_to_commands(target.url):
                 continue
-            # A path is for the server itself, which wants it as it is.
+            # A path belongs to the server itself, and is not encoded.
             text = target.url if target.url[:1] == b"/" else targets.location(target.url) or target.url
-            # A path is no redirect, so a code has nothing to say about it.
+            # The server does not redirect to a path, so a redirect code does not apply.
             return b"%d %b" % (target.code, text) if self._codes and target.code and text[:1] != b"/" else text
         return None
 
-    def _mention(self, trouble: str) -> None:
-        if trouble != self._trouble:
-            log_line("noidr", trouble)
-            self._trouble = trouble
+    def _log_once(self, message: str) -> None:
+        if message != self._last_error:
+            log_line("noidr", message)
+            self._last_error = message
 
 
 def serve_pipe(replies: ReplyProtocol, source: int = 0, sink: int = 1) -> None:
@@ -273,9 +275,10 @@ def answer_requests(dbdir: str, element: bytes | None, *, codes: bool, echo: boo
 
 
 def dbdir_beside(program: str) -> str:
-    """The minter that the program's name tells: noidr_kt5 means kt5, in the folder of the link, else in this one.
+    """The folder of the minter, from the program's name: noidr_kt5 means kt5, beside the program if there is a minter,
+    else in the working folder.
 
-    A web server starts the program in a folder of its own choice, and maybe before the minter is there.
+    A web server starts the program in a folder of its own choice, and perhaps before the minter is created.
     """
     name = os.path.basename(program).partition("_")[2]
     beside = os.path.join(os.path.dirname(program), name)

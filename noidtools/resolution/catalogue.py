@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Domain:
-    """What one minter answers for; it is opened only when it is asked."""
+    """The names that one minter is responsible for.  `open` returns the minter."""
 
     __slots__ = ("name", "open", "_namespace", "anything", "_has_aliases")
 
@@ -36,9 +36,9 @@ class Domain:
         self.name = name
         self.open = open_again or (lambda: minter)
         self._namespace = minter.namespace
-        # Where all identifiers begin differently, the beginning of a name says nothing.
+        # Without a common prefix any name may be one of this minter's.
         self.anything = not minter.scheme.namespace_prefix
-        # The version of the store at which it was last looked whether there are aliases, and whether there were.
+        # Whether there are aliases, and the version of the store at which that was read.
         self._has_aliases: tuple[object, bool] = (None, False)
 
     def has_alias(self, text: bytes) -> bool:
@@ -63,7 +63,7 @@ class Domain:
 
 
 def select_domains(domains: Sequence[Domain], name: Name) -> list[Domain]:
-    """Whom to ask, in order.  A minter that is alone is asked for every name."""
+    """The minters in which to look a name up, in order.  A single minter gets every name."""
     if len(domains) == 1:
         return list(domains)
     lengths = [domain.carried(name) for domain in domains]
@@ -74,7 +74,7 @@ def select_domains(domains: Sequence[Domain], name: Name) -> list[Domain]:
 
 
 def resolve_among(
-    domains: Sequence[Domain], given: bytes, *, element: bytes | None = None, trace: Trace | None = None
+    domains: Sequence[Domain], text: bytes, *, element: bytes | None = None, trace: Trace | None = None
 ) -> Outcome:
     """What becomes of a name among several minters."""
     def look_up(domain: Domain, text: bytes) -> Outcome:
@@ -82,18 +82,18 @@ def resolve_among(
             trace.append(("minter", domain.name.encode("utf-8", "surrogateescape")))
         return lookup_in(domain.open(), text, element, trace)
 
-    return follow_aliases(lambda text: _ask(domains, text, look_up), given, trace)
+    return follow_aliases(lambda text: _ask(domains, text, look_up), text, trace)
 
 
 def resolve_and_gather(
-    domains: Sequence[Domain], given: bytes, gather: Callable[[Reader, Outcome], T]
+    domains: Sequence[Domain], text: bytes, gather: Callable[[Reader, Outcome], T]
 ) -> tuple[Outcome, T | None]:
     """As `resolve_among`, with what `gather` reads about the outcome in the transaction that found it.
 
-    `gather` is called for each minter that is asked, with the outcome there, and may be called again; it must have
-    no effects.  Aliases of names of the same minter are followed in one transaction.  No transaction begins while
-    one of another minter is open, because two threads could then wait for each other.  The second value is None
-    if there is no minter to ask.
+    `gather` is called for each minter in which the name is looked up, with the outcome there, and may be called again;
+    it must have no effects.  Aliases of names of the same minter are followed in one transaction.  No transaction
+    begins while one of another minter is open, because two threads could then wait for each other.  The second value
+    is None if there is no minter to ask.
     """
     gathered: list[tuple[Outcome, T]] = []
 
@@ -109,13 +109,13 @@ def resolve_and_gather(
             gathered.append((outcome, more))
         return outcome
 
-    outcome = follow_aliases(lambda text: _ask(domains, text, look_up), given)
+    outcome = follow_aliases(lambda text: _ask(domains, text, look_up), text)
     for known, more in gathered:
         if known is outcome:
             return outcome, more
     if outcome.minter is None:
         return outcome, None
-    # The fallback of a minter that was not asked, or aliases that lead from minter to minter in a circle.
+    # The fallback of a minter that is not among the selected, or a circle of aliases through several minters.
     return outcome, outcome.minter.read(lambda reader: gather(reader, outcome))
 
 
@@ -137,27 +137,27 @@ def _follow_within(domains: Sequence[Domain], domain: Domain, lookup: Lookup, te
 
 
 def _is_final(outcome: Outcome) -> bool:
-    """Whether no other minter needs to be asked."""
+    """Whether the name need not be looked up in another minter."""
     return outcome.by != "fallback" and outcome.kind not in (INVALID, NOT_FOUND)
 
 
 def _ask(domains: Sequence[Domain], text: bytes, look_up: Callable[[Domain, bytes], Outcome]) -> Outcome:
     """The first answer of those that may know the name; an alias is not followed."""
     name = names.parse(text)
-    asked = select_domains(domains, name)
+    selected = select_domains(domains, name)
     outcomes = []
-    for domain in asked:
+    for domain in selected:
         outcome = look_up(domain, text)
         if _is_final(outcome):
             return outcome
         outcomes.append(outcome)
-    if all(domain.anything for domain in asked):
+    if all(domain.anything for domain in selected):
         # No minter's NAAN and prefix claim the name: it may be an alias, which may have any form.
         for domain in domains:
-            if domain not in asked and domain.has_alias(text):
+            if domain not in selected and domain.has_alias(text):
                 return look_up(domain, text)
     unknown = Outcome(NOT_FOUND, None, names.stored(name), reason="nothing is known of this name")
-    return _best_failure(outcomes) or _fallback(domains, asked, name) or [*outcomes, unknown][0]
+    return _best_failure(outcomes) or _fallback(domains, selected, name) or [*outcomes, unknown][0]
 
 
 def _best_failure(outcomes: list[Outcome]) -> Outcome | None:
@@ -169,10 +169,10 @@ def _best_failure(outcomes: list[Outcome]) -> Outcome | None:
     return None
 
 
-def _fallback(domains: Sequence[Domain], asked: list[Domain], name: Name) -> Outcome | None:
-    """The fallback of any of the others; those that were asked have none."""
+def _fallback(domains: Sequence[Domain], selected: list[Domain], name: Name) -> Outcome | None:
+    """The fallback of any other minter; the selected ones have none."""
     for domain in domains:
-        if domain in asked:
+        if domain in selected:
             continue
         minter = domain.open()
         base = minter.read(lambda reader: config.value(reader, FALLBACK))
@@ -181,35 +181,39 @@ def _fallback(domains: Sequence[Domain], asked: list[Domain], name: Name) -> Out
             return Outcome(FOUND, minter, names.stored(name), by="fallback", value=value)
     return None
 
-# -- The minters that a resolver serves, and what each of them answers for -------------------------------------------
 
+# -- the minters that a resolver serves ------------------------------------------------------------------------------
 
-# How long a minter that was added to the folder may go unnoticed.
-_LOOKED_AT_EVERY = 1.0
+# Seconds after which a minter that was added to the folder is noticed at the latest.
+_REFRESH_INTERVAL = 1.0
 
 
 class Catalogue:
+    """The minters in a folder, with the names that each is responsible for; read again now and then.
+
+    faults  the minters that cannot be read, and why
+    """
+
     def __init__(self, minters: MinterFolder) -> None:
         self._minters = minters
         self._lock = allocate_lock()
-        self._looked = -_LOOKED_AT_EVERY
+        self._refreshed = -_REFRESH_INTERVAL
         self._domains: dict[str, tuple[Minter, Domain]] = {}
-        # Minters that are there but cannot be read, and why.
         self.faults: dict[str, NoidError] = {}
 
     def domains(self) -> list[Domain]:
-        if self._is_old():
+        if self._is_outdated():
             with self._lock:
-                if self._is_old():  # and no other thread has looked while this one waited
-                    self._look()
-                    self._looked = monotonic()
+                if self._is_outdated():  # no other thread refreshed it while this one waited
+                    self._refresh()
+                    self._refreshed = monotonic()
         return [domain for _, domain in self._domains.values()]
 
-    def _is_old(self) -> bool:
-        return monotonic() - self._looked >= _LOOKED_AT_EVERY
+    def _is_outdated(self) -> bool:
+        return monotonic() - self._refreshed >= _REFRESH_INTERVAL
 
-    def _look(self) -> None:
-        """See what is in the folder; what was found before serves other threads until all of it is known."""
+    def _refresh(self) -> None:
+        """Read the folder.  Other threads use the previous content until the new one is complete."""
         found: dict[str, tuple[Minter, Domain]] = {}
         faults = {}
         for name, dbdir in self._minters.dbdirs():

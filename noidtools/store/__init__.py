@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeVar
     T = TypeVar("T")
 else:
-    # The real one takes milliseconds to import, and only type checkers look at it.
+    # Importing the real one takes milliseconds, and only type checkers need it.
     Protocol = object
 
 # Seconds that a writer waits for the others.
@@ -49,7 +49,7 @@ class Reader(Protocol):
         """The value of a key, None if it has none."""
 
     def get_many(self, places: Sequence[tuple[bytes, bytes]]) -> list[bytes | None]:
-        """The values of many keys, each given with its table, in the same order and in one round trip."""
+        """The values of many places, each a table and a key, in the same order and in one round trip."""
 
     def scan(
         self, table: bytes, prefix: bytes = b"", *, after: bytes | None = None, limit: int | None = None,
@@ -136,13 +136,13 @@ class Store(Protocol):
         returns.  It is forgotten if the transaction, or the savepoint in which we are, is undone."""
 
     def version(self, *, max_age: float = 0.0) -> object | None:
-        """What is committed now.  Equal versions: nothing was committed between them.  None: that cannot be told."""
+        """The version of what is committed now.  Equal versions: nothing was committed between them.  None: unknown."""
 
     def identity(self) -> object | None:
-        """What tells the database at the location from another: it differs after a restore.  None: there is none."""
+        """A value that differs when another database lies at the location, as after a restore; None if none does."""
 
     def size(self) -> int | None:
-        """Bytes on disk; None if that cannot be told."""
+        """Bytes on disk; None if unknown."""
 
     def backup(self, destination: str) -> int:
         """Write a copy of one moment of the store, while others read and write; returns the number of its items.
@@ -167,7 +167,7 @@ def open_store(location: str) -> Store:
 def create_store(location: str, fill: Callable[[Writer], None], *, readme: bytes = b"") -> Store:
     """Make a store with what `fill` writes, and open it.  It appears complete, in one step, or not at all.
 
-    `readme` is a text for people, kept beside the database.  Raises ConflictError if something is at the location.
+    `readme` is a text for people, stored beside the database.  Raises ConflictError if something is at the location.
     """
     store: Store = _engine(location).create_store(location, fill, readme=readme)
     return store

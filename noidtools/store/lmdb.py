@@ -1,7 +1,8 @@
 """LMDB, the embedded engine: a folder with the files `data.mdb`, `lock.mdb` and `writer.lock`.
 
-LMDB's own rules are kept in here: keys of at most 511 bytes, a map that has a
-size, one environment for a file in a process, none across a fork.
+This module and those it imports observe the rules of LMDB: keys of at most 511
+bytes, a map of a certain size, one environment for a file in a process, none
+across a fork.
 """
 
 from __future__ import annotations

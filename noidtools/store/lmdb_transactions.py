@@ -81,7 +81,7 @@ class LmdbReader:
     def _before(self, prefix: bytes, past: bytes | None) -> Iterator[tuple[bytes, bytes]]:
         end = _successor(prefix[:_HEAD])
         if past is not None and (end is None or past < end):
-            # Stored keys with the head of a long one are in another order: all of them are looked at.
+            # Stored keys with the head of a long one are in another order: all of them are read.
             end = past if len(past) < _HEAD else _successor(past[:_HEAD])
         for key, value in self._true_items(prefix, self._stored_before(end), reverse=True):
             if past is None or key < past:
@@ -135,7 +135,7 @@ class LmdbWriter(LmdbReader):
         self._changes = 0
 
     def version(self) -> object | None:
-        # The number of a write is given to the next if it comes to nothing.
+        # If this transaction is undone, the next one gets its number.
         return None
 
     def begin_child(self, environment: Any) -> Any:
@@ -176,8 +176,8 @@ class LmdbWriter(LmdbReader):
             self.delete(table, key)
         return len(keys)
 
-    # A cursor whose item is deleted under it stands on the next one already: after a change the place is looked up
-    # by the key that was given last.
+    # If the item of a cursor is deleted, the cursor is on the next item already: after a change it is set to the key
+    # that was yielded last.
 
     def _stored_from(self, start: bytes) -> Iterator[tuple[bytes, bytes]]:
         with self._txn.cursor() as cursor:

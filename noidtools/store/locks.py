@@ -57,7 +57,7 @@ class ReadersWriterLock:
             self.wake()
 
     def wake(self) -> None:
-        """Let the one who waits to be alone look again; a thread that left a closed lock has to do this."""
+        """Wake the thread that waits to be alone, if nobody is left; to be called after leaving a closed lock."""
         if not self.users:
             try:  # noqa: SIM105 - contextlib takes milliseconds to import
                 self._emptied.release()
@@ -73,7 +73,7 @@ class ReadersWriterLock:
         try:
             self.closed = True
             while self.users:
-                # It may have been released without need, so the users are looked for again each time.
+                # It may have been released too early or twice, so the users are checked again each time.
                 if not _acquired(self._emptied, timeout if timeout < 0 else max(0.0, deadline - time.monotonic())):
                     break
             alone = not self.users

@@ -128,7 +128,7 @@ _shut_for_fork: list[SharedStore] = []
 
 
 def share(key: str, make: Callable[[], S]) -> S:
-    """The store with this key, made if nobody has it; to be given back with `release`."""
+    """The store with this key, made if nobody uses it yet; `close` ends the use."""
     with _guard:
         known, holders = _shared.get(key, (None, 0))
         store: S = make() if known is None else known  # type: ignore[assignment]

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noidtools.cli.noidr import LONGEST_LINE, Answering, MinterResolver, ReplyProtocol
+from noidtools.cli.noidr import LONGEST_LINE, MinterResolver, ReplyProtocol, ReplySource
 from noidtools.errors import StoreError
 from noidtools.store.lmdb import LmdbStore
 from support.minter import Noid
 from support.templates import LONG_TERM
 
 
-class Echo(Answering):
+class Echo(ReplySource):
     """Answers with what it was asked for, and misbehaves on demand."""
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ def test_the_cache_of_replies_is_bounded():
     for number in range(50_000):
         replies.reply(b"%d" % number)
     replies.reply(b"x" * 5000)
-    assert len(replies._known) <= 20_000
+    assert len(replies._cache) <= 20_000
 
 
 @pytest.fixture

@@ -91,12 +91,12 @@ def assert_one_read(resolver: Resolver, monkeypatch, name: str, query: str, acce
     resolver._catalogue.domains()
     minter = minter_of(resolver)
     # That the folder is looked at from time to time is not part of a request.
-    resolver._catalogue._looked += 3600
+    resolver._catalogue._refreshed += 3600
     try:
         with counted_reads(minter, monkeypatch) as counts:
             assert status(resolver, name, query, accept) == expected
     finally:
-        resolver._catalogue._looked -= 3600
+        resolver._catalogue._refreshed -= 3600
     assert counts.pop(id(minter.store)) == 1
     # Other minters are only asked for their fallback, once, when the name leads nowhere.
     assert not counts or (name in LEADING_NOWHERE and set(counts.values()) == {1})

@@ -70,10 +70,10 @@ def test_a_resolver_serves_many_minters_and_finds_new_ones(tmp_path):
     minter = Noid.created(tmp_path / "g", "g.sd", "long", "13030", "x", "y")
     minter.mint_with_target("https://g.example/")
     minter.close()
-    resolver._catalogue._looked -= 2
+    resolver._catalogue._refreshed -= 2
     assert web("/ark:/13030/g0").headers["location"] == "https://g.example/"
     shutil.rmtree(tmp_path / "g")
-    resolver._catalogue._looked -= 2
+    resolver._catalogue._refreshed -= 2
     assert web("/ark:/13030/g0").status == 404
 
 

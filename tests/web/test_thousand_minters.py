@@ -74,6 +74,6 @@ def test_looking_for_minters_is_no_use_of_them(folder):
     assert used.read(lambda reader: reader.version()) is not None
     generation = used.generation
     for _ in range(3):
-        catalogue._looked = float("-inf")
+        catalogue._refreshed = float("-inf")
         assert len(catalogue.domains()) == COUNT
     assert used.version() is not None and used.generation == generation
