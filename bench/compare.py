@@ -1,14 +1,16 @@
 """This checkout beside another one, such as the last release, in one run.
 
-    python bench/compare.py OTHER [--rounds 5]
+    python bench/compare.py OTHER [--rounds 15]
 
-Both checkouts are measured in turn, round by round, on minters of their own, so that a busy machine slows both alike:
+Both checkouts are measured in turn, in many short rounds, on minters of their own, and the best round of each counts:
+what else the machine does makes rounds slower, never quicker.  One table is printed, with a row for each of these:
 
-    shell     milliseconds of processor time of one `noid mint 1`, beside a bare start of the interpreter
-    bulk      identifiers a second of one durable `noid mint 100000`
-    cached    noidr in lock step, a hundred names asked again and again, requests a second
-    uncached  the same with every name asked once, beside a Python loop with one LMDB get for each line
-    fastcgi   `?get` and `?mint+1` by FastCGI on one connection to one worker, requests a second
+    mint 1     milliseconds of processor time of `noid mint 1` in the shell, beside a bare start of the interpreter
+    in bulk    identifiers of `noid mint 100000`, and bindings of a bulk run of 20,000, in a second of the processor
+    noidr      requests a second in lock step, beside a Python loop with one LMDB get for each line: a hundred names
+               asked again and again, which are cached; and names of which each is asked once, as they are stored, by
+               `get NAME ELEMENT`, and with the label of an ARK
+    FastCGI    `?get` and `?mint+1` on one connection to one worker, requests in a second of the worker's processor
 
 The client and noidr share one core, so that the figures do not depend on how quickly the system wakes another one.
 """
@@ -19,7 +21,6 @@ import argparse
 import os
 import resource
 import socket
-import statistics
 import struct
 import subprocess
 import sys
@@ -30,9 +31,17 @@ from pathlib import Path
 
 import lmdb
 
+Figures = dict[tuple[str, str], list[float]]  # what and whose -> one of each round
+Keep = Callable[[str, str, float], None]  # adds a figure: what, whose and the value
 HERE = Path(__file__).resolve().parent.parent
 NAMES = 20_000
 BULK = 100_000
+
+# How many names are asked for in one round of lock step: for some two milliseconds.
+CHUNK = 200
+LABEL = "ark:/"
+FORMS = ("{}\n", "get {} _t\n", LABEL + "{}\n")
+CACHED = "noidr, cached (1/s)"
 LOOP = (
     "import os, sys, lmdb\n"
     "env = lmdb.open(sys.argv[1], readonly=True, map_size=1 << 30)\n"
@@ -51,7 +60,7 @@ class Checkout:
         self.environment = {**os.environ, "PYTHONPATH": str(root)}
         self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
         folder.mkdir()
-        self.run("dbcreate", "--label", "ark:/", "f5.reedeedk", "long", "99999", "example.org", "bench")
+        self.run("dbcreate", "--label", LABEL, "f5.reedeedk", "long", "99999", "example.org", "bench")
         out = self.run("mint", str(NAMES))
         self.names = [line.removeprefix("id: ") for line in out.split("\n") if line]
         lines = "".join(f"bind set {name} _t https://example.org/{name}\n" for name in self.names)
@@ -66,57 +75,79 @@ class Checkout:
 
 
 def shell(checkout: Checkout) -> float:
-    return processor_time(lambda: checkout.run("mint", "1"))
+    return 1000 * min(processor_seconds(lambda: checkout.run("mint", "1")) for _ in range(10))
 
 
 def interpreter() -> float:
-    return processor_time(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True))
+    start = [sys.executable, "-c", "pass"]
+    return 1000 * min(processor_seconds(lambda: subprocess.run(start, check=True)) for _ in range(10))
 
 
-def processor_time(start: Callable[[], object]) -> float:
-    """Milliseconds of processor time of a process, the median of several."""
-    times = []
-    for _ in range(20):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        start()
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
-    return statistics.median(times) * 1000
+def processor_seconds(start: Callable[[], object]) -> float:
+    """Seconds of the processor that a process takes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def bulk(checkout: Checkout) -> float:
-    start = time.perf_counter()
-    checkout.run("mint", str(BULK))
-    return BULK / (time.perf_counter() - start)
+    return BULK / processor_seconds(lambda: checkout.run("mint", str(BULK)))
 
 
-def lock_step(command: list[str], environment: dict[str, str], requests: list[bytes]) -> float:
-    """Requests a second through a pair of pipes, one line at a time."""
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
-    assert process.stdin is not None and process.stdout is not None
-    write, read = process.stdin.fileno(), process.stdout.fileno()
-    for request in requests[:10]:
-        os.write(write, request)
-        os.read(read, 4096)
-    start = time.perf_counter()
-    for request in requests:
-        os.write(write, request)
-        if os.read(read, 4096)[:4] == b"NULL":
-            raise SystemExit(f"no answer to {request!r}")
-    spent = time.perf_counter() - start
-    process.stdin.close()
-    process.wait()
-    process.stdout.close()
-    return len(requests) / spent
+def bulk_bind(checkout: Checkout) -> float:
+    lines = "".join(f"bind set {name} _t https://example.org/{name}\n" for name in checkout.names)
+    return len(checkout.names) / processor_seconds(lambda: checkout.run("-", stdin=lines.encode()))
 
 
-def noidr(checkout: Checkout, names: list[str]) -> float:
+class LockStep:
+    """A process that is asked line by line through a pair of pipes, with lines of one form."""
+
+    def __init__(self, command: list[str], environment: dict[str, str], form: str) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._write, self._read = self._process.stdin.fileno(), self._process.stdout.fileno()
+        self._form = form
+
+    def rate(self, names: list[str]) -> float:
+        """Requests a second for these names."""
+        lines = [self._form.format(name).encode() for name in names]
+        write, read, sink, source = os.write, os.read, self._write, self._read
+        start = time.perf_counter()
+        for line in lines:
+            write(sink, line)
+            if read(source, 4096)[:4] == b"NULL":
+                raise SystemExit(f"no answer to {line!r}")
+        return len(lines) / (time.perf_counter() - start)
+
+    def close(self) -> None:
+        os.close(self._write)
+        self._process.stdin = None
+        self._process.wait()
+
+
+def measure_noidr(both: dict[str, Checkout], bare: Path, keep: Keep) -> None:
+    names = [name.removeprefix(LABEL) for name in both["this"].names]
+    loop = LockStep([sys.executable, "-c", LOOP, str(bare)], dict(os.environ), "{}\n")
+    ways = [(CACHED, whose, noidr(checkout, FORMS[0])) for whose, checkout in both.items()]
+    ways += [(f"noidr, not cached, `{form.strip().format('NAME')}` (1/s)", whose, noidr(checkout, form))
+             for form in FORMS for whose, checkout in both.items()]
+    often = names[:100] * (CHUNK // 100)
+    for process in [loop, *(process for _, _, process in ways)]:
+        process.rate(often[:100])
+    for start in range(100, NAMES - CHUNK, CHUNK):
+        chunk = names[start : start + CHUNK]
+        limit = loop.rate(chunk)
+        for what, whose, process in ways:
+            keep(what, whose, process.rate(often if what == CACHED else chunk))
+            keep(what, "limit", limit)
+    for process in [loop, *(process for _, _, process in ways)]:
+        process.close()
+
+
+def noidr(checkout: Checkout, form: str) -> LockStep:
     command = [sys.executable, str(checkout.root / "cgi-bin" / "noidr"), "-f", str(checkout.folder)]
-    return lock_step(command, checkout.environment, [f"{name}\n".encode() for name in names])
-
-
-def bare_loop(folder: Path, names: list[str]) -> float:
-    return lock_step([sys.executable, "-c", LOOP, str(folder)], dict(os.environ), [f"{n}\n".encode() for n in names])
+    return LockStep(command, checkout.environment, form)
 
 
 def bare_database(folder: Path, names: list[str]) -> None:
@@ -163,6 +194,12 @@ class FastCgi:
             data += self._socket.recv(count - len(data)) or sys.exit("the server closed the connection")
         return data
 
+    def processor_seconds(self) -> float:
+        """Seconds of the processor that the worker has taken."""
+        pid = self._server.pid
+        workers = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return sum(int(Path(f"/proc/{worker}/schedstat").read_text().split()[0]) for worker in workers) / 1e9
+
     def close(self) -> None:
         self._socket.close()
         self._server.terminate()
@@ -173,64 +210,65 @@ def _record(kind: int, content: bytes) -> bytes:
     return struct.pack(">BBHHBx", 1, kind, 1, len(content), 0) + content
 
 
-def fastcgi(checkout: Checkout, queries: list[str]) -> float:
-    connection = FastCgi(checkout)
-    try:
-        if b"id: " not in connection.request("mint+1"):
-            raise SystemExit("the FastCGI server does not mint")
-        start = time.perf_counter()
-        for query in queries:
-            connection.request(query)
-        return len(queries) / (time.perf_counter() - start)
-    finally:
-        connection.close()
+def fastcgi(connection: FastCgi, queries: list[str]) -> float:
+    before = connection.processor_seconds()
+    for query in queries:
+        connection.request(query)
+    return len(queries) / (connection.processor_seconds() - before)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("other", type=Path)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
     os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[-1]})
     with tempfile.TemporaryDirectory() as folder:
         roots = {"other": options.other.resolve(), "this": HERE}
         both = {whose: Checkout(root, Path(folder, whose)) for whose, root in roots.items()}
-        bare_database(Path(folder, "bare"), both["this"].names)
-        figures: dict[tuple[str, str], list[float]] = {}
-        for _ in range(options.rounds):
-            measure(both, Path(folder, "bare"), figures)
+        bare_database(Path(folder, "bare"), [name.removeprefix(LABEL) for name in both["this"].names])
+        connections = {whose: FastCgi(checkout) for whose, checkout in both.items()}
+        figures: Figures = {}
+
+        def keep(what: str, whose: str, value: float) -> None:
+            figures.setdefault((what, whose), []).append(value)
+
+        try:
+            for connection in connections.values():
+                if b"id: " not in connection.request("mint+1"):
+                    raise SystemExit("the FastCGI server does not mint")
+            for _ in range(options.rounds):
+                measure(both, connections, Path(folder, "bare"), keep)
+        finally:
+            for connection in connections.values():
+                connection.close()
     report(figures)
 
 
-def measure(both: dict[str, Checkout], bare: Path, figures: dict[tuple[str, str], list[float]]) -> None:
-    def keep(what: str, whose: str, value: float) -> None:
-        figures.setdefault((what, whose), []).append(value)
-
-    keep("shell mint 1 (ms)", "limit", interpreter())
+def measure(both: dict[str, Checkout], connections: dict[str, FastCgi], bare: Path, keep: Keep) -> None:
+    keep("`noid mint 1`, processor time (ms)", "limit", interpreter())
     for whose, checkout in both.items():
-        keep("shell mint 1 (ms)", whose, shell(checkout))
-        keep("mint 100000 (1/s)", whose, bulk(checkout))
-        keep("noidr cached (1/s)", whose, noidr(checkout, checkout.names[:100] * 200))
-        keep("noidr uncached (1/s)", whose, noidr(checkout, checkout.names))
-        keep("FastCGI get (1/s)", whose, fastcgi(checkout, [f"get+{name}+_t" for name in checkout.names[:3000]]))
-        keep("FastCGI mint (1/s)", whose, fastcgi(checkout, ["mint+1"] * 1000))
-    loop = bare_loop(bare, both["this"].names)
-    keep("noidr cached (1/s)", "limit", loop)
-    keep("noidr uncached (1/s)", "limit", loop)
+        keep("`noid mint 1`, processor time (ms)", whose, shell(checkout))
+        keep(f"`noid mint {BULK}` (1/s)", whose, bulk(checkout))
+        keep("bindings in bulk (1/s)", whose, bulk_bind(checkout))
+    measure_noidr(both, bare, keep)
+    names = both["this"].names[:100]
+    for queries, what in ([f"get+{name}+_t" for name in names], "get"), (["mint+1"] * 50, "mint+1"):
+        for _ in range(10):
+            for whose, connection in connections.items():
+                keep(f"FastCGI `{what}` (1/s)", whose, fastcgi(connection, queries))
 
 
-def report(figures: dict[tuple[str, str], list[float]]) -> None:
+def report(figures: Figures) -> None:
     print("| what | other | this | this / other | limit | this / limit |\n|---|---|---|---|---|---|")
     for what in dict.fromkeys(what for what, _ in figures):
-        other, this, limit = (figures.get((what, whose), []) for whose in ("other", "this", "limit"))
-        cells = [f"{statistics.median(other):,.1f}", f"{statistics.median(this):,.1f}", ratio(other, this)]
-        cells += [f"{statistics.median(limit):,.1f}", ratio(limit, this)] if limit else ["", ""]
+        best = min if "(ms)" in what else max
+        other, this = best(figures[what, "other"]), best(figures[what, "this"])
+        cells = [f"{other:,.1f}", f"{this:,.1f}", f"{this / other:.2f}", "", ""]
+        if (what, "limit") in figures:
+            limit = best(figures[what, "limit"])
+            cells[3:] = [f"{limit:,.1f}", f"{this / limit:.2f}"]
         print("|", what, "|", " | ".join(cells), "|")
-
-
-def ratio(base: list[float], other: list[float]) -> str:
-    """The median of the ratios of each round."""
-    return f"{statistics.median(b / a for a, b in zip(base, other, strict=True)):.2f}"
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import base64
 import contextlib
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -26,13 +27,19 @@ import lmdb
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from support.servers import COMMANDS as DOORS  # noqa: E402 - found through the line above
+from support.servers import COMMANDS as DEPLOYMENTS  # noqa: E402 - found through the line above
 from support.servers.apache import ApacheCgi  # noqa: E402
 from support.servers.daemon import Daemon  # noqa: E402
-from support.servers.deployment import PASSWORD, USER, Installation, Site  # noqa: E402
-from support.servers.deployment import Deployment as Door  # noqa: E402
+from support.servers.deployment import (  # noqa: E402
+    PASSWORD,
+    USER,
+    Deployment,  # noqa: E402
+    Installation,
+    Site,
+)
 from support.servers.system import program  # noqa: E402
 
+_TOKEN_ROUNDS, _TOKEN_CLIENTS = 10, 16
 _EMPTY_SCRIPT = '#!{python}\nprint("Content-Type: text/plain\\n\\nid: kt639k9\\n")\n'
 _LMDB_SCRIPT = '#!{python}\nimport lmdb\nprint("Content-Type: text/plain\\n\\nid: kt639k9\\n")\n'
 # The program's own workers around an application that does nothing.
@@ -94,46 +101,46 @@ class Bench:
         self._seconds = seconds
         self._clients = clients
 
-    def started(self, name: str) -> Door:
+    def started(self, name: str) -> Deployment:
         if name not in self.site.deployments:
-            self.site.add(DOORS[name], name).start()
+            self.site.add(DEPLOYMENTS[name], name).start()
         return self.site.deployments[name]
 
-    def run(self, door: Door, path: str, *headers: str, clients: int = 0) -> Run:
-        url = f"http://127.0.0.1:{door.port}{path}"
-        clients = clients or (4 if isinstance(door, ApacheCgi) else self._clients)
+    def run(self, deployment: Deployment, path: str, *headers: str, clients: int = 0) -> Run:
+        url = f"http://127.0.0.1:{deployment.port}{path}"
+        clients = clients or (4 if isinstance(deployment, ApacheCgi) else self._clients)
         Run(url, 1, clients, headers, [])  # so that everything is open and warm
         # mod_cgid's processes are nobody's children for long enough to be counted; mod_cgi's are.
-        workers = door.apache.children() if isinstance(door, ApacheCgi) else door.workers()
-        return Run(url, self._seconds, clients, headers, [] if door.name == "apache-cgi" else workers)
+        workers = deployment.apache.children() if isinstance(deployment, ApacheCgi) else deployment.workers()
+        return Run(url, self._seconds, clients, headers, [] if deployment.name == "apache-cgi" else workers)
 
-    def door(self, name: str) -> None:
-        door = self.started(name)
-        door.create("bench", "kt.zeededede")
-        door.noid("-f", "bench", "policy", "mint", "anyone")
-        (identifier,) = re.findall(r"^id: (\S+)$", door.noid("-f", "bench", "mint", "1"), re.MULTILINE)
-        door.noid("-f", "bench", "bind", "set", identifier, "myGoto", "http://foo.ucsd.edu/")
-        path = f"{door.path}/noidu_bench"
-        got = self.run(door, f"{path}?get+{identifier}+myGoto")
-        minted = self.run(door, f"{path}?mint+1")
+    def deployment(self, name: str) -> None:
+        deployment = self.started(name)
+        deployment.create("bench", "kt.zeededede")
+        deployment.noid("-f", "bench", "policy", "mint", "anyone")
+        (identifier,) = re.findall(r"^id: (\S+)$", deployment.noid("-f", "bench", "mint", "1"), re.MULTILINE)
+        deployment.noid("-f", "bench", "bind", "set", identifier, "myGoto", "http://foo.ucsd.edu/")
+        path = f"{deployment.path}/noidu_bench"
+        got = self.run(deployment, f"{path}?get+{identifier}+myGoto")
+        minted = self.run(deployment, f"{path}?mint+1")
         line = f"{name:<16}{minted.rate:>10,.0f}{got.rate:>10,.0f}{minted.cost:>12,.0f}{got.cost:>10,.0f}"
         if name != "embedded":
-            static = self.run(door, "/static.txt").rate
+            static = self.run(deployment, "/static.txt").rate
             line += f"{static:>12,.0f}{minted.rate / static:>9.3f}{got.rate / static:>8.3f}"
         print(line, flush=True)
 
     def scripts(self) -> None:
         """Scripts one after the other, so that each has the machine to itself."""
-        door = self.started("apache-mod_cgi")
+        deployment = self.started("apache-mod_cgi")
         python = self.site.installation / "bin" / "python"
         runs = {}
         for name, script in (("empty", _EMPTY_SCRIPT), ("lmdb", _LMDB_SCRIPT)):
-            path = door.minters / f"noidu_{name}"
+            path = deployment.minters / f"noidu_{name}"
             path.write_text(script.format(python=python))
             path.chmod(0o755)
-            runs[name] = self.run(door, f"{door.path}/noidu_{name}", clients=1)
+            runs[name] = self.run(deployment, f"{deployment.path}/noidu_{name}", clients=1)
         for command in ("hello", "mint+1"):
-            runs[command] = self.run(door, f"{door.path}/noidu_bench?{command}", clients=1)
+            runs[command] = self.run(deployment, f"{deployment.path}/noidu_bench?{command}", clients=1)
         print("\nCGI, one request after the other:")
         for name, run in runs.items():
             print(f"  {name:<8}{1000 / run.rate:>7.1f} ms, {run.cost / 1000:>5.1f} ms of processor: "
@@ -142,32 +149,51 @@ class Bench:
 
     def empty_service(self, name: str) -> None:
         """The rate of an application that does nothing, served by the same workers in place of the program."""
-        door = self.started(name)
-        service: Daemon = door.service
+        deployment = self.started(name)
+        service: Daemon = deployment.service
         service.stop()
-        door.daemons.remove(service)
+        deployment.daemons.remove(service)
         words = service.arguments[service.arguments.index("serve") + 1 :]
         if "systemd" in words:
             path = service.arguments[1].removeprefix("--listen=")
             Path(path).unlink(missing_ok=True)
             words[words.index("systemd")] = path
-        door.service = door.run(self.site.installation / "bin" / "python", "-c", _EMPTY_SERVICE, *words, name="empty")
+        python = self.site.installation / "bin" / "python"
+        deployment.service = deployment.run(python, "-c", _EMPTY_SERVICE, *words, name="empty")
         time.sleep(1)
-        done = self.run(door, f"{door.path}/noidu_x?hello")
+        done = self.run(deployment, f"{deployment.path}/noidu_x?hello")
         print(f"{name}: an application that does nothing {done.rate:,.0f}/s, {done.cost:,.0f} µs", flush=True)
 
     def password(self) -> None:
-        door = self.started("nginx-fcgi")
+        deployment = self.started("nginx-fcgi")
         secret = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
-        done = self.run(door, f"{door.path}/noidu_bench?mint+1", f"Authorization: Basic {secret}")
+        done = self.run(deployment, f"{deployment.path}/noidu_bench?mint+1", f"Authorization: Basic {secret}")
         print(f"nginx-fcgi: mint with a password to check (bcrypt) {done.rate:,.0f}/s", flush=True)
+
+    def token(self) -> None:
+        """Minting with a token beside minting that is for anyone, by turns, so that the load of the machine cancels."""
+        deployment = self.started("nginx-fcgi")
+        secret = deployment.noid("-f", "bench", "token", "new", "bench", "--may", "mint").split()[1]
+        url = f"http://127.0.0.1:{deployment.port}{deployment.path}/noidu_bench?mint+1"
+        ways = ((), (f"Authorization: Bearer {secret}",))
+        rounds = []
+        for number in range(_TOKEN_ROUNDS):
+            # The first of a round is quicker, as long as the disk still writes what it minted.
+            order = (0, 1) if number % 2 else (1, 0)
+            runs = {way: Run(url, 1, _TOKEN_CLIENTS, ways[way], deployment.workers()) for way in order}
+            rounds.append((runs[0], runs[1]))
+        ratio = statistics.median(token.rate / plain.rate for plain, token in rounds)
+        cost = statistics.median(token.cost - plain.cost for plain, token in rounds)
+        rate = statistics.median(token.rate for _, token in rounds)
+        print(f"nginx-fcgi: mint with a token {rate:,.0f}/s, {ratio:.2f} of mint without, {cost:.0f} µs more each",
+              flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--clients", type=int, default=64)
-    parser.add_argument("--doors", nargs="+", default=list(DOORS), choices=list(DOORS))
+    parser.add_argument("--deployments", nargs="+", default=list(DEPLOYMENTS), choices=list(DEPLOYMENTS))
     options = parser.parse_args()
     installation = Installation()
     site = Site(installation)
@@ -176,14 +202,15 @@ def main() -> None:
         print(f"bare LMDB: {commits(1):,.0f} durable transactions of one put a second\n")
         print(f"{'':<16}{'requests a second':>20}{'µs of processor':>22}{'static':>12}{'as parts of it':>17}")
         print(f"{'way in':<16}{'mint+1':>10}{'get':>10}{'mint+1':>12}{'get':>10}{'':>12}{'mint+1':>9}{'get':>8}")
-        for name in options.doors:
-            bench.door(name)
-        if "apache-mod_cgi" in options.doors:
+        for name in options.deployments:
+            bench.deployment(name)
+        if "apache-mod_cgi" in options.deployments:
             bench.scripts()
-        if "nginx-fcgi" in options.doors:
+        if "nginx-fcgi" in options.deployments:
             bench.password()
+            bench.token()
         for name in ("nginx-fcgi", "nginx-proxy", "embedded"):
-            if name in options.doors:
+            if name in options.deployments:
                 bench.empty_service(name)
     finally:
         site.close()

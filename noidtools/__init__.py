@@ -12,8 +12,6 @@ words in, an answer out.  `Site` is the WSGI application that serves it.
 
 from __future__ import annotations
 
-from .version import __version__
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .api import OpenMinter
@@ -26,8 +24,10 @@ if TYPE_CHECKING:
         QualityFinding,
         RelationStatement,
         Responsible,
+        VerifiedName,
     )
     from .api.values import (
+        AbstractName,
         AliasLink,
         Binding,
         ChangedValue,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         NameRecord,
         NameRelation,
         PersistencePromise,
+        QualityClaim,
         RedirectTarget,
         Resolution,
         RuleBinding,
@@ -56,35 +57,39 @@ if TYPE_CHECKING:
         ConflictError,
         ExhaustedError,
         ForbiddenError,
+        GoneError,
         InvalidError,
         NoidError,
         NoMinterError,
         NotFoundError,
+        OutcomeUnknownError,
         StoreError,
         UsageError,
     )
     from .minter import Minter
     from .minter.events import Actor
     from .minter.folder import MinterFolder, SingleMinter
+    from .version import __version__
     from .web.site import Site
 
 __all__ = [
-    "Actor", "AliasLink", "Binding", "BusyError", "Call", "ChangedValue", "CitationForm", "Comparison",
-    "ConflictError", "CustodyPeriod", "ExhaustedError", "ForbiddenError", "HistoryEvent", "HoldResult",
-    "InvalidError", "MintCount", "Minter", "MinterDescription", "MinterFolder", "MinterInfo", "MinterPolicy",
-    "NameDescription", "NameRecord", "NameRelation", "NoMinterError", "NoidError", "NotFoundError",
-    "OpenMinter", "PersistencePromise", "PolicyStatement", "QualityFinding", "RedirectTarget",
-    "RelationStatement", "Resolution", "Responsible", "RuleBinding", "Session", "SingleMinter", "Site",
-    "StoreError", "Transition", "UsageError", "Validity", "ValueDigest", "Withdrawal", "__version__", "create",
-    "open", "run",
+    "AbstractName", "Actor", "AliasLink", "Binding", "BusyError", "Call", "ChangedValue", "CitationForm",
+    "Comparison", "ConflictError", "CustodyPeriod", "ExhaustedError", "ForbiddenError", "GoneError",
+    "HistoryEvent", "HoldResult", "InvalidError", "MintCount", "Minter", "MinterDescription", "MinterFolder",
+    "MinterInfo", "MinterPolicy", "NameDescription", "NameRecord", "NameRelation", "NoMinterError", "NoidError",
+    "NotFoundError", "OpenMinter", "OutcomeUnknownError", "PersistencePromise", "PolicyStatement", "QualityClaim",
+    "QualityFinding", "RedirectTarget", "RelationStatement", "Resolution", "Responsible", "RuleBinding", "Session",
+    "SingleMinter", "Site", "StoreError", "Transition", "UsageError", "Validity", "ValueDigest", "VerifiedName",
+    "Withdrawal", "__version__", "create", "open", "run",
 ]
 
 # Where the public names are; a name that is another there follows a colon.
-_HOMES = {"open": "api:open_minter", "create": "api:create_minter", "OpenMinter": "api", "Actor": "minter.events",
+_HOMES = {"__version__": "version", "open": "api:open_minter", "create": "api:create_minter", "OpenMinter": "api",
+          "Actor": "minter.events",
           "Minter": "minter", "MinterFolder": "minter.folder", "SingleMinter": "minter.folder", "Site": "web.site",
           "Call": "commands", "Session": "commands", "run": "commands",
           **dict.fromkeys(("MinterDescription", "NameDescription", "PolicyStatement", "QualityFinding",
-                           "RelationStatement", "Responsible"), "api.descriptions")}
+                           "RelationStatement", "Responsible", "VerifiedName"), "api.descriptions")}
 
 
 def __getattr__(name: str) -> object:

@@ -72,11 +72,13 @@ def unpack_numbers(packed: bytes, count: int) -> list[int]:
 
 
 def pair_prefix(first: bytes) -> bytes:
-    return first.replace(b"\0", b"\0\xff") + b"\0\0"
+    return pair(first, b"")
 
 
 def pair(first: bytes, second: bytes) -> bytes:
-    return first.replace(b"\0", b"\0\xff") + b"\0\0" + second
+    if 0 in first:
+        first = first.replace(b"\0", b"\0\xff")
+    return first + b"\0\0" + second
 
 
 def pair_end(first: bytes) -> bytes:
@@ -117,7 +119,7 @@ def normalize_escapes(text: bytes, undo: bytes, keep: bytes = PATH) -> bytes:
     head, *rest = text.split(b"%")
     out = bytearray(percent_encode(head, keep))
     for piece in rest:
-        octet = _octet(piece)
+        octet = escaped_octet(piece)
         if octet < 0:
             out += percent_encode(b"%" + piece, keep)
         else:
@@ -131,7 +133,7 @@ def percent_decode(text: bytes) -> bytes:
     return normalize_escapes(text, _ANY_OCTET, _ANY_OCTET)
 
 
-def _octet(piece: bytes) -> int:
+def escaped_octet(piece: bytes) -> int:
     """The octet whose two hexadecimal digits begin `piece`, or -1."""
     pair = piece[:2]
     return int(pair, 16) if len(pair) == 2 and not pair.translate(None, _HEX) else -1

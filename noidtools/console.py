@@ -7,6 +7,10 @@ import time
 
 from .clock import SECOND
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mmap import mmap
+
 _CLEAR = b"\r\x1b[K"
 _BAR_WIDTH = 30
 
@@ -18,6 +22,11 @@ _NOTICEABLE = SECOND // 3
 
 _STANDARD_ERROR = 2
 _LONGEST_LOG_LINE = 1000
+
+# Seconds for which a line is not repeated, and how many lines are remembered for that.
+_SECONDS_BETWEEN_LINES = 60.0
+_MOST_LINES = 1000
+_SHARED_PLACES = 1024
 _CONTROLS = {code: f"%{code:02X}" for code in (*range(0x20), 0x7F)}
 
 
@@ -39,20 +48,23 @@ class _StatusLine:
 
 
 class ProgressBar(_StatusLine):
-    """Called with how much is done, of how much, and a remark; cleared when all is done."""
+    """Called with how much is done, of how much (0 if that is not known), and a remark; cleared when all is done."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(descriptor)
         self._due = time.monotonic() + _FIRST_DISPLAY
 
     def __call__(self, done: int, total: int, remark: str) -> None:
-        if done >= total:
+        if done >= total > 0:
             self._clear()
         elif time.monotonic() >= self._due:
+            self._due = time.monotonic() + _NEXT_DISPLAY
+            if not total:
+                self._display(f"{done} {remark}")
+                return
             filled = _BAR_WIDTH * done // total
             bar = "#" * filled + "." * (_BAR_WIDTH - filled)
             self._display(f"[{bar}] {done} of {total}{remark and ', ' + remark}")
-            self._due = time.monotonic() + _NEXT_DISPLAY
 
 
 class WaitIndicator(_StatusLine):
@@ -76,6 +88,64 @@ def write_error(message: str) -> None:
 def log_line(program: str, message: str) -> None:
     """Write a line to the web server's log, which is our standard error."""
     write_error(f"{program}: {message}"[:_LONGEST_LOG_LINE])
+
+
+def exit_reason(code: int) -> str:
+    """Why a process has ended, for the log; `code` is negative for a signal, as os.waitstatus_to_exitcode has it."""
+    if code >= 0:
+        return f"ended with status {code}"
+    # Few processes need this, and importing it takes long.
+    import signal
+
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    hint = ", by somebody or because memory ran out (see dmesg)" if name == "SIGKILL" else ""
+    return f"was killed by {name}{hint}"
+
+
+class OccasionalLog:
+    """Writes lines to the log, each of them once in some seconds at most, by whichever process shares the log."""
+
+    # Of each line a hash, and when it may be written again; None unless the processes of a service share it.
+    _shared: mmap | None = None
+
+    def __init__(self, seconds: float = _SECONDS_BETWEEN_LINES) -> None:
+        self._seconds = seconds
+        self._next: dict[str, float] = {}
+
+    @classmethod
+    def share(cls) -> None:
+        """Let this process and those that it will fork write a line once for all of them."""
+        from mmap import mmap
+
+        cls._shared = mmap(-1, _SHARED_PLACES * 16)
+
+    def write(self, line: str) -> None:
+        if self.is_due(line):
+            log_line("noid", line)
+
+    def is_due(self, line: str) -> bool:
+        """Whether this line was not written within these seconds; then it counts as written now."""
+        now = time.monotonic()
+        if now < self._next.get(line, now):
+            return False
+        if len(self._next) >= _MOST_LINES:
+            self._next.clear()
+        self._next[line] = now + self._seconds
+        return self._shared is None or self._is_due_to_all(self._shared, line, now)
+
+    def _is_due_to_all(self, shared: mmap, line: str, now: float) -> bool:
+        from struct import pack_into, unpack_from
+
+        number = hash(line) & 0xFFFF_FFFF_FFFF_FFFF
+        place = number % _SHARED_PLACES * 16
+        known, due = unpack_from("=Qd", shared, place)
+        if known == number and now < due:
+            return False
+        pack_into("=Qd", shared, place, number, now + self._seconds)
+        return True
 
 
 def _write(descriptor: int, text: bytes) -> None:

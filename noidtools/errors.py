@@ -2,15 +2,18 @@
 
     NoidError
     ├── UsageError        the words of a command are wrong
+    │   └── NotInstalledError  a package that this needs is not installed
     ├── InvalidError      an identifier, a template or a value is malformed
     ├── NotFoundError     nothing is stored under that name
+    │   └── GoneError         the identifier was withdrawn
     ├── ConflictError     it is there already, held, queued, or not in the state the command needs
     ├── ForbiddenError    this caller may not do this
-    │   └── LoginNeededError  nor may anybody who has not logged in
+    │   └── LoginNeededError  an anonymous caller may not do this; one who logs in may be allowed to
     ├── ExhaustedError    no identifier is left
     ├── BusyError         the wait for another writer, or for the clock, took too long
     └── StoreError        the database or its disk failed
-        └── NoMinterError there is no minter in that folder
+        ├── NoMinterError there is no minter in that folder
+        └── OutcomeUnknownError  during a commit, so that it may have been done: it must not be done again unseen
 
 The message is one sentence for the user: it names what is wrong and, where there
 is one, the remedy.  `kind` is the word by which interfaces choose an exit status
@@ -34,12 +37,24 @@ class UsageError(NoidError):
     kind = "usage"
 
 
+class NotInstalledError(UsageError):
+    """The command needs a package that is not installed: on the web that is a fault of the server, not of the user."""
+
+    kind = "not installed"
+
+
 class InvalidError(NoidError):
     kind = "invalid"
 
 
 class NotFoundError(NoidError):
     kind = "not found"
+
+
+class GoneError(NotFoundError):
+    """An identifier that was withdrawn; the message is its tombstone in one sentence."""
+
+    kind = "gone"
 
 
 class ConflictError(NoidError):
@@ -51,7 +66,20 @@ class ForbiddenError(NoidError):
 
 
 class LoginNeededError(ForbiddenError):
-    """Refused to an anonymous caller: a login might help."""
+    """Refused to an anonymous caller: a login might help.
+
+    needed  what is refused, and for whom it is
+    remedy  what an administrator can do about it; may be empty
+    """
+
+    def __init__(self, needed: str, remedy: str = "") -> None:
+        self.needed = needed
+        self.remedy = remedy
+        super().__init__(self.sentence("log in first"))
+
+    def sentence(self, advice: str) -> str:
+        """The message, with another advice to the caller where nobody can log in."""
+        return f"{self.needed}: {advice}{'; ' if self.remedy else ''}{self.remedy}"
 
 
 class ExhaustedError(NoidError):
@@ -68,6 +96,12 @@ class StoreError(NoidError):
 
 class NoMinterError(StoreError):
     kind = "no minter"
+
+
+class OutcomeUnknownError(StoreError):
+    """Whether a change took place cannot be found out: whoever repeats it may do it twice."""
+
+    kind = "outcome unknown"
 
 
 def printable(value: bytes) -> str:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from noidtools.store import ADDRESS_VARIABLE
 from support.minter import Noid
+from support.postgres import postgres_address
 from support.process import NOID, NoidProcess
 from support.project import ROOT
 
@@ -17,14 +19,68 @@ __all__ = ["NOID", "ROOT"]
 # The programs under test are those of this tree, whatever may be installed besides.
 os.environ["PYTHONPATH"] = str(ROOT)
 _HERE = Path(__file__).parent
-_DOCUMENTATION = (_HERE / "docs", _HERE / "test_readme.py")
+# The examples of the documentation are whole sessions at the shell; the others take long for other reasons.
+_SLOW = tuple(_HERE / path for path in (
+    "docs", "cli/test_backup.py", "cli/test_noidr.py", "cli/test_program_names.py", "commands/test_check.py",
+    "commands/test_describe.py", "commands/test_described_terms.py", "commands/test_export_and_import.py",
+    "commands/test_import_perl.py", "commands/test_import_perl_model.py", "commands/test_python_api_concurrency.py",
+    "commands/test_spellings.py", "commands/test_state_machine.py", "unit/test_identify.py",
+    "unit/test_linear_time.py", "unit/test_links.py", "unit/test_locks.py", "unit/test_namespace.py",
+    "unit/test_ontology_reasoning.py", "unit/test_shapes.py", "unit/test_store_contract.py",
+    "web/test_one_transaction.py", "web/test_slow_clients.py", "web/test_thousand_minters.py", "web/test_tokens.py",
+    "web/test_work_limits.py",
+))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The examples of the documentation are whole sessions at the shell: the fast run leaves them out."""
+ENGINES = {"lmdb": "lmdb", "postgres": pytest.param("postgres", marks=pytest.mark.servers)}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--engine", choices=list(ENGINES), help="run all tests with this engine of the store: minters are "
+                     "created in it unless a test says otherwise, and tests of another engine are left out")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    distributes = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
+    if config.getoption("--engine") == "postgres" and not distributes:
+        os.environ[ADDRESS_VARIABLE] = postgres_address()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests that use the fixture `engine` run with each engine, unless their file has a fixture of that name."""
+    named = [name for mark in metafunc.definition.iter_markers("parametrize") for name in mark.args[0]]
+    if "engine" in metafunc.fixturenames and not hasattr(metafunc.module, "engine") and "engine" not in named:
+        chosen = metafunc.config.getoption("--engine")
+        metafunc.parametrize("engine", [ENGINES[chosen]] if chosen else list(ENGINES.values()), indirect=True)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the examples of the documentation, which are whole sessions at the shell, as slow; and put the files with
+    slow tests first, so that no worker is left with one of them at the end.  With --engine, leave out the tests of
+    other engines."""
+    chosen = config.getoption("--engine")
+    if chosen:
+        left_out = [item for item in items if (mark := item.get_closest_marker("only")) and mark.args[0] != chosen]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+    slow: set[Path] = set()
     for item in items:
-        if any(path in (item.path, *item.path.parents) for path in _DOCUMENTATION):
+        if any(path in (item.path, *item.path.parents) for path in _SLOW):
             item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("slow") or item.get_closest_marker("servers"):
+            slow.add(item.path)
+    items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.fixture
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The engine in which the test, and processes that it starts, create minters."""
+    name: str = request.param
+    if name == "postgres":
+        monkeypatch.setenv(ADDRESS_VARIABLE, postgres_address())
+    else:
+        monkeypatch.delenv(ADDRESS_VARIABLE, raising=False)
+    return name
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def create_minter(
     subnaa: str = "", labels: Sequence[str] = (), scheme: str = "noid", seed: int | None = None,
     at_last: str | None = None, computer: str | None = None, ip: str | None = None, port: int | None = None,
     prefix: str | None = None, granularity: str | float | None = None, patience: str | float | None = None,
-    who: Text | None = None, clock: Clock = system_clock,
+    store: str = "", read: str = "", who: Text | None = None, clock: Clock = system_clock,
 ) -> OpenMinter:
     """Create a minter in a folder, which is made if it does not exist, and open it.
 
@@ -85,6 +85,8 @@ def create_minter(
     computer, ip, port  ibi and ibip: the server's domain name or address, and its port
     prefix    pilin: the Handle prefix
     granularity, patience  schemes of time: seconds between labels, and seconds that one may be waited for
+    store     the address of a PostgreSQL server in which the minter lies; and with it
+    read      that of a standby, at which resolvers read
     who, clock  as in `open_minter`
 
     Raises ConflictError if there is a minter already, UsageError or InvalidError for settings that are wrong.
@@ -99,7 +101,7 @@ def create_minter(
     folder, actor = os.fspath(path), _actor(who, clock)
     created = _make_folder(folder)
     try:
-        return OpenMinter(creation.create(folder, settings, actor), actor)
+        return OpenMinter(creation.create(folder, settings, actor, address=store, read=read), actor)
     except BaseException:
         if created:
             with suppress(OSError):

@@ -8,7 +8,8 @@ from typing import Literal, TypeVar, overload
 from .. import resolution
 from ..errors import NotFoundError
 from ..minter import bindings, minting
-from ..minter.elements import FetchedName, fetch_name
+from ..minter.elements import FetchedName, fetch_name, unbound_messages
+from ..minter.items import split_items
 from ..names.targets import USUAL_CODE
 from .base import MinterBase
 from .text import Text, to_bytes, to_text
@@ -35,6 +36,7 @@ class BindingMethods(MinterBase):
              replace     only if something is bound
              append, add        to the end of what is bound; append needs something there
              prepend, insert    before what is bound; prepend needs something there
+             append-item, add-item, prepend-item, insert-item    the same, as a further item of a list (see `items`)
              delete, purge      remove what is bound, without `value`; delete needs something there
              mint, peppermint   under a new identifier; `name` is then the word new, and the result has the identifier
 
@@ -93,10 +95,18 @@ class BindingMethods(MinterBase):
         fetched = self._fetch(name, wanted, with_circulation=False).elements
         return dict(fetched) if raw else {to_text(element): to_text(value) for element, value in fetched}
 
+    def items(self, name: Text, element: Text) -> list[str]:
+        """The items of the list that an element holds: what stands between the `|` of its value.
+
+        Raises NotFoundError if the element is neither bound nor computed by a rule.
+        """
+        return [to_text(item) for item in split_items(self.get(name, element, raw=True))]
+
     def fetch(self, name: Text, *wanted: Text) -> NameRecord:
         """A name with its state, its circulation and its elements, all or those wanted.
 
-        Raises NotFoundError as `elements` does.
+        Raises NotFoundError if one that is wanted is neither bound nor computed by a rule, and for a name of which
+        nothing is stored.
         """
         fetched = self._fetch(name, wanted, with_circulation=True)
         return NameRecord(
@@ -108,9 +118,12 @@ class BindingMethods(MinterBase):
 
     def _fetch(self, name: Text, wanted: tuple[Text, ...], *, with_circulation: bool) -> FetchedName:
         minter, text, elements = self._open, to_bytes(name), [to_bytes(element) for element in wanted]
-        return minter.read(
+        fetched = minter.read(
             lambda reader: fetch_name(minter, reader, text, elements, with_circulation=with_circulation)
         )
+        for _, message in unbound_messages(fetched):
+            raise NotFoundError(message)
+        return fetched
 
     def rules(self) -> list[RuleBinding]:
         """All rules, those of one element in the order in which they are tried."""

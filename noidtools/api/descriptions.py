@@ -7,22 +7,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import overload
 
-from ..description.facts import MinterFacts, NameFacts, Party, Policy, RelatedName
+from ..description.facts import MinterFacts, NameFacts, Party, Policy, QualityStatement, RelatedName
 from ..minter.findings import Finding
 from ..names.targets import USUAL_CODE
 from .base import MinterBase
 from .text import Text, to_bytes, to_datetime, to_text
-from .values import CitationForm, RedirectTarget
+from .values import CitationForm, QualityClaim, RedirectTarget
 
 
 @dataclass(frozen=True, slots=True)
 class Responsible:
-    """A custodian; `until` is None for a present one."""
+    """A custodian; `until` is None for a present one, `purpose` empty for the one who answers for all else."""
 
     name: str
     contact: str
     start: datetime | None
     until: datetime | None
+    purpose: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,18 @@ class QualityFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class VerifiedName:
+    """The result of verifying an identifier; `holds` is whether every quality was confirmed.  True or false as that."""
+
+    identifier: str
+    holds: bool
+    findings: tuple[QualityFinding, ...]
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+@dataclass(frozen=True, slots=True)
 class MinterDescription:
     """What is known of a minter.
 
@@ -65,6 +78,7 @@ class MinterDescription:
     namespace      what its identifiers begin with; may be empty
     authority      the naming authority for which it was created
     initial_state  the state of what it mints: reserved or published
+    purpose        what its names are for; may be empty
     custodians     who answers for it, oldest first
     policies       what it states and promises
     """
@@ -73,6 +87,7 @@ class MinterDescription:
     namespace: str
     authority: str
     initial_state: str
+    purpose: str
     custodians: tuple[Responsible, ...]
     policies: tuple[PolicyStatement, ...]
 
@@ -92,7 +107,8 @@ class NameDescription:
     targets           where the name leads, the first choice first
     elements          what is bound to it, without elements whose names begin with _
     relations         other names, and what they are to this one
-    findings          what its last verification found
+    findings          what its last recorded verification found
+    stated            what authorities state of it
     representations   its spellings in citations
     custodians        its own, oldest first; empty where those of its minter answer for it
     """
@@ -110,6 +126,7 @@ class NameDescription:
     elements: Mapping[str, str] = field(hash=False)
     relations: tuple[RelationStatement, ...]
     findings: tuple[QualityFinding, ...]
+    stated: tuple[QualityClaim, ...]
     representations: tuple[CitationForm, ...]
     custodians: tuple[Responsible, ...]
 
@@ -138,8 +155,21 @@ class DescriptionMethods(MinterBase):
             return rdf.minter_document(self._minter_facts(), form).decode()
         return rdf.name_document(self._facts(name), form).decode()
 
+    def verify(self, *names: Text, record: bool = False) -> list[VerifiedName]:
+        """Whether the stated qualities of identifiers hold, without asking their targets.
+
+        With `record` what is found is stored with its date, for descriptions to show.
+        """
+        from ..verification import Verification
+
+        run = Verification(self._open, self._actor, named=[to_bytes(name) for name in names], record=record)
+        return [
+            VerifiedName(to_text(result.display), result.holds, tuple(_finding(finding) for finding in result.all))
+            for results in run.run() for result in results
+        ]
+
     def _minter_facts(self) -> MinterFacts:
-        from ..description.gatherer import gather_minter
+        from ..description.minter_gatherer import gather_minter
 
         minter = self._open
         return minter.read(lambda reader: gather_minter(minter, reader))
@@ -153,7 +183,7 @@ class DescriptionMethods(MinterBase):
 
 def _minter_description(facts: MinterFacts) -> MinterDescription:
     return MinterDescription(
-        to_text(facts.name), to_text(facts.namespace), facts.authority, facts.initial_state,
+        to_text(facts.name), to_text(facts.namespace), facts.authority, facts.initial_state, to_text(facts.purpose),
         tuple(map(_responsible, facts.custodians)), tuple(map(_policy, facts.policies)),
     )
 
@@ -167,13 +197,22 @@ def _name_description(facts: NameFacts) -> NameDescription:
         targets=tuple(RedirectTarget(to_text(target.url), target.code or USUAL_CODE) for target in facts.targets),
         elements={to_text(element.name): to_text(element.value) for element in facts.elements},
         relations=tuple(map(_relation, facts.relations)), findings=tuple(map(_finding, facts.findings)),
+        stated=tuple(_claim(to_text(facts.name), statement) for statement in facts.statements if statement.by),
         representations=tuple(CitationForm(form, to_text(text)) for form, text in facts.representations),
         custodians=tuple(map(_responsible, facts.custodians)),
     )
 
 
+def _claim(name: str, statement: QualityStatement) -> QualityClaim:
+    return QualityClaim(
+        name, statement.quality, statement.holds, to_text(statement.refinement), to_text(statement.by),
+        to_datetime(statement.start), to_datetime(statement.until),
+    )
+
+
 def _responsible(party: Party) -> Responsible:
-    return Responsible(to_text(party.name), to_text(party.contact), to_datetime(party.start), to_datetime(party.until))
+    return Responsible(to_text(party.name), to_text(party.contact), to_datetime(party.start), to_datetime(party.until),
+                       to_text(party.purpose))
 
 
 def _policy(policy: Policy) -> PolicyStatement:

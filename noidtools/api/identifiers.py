@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from ..minter import lifecycle, minting, queue, validation
+from ..minter import lifecycle, minting, queue, tombstones, validation
+from ..minter.identifiers import NameRef
 from ..store import Writer
 from .base import MinterBase
 from .text import Text, ensure_count, to_bytes, to_datetime, to_delay, to_text
@@ -88,7 +89,11 @@ class IdentifierMethods(MinterBase):
     def validate(self, *names: Text, form: str | None = None) -> list[Validity]:
         """Whether each name has the form of this minter's identifiers, or that of a template or scheme in `form`."""
         texts = [to_bytes(name) for name in names]
-        verdicts = validation.validate_own(self._open, texts) if form is None else validation.validate_form(form, texts)
+        if form is None:
+            minter = self._open
+            verdicts = minter.read(lambda reader: validation.validate_own(minter, reader, texts))
+        else:
+            verdicts = validation.validate_form(form, texts)
         return [Validity(to_text(text), fault is None, fault or "") for text, fault in verdicts]
 
     def publish(self, *names: Text) -> list[Transition]:
@@ -108,21 +113,39 @@ class IdentifierMethods(MinterBase):
         ]
 
     def withdraw(self, name: Text, *, reason: Text | None = None, successor: Text | None = None) -> Withdrawal:
-        """Take an identifier out of use permanently; resolvers then show when, why and what to use instead.
+        """Take an identifier out of use permanently; all interfaces then show when, why and what to use instead.
 
-        For one that was withdrawn before, a reason or successor replaces the one before; empty text removes it.
+        Raises ConflictError for one that was withdrawn before.
         """
-        minter, text = self._open, to_bytes(name)
-        why, other = (None if argument is None else to_bytes(argument) for argument in (reason, successor))
-        ref, tombstone = minter.write(
+        minter, text, why, other = self._open, to_bytes(name), _optional(reason), _optional(successor)
+        return _withdrawal(*minter.write(
             lambda writer: lifecycle.withdraw(minter, writer, self._actor, text, why, other)
-        )
-        date = to_datetime(tombstone.date)
-        assert date is not None
-        return Withdrawal(
-            to_text(ref.display), date, to_datetime(tombstone.minted), to_text(tombstone.reason),
-            to_text(tombstone.successor),
-        )
+        ))
+
+    def tombstone(self, name: Text) -> Withdrawal:
+        """What is kept of a withdrawn identifier; raises NotFoundError for one that was not withdrawn."""
+        minter, text = self._open, to_bytes(name)
+        return _withdrawal(*minter.read(lambda reader: tombstones.find_tombstone(minter, reader, text)))
+
+    def amend_tombstone(self, name: Text, *, reason: Text | None = None, successor: Text | None = None) -> Withdrawal:
+        """Replace the reason or the successor on the tombstone of a withdrawn identifier; empty text removes it."""
+        minter, text, why, other = self._open, to_bytes(name), _optional(reason), _optional(successor)
+        return _withdrawal(*minter.write(
+            lambda writer: tombstones.amend_tombstone(minter, writer, self._actor, text, why, other)
+        ))
+
+
+def _optional(text: Text | None) -> bytes | None:
+    return None if text is None else to_bytes(text)
+
+
+def _withdrawal(ref: NameRef, tombstone: tombstones.Tombstone) -> Withdrawal:
+    date = to_datetime(tombstone.date)
+    assert date is not None
+    return Withdrawal(
+        to_text(ref.display), date, to_datetime(tombstone.minted), to_text(tombstone.reason),
+        to_text(tombstone.successor),
+    )
 
 
 def _options(element: Text | None, value: Text, *, peppered: bool = False) -> minting.MintOptions:

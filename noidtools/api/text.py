@@ -32,7 +32,7 @@ def to_text(stored: bytes) -> str:
 
 def to_datetime(timestamp: bytes) -> datetime | None:
     """Fourteen digits as a moment in UTC; None where there are none."""
-    return datetime.strptime(timestamp.decode(), "%Y%m%d%H%M%S").replace(tzinfo=timezone.utc) if timestamp else None
+    return clock.utc_datetime(timestamp) if timestamp else None
 
 
 def start_timestamp(moment: Moment | None) -> bytes:

@@ -61,7 +61,7 @@ class RedirectTarget:
 class Resolution:
     """Where a name leads.
 
-    outcome     found, gone (withdrawn), reserved, invalid (mistyped) or not found
+    outcome     found, gone (withdrawn), reserved, abstract, invalid (mistyped) or not found
     identifier  the stored identifier that decided, else the name in normal form
     target      the address to which a reader is sent first; None unless found
     code        the HTTP status for it; 0 unless found
@@ -133,13 +133,14 @@ class NameRelation:
     """A relation of a name.
 
     identifier  the name
-    relation    what `name` is to it: alias-of, alias, synonym, successor or predecessor; or preferred, of itself
+    relation    what `name` is to it: alias-of, alias, synonym, successor, predecessor, contains, contained-in,
+                realises, realised-by, homologue, homologous-name or equivalent; or preferred, of itself
     name        the other name; empty for preferred
     authority   who claims the relation; may be empty
     start       from when on
     until       the end, None if none is set
     current     whether it is in force now
-    event       the number of the event that recorded it
+    event       the number of the event that recorded it; 0 for one that follows from what both names realise
     """
 
     identifier: str
@@ -153,15 +154,41 @@ class NameRelation:
 
 
 @dataclass(frozen=True, slots=True)
+class AbstractName:
+    """Something abstract: `kind` is context, name or identifier; `label` and `about` may be empty."""
+
+    name: str
+    kind: str
+    label: str
+    about: str
+    authority: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class QualityClaim:
+    """What an authority states of an identifier, or of the minter if `identifier` is None; see `state_quality`."""
+
+    identifier: str | None
+    quality: str
+    holds: bool
+    refinement: str
+    authority: str
+    start: datetime | None
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class CustodyPeriod:
     """Who answers for an identifier, or for the minter if `identifier` is None, and when; `until` is None for the
-    present one."""
+    present one, `purpose` empty for the one who answers for all that no other does."""
 
     name: str
     contact: str
     start: datetime | None
     until: datetime | None
     identifier: str | None
+    purpose: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +201,14 @@ class CitationForm:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Whether two texts are the same name, and why, in sentences.  True or false as a condition."""
+    """Whether two texts are the same name, and why, in sentences.  True or false as a condition.
+
+    senses  in which other senses they are the same: as alias, synonyms, homologues and so on; empty for one name
+    """
 
     same: bool
     why: tuple[str, ...]
+    senses: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.same

@@ -1,4 +1,4 @@
-"""Lines from a file descriptor, with the knowledge whether the next one is there already."""
+"""Reads lines from a file descriptor, and tells whether another is buffered, without blocking."""
 
 from __future__ import annotations
 

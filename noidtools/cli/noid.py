@@ -7,10 +7,10 @@ import sys
 
 from ..clock import Clock
 from ..commands import Call, Invocation, Session
-from ..commands.answers import anvl
+from ..commands.answers import anvl, mark_break
 from ..errors import NoidError, StoreError, UsageError, printable
+from ..minter import default_dbdir
 from ..minter.events import Actor, process_owner
-from ..version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def main(argv: list[str] | None = None) -> int:
         _write_error(f"error: {error.message}")
         return WRONG_USAGE if isinstance(error, UsageError) else REFUSED
     except KeyboardInterrupt:
+        _write_error("error: interrupted")
         return REFUSED
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, never a traceback
         out.flush_what_can_be()
@@ -41,7 +42,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _ensure_standard_files() -> None:
-    """A closed standard file would hand its number to the next file opened: our database, and then all we print."""
+    """Open standard files that are closed: else the database would get such a number, and all that is printed."""
     closed = []
     for descriptor in (0, 1, 2):
         try:
@@ -55,28 +56,54 @@ def _ensure_standard_files() -> None:
 
 def _main(program: str, words: list[bytes], out: _Output) -> int:
     dbdir, words = _options(program, words)
-    if words == [b"-v"]:
+    if words[:1] == [b"-v"]:
+        from ..version import __version__
+
         out.write(f"noid {__version__}\n".encode())
-        return DONE
+        words = words[1:]
+        if not words:
+            return DONE
     if words[:1] == [b"serve"]:
         from ..server.serve import serve
 
+        _collect_garbage()
         return serve(dbdir, words[1:])
     if words[:1] == [b"resolve-loop"]:
+        _collect_garbage()
         return _resolve_loop(dbdir, Invocation(words))
+    if words[:1] == [b"status"] and (os.isatty(1) or b"--watch" in words):
+        from .status import display_status
+
+        return display_status(dbdir, Invocation(words))
     session = Session(dbdir, Actor(process_owner(), b"shell", _clock()), local=True, progress=_progress())
     try:
         if words == [b"-"]:
+            _collect_garbage()
             return _bulk(session, out)
         call = Call(session, words)
         if call.reads_input:
             from .input import FileSource
 
             call.read_elements(FileSource(0).read_line)
-        out.answer(call.run())
+        if call.form.takes_file:
+            call.file = open(0, "rb", closefd=False)  # noqa: SIM115 - closed by the command, which closes no descriptor
+        if call.form.interrupted:
+            from .interruption import run_until_interrupted
+
+            run_until_interrupted(lambda: out.answer(call.run()), call.form.interrupted)
+        else:
+            # Ctrl-C ends the process at once.
+            out.answer(call.run())
         return REFUSED if out.failed else DONE
     finally:
         session.close()
+
+
+def _collect_garbage() -> None:
+    """Collect it as often as Python does by default.  The executable puts this off, as suits a short command."""
+    import gc
+
+    gc.set_threshold(700)
 
 
 def _resolve_loop(dbdir: str, invocation: Invocation) -> int:
@@ -85,7 +112,7 @@ def _resolve_loop(dbdir: str, invocation: Invocation) -> int:
     invocation.ensure_fits()
     element = invocation.option("element")
     return answer_requests(dbdir, None if element is None else element.encode(), codes=invocation.flag("codes"),
-                           echo=invocation.flag("echo"))
+                           echo=invocation.flag("echo"), compact=invocation.flag("compact"))
 
 
 def _options(program: str, words: list[bytes]) -> tuple[str, list[bytes]]:
@@ -105,23 +132,19 @@ def _options(program: str, words: list[bytes]) -> tuple[str, list[bytes]]:
         elif option in (b"-v", b"--version"):
             words = [b"-v"]
             break
-        elif option in (b"-h", b"-vh", b"-hv", b"--help"):
+        elif option in (b"-h", b"--help"):
             words = [b"help"]
+            break
+        elif option in (b"-vh", b"-hv"):
+            words = [b"-v", b"help"]
             break
         else:
             raise UsageError(f"there is no option {printable(option)}: say noid -h")
-    return chosen or dbdir_from(program, os.environ.get("NOID", "")), words or [b"help"]
-
-
-def dbdir_from(program: str, environment: str) -> str:
-    """The minter's folder when none is named: from $NOID, or from the program's name, as noid_kt5 says kt5."""
-    if environment:
-        return environment
-    return os.path.basename(program).partition("_")[2] or "."
+    return chosen or default_dbdir(program, os.environ.get("NOID", ""), ""), words or [b"help"]
 
 
 def _clock() -> Clock:
-    """The computer's, with a word to whoever waits at a terminal; or for tests the one in a file."""
+    """The system clock, which shows waits on a terminal; or, for tests, the clock in the file $NOIDTOOLS_CLOCK."""
     file = os.environ.get("NOIDTOOLS_CLOCK")
     terminal = os.isatty(2)
     if not file and not terminal:
@@ -162,7 +185,9 @@ def _bulk(session: Session, out: _Output) -> int:
     status = DONE
     for result in run_lines(session, FileSource(0)):
         for record in result.records:
-            out.write(anvl(record))
+            out.write(mark_break(record, anvl(record)))
+            for message in record.errors:
+                _write_error(f"error: line {result.line}: {message}")
         if result.error is not None:
             out.write(f"error: {result.error.message}\n".encode("utf-8", "surrogateescape"))
             _write_error(f"error: line {result.line}: {result.error.message}")
@@ -175,18 +200,32 @@ def _bulk(session: Session, out: _Output) -> int:
 
 
 class _Output:
-    """Standard output in bytes; a reader that went away, or a full disk, is a refusal like any other."""
+    """Standard output in bytes; a closed pipe and a full disk are reported as refusals."""
 
     def __init__(self) -> None:
         self.failed = False
 
     def answer(self, answer: Answer) -> None:
         for record in answer.records:
+            if record.errors:
+                for message in record.errors:
+                    _write_error(f"error: {message}")
+                continue
             self.write(anvl(record))
             self.flush()
         if answer.spaced:
-            self.write(b"\n")
+            self._write_blank_line()
         self.failed = answer.failed
+
+    def _write_blank_line(self) -> None:
+        """Write the blank line behind an answer; nothing is lost if its reader, such as `head -1`, has gone by then."""
+        try:
+            sys.stdout.buffer.write(b"\n")
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            self._discard()
+        except (OSError, ValueError) as error:
+            raise self._lost(error) from None
 
     def write(self, data: bytes) -> None:
         try:
@@ -208,8 +247,12 @@ class _Output:
         except StoreError as error:
             _write_error(f"error: {error.message}")
 
-    def _lost(self, error: Exception) -> StoreError:
-        # Python would try once more at exit, and complain in its own words.
+    @staticmethod
+    def _discard() -> None:
+        # Python would try to flush once more at exit, and print a message of its own.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+    def _lost(self, error: Exception) -> StoreError:
+        self._discard()
         reason = getattr(error, "strerror", None) or str(error)
         return StoreError(f"the answer could not be written to standard output: {reason}")

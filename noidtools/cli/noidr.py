@@ -1,6 +1,6 @@
 """The interface for a web server's rewriting engine: `noidr`, one reply line for each request line.
 
-    noidr [-f Dbdir] [--element NAME] [--codes] [--echo]
+    noidr [-f Dbdir] [--element NAME] [--codes] [--echo] [--compact]
 
 A request is `get NAME ELEMENT`, where the last word is the element and all
 between is the name, or any other line, which is a name as a whole.  With
@@ -8,12 +8,17 @@ between is the name, or any other line, which is a name as a whole.  With
 is the target, or NULL.  A target that is a URL is written as it may stand in a
 Location header; a path, or any other value, as it was bound, up to its first
 line break and with control characters escaped.  With --codes a target bound
-with its own redirect code has that in front, and the reply for a withdrawn name
-is 410.  With --echo each reply, NULL included, begins with the requested name
-and a blank, so that a server can check that the reply belongs to its request.
+with its own redirect code has that in front, the reply for a withdrawn name is
+410, and 503 if the database cannot be read.  With --echo each reply, NULL
+included, begins with the requested name and a blank, so that a server can check
+that the reply belongs to its request.  With --compact a request that begins with
+a slash is an ARK without its `ark:`, and a reply that begins with two slashes is
+a target without its `https:`: Apache reads replies byte by byte, which is a good
+part of what a redirect costs it.
 
 Requests can only read.  Each line gets exactly one reply line: `feed` has the
-reply before it processes the next line, and an error makes the reply NULL.
+reply before it processes the next line, and an error makes the reply NULL.  A
+worker process answers, and another one replaces it if it dies (pipe_worker.py).
 """
 
 from __future__ import annotations
@@ -25,61 +30,86 @@ from contextlib import suppress
 from time import monotonic
 
 from ..console import log_line
-from ..errors import NoidError, UsageError
-from ..minter import Minter, location_of
+from ..errors import NoidError, NoMinterError, UsageError
+from ..minter import Minter, default_dbdir, location_of
 from ..names import targets
-from ..resolution import ALIAS, GONE, Lookup, plain_target, resolve, target_element
+from ..resolution import ALIAS, GONE, Lookup, plain_targets, resolve
 from ..store import exists
+from .pipe_worker import NULL, Supervisor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..minter.public_values import PublicValues
     from ..resolution import Outcome
     from ..store import Reader, Store
 
-NULL = b"NULL\n"
+    Log = Callable[[str], None]
+
 LONGEST_LINE = 1 << 20
+
+# What is left out of compact requests.
+_ARK = b"ark:"
 
 # How many replies are cached, and how long a request and its reply together may be: some twenty megabytes at most.
 _MOST_CACHED, _LONGEST_CACHED = 20_000, 1_000
 
-# How many bytes are read at once: enough for most requests, and little enough that Python allocates them quickly; and
-# more of them for the rest of a longer request.
-_LINE, _PIECE = 479, 1 << 16
+# Beyond so many replies, one is cached when its line comes for the second time: names that are asked for once, as by
+# crawlers, take neither time nor the place of others.  Which lines came is noted by so many values of their hashes.
+_CACHED_AT_ONCE, _NOTED = 2_000, 1 << 16
 
 # Seconds after which a database that was replaced by another is noticed at the latest, and seconds before one that
 # could not be opened is tried again.
 _MAX_AGE, _RETRY_INTERVAL = 0.01, 0.25
 
 
+def _log(message: str) -> None:
+    log_line("noidr", message)
+
+
 class ReplyProtocol:
     """The protocol: bytes in, bytes out, no input or output of its own."""
 
-    __slots__ = ("_resolver", "_latest_version", "_element", "_echo", "_rest", "_skipping", "_cache", "_version",
-                 "_whole")
+    __slots__ = ("_resolver", "_latest_version", "_element", "_echo", "_compact", "_unanswered", "_log", "_rest",
+                 "_skipping", "_cache", "_asked", "_version", "_whole", "incomplete")
 
-    def __init__(self, resolver: ReplySource, element: bytes | None = None, *, echo: bool = False) -> None:
+    def __init__(self, resolver: ReplySource, element: bytes | None = None, *, echo: bool = False,
+                 compact: bool = False, unanswered: bytes = b"NULL", log: Log = _log, skip: bool = False) -> None:
+        """`unanswered` is the reply where the database cannot be read; with `skip` the input begins within a line."""
         self._resolver = resolver
         self._element = element
         self._echo = echo
+        self._compact = compact
+        self._unanswered = unanswered
+        self._log = log
         self._rest = b""
-        self._skipping = False
+        self._skipping = skip
+        # Whether the input so far ends within a line.
+        self.incomplete = skip
         # Replies by request line with its line break, valid for one version of the database.
         self._cache: dict[bytes, bytes] = {}
+        # 1 for each hash of a line that came before.
+        self._asked = bytearray(_NOTED)
         self._version: object | None = None
         self._latest_version = resolver.version
         # The cache while no incomplete line is waiting for its end, else an empty dictionary.
-        self._whole = self._cache
+        self._whole = {} if skip else self._cache
 
     def feed(self, piece: bytes) -> bytes:
         """The replies to all lines that this piece of the input completes."""
         # A server sends one line and waits for its reply: the way of such a piece is the shortest.
         known = self._whole.get(piece)
-        if known is None and self._whole is self._cache and piece.find(b"\n") == len(piece) - 1:
-            return self.reply(piece[:-1])
+        if known is None and self._whole is self._cache:
+            line, end, more = piece.partition(b"\n")
+            if end and not more:
+                return self.reply(line, piece)
+        # Quicker than a call of the attribute, which Python takes for a method.
+        latest_version = self._latest_version
         try:
-            version = self._latest_version()
+            version = latest_version()
         except Exception as error:  # noqa: BLE001 - as in `reply`
-            log_line("noidr", f"the database could not be read: {type(error).__name__}: {error}")
+            self._log(f"the database could not be read: {type(error).__name__}: {error}")
             version = None
         if known is not None and version == self._version:
             return known
@@ -93,42 +123,59 @@ class ReplyProtocol:
         if self._skipping or len(rest) > LONGEST_LINE:
             # No name is that long: of the rest of this line only the end matters.
             self._rest, self._skipping = b"", True
-        self._whole = {} if self._rest or self._skipping else self._cache
+        self.incomplete = bool(self._rest) or self._skipping
+        self._whole = {} if self.incomplete else self._cache
         return b"".join(replies)
 
     def _use_version(self, version: object | None) -> None:
         """Clear the cache if it is of another version.  It is empty while the version is None."""
         if version != self._version:
             self._cache.clear()
-            self._version = version
+        self._version = version
 
     def end(self) -> bytes:
         """The reply to a last line without line break."""
-        return self.feed(b"\n") if self._rest or self._skipping else b""
+        return self.feed(b"\n") if self.incomplete else b""
 
-    def reply(self, line: bytes) -> bytes:
-        """The reply line to a request line; NULL if the request fails."""
+    def reply(self, line: bytes, piece: bytes = b"") -> bytes:
+        """The reply line to a request line; NULL if the request fails.  `piece` is the line with its line break."""
         name, element = self.request(line)
         try:
-            value, version = self._resolver.answer(name, element)
+            value, version = self._resolver.answer(_ARK + name if self._compact and name[:1] == b"/" else name, element)
         except UnansweredError:
-            return self._line(name, None)
+            return self._line(name, self._unanswered)
         except Exception as error:  # noqa: BLE001 - an unforeseen error must not end the loop or shift the replies
-            log_line("noidr", f"a request could not be answered: {type(error).__name__}: {error}")
-            return self._line(name, None)
+            self._log(f"a request could not be answered: {type(error).__name__}: {error}")
+            return self._line(name, self._unanswered)
+        if self._compact and value is not None:
+            value = _compacted(value)
         reply = self._line(name, value) if self._echo or value is None else targets.one_line(value) + b"\n"
-        if version != self._version:
+        if version is not self._version:
             self._use_version(version)
-        if version is not None and len(line) + len(reply) < _LONGEST_CACHED:
-            known = self._cache
-            if len(known) >= _MOST_CACHED:
-                known.clear()
-            known[line + b"\n"] = reply
+        if version is None or len(line) + len(reply) >= _LONGEST_CACHED:
+            return reply
+        cache, line = self._cache, piece or line + b"\n"
+        if len(cache) >= _CACHED_AT_ONCE and not self._came_before(line):
+            return reply
+        cache[line] = reply
         return reply
 
+    def _came_before(self, line: bytes) -> bool:
+        """Note that a line came; returns whether it did before.  Makes room in a full cache."""
+        place = hash(line) % _NOTED
+        if not self._asked[place]:
+            self._asked[place] = 1
+            return False
+        if len(self._cache) >= _MOST_CACHED:
+            self._cache.clear()
+            self._asked = bytearray(_NOTED)
+        return True
+
     def _line(self, name: bytes, value: bytes | None) -> bytes:
-        text = b"NULL" if value is None else value
-        return targets.one_line(name + b" " + text if self._echo else text) + b"\n"
+        if self._echo:
+            # A server takes a name with nothing behind it for no reply at all.
+            return targets.one_line(name + b" " + (value or b"NULL")) + b"\n"
+        return targets.one_line(b"NULL" if value is None else value) + b"\n"
 
     def request(self, line: bytes) -> tuple[bytes, bytes | None]:
         """Name and element of a request line."""
@@ -139,8 +186,15 @@ class ReplyProtocol:
         return line, self._element
 
 
+def _compacted(value: bytes) -> bytes | None:
+    """A reply without the `https:` of its target; None for one that could be mistaken for such a reply."""
+    if value[:8] == b"https://":
+        return value[6:]
+    return None if value[:2] == b"//" else value
+
+
 class UnansweredError(Exception):
-    """The database could not be read; the reply is NULL and is not cached."""
+    """The database could not be read; the reply is not cached."""
 
 
 class ReplySource(ABC):
@@ -158,53 +212,77 @@ class ReplySource(ABC):
         """
 
 
+class NoDatabase(ReplySource):
+    """Answers nothing, while no worker can read the database."""
+
+    def version(self) -> object | None:
+        return None
+
+    def answer(self, name: bytes, element: bytes | None) -> tuple[bytes | None, object | None]:
+        raise UnansweredError
+
+
 class MinterResolver(ReplySource):
     """Answers from one minter, however often its database is replaced."""
 
-    def __init__(self, dbdir: str, *, codes: bool = False) -> None:
+    def __init__(self, dbdir: str, *, codes: bool = False, log: Log = _log) -> None:
         self._dbdir = dbdir
         self._codes = codes
-        self._minter: Minter | None = None
+        self._log = log
+        # The minter while it is open, and its store.
+        self._plain: PublicValues | None = None
         self._store: Store | None = None
         self._last_error = ""
         self._retry_at = 0.0
 
     def version(self) -> object | None:
-        return None if self._store is None else self._store.version(max_age=_MAX_AGE)
+        return None if self._store is None else self._store.version(_MAX_AGE)
 
     def answer(self, name: bytes, element: bytes | None) -> tuple[bytes | None, object | None]:
-        minter = self._minter or self._open()
-        if minter is None:
-            return None, None
-
-        def find(reader: Reader) -> tuple[bytes | None, Outcome | None, object | None]:
-            wanted = element or target_element(reader)
-            plain = plain_target(minter, reader, name, wanted)
-            outcome = Lookup(minter, reader, wanted).find(name) if plain is None else None
-            return plain, outcome, reader.version()
-
+        plain = self._plain or self._open()
+        if plain is None:
+            raise UnansweredError
         try:
-            plain, outcome, version = minter.read(find, max_age=_MAX_AGE)
-            if outcome is None:
-                return plain, version
-            if outcome.kind == ALIAS:
-                outcome = resolve(minter, name, element=element)
+            found = plain.find(name, element)
+            if found[0] is not None:
+                return found
+            outcome, version = self._resolve(plain.minter, name, element)
         except NoidError as error:
+            if isinstance(error, NoMinterError):
+                # Perhaps a store of another engine was put in its place.
+                self._plain = self._store = None
+                plain.minter.close()
+                if exists(location_of(self._dbdir)) and self._open() is not None:
+                    return self.answer(name, element)
             self._log_once(error.message)
             raise UnansweredError from None
         self._last_error = ""
         return self._reply_text(outcome), version
 
-    def _open(self) -> Minter | None:
+    @staticmethod
+    def _resolve(minter: Minter, name: bytes, element: bytes | None) -> tuple[Outcome, object | None]:
+        def find(reader: Reader) -> tuple[Outcome, object | None]:
+            return Lookup(minter, reader, element).find(name), reader.version()
+
+        outcome, version = minter.read(find, max_age=_MAX_AGE)
+        # The version is that of the first lookup, so that the reply is not cached longer than it is valid.
+        return resolve(minter, name, element=element) if outcome.kind == ALIAS else outcome, version
+
+    def _open(self) -> PublicValues | None:
         """Open the minter, unless that failed less than `_RETRY_INTERVAL` seconds ago."""
         if monotonic() >= self._retry_at:
             try:
-                self._minter = Minter(self._dbdir)
-                self._store = self._minter.store
+                minter = Minter(self._dbdir, resolving=True)
+                self._plain, self._store = plain_targets(minter, _MAX_AGE), minter.store
             except NoidError as error:
                 self._log_once(error.message)
                 self._retry_at = monotonic() + _RETRY_INTERVAL
-        return self._minter
+        return self._plain
+
+    def close(self) -> None:
+        if self._plain is not None:
+            self._plain.minter.close()
+            self._plain = self._store = None
 
     def _reply_text(self, outcome: Outcome) -> bytes | None:
         if outcome.kind == GONE:
@@ -220,26 +298,14 @@ class MinterResolver(ReplySource):
 
     def _log_once(self, message: str) -> None:
         if message != self._last_error:
-            log_line("noidr", message)
+            self._log(message)
             self._last_error = message
-
-
-def serve_pipe(replies: ReplyProtocol, source: int = 0, sink: int = 1) -> None:
-    """Answer until the input ends or nobody reads the output any more."""
-    read, write, feed = os.read, os.write, replies.feed
-    size = _LINE
-    while piece := read(source, size):
-        out = feed(piece)
-        size = _LINE if out else _PIECE
-        done = write(sink, out) if out else 0
-        while done < len(out):
-            done += write(sink, out[done:])
-    write(sink, replies.end())
 
 
 def main(argv: list[str] | None = None) -> int:
     program, *words = sys.argv if argv is None else argv
-    dbdir = os.environ.get("NOID", "") or dbdir_beside(program)
+    # A web server starts it in a folder of its own choice, and perhaps before the minter is created.
+    dbdir = default_dbdir(program, os.environ.get("NOID", ""), os.path.dirname(program), "")
     try:
         return _run(dbdir, [os.fsencode(word) for word in words])
     except UsageError as error:
@@ -252,37 +318,44 @@ def _run(dbdir: str, words: list[bytes]) -> int:
     element, switches = None, set()
     while words:
         option, equals, value = words[0].partition(b"=")
-        if words[0] in (b"--codes", b"--echo"):
+        if words[0] in (b"--codes", b"--echo", b"--compact"):
             switches.add(words[0])
             words = words[1:]
             continue
         if option not in (b"-f", b"--element") or (not equals and len(words) == 1):
-            raise UsageError("noidr takes these options: -f Dbdir, --element NAME, --codes, --echo")
+            raise UsageError("noidr takes these options: -f Dbdir, --element NAME, --codes, --echo, "
+                             "--compact")
         value, words = (value, words[1:]) if equals else (words[1], words[2:])
         if option == b"-f":
             dbdir = os.fsdecode(value)
         else:
             element = value
-    return answer_requests(dbdir, element, codes=b"--codes" in switches, echo=b"--echo" in switches)
+    return answer_requests(dbdir, element, codes=b"--codes" in switches, echo=b"--echo" in switches,
+                           compact=b"--compact" in switches)
 
 
-def answer_requests(dbdir: str, element: bytes | None, *, codes: bool, echo: bool) -> int:
+def _import_ahead(dbdir: str, element: bytes | None) -> None:
+    """Use the minter once and close it, so that what that imports is there in every worker from its start: one that
+    takes the place of a dead one then answers within milliseconds."""
+    resolver = MinterResolver(dbdir, log=lambda message: None)  # a worker logs what is wrong
+    with suppress(UnansweredError):
+        resolver.answer(b"healthz", element)
+    resolver.close()
+
+
+def answer_requests(dbdir: str, element: bytes | None, *, codes: bool, echo: bool, compact: bool = False) -> int:
     """Answer requests on standard input from the minter in a folder."""
-    with suppress(BrokenPipeError, KeyboardInterrupt):  # the server may end first
-        resolver = MinterResolver(dbdir, codes=codes)
-        serve_pipe(ReplyProtocol(resolver, element, echo=echo))
-    return 0
+    unanswered = b"503" if codes else b"NULL"
 
+    def protocol(log: Log, skip: bool) -> ReplyProtocol:
+        resolver = MinterResolver(dbdir, codes=codes, log=log)
+        return ReplyProtocol(resolver, element, echo=echo, compact=compact, unanswered=unanswered, log=log, skip=skip)
 
-def dbdir_beside(program: str) -> str:
-    """The folder of the minter, from the program's name: noidr_kt5 means kt5, beside the program if there is a minter,
-    else in the working folder.
+    def unavailable(log: Log, skip: bool) -> ReplyProtocol:
+        return ReplyProtocol(NoDatabase(), element, echo=echo, unanswered=unanswered, log=log, skip=skip)
 
-    A web server starts the program in a folder of its own choice, and perhaps before the minter is created.
-    """
-    name = os.path.basename(program).partition("_")[2]
-    beside = os.path.join(os.path.dirname(program), name)
-    if not name:
-        return "."
-    there = [folder for folder in (beside, name) if exists(location_of(folder))]
-    return there[0] if there else beside
+    _import_ahead(dbdir, element)
+    try:
+        return Supervisor(protocol, unavailable).run()
+    except KeyboardInterrupt:
+        return 0

@@ -1,4 +1,4 @@
-"""The command language: words in, an Answer out.  What a command means is decided here, for every interface."""
+"""The command language, for every interface: parses words, runs the command, returns an Answer."""
 
 from __future__ import annotations
 

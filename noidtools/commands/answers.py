@@ -11,13 +11,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..minter.bindings import BindResult
+    from ..minter.identifier_folders import IdentifierFolder
+    from ..minter.tombstones import Tombstone
     # Label, value, and the width to which label and colon are padded; an empty label is a bare value.
     Line = tuple[bytes, bytes, int]
 
 _BIND_WIDTH, _FETCH_WIDTH = 9, 7
+# About how long the lines of a binding are without identifier and element.
+_STATUS_SIZE = 60
 
-# In place of a width: the label is the name of an element, which may be any bytes.
-_ELEMENT_LABEL = -1
+# In place of a width: the label is the name of an element, which may be any bytes; or every line break inside the value
+# is followed by a space, so that the next line that begins without one is another value.
+_ELEMENT_LABEL, _FOLDED = -1, -2
 
 # The labels of commands.  Where clients parse lines by their labels, an element of such a name is escaped.
 _OWN_LABELS = frozenset((
@@ -34,6 +39,11 @@ class Record:
         """The record as text: labels, values and widths."""
         return ()
 
+    @property
+    def size(self) -> int:
+        """About how many bytes it will be when it is written."""
+        return sum(len(value) for _, value, _ in self.lines())
+
     def data(self) -> list[dict[str, object]]:
         """The record for JSON: one dictionary for each thing it is about.  Values may be bytes: see `json_ready`."""
         return [{label.decode("utf-8", "surrogateescape"): value} for label, value, _ in self.lines()]
@@ -41,6 +51,11 @@ class Record:
     def without_peppers(self) -> Record:
         """This record as it may be stored; itself if it holds no pepper."""
         return self
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """Messages about what could not be answered; where there is a standard error, they go there instead."""
+        return ()
 
 
 class Fields(Record):
@@ -77,6 +92,33 @@ class Ids(Record):
         return Ids([identifier.rpartition(b"!")[0] for identifier in self.ids]) if self._peppered else self
 
 
+class IdsWithFolders(Record):
+    """Identifiers with the folders that were made for them; a note tells of a folder that was there already."""
+
+    __slots__ = ("_ids", "_folders", "_peppered")
+
+    def __init__(self, ids: list[bytes], folders: list[IdentifierFolder], *, peppered: bool) -> None:
+        self._ids = ids
+        self._folders = folders
+        self._peppered = peppered
+
+    def lines(self) -> Iterable[Line]:
+        for identifier, folder in zip(self._ids, self._folders, strict=True):
+            yield b"id", identifier, 0
+            yield b"folder", folder.path, 0
+            if folder.status == "emptied":
+                yield b"note", b"the folder was there already, without files, and was emptied", 0
+            elif folder.status == "kept":
+                yield b"note", b"the folder was there already, with files, and was left as it is", 0
+
+    def data(self) -> list[dict[str, object]]:
+        return [{"id": identifier, "folder": folder.path, "status": folder.status}
+                for identifier, folder in zip(self._ids, self._folders, strict=True)]
+
+    def without_peppers(self) -> Record:
+        return Ids(self._ids, peppered=self._peppered).without_peppers()
+
+
 class BindRecord(Record):
     """The result of one binding."""
 
@@ -94,10 +136,15 @@ class BindRecord(Record):
             (b"Status", bound.status, _BIND_WIDTH),
         ]
 
+    @property
+    def size(self) -> int:
+        return len(self._bound.identifier) + len(self._bound.element) + _STATUS_SIZE
+
     def data(self) -> list[dict[str, object]]:
         bound = self._bound
         return [{"id": bound.identifier, "element": bound.element, "bind": bound.how, "status": bound.status,
-                 "written": bound.written, "before": bound.before}]
+                 "written": bound.written, "before": bound.before,
+                 **({"items": bound.items} if bound.items else {})}]
 
     def without_peppers(self) -> Record:
         bound = self._bound
@@ -122,14 +169,15 @@ class Blank(Record):
 class FetchedRecord(Record):
     """An identifier with its circulation and its elements; `computed` names those that came from a rule.
 
-    The text names the state only if it is not published, and the target of an alias only for an alias.
+    The text names the state only if it is not published, and the target of an alias only for an alias.  A withdrawn
+    identifier has its tombstone in place of elements.
     """
 
-    __slots__ = ("_identifier", "_held", "_circulation", "_elements", "_computed", "_state", "_alias")
+    __slots__ = ("_identifier", "_held", "_circulation", "_elements", "_computed", "_state", "_alias", "_tombstone")
 
     def __init__(self, identifier: bytes, held: bool, circulation: bytes,
                  elements: list[tuple[bytes, bytes]], computed: dict[bytes, bytes],
-                 *, state: str | None = None, alias: bytes | None = None) -> None:
+                 *, state: str | None = None, alias: bytes | None = None, tombstone: Tombstone | None = None) -> None:
         self._identifier = identifier
         self._held = held
         self._circulation = circulation
@@ -137,6 +185,7 @@ class FetchedRecord(Record):
         self._computed = computed
         self._state = state
         self._alias = alias
+        self._tombstone = tombstone_fields(tombstone) if tombstone else []
 
     def lines(self) -> Iterable[Line]:
         yield b"id", self._identifier + (b" hold" if self._held else b""), _FETCH_WIDTH
@@ -145,6 +194,7 @@ class FetchedRecord(Record):
             yield b"State", self._state.encode(), _FETCH_WIDTH
         if self._alias is not None:
             yield b"Alias", self._alias, _FETCH_WIDTH
+        yield from ((label.encode(), value, 0) for label, value in self._tombstone)
         for element, value in self._elements:
             yield element, value, _ELEMENT_LABEL
             if element in self._computed:
@@ -154,11 +204,18 @@ class FetchedRecord(Record):
         return [{
             "id": self._identifier, "hold": self._held, "circ": self._circulation, "state": self._state,
             **({"alias": self._alias} if self._alias is not None else {}),
+            **{label.lower(): value for label, value in self._tombstone},
             "elements": [
                 {"name": name, "value": value, **({"rule": self._computed[name]} if name in self._computed else {})}
                 for name, value in self._elements
             ],
         }]
+
+
+def tombstone_fields(tombstone: Tombstone) -> list[tuple[str, bytes]]:
+    """Labels and values of a tombstone; empty values are left out."""
+    fields = [("Withdrawn", tombstone.date), ("Reason", tombstone.reason), ("Successor", tombstone.successor)]
+    return [(label, value) for label, value in fields if value]
 
 
 class Values(Record):
@@ -174,6 +231,67 @@ class Values(Record):
 
     def data(self) -> list[dict[str, object]]:
         return [{"name": name, "value": value} for name, value in self._elements]
+
+
+class ItemValues(Record):
+    """The items of the list that an element holds, one a line; a line break inside an item is followed by a space."""
+
+    __slots__ = ("_name", "_items")
+
+    def __init__(self, name: bytes, items: list[bytes]) -> None:
+        self._name = name
+        self._items = items
+
+    def lines(self) -> Iterable[Line]:
+        return [(b"", item, _FOLDED) for item in self._items]
+
+    def data(self) -> list[dict[str, object]]:
+        return [{"name": self._name, "items": self._items}]
+
+
+class ValueBreak(Blank):
+    """An empty line between the values of one answer."""
+
+    __slots__ = ()
+
+
+class Unbound(Record):
+    """The elements that were requested and are not bound, each with its message."""
+
+    __slots__ = ("_elements", "_after_values")
+
+    def __init__(self, elements: list[tuple[bytes, str]], *, after_values: bool = False) -> None:
+        """With `after_values` an empty line separates the messages from the values in front of them."""
+        self._elements = elements
+        self._after_values = after_values
+
+    def lines(self) -> Iterable[Line]:
+        if self._after_values:
+            yield from ValueBreak().lines()
+        for message in self.errors:
+            yield b"error", message.encode("utf-8", "surrogateescape"), 0
+
+    def data(self) -> list[dict[str, object]]:
+        return [{"name": name, "error": message} for name, message in self._elements]
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        return tuple(message for _, message in self._elements)
+
+
+class FileChunk(Record):
+    """Some bytes of an answer that is a file."""
+
+    __slots__ = ("content",)
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def lines(self) -> Iterable[Line]:
+        return [(b"", line, 0) for line in self.content.splitlines()]
+
+    def data(self) -> list[dict[str, object]]:
+        return [{"content": self.content}]
 
 
 class Text(Record):
@@ -213,29 +331,43 @@ class Answer:
 
     records  in order.  Iterating may do the next part of the work, and may raise a NoidError
     spaced   whether the text ends with an empty line, as in the original
-    failed   whether the command was carried out with the result no, as when an identifier is not valid
+    failed   whether the command was carried out with the result no, as when an identifier is not valid; to be looked at
+             after the records
+    media_type, file_name   for an answer that is a file: its records are FileChunks, and are written as they are
     """
 
-    __slots__ = ("records", "spaced", "failed")
+    __slots__ = ("records", "spaced", "failed", "media_type", "file_name")
 
     def __init__(self, *records: Record, stream: Iterator[Record] | None = None, spaced: bool = False,
-                 failed: bool = False) -> None:
+                 failed: bool = False, media_type: str = "", file_name: str = "") -> None:
         self.records: Iterable[Record] = stream if stream is not None else records
         self.spaced = spaced
         self.failed = failed
+        self.media_type = media_type
+        self.file_name = file_name
 
 
 def anvl(record: Record, *, indent: bool = False) -> bytes:
     """The record as text.  With `indent` every line break inside a value is followed by a space, and misleading names
     of elements are escaped, so that a value cannot be mistaken for a labelled line."""
+    if isinstance(record, FileChunk):
+        return record.content
     out = []
     for label, value, width in record.lines():
-        if width == _ELEMENT_LABEL:
-            label, width = _escape_label(label) if indent else label, 0
+        folded = indent or width == _FOLDED
+        if width == _ELEMENT_LABEL and indent:
+            label = _escape_label(label)
+        width = max(width, 0)  # noqa: PLW2901
         head = (label + b":").ljust(width) + (b"" if width else b" ") if label else b""
-        out.append((head + value).replace(b"\n", b"\n ") if indent else head + value)
+        out.append((head + value).replace(b"\n", b"\n ") if folded else head + value)
         out.append(b"\n")
     return b"".join(out)
+
+
+def mark_break(record: Record, text: bytes) -> bytes:
+    """The text of a record in a bulk answer, where an empty line ends the answer to a command: the blank lines that
+    separate values hold a space."""
+    return b" " + text if isinstance(record, (ValueBreak, Unbound)) and text[:1] == b"\n" else text
 
 
 def _escape_label(element: bytes) -> bytes:

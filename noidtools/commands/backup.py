@@ -25,17 +25,25 @@ def _restore(call: Call) -> Answer:
     fields = [("ok", b"restored from %b" % call.words[0]), ("Drawn", b"%d" % done.drawn)]
     if done.aside is not None:
         fields.append(("Replaced", os.fsencode(done.aside)))
+    fields.append(("note", _about_drawn(done, skip)))
+    if done.tokens:
+        note = b"tokens that may have been revoked since are valid again, and have to be revoked anew: "
+        fields.append(("note", note + b", ".join(done.tokens)))
+    return Answer(Fields(*fields), spaced=True)
+
+
+def _about_drawn(done: backup.Restored, skip: int) -> bytes:
     if done.timed:
-        note = b"labels are made from the time, which has moved on: nothing needs to be skipped"
-    elif done.skipped:
-        note = b"%d identifier%b skipped and will not be minted" % (
-            done.skipped, b" was" if done.skipped == 1 else b"s were")
-        if done.skipped < skip:
-            note += b"; no more are left"
-    else:
-        note = (b"what was minted after the backup is not known here and will be minted again: if anything was, say "
-                b"restore with --skip N")
-    return Answer(Fields(*fields, ("note", note)), spaced=True)
+        return b"labels are made from the time, which has moved on: nothing needs to be skipped"
+    were = b" was" if done.skipped == 1 else b"s were"
+    note = b"%d identifier%b skipped and will not be minted" % (done.skipped, were)
+    if done.skipped < skip:
+        return note + b"; no more are left"
+    if done.lost:
+        more = b"the minter that was replaced had drawn %d more, which will be minted again: say restore with --skip %d"
+        return (note + b"; " if skip else b"") + more % (done.lost, done.lost + skip)
+    return note if skip else (b"what was minted after the backup is not known here and will be minted again: if "
+                              b"anything was, say restore with --skip N")
 
 
 COMMANDS = (
@@ -64,7 +72,8 @@ writes, the copy takes the place of the folder NOID in one step, and all running
 folder that was replaced is kept beside it, under the name that is printed. Where there is no minter yet, one is made.
 
 A restored minter does not know what was minted after the backup, and would mint it again. With --skip N the next N
-identifiers are never minted: give at least as many as were minted since; more do no harm.
+identifiers are never minted: give at least as many as were minted since; more do no harm. How many that are is printed
+if the minter that was replaced can be read. Tokens that were revoked since the backup are valid again, and are listed.
 """,
         example="""\
 $ noid restore backup-1 --skip 100 | grep note

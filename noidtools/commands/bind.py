@@ -44,8 +44,9 @@ COMMANDS = (
         input_at=2, see="tutorial.md#the-ways-to-bind",
         about="""\
 new needs that nothing is bound; replace, append, prepend and delete need that something is; set, add, insert and purge
-take both. append and add put the value at the end of what is bound, prepend and insert at its beginning. mint and
-peppermint make an identifier and bind to it.
+take both. append and add put the value at the end of what is bound, prepend and insert at its beginning. With -item
+behind them, these four add the value as a further item of a list: items are separated by |, a | within the new item is
+stored as %7C, and get --items shows each item as it was given. mint and peppermint make an identifier and bind to it.
 
 With : in place of an element, lines of the form "Element: value" are read from the input up to an empty line; indented
 lines continue a value, and # begins a comment. With :- one element is read, and all the rest of the input is its value.

@@ -61,16 +61,18 @@ class BulkResult:
     """The result of a line, or of a part of it.
 
     line     the number of the line
+    command  the name of the command, empty for a line that cannot be parsed
     records  the records of the answer
     spaced   false for a part of an answer, which is to be followed by another
     error    the refusal that ended the command, None if there was none
     failed   whether it was refused, or carried out with the result no
     """
 
-    __slots__ = ("line", "records", "spaced", "error", "failed")
+    __slots__ = ("line", "command", "records", "spaced", "error", "failed")
 
-    def __init__(self, line: int, error: NoidError | None = None) -> None:
-        self.line = line
+    def __init__(self, line: BulkLine, error: NoidError | None = None) -> None:
+        self.line = line.number
+        self.command = line.call.command.name if line.call else ""
         self.records: list[Record] = []
         self.spaced = True
         self.error = error
@@ -79,7 +81,7 @@ class BulkResult:
     @property
     def size(self) -> int:
         """About how many bytes it will be when it is written."""
-        return sum(len(value) for record in self.records for _, value, _ in record.lines())
+        return sum(record.size for record in self.records)
 
     @property
     def more(self) -> bool:
@@ -127,7 +129,7 @@ def _parse_line(
     session: Session, line: bytes, read_line: ReadLine, check: Callable[[Call], None] | None
 ) -> Call:
     call = Call(session, split_words(line.removesuffix(b"\n").removesuffix(b"\r")))
-    if call.command.shell_only:
+    if call.form.shell_only or call.form.takes_file or call.form.gives_file:
         raise UsageError(f"{call.command.name} cannot be used in bulk: run it on its own")
     if check is not None:
         check(call)
@@ -176,11 +178,11 @@ class _BulkRun:
     def _run_alone(self, line: BulkLine) -> Iterator[BulkResult]:
         """Run one command in transactions of its own; yields each of its records as a part of its answer."""
         assert line.call is not None
-        last = BulkResult(line.number)
+        last = BulkResult(line)
         try:
             answer = self._run(line.call, line.number)
             for record in answer.records:
-                part = BulkResult(line.number)
+                part = BulkResult(line)
                 part.records, part.spaced = [record], False
                 yield part
             last.failed = answer.failed
@@ -207,7 +209,7 @@ class _BulkRun:
         except NoidError as error:
             # The transaction failed, and with it all that write; commands that only read are run without it.
             return [
-                BulkResult(line.number, line.error or error) if line.writes else self._run_one(line) for line in lines
+                BulkResult(line, line.error or error) if line.writes else self._run_one(line) for line in lines
             ]
 
     def _run_some(self, lines: list[BulkLine]) -> list[BulkResult]:
@@ -226,7 +228,7 @@ class _BulkRun:
         return done
 
     def _run_one(self, line: BulkLine) -> BulkResult:
-        result = BulkResult(line.number, line.error)
+        result = BulkResult(line, line.error)
         if line.call is None:
             return result
         try:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from ..errors import ForbiddenError
-from .table import command_for
+from ..errors import ForbiddenError, UsageError
+from ..minter.policies import EVERYTHING
+from .table import all_commands, command_for, find_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import IO, TypeVar
+
     from ..minter import Minter
     from ..minter.events import Actor
+    from ..store import Reader
     from .answers import Answer
-    from .command import Fact
+    from .command import Command, Fact
     from .lines import ReadLine
     from .session import Session
+    T = TypeVar("T")
 
 
 class Invocation:
@@ -53,6 +59,17 @@ class Invocation:
         values = self._options.get(name)
         return values[-1] if values else None
 
+    def address(self, name: str) -> str:
+        """The address that an option gives, empty if the option is absent.
+
+        Raises UsageError for one without text, such as a variable of the shell that is not set: the minter would be
+        made elsewhere than it was meant to be.
+        """
+        given = self.option(name)
+        if given is not None and not given.strip():
+            raise UsageError(f"--{name} needs an address, as in postgresql://host/database")
+        return given or ""
+
     def values(self, name: str) -> list[str]:
         """All values of an option that may be repeated."""
         return self._options.get(name, [])
@@ -61,8 +78,8 @@ class Invocation:
 
     @property
     def access(self) -> tuple[str, ...]:
-        """The access classes to which a web user must be admitted; raises ForbiddenError for a shell-only command."""
-        if self.command.shell_only:
+        """The access classes to which a web user must be admitted; raises ForbiddenError for a shell-only form."""
+        if self.form.shell_only:
             raise ForbiddenError(
                 f"{self.command.name} works on the server's files: it is for the shell, not for the web"
             )
@@ -98,14 +115,19 @@ class Invocation:
 
 
 class Call(Invocation):
-    """An invocation in a session.  `pairs` are the elements read from the input, None if none are to be read."""
+    """An invocation in a session.
 
-    __slots__ = ("session", "pairs")
+    pairs  the elements read from the input, None if none are to be read
+    file   the file that a form with `takes_file` reads, opened by the interface; None if there is none
+    """
+
+    __slots__ = ("session", "pairs", "file")
 
     def __init__(self, session: Session, words: list[bytes], pairs: list[tuple[bytes, bytes]] | None = None) -> None:
         super().__init__(words)
         self.session = session
         self.pairs = pairs
+        self.file: IO[bytes] | None = None
 
     @property
     def minter(self) -> Minter:
@@ -115,6 +137,27 @@ class Call(Invocation):
     def actor(self) -> Actor:
         return self.session.actor
 
+    def read(self, work: Callable[[Reader], T]) -> T:
+        """Run `work` in a read transaction in which there is only what the user may see (see minter/visibility.py).
+
+        Commands that anybody may use read a minter in this way.
+        """
+        view, max_age = self.session.view, self.session.max_age
+        if view == EVERYTHING:
+            return self.minter.read(work, max_age=max_age)
+        from ..minter.lifecycle import reader_in
+
+        return self.minter.read(lambda reader: work(reader_in(view, reader)), max_age=max_age)
+
+    def beginning(self, name: str) -> bytes:
+        """The beginning of identifiers that an option gives, in any spelling of names; empty if it is absent."""
+        text = (self.option(name) or "").encode()
+        if not text:
+            return b""
+        from ..minter.identifiers import identify_beginning
+
+        return self.minter.read(lambda reader: identify_beginning(self.minter, reader, text))
+
     def read_elements(self, read_line: ReadLine) -> None:
         """Read the elements from the input, if one of the words is `:` or `:-` in their place."""
         marker = self.reads_input
@@ -123,6 +166,16 @@ class Call(Invocation):
 
             read = lines.read_elements if marker == ":" else lines.read_one_element
             self.pairs = read(read_line)
+
+    # Through the call and not by an import, because the table of commands imports the module of help.
+
+    def all_commands(self) -> list[Command]:
+        """All commands, for help."""
+        return all_commands()
+
+    def find_command(self, name: str) -> Command | None:
+        """The command of this name, None if there is none."""
+        return find_command(name)
 
     def run(self) -> Answer:
         """Run the command; raises UsageError if the words do not fit, and the NoidErrors of the command."""

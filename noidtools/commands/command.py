@@ -39,6 +39,10 @@ class Part:
         self.error = error
 
 
+# What is said of an interrupted command that changes bindings.
+LOGGED = "'noid log' has the event if something was changed; say the same again to go on"
+
+
 class Form:
     """One form of a command.
 
@@ -51,15 +55,23 @@ class Form:
     batches   whether it is quick enough to share a transaction with the commands of other users; by default every
               form is that writes and does not stream
     resume    for a form that writes and streams: runs one part of the work, from the state of the part before
+    shell_only   whether it works on files of this machine; it is then not available on the web nor in bulk
+    takes_file   whether it reads a file, which is standard input at the shell and the body of a request on the web, and
+                 therefore cannot be used in bulk
+    gives_file   whether the answer is a file and no records, so that it cannot be used in bulk
+    interrupted   what to say about what was done, if it is interrupted and does not say more itself; empty if it may
+                  end at once, because nothing is left of it that has to be removed
     too_few, too_many    messages for a wrong number of words, in place of the general ones
     """
 
-    __slots__ = ("usage", "run", "access", "writes", "streams", "batches", "resume", "too_few", "too_many")
+    __slots__ = ("usage", "run", "access", "writes", "streams", "batches", "resume", "shell_only", "takes_file",
+                 "gives_file", "interrupted", "too_few", "too_many")
 
     def __init__(
         self, usage: str, run: Handler, *access: str, writes: bool | None = None, streams: Fact = False,
         batches: Fact | None = None, resume: Callable[[Call, Writer, bytes], Part] | None = None,
-        too_few: str = "", too_many: str = "",
+        shell_only: bool = False, takes_file: bool = False, gives_file: bool = False,
+        interrupted: str = "", too_few: str = "", too_many: str = "",
     ) -> None:
         self.usage = usage
         self.run = run
@@ -68,8 +80,16 @@ class Form:
         self.streams = streams
         self.batches = batches
         self.resume = resume
+        self.shell_only = shell_only
+        self.takes_file = takes_file
+        self.gives_file = gives_file
+        self.interrupted = interrupted
         self.too_few = too_few
         self.too_many = too_many
+
+
+# A list of usages that is longer than this is no longer read as a sentence.
+_LONGEST_REMEDY = 160
 
 
 class Command:
@@ -81,8 +101,8 @@ class Command:
     fails          when it ends with exit status 1 although it was carried out
     see            the page of the documentation that has more, and the place there
     input_at       the index of the word that may be `:` or `:-`, for elements that are read from the input
-    shell_only     whether it works on files of this machine; it is then not available on the web nor in bulk
-    options_first  whether options come only before the first word, because later words may look like options
+    shell_only     whether all its forms are for the shell only
+    options_first  whether options come only before the first word, because later words may begin with --
     """
 
     __slots__ = ("name", "summary", "forms", "options", "about", "example", "fails", "see", "input_at",
@@ -102,7 +122,9 @@ class Command:
         self.fails = fails
         self.see = see
         self.input_at = input_at
-        self.shell_only = shell_only
+        for form in forms:
+            form.shell_only = form.shell_only or shell_only
+        self.shell_only = all(form.shell_only for form in forms)
         self.options_first = options_first
         self._patterns: list[tuple[Form, Pattern]] = []
 
@@ -110,6 +132,11 @@ class Command:
     def usage(self) -> str:
         """All forms, one a line."""
         return "\n".join(self.usages(self.forms))
+
+    @property
+    def web_forms(self) -> list[Form]:
+        """The forms that are not for the shell only."""
+        return [form for form in self.forms if not form.shell_only]
 
     def usages(self, forms: Iterable[Form]) -> list[str]:
         """The usages of some forms, with the name of the command."""
@@ -161,7 +188,9 @@ class Command:
         """The error that explains why these words do not fit the closest form."""
         lead, count, place = pattern.lead(words), len(words), pattern.mismatch(words)
         near = [other for other, other_pattern in self.patterns if other_pattern.lead(words) == lead]
-        if lead < 0 and self.forms[1:]:
+        # Where the closest form takes any word, but not without its option, the word was meant for another form.
+        meant = lead == 0 and words and pattern.required - options.keys() and self._has_leading_words()
+        if (lead < 0 or meant) and self.forms[1:]:
             return self._refusal(f"{self.name} {printable(words[0])[:60]!r}?", self.forms)
         if not pattern.admits_options(options):
             foreign = [name for name in options if name not in pattern.options]
@@ -177,6 +206,13 @@ class Command:
             why = f"write {choice} in place of {printable(words[place])[:60]!r}"
         return self._refusal(f"{why}:", near)
 
+    def _has_leading_words(self) -> bool:
+        """Whether some forms begin with a word of their own."""
+        return any(pattern.literals and pattern.literals[0] for _, pattern in self.patterns)
+
     def _refusal(self, why: str, forms: Iterable[Form]) -> UsageError:
         *others, last = self.usages(forms)
-        return UsageError(f"{why} say {', '.join(others)} or {last}" if others else f"{why} say {last}")
+        remedy = f"{', '.join(others)} or {last}" if others else last
+        if others and len(remedy) > _LONGEST_REMEDY:
+            remedy = f"help {self.name} to see its forms"
+        return UsageError(f"{why} say {remedy}")

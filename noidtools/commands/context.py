@@ -28,6 +28,12 @@ def _set_resolvers(call: Call) -> Answer:
     return _context_answer(call.minter)
 
 
+def _set_purpose(call: Call) -> Answer:
+    text = b"" if call.words[1] == b"-" else call.words[1]
+    call.minter.write(lambda writer: contexts.set_purpose(writer, call.actor, text))
+    return _context_answer(call.minter)
+
+
 def _change_alias(call: Call) -> Answer:
     if len(call.values("authority")) > 1:
         raise UsageError("one claim is made by one authority: say context alias From To --authority Who for each")
@@ -43,17 +49,22 @@ def _change_alias(call: Call) -> Answer:
 
 
 class ContextRecord(Record):
-    """The labels of the minter, the resolvers, and the claims about the context."""
+    """The labels of the minter, its purpose, the resolvers, and the claims about the context."""
 
-    __slots__ = ("_claims", "_labels", "_resolvers")
+    __slots__ = ("_claims", "_labels", "_purpose", "_resolvers")
 
-    def __init__(self, labels: list[bytes], resolvers: list[bytes], claims: list[contexts.ContextAlias]) -> None:
+    def __init__(
+        self, labels: list[bytes], purpose: bytes, resolvers: list[bytes], claims: list[contexts.ContextAlias]
+    ) -> None:
         self._labels = labels
+        self._purpose = purpose
         self._resolvers = resolvers
         self._claims = claims
 
     def lines(self) -> Iterable[Line]:
         yield from ((b"label", label, 0) for label in self._labels)
+        if self._purpose:
+            yield b"purpose", self._purpose, 0
         yield from ((b"resolver", address, 0) for address in self._resolvers)
         for claim in self._claims:
             text = f"{claim.alias} is {claim.target}, according to {claim.authority} since "
@@ -64,12 +75,13 @@ class ContextRecord(Record):
             {"alias": claim.alias, "target": claim.target, "authority": claim.authority, "since": claim.since}
             for claim in self._claims
         ]
-        return [{"labels": self._labels, "resolvers": self._resolvers, "aliases": claims}]
+        purpose = {"purpose": self._purpose} if self._purpose else {}
+        return [{"labels": self._labels, **purpose, "resolvers": self._resolvers, "aliases": claims}]
 
 
 def _context_answer(minter: Minter) -> Answer:
     record = minter.read(lambda reader: ContextRecord(
-        minter.labels, contexts.resolvers(reader), contexts.context_aliases(reader)
+        minter.labels, contexts.purpose(reader), contexts.resolvers(reader), contexts.context_aliases(reader)
     ))
     if not any(record.lines()):
         return Answer(Fields(("note", b"nothing is said about the context")), spaced=True)
@@ -82,6 +94,7 @@ COMMANDS = (
         Form("", _show, ADMIN, writes=False),
         Form("alias From To --authority Who [--remove]", _change_alias, ADMIN),
         Form("resolver -|Url…", _set_resolvers, ADMIN),
+        Form("purpose Text", _set_purpose, ADMIN, too_many="a text of several words is quoted"),
         options=(
             Option("--authority Who", "who claims that the two labels are of one context"),
             Option("--remove", "take the claim back"),
@@ -89,7 +102,8 @@ COMMANDS = (
         see="citing-verifying-describing.md#contexts",
         about="""\
 resolver names the web resolvers behind which the names can be followed, the first of which is for links and print; a
-hyphen names none. alias records that a context has another label, so that names under both are the same.
+hyphen names none. purpose says what the names are for, and a hyphen takes that back. alias records that a context has
+another label, so that names under both are the same.
 """,
         example="""\
 $ noid context resolver https://id.example.org/

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import printable
 from ..minter.notes import all_notes, put_note
-from ..minter.policies import ADMIN, READ
+from ..minter.policies import ADMIN, EVERYTHING, READ
 from .answers import Answer, Fields
 from .command import Command, Form
 
@@ -28,7 +28,10 @@ def _info(call: Call, more: list[tuple[str, bytes]] | None = None) -> Answer:
     from ..minter import report
 
     minter = call.minter
-    fields = report.properties(minter) + minter.read(lambda reader: report.status(minter, reader)) + (more or [])
+    fields = report.properties(minter) + minter.read(lambda reader: report.status(minter, reader))
+    if call.session.view == EVERYTHING:
+        fields += report.database_status(minter)
+    fields += more or []
     notes = (Fields(("Note", printable(name).encode() + b": " + text)) for name, text in minter.read(all_notes))
     return Answer(Fields(*fields), *notes, spaced=True)
 

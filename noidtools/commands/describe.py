@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..minter import Minter
     from .answers import Line
     from .call import Call
 
@@ -35,22 +34,14 @@ class DocumentRecord(Record):
 
 def _describe(call: Call) -> Answer:
     form = ensure_rdf_format(call.option("format") or "turtle")
-    text = describe_name(call.minter, call.words[0], form) if call.words else describe_minter(call.minter, form)
-    return Answer(DocumentRecord(form, text))
+    from ..description import gatherer, minter_gatherer, rdf
 
-
-def describe_minter(minter: Minter, form: str) -> bytes:
-    """The description of a minter in a format of RDF."""
-    from ..description import gatherer, rdf
-
-    return rdf.minter_document(minter.read(lambda reader: gatherer.gather_minter(minter, reader)), form)
-
-
-def describe_name(minter: Minter, text: bytes, form: str) -> bytes:
-    """The description, in a format of RDF, of the name that a text spells; raises NotFoundError if it is unknown."""
-    from ..description import gatherer, rdf
-
-    return rdf.name_document(minter.read(lambda reader: gatherer.gather_text(minter, reader, text)), form)
+    minter = call.minter
+    if not call.words:
+        facts = call.read(lambda reader: minter_gatherer.gather_minter(minter, reader))
+        return Answer(DocumentRecord(form, rdf.minter_document(facts, form)))
+    name_facts = call.read(lambda reader: gatherer.gather_text(minter, reader, call.words[0]))
+    return Answer(DocumentRecord(form, rdf.name_document(name_facts, form)))
 
 
 COMMANDS = (

@@ -6,7 +6,6 @@ from ..errors import NotFoundError, printable
 from ..minter.policies import READ
 from .answers import Answer, Text
 from .command import Command, Form
-from .table import all_commands, find_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,9 +14,13 @@ if TYPE_CHECKING:
     from .call import Call
 
 
-def list_commands(commands: Iterable[Command]) -> str:
-    """The usage and the summary of each command."""
-    return "".join(f"{_indent(command.usage, 2)}\n{' ' * 6}{command.summary}\n" for command in commands)
+def list_commands(commands: Iterable[Command], *, on_web: bool = False) -> str:
+    """The usage and the summary of each command, with `on_web` without the forms that are for the shell only."""
+    out = []
+    for command in commands:
+        usages = command.usages(command.web_forms if on_web else command.forms)
+        out.append("".join(f"  {usage}\n" for usage in usages) + f"{' ' * 6}{command.summary}\n")
+    return "".join(out)
 
 
 def explain(command: Command) -> str:
@@ -31,17 +34,13 @@ def explain(command: Command) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _indent(text: str, width: int) -> str:
-    return "\n".join(" " * width + line for line in text.splitlines())
-
-
 def _help(call: Call) -> Answer:
-    return Answer(Text("noid [-f Dbdir] [-vh] Command Arguments\n\n" + list_commands(all_commands())), spaced=True)
+    return Answer(Text("noid [-f Dbdir] [-vh] Command Arguments\n\n" + list_commands(call.all_commands())), spaced=True)
 
 
 def _help_with(call: Call) -> Answer:
     name = printable(call.words[0])
-    command = find_command(name)
+    command = call.find_command(name)
     if command is None:
         raise NotFoundError(f"there is no command {name!r}: say help for a list")
     return Answer(Text(explain(command)), spaced=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 from .. import clock
-from ..errors import UsageError
+from ..errors import ForbiddenError, UsageError
+from ..minter.archive import archive
 from ..minter.events import Digest, newest_number
 from ..minter.history import follow, history_of, stream
 from ..minter.policies import ADMIN, READ
-from .answers import Answer, Record, json_ready
+from .answers import Answer, Fields, Record, json_ready
 from .command import Command, Form, Option
 
 TYPE_CHECKING = False
@@ -57,6 +60,8 @@ class EventRecord(Record):
             yield b"made", b"%d%b" % (event.tally.minted, requested)
             yield b"first", event.tally.first
             yield b"last", event.tally.last
+        if event.bulk is not None:
+            yield b"bindings", b"%d" % event.bulk
         of = b""
         for change in event.changes:
             if change.of != of and len(event.ids) > 1:
@@ -78,6 +83,8 @@ class EventRecord(Record):
         if event.tally:
             facts |= {"made": event.tally.minted, "asked": event.tally.requested, "first": event.tally.first,
                       "last": event.tally.last}
+        if event.bulk is not None:
+            facts["bindings"] = event.bulk
         facts["changes"] = [self._change(change) for change in event.changes]
         if event.details:
             facts["details"] = list(event.details)
@@ -107,7 +114,7 @@ def _indent(value: bytes) -> bytes:
 
 def _history(call: Call) -> Answer:
     minter = call.minter
-    events = minter.read(lambda reader: history_of(minter, reader, call.words[0]))
+    events = call.read(lambda reader: history_of(minter, reader, call.words[0]))
     return Answer(*(EventRecord(minter, event, call.flag("json")) for event in events))
 
 
@@ -138,6 +145,23 @@ def _since(text: str) -> tuple[int, bytes]:
     return 0, clock.first_second(text)
 
 
+def _archive(call: Call) -> Answer:
+    if not call.session.local:
+        raise ForbiddenError("--archive writes a file of the server: it is for the shell, not for the web")
+    minter = call.minter
+    count, freed = archive(minter, call.actor, clock.first_second(call.option("archive") or ""),
+                           os.fsdecode(call.words[0]), lambda event: _json_facts(minter, event))
+    fields = [("ok", b"%d event%b moved to %b" % (count, b"" if count == 1 else b"s", call.words[0])),
+              ("freed", b"%d bytes" % freed)]
+    return Answer(Fields(*fields), spaced=True)
+
+
+def _json_facts(minter: Minter, event: Event) -> dict[str, object]:
+    facts = json_ready(EventRecord(minter, event, True).data()[0])
+    assert isinstance(facts, dict)
+    return facts
+
+
 _JSON = Option("--json", "one JSON object a line for each event")
 COMMANDS = (
     Command(
@@ -161,12 +185,21 @@ after: 13030/kt4x551
     Command(
         "log", "everything that was done here",
         Form("[--since Date|Number] [--follow] [--json]", _log, ADMIN, writes=False, streams=True),
+        Form("--archive Before File", _archive, ADMIN, batches=False, shell_only=True),
         options=(
+            Option("--archive Before", "move what older events say to a new file, where history and log still find it; "
+                   "for the shell only"),
             Option("--since Date|Number", "from this date on, or after the event of this number"),
             Option("--follow", "wait for more; for the shell only"),
             _JSON,
         ),
         see="lifecycle-and-history.md#the-record-of-changes",
+        about="""\
+With --archive the database gets smaller: what events before a date say is moved to File, which must not exist yet, and
+date, actor and command are left. File has a JSON object a line for each event, as --json prints them. It is looked for
+where it was made, and in Dbdir. The events of mintings, changes of a state, what undo may take back, and events of a
+hundred bytes or less stay whole. The room is used for what comes next, and the next backup is smaller.
+""",
         example="""\
 $ noid log | grep -E 'event|what' | sed -n 1,4p
 event: 1

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ..codec import pack, unpack
+from ..errors import ForbiddenError
 from ..minter import minting
 from ..minter.policies import BIND, MINT
 from ..schemes import MintRequest
-from .answers import Answer, Ids
+from .answers import Answer, Ids, IdsWithFolders
 from .command import Command, Form, Option, Part, as_count
 
 TYPE_CHECKING = False
@@ -24,6 +25,8 @@ _LONGEST_COUNT = 18
 
 def _mint(call: Call) -> Answer:
     count, options, patience = as_count(call.words[0]), _options(call), _patience(call)
+    if call.flag("folders"):
+        return Answer(stream=_mint_with_folders(call, count, options, patience), spaced=True)
 
     def records() -> Iterator[Record]:
         for ids in minting.mint(call.minter, call.actor, count, options, patience=patience):
@@ -32,11 +35,44 @@ def _mint(call: Call) -> Answer:
     return Answer(stream=records(), spaced=True)
 
 
+def _mint_with_folders(
+    call: Call, count: int, options: minting.MintOptions, patience: int | None
+) -> Iterator[Record]:
+    """Mint identifiers, each with its folder below the one that the option --folders names."""
+    _ensure_local(call)
+    import os
+
+    from ..minter.identifier_folders import FolderMaker, IdentifierFolder
+
+    minter = call.minter
+    maker = FolderMaker(os.fsencode(call.option("folders") or ""), minter.scheme)
+    folders: list[IdentifierFolder] = []
+
+    def make_folders(ids: list[bytes]) -> None:
+        maker.undo()
+        names = [display.rpartition(b"!")[0] if options.peppered else display for display in ids]
+        folders[:] = maker.make([minter.namespace.literal_key(name) for name in names])
+
+    try:
+        for ids in minting.mint(minter, call.actor, count, options, patience=patience, on_minted=make_folders):
+            maker.keep()
+            yield IdsWithFolders(ids, folders.copy(), peppered=options.peppered)
+    finally:
+        maker.undo()
+
+
+def _ensure_local(call: Call) -> None:
+    if call.flag("folders") and not call.session.local:
+        raise ForbiddenError(f"{call.command.name} --folders makes folders on the server: it is for the shell, not for "
+                             "the web")
+
+
 def _mint_part(call: Call, writer: Writer, state: bytes) -> Part:
     """Mint as many identifiers as one transaction should, in the event of the transactions before.
 
     `state` holds how many were minted before, and the number of that event.
     """
+    _ensure_local(call)
     minted, event = (int(number) for number in unpack(state)) if state else (0, 0)
     count = as_count(call.words[0])
     request = MintRequest(call.actor.clock, _patience(call), whole=True, made=minted, wanted=count)
@@ -86,10 +122,11 @@ def _count(call: Invocation) -> int:
 def _command(name: str, summary: str, about: str, example: str, see: str) -> Command:
     return Command(
         name, summary,
-        Form("[--patience S] N", _mint, MINT, streams=_is_long, batches=_is_short, resume=_mint_part),
-        Form("[--patience S] N Element Value", _mint, MINT, BIND, streams=_is_long, batches=_is_short,
+        Form("[--patience S] [--folders Dir] N", _mint, MINT, streams=_is_long, batches=_is_short, resume=_mint_part),
+        Form("[--patience S] [--folders Dir] N Element Value", _mint, MINT, BIND, streams=_is_long, batches=_is_short,
              resume=_mint_part, too_few="an Element needs a Value"),
-        options=(Option("--patience S", "where labels are made from the time, wait up to S seconds for each"),),
+        options=(Option("--patience S", "where labels are made from the time, wait up to S seconds for each"),
+                 Option("--folders Dir", "make the folder of each identifier, as path prints it, below Dir")),
         options_first=True, about=about, example=example, see=see,
     )
 
@@ -113,6 +150,9 @@ COMMANDS = (
         """\
 First come those that are due in the queue, then new ones. Many are minted in several transactions, and printed as they
 are committed. If no identifier is left, those that were minted are printed before the refusal.
+
+With --folders each identifier has its folder before it is given; if the folder cannot be made, the identifier is not
+minted. A folder that is there already is emptied of folders if it has no files, else left as it is; a note says so.
 """,
         """\
 $ noid mint 2

@@ -12,7 +12,7 @@ from .table import all_commands
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .command import Command
+    from .command import Command, Form
 
 _WIDTH = 118
 _INTRODUCTION = """\
@@ -56,12 +56,16 @@ def reference() -> str:
 def _classes(command: Command) -> str:
     if command.shell_only:
         return "shell"
-    return " or ".join(dict.fromkeys(" and ".join(form.access) for form in command.forms))
+    return " or ".join(dict.fromkeys(_classes_of(form) for form in command.forms))
+
+
+def _classes_of(form: Form) -> str:
+    return "shell" if form.shell_only else " and ".join(form.access)
 
 
 def _differ(command: Command) -> bool:
     """Whether the forms are of different classes."""
-    return len({form.access for form in command.forms}) > 1
+    return len({_classes_of(form) for form in command.forms}) > 1
 
 
 def _section(command: Command) -> str:
@@ -119,7 +123,7 @@ def _forms(command: Command) -> str:
     """A table of the classes of the forms, where they differ."""
     if not _differ(command):
         return ""
-    rows = [f"| `{_cell(usage)}` | {' and '.join(form.access)} |"
+    rows = [f"| `{_cell(usage)}` | {_classes_of(form)} |"
             for form, usage in zip(command.forms, command.usages(command.forms), strict=True)]
     return "\n".join(["| form | access class |", "|---|---|", *rows])
 

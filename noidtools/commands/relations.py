@@ -1,12 +1,13 @@
-"""Commands about relations between names."""
+"""Commands about aliases and preferred names, and the list of all relations of a name."""
 
 from __future__ import annotations
 
-from .. import clock
 from ..clock import timestamp
-from ..minter import aliases, identifiers
+from ..minter import aliases
 from ..minter.policies import BIND, READ
-from ..minter.relations import add_synonym, prefer_name, relations_of, remove_preference, remove_synonym
+from ..minter.preferences import prefer_name, remove_preference
+from ..minter.relations import abstractions
+from ..minter.relations.homology import all_relations
 from .answers import Answer, Blank, Fields, Record
 from .command import Command, Form, Option
 
@@ -14,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..minter.relations import Relation, SynonymClaim
+    from ..minter.relations import Relation
     from .answers import Line
     from .call import Call
 
@@ -37,6 +38,8 @@ class RelationRecord(Record):
                              (b"until", relation.until)):
             if value:
                 yield label, value, 0
+        if relation.derived:
+            yield b"note", b"this follows from what both realise", 0
         if not self._current:
             yield b"note", b"this is not in force now", 0
 
@@ -45,7 +48,7 @@ class RelationRecord(Record):
         return [{
             "id": self._name, "relation": relation.word, "name": relation.display or None,
             "authority": relation.authority or None, "from": relation.start, "until": relation.until or None,
-            "current": self._current, "event": relation.event,
+            "current": self._current, "event": None if relation.derived else relation.event,
         }]
 
 
@@ -80,27 +83,6 @@ def _remove_alias(call: Call) -> Answer:
     return Answer(Fields(("ok", done)), Fields(("note", change.alias.display + b" stays on hold")), spaced=True)
 
 
-def _synonym(call: Call) -> Answer:
-    minter, (one, other) = call.minter, call.words
-    start, until = call.option("from"), call.option("until")
-    claim = minter.write(lambda writer: add_synonym(
-        minter, writer, call.actor, one, other, _authority(call),
-        clock.first_second(start) if start else b"", clock.last_second(until) if until else b"",
-    ))
-    return Answer(Fields(("ok", _claim_text(claim, b"synonyms"))), spaced=True)
-
-
-def _remove_synonym(call: Call) -> Answer:
-    minter, (one, other) = call.minter, call.words
-    claim = minter.write(lambda writer: remove_synonym(minter, writer, call.actor, one, other, _authority(call)))
-    return Answer(Fields(("ok", _claim_text(claim, b"no longer synonyms"))), spaced=True)
-
-
-def _claim_text(claim: SynonymClaim, what: bytes) -> bytes:
-    names = claim.first.display + b" and " + claim.second.display
-    return names + b" are " + what + b" according to " + claim.relation.authority
-
-
 def _prefer(call: Call) -> Answer:
     minter = call.minter
     ref, relation = minter.write(
@@ -123,13 +105,12 @@ def _authority(call: Call) -> bytes:
 
 def _relations(call: Call) -> Answer:
     (raw,) = call.words
-    minter = call.minter
-    ref, relations = minter.read(lambda reader: (
-        (ref := identifiers.identify(minter, reader, raw)), list(relations_of(reader, ref.key))
+    minter, now = call.minter, timestamp(call.actor.now())
+    ref, relations = call.read(lambda reader: (
+        (ref := abstractions.identify_with_abstract(minter, reader, raw)[0]), all_relations(reader, ref.key, now)
     ))
     if not relations:
         return Answer(NoRelations(ref.display), spaced=True)
-    now = timestamp(call.actor.now())
     records: list[Record] = []
     for relation in relations:
         records += [RelationRecord(ref.display, relation, relation.holds_at(now)), Blank()]
@@ -155,27 +136,6 @@ ok: old/17 stands for 13030/kt4x551
 """,
     ),
     Command(
-        "synonym", "record that an authority holds two names to be of one thing, or no longer",
-        Form("Name Name --authority Who [--from Date] [--until Date]", _synonym, BIND),
-        Form("--remove Name Name [--authority Who]", _remove_synonym, BIND),
-        options=(
-            _AUTHORITY,
-            Option("--from Date", "when the claim begins to hold; now, unless given"),
-            Option("--until Date", "when it ceases to hold; never, unless given"),
-            Option("--remove", "take the claim back as a whole"),
-        ),
-        see="lifecycle-and-history.md#synonyms-and-preferences",
-        about="""\
-Either may be a name from elsewhere. Resolving does not follow synonyms. A date is a year, a month, a day or a moment:
-2026, 2026-11, 2026-11-16 or 2026-11-16T00:28:25Z, in UTC.
-""",
-        example="""\
-$ noid synonym 13030/kt4x551 doi:10.1000/182 --authority 'The Library' --from 2020
-ok: 13030/kt4x551 and doi:10.1000/182 are synonyms according to The Library
-
-""",
-    ),
-    Command(
         "prefer", "mark the name an authority prefers among synonyms, or no longer",
         Form("Name [--authority Who]", _prefer, BIND),
         Form("--remove Name [--authority Who]", _remove_preference, BIND),
@@ -191,7 +151,7 @@ ok: 13030/kt4x551 is preferred by The Library
 """,
     ),
     Command(
-        "relations", "the aliases, synonyms, successors and preferences of a name",
+        "relations", "the aliases, synonyms, realisations, successors and other relations of a name",
         Form("Name", _relations, READ), see="lifecycle-and-history.md#synonyms-and-preferences",
         example="""\
 $ noid relations old/17

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import resolution
 from ..errors import NotFoundError, UsageError
-from ..minter.policies import READ
+from ..minter.policies import EVERYTHING, READ
 from ..names import targets
 from .answers import Answer, Fields, Values
 from .command import Command, Form, Option
@@ -16,18 +16,38 @@ if TYPE_CHECKING:
 
 
 def _resolve(call: Call) -> Answer:
-    explained, element = call.flag("explain"), call.option("element")
+    explained, option = call.flag("explain"), call.option("element")
+    text, element = call.words[0], None if option is None else option.encode()
     trace: Trace = []
-    outcome = resolution.resolve(
-        call.minter, call.words[0], element=None if element is None else element.encode(),
-        trace=trace if explained else None,
-    )
+    outcome = resolution.resolve(call.minter, text, element=element, trace=trace if explained else None)
+    if call.session.view != EVERYTHING and outcome.kind != resolution.FOUND:
+        outcome = _outcome_in_view(call, text, outcome, element, trace if explained else None)
     if explained:
         steps = [(step, text) for step, text in trace]
         return Answer(Fields(*steps, ("answer", _answer(outcome))), spaced=True, failed=not outcome.targets)
     if not outcome.targets:
-        raise NotFoundError(outcome.refusal)
+        raise NotFoundError(_abstract_refusal(call, text, outcome) or outcome.refusal)
     return Answer(Values([(b"target", outcome.targets[0].url)]))
+
+
+def _abstract_refusal(call: Call, text: bytes, outcome: Outcome) -> str:
+    """For the name of something abstract, that it leads nowhere, and what realises it; empty for any other name."""
+    if outcome.kind != resolution.ABSTRACT:
+        return ""
+    from ..minter.relations.abstractions import abstract_refusal
+
+    return call.read(lambda reader: abstract_refusal(call.minter, reader, text, "leads nowhere by itself"))
+
+
+def _outcome_in_view(
+    call: Call, text: bytes, outcome: Outcome, element: bytes | None, trace: Trace | None
+) -> Outcome:
+    """The outcome as this user may see it, which for a name that is not public is that of an unknown one."""
+    from ..resolution.published import outcome_in
+
+    return call.minter.read(lambda reader: outcome_in(
+        call.session.view, call.minter, reader, text, outcome, element=element, trace=trace
+    ))
 
 
 def _answer(outcome: Outcome) -> bytes:
@@ -61,11 +81,13 @@ https://library.example/kt4x551/page-7.pdf
     ),
     Command(
         "resolve-loop", "answer lines of standard input, each a name, with targets, as noidr does",
-        Form("[--element Element] [--codes] [--echo]", _resolve_loop),
+        Form("[--element Element] [--codes] [--echo] [--compact]", _resolve_loop),
         options=(
             Option("--element Element", "take every line for a name as a whole, and this for the element"),
             Option("--codes", "begin an answer with the code of the target, if it has one; 410 for a withdrawn name"),
             Option("--echo", "repeat the name in front of every answer"),
+            Option("--compact", "a name that begins with a slash is one without its ark:, and an answer that begins "
+                   "with two slashes is a target without its https:"),
         ),
         shell_only=True, see="resolving.md#noidr-one-line-a-name",
         about="""\

@@ -1,4 +1,4 @@
-"""Commands about the resolver: its settings, and the check of canaries, names whose targets are known."""
+"""Commands about the resolver: its settings, and canaries, names whose targets are known."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from .. import resolution
 from ..errors import ForbiddenError, InvalidError, NoidError
 from ..minter import bindings, config
 from ..minter.identifiers import identify
-from ..minter.policies import ADMIN, READ
+from ..minter.policies import ADMIN, EVERYTHING, READ
 from ..names import targets
+from ..resolution.canaries import destination
 from .answers import Answer, Fields
 from .command import Command, Form, Option, as_text
 
@@ -16,15 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..minter import Minter
+    from ..minter.identifiers import NameRef
     from ..resolution import Outcome
     from ..store import Reader, Writer
     from .answers import Record
     from .call import Call
 
 
-def _check(call: Call) -> Answer:
+def check_canaries(call: Call) -> Answer:
     """Resolve every canary and compare its target; with --through by a request to a web resolver."""
     canaries = call.minter.read(lambda reader: config.values(reader, resolution.CANARY))
+    if call.session.view != EVERYTHING:
+        # Who may only read is told nothing of names that are not public, nor where they are to lead.
+        canaries = {name: expected for name, expected in canaries.items()
+                    if resolution.resolve(call.minter, name.encode()).kind != resolution.RESERVED}
     if not canaries:
         return Answer(Fields(("note", b"there is nothing to check: set names with 'resolver canary Name Target'")),
                       spaced=True)
@@ -49,14 +55,17 @@ def _resolver_for(call: Call, base: str) -> Callable[[str], bytes]:
 
         return lambda name: location_at(base, name)
 
-    return lambda name: _where(resolution.resolve(call.minter, name.encode()))
+    return lambda name: destination(_outcome_of(call, name.encode()))
 
 
-def _where(outcome: Outcome) -> bytes:
-    """The target as it stands in a Location header, or the kind of outcome if there is none."""
-    for target in outcome.targets:
-        return targets.location(target.url) or target.url
-    return outcome.kind.encode()
+def _outcome_of(call: Call, text: bytes) -> Outcome:
+    """What resolving a name gives, as this user may see it."""
+    outcome = resolution.resolve(call.minter, text)
+    if call.session.view == EVERYTHING or outcome.kind == resolution.FOUND:
+        return outcome
+    from ..resolution.published import outcome_in
+
+    return call.minter.read(lambda reader: outcome_in(call.session.view, call.minter, reader, text, outcome))
 
 
 def _set(call: Call) -> Answer:
@@ -83,22 +92,26 @@ def _set_passthrough_of(call: Call) -> Answer:
     minter, (_, value, identifier) = call.minter, call.words
     how, bound = (b"set", b"off") if value == b"off" else (b"purge", None)
     pairs = [(resolution.PASSTHROUGH_ELEMENT, bound)]
-    minter.write(lambda writer: bindings.bind(minter, writer, call.actor, how, identifier, pairs))
-    return Answer(Fields(("ok", b"passthrough is " + value + b" for " + identifier)), spaced=True)
+
+    def work(writer: Writer) -> bytes:
+        bindings.bind(minter, writer, call.actor, how, identifier, pairs)
+        return _without_pepper(identify(minter, writer, identifier), identifier)
+
+    return Answer(Fields(("ok", b"passthrough is " + value + b" for " + minter.write(work))), spaced=True)
 
 
 def _set_canary(call: Call) -> Answer:
     minter, (_, raw, *expected) = call.minter, call.words
     as_text(raw, "the name of a canary")
-    target = expected[0] if expected and expected[0] else _where(resolution.resolve(minter, raw))
+    target = expected[0] if expected and expected[0] else destination(resolution.resolve(minter, raw))
     value = None if target == b"-" else target
 
-    def work(writer: Writer) -> None:
+    def work(writer: Writer) -> bytes:
         config.change(writer, call.actor, f"{resolution.CANARY}/{_canary_name(minter, writer, raw)}", value)
+        return _without_pepper(identify(minter, writer, raw), raw)
 
-    minter.write(work)
     done = b" is no longer checked" if value is None else b" must lead to " + target
-    return Answer(Fields(("ok", raw + done)), spaced=True)
+    return Answer(Fields(("ok", minter.write(work) + done)), spaced=True)
 
 
 def _canary_name(minter: Minter, reader: Reader, text: bytes) -> str:
@@ -110,7 +123,12 @@ def _canary_name(minter: Minter, reader: Reader, text: bytes) -> str:
                 return name
         except NoidError:
             continue  # it was set with a pepper that has changed since, or by a release that accepted any text
-    return (ref.display if ref.peppered else text).decode()
+    return _without_pepper(ref, text).decode()
+
+
+def _without_pepper(ref: NameRef, text: bytes) -> bytes:
+    """The name as it was written, without its pepper: settings, events and replies that are stored show no pepper."""
+    return ref.display if ref.peppered else text
 
 
 def _settings(call: Call) -> Answer:
@@ -139,8 +157,8 @@ COMMANDS = (
         about="""\
 element is the element that holds targets, _t unless set. fallback is another resolver, to which names are sent that do
 not resolve here; the name is added at its end, or where it says ${name}. passthrough is whether what follows a bound
-name goes behind its target, for all names or for one. canary names one that check resolves, and where it must lead;
-without a target, where it leads now. A hyphen in place of a value goes back to the default.
+name goes behind its target, for all names or for one. canary names one that the command canary resolves, and where it
+must lead; without a target, where it leads now. A hyphen in place of a value goes back to the default.
 """,
         example="""\
 $ noid resolver fallback https://n2t.net/
@@ -156,13 +174,14 @@ ok: 13030/kt4x551 must lead to https://library.example/kt4x551
 """,
     ),
     Command(
-        "check", "whether every canary leads where it should",
-        Form("[--through Url]", _check, READ, too_many="names to check are set with resolver canary Name Target"),
+        "canary", "whether every canary leads where it should",
+        Form("[--through Url]", check_canaries, READ,
+             too_many="names to check are set with resolver canary Name Target"),
         options=(Option("--through Url", "ask the web resolver at this address, in place of the minter; "
                                          "for the shell only"),),
         see="resolving.md#canaries-is-the-answer-still-right", fails="a canary leads elsewhere",
         example="""\
-$ noid check
+$ noid canary
 ok: 13030/kt4x551 leads to https://library.example/kt4x551
 
 """,

@@ -29,18 +29,16 @@ def _schemes(call: Call) -> Answer:
 
 
 def _decode(call: Call) -> Answer:
-    from ..names import parse
+    from ..minter.validation import without_context
     from ..schemes import form_of
 
     (raw,) = call.words
     try:
         minter = call.minter
-        label = minter.read(lambda reader: identify(minter, reader, raw)).key
+        label = call.read(lambda reader: identify(minter, reader, raw)).key
     except NoMinterError:
         label = raw  # a label means the same everywhere; a minter only strips what it puts in front
-    name = parse(label)
-    if name.scheme == b"hdl":
-        label = name.body
+    label = without_context(label)
     return Answer(Fields(*form_of(label).decode(label)), spaced=True)
 
 

@@ -20,15 +20,21 @@ _OPTIONS = (
     Option("--fcgi Address", "speak FastCGI"),
     Option("--scgi Address", "speak SCGI"),
     Option("--minters Dir", "serve every minter in a folder of Dir: that in Dir/NAME at …/noidu_NAME"),
-    Option("--workers N", "so many processes; unless given one for HTTP, else one for each processor and at least two"),
+    Option("--workers N", "so many processes; one for each processor unless given, at least two for FastCGI and SCGI"),
     Option("--threads N", "so many requests at once in each process, for HTTP; 4, unless given"),
     Option("--socket-mode Mode", "permissions of a Unix socket; 660, unless given"),
+    Option("--socket-group Group", "the group of a Unix socket, that of the web server; unless given, that of the "
+           "process"),
     Option("--max-body Bytes", "the largest body that is accepted; 268435456, unless given"),
     Option("--allow Address", "FastCGI and SCGI on TCP: accept connections from this address or network only"),
     Option("--timeout Seconds", "in which a request must arrive, and its answer be read, and one more for each 10,000 "
            "bytes of it; 30, unless given"),
     Option("--max-per-address N", "so many connections from one address, for HTTP; 100, unless given, and no limit for "
            "a --proxy"),
+    Option("--max-rate N", "so many requests a second for each token and each address, three times as many at once, "
+           "also from this machine itself; no limit, unless given"),
+    Option("--access-log common|json", "write a line for each request to standard output"),
+    Option("--slow Seconds", "log requests that take longer, also parts of a second, as in 0.5; 5, unless given"),
     Option("--proxy Address", "believe X-Forwarded-For from this address, where unix means a Unix socket"),
     Option("--user-header Name", "take the user from this header of those proxies, which must set it in every request"),
     Option("--user Name", "for trying things out: everybody is this user; only for HTTP at a loopback address"),

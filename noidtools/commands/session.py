@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..minter import Minter
+from ..minter.policies import EVERYTHING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,17 +24,21 @@ class Session:
     actor     who runs the commands
     minter    the minter, if it is open already
     local     whether commands come from the shell of this machine, and may use its files and its network
+    view      what the actor may see of the minter (see minter/visibility.py)
     progress  called with the progress of a long command; None if nobody watches
+    max_age   as in `Store.read`, for commands that only read
     """
 
     def __init__(
         self, dbdir: str, actor: Actor, *, minter: Minter | None = None, local: bool = False,
-        progress: Progress | None = None,
+        view: str = EVERYTHING, progress: Progress | None = None, max_age: float = 0.0,
     ) -> None:
         self.dbdir = dbdir
         self.actor = actor
         self.local = local
+        self.view = view
         self.progress = progress
+        self.max_age = max_age
         self._minter = minter
 
     @property

@@ -15,13 +15,18 @@ if TYPE_CHECKING:
 _MODULES = {
     "dbcreate": "dbcreate", "mint": "mint", "peppermint": "mint", "bind": "bind", "fetch": "fetch", "get": "fetch",
     "hold": "hold", "queue": "hold", "validate": "validate", "schemes": "schemes", "decode": "schemes",
-    "granularity": "schemes", "patience": "schemes", "route": "route", "path": "validate", "policy": "policy",
-    "publish": "publish", "reserve": "publish", "withdraw": "publish", "alias": "relations", "synonym": "relations",
-    "prefer": "relations", "relations": "relations", "history": "history", "log": "history", "custodian": "custodian",
-    "serve": "serve", "resolve": "resolve", "resolver": "resolver", "check": "resolver", "export": "export",
+    "granularity": "schemes", "patience": "schemes", "route": "route", "path": "validate",
+    "policy": "policy", "token": "token", "status": "status",
+    "publish": "publish", "reserve": "publish", "withdraw": "publish", "tombstone": "publish",
+    "alias": "relations", "synonym": "claims", "prefer": "relations", "relate": "claims", "abstract": "abstract",
+    "relations": "relations", "quality": "quality", "history": "history", "log": "history", "custodian": "custodian",
+    "serve": "serve", "setup": "setup", "resolve": "resolve", "resolver": "resolver", "canary": "resolver",
+    "export": "export", "retarget": "retarget", "undo": "retarget", "rebind": "imports",
     "resolve-loop": "resolve", "cite": "cite", "same": "cite", "context": "context", "verify": "verify",
     "describe": "describe", "note": "dbinfo", "dbinfo": "dbinfo",
-    "backup": "backup", "restore": "backup", "help": "help", "hello": "help",
+    "backup": "backup", "restore": "backup", "import": "imports", "copy": "copy", "sql": "sql",
+    "check": "check",
+    "help": "help", "hello": "help",
 }
 
 _loaded: dict[bytes, Command] = {}
@@ -43,6 +48,11 @@ def command_for(words: list[bytes]) -> Command:
 def find_command(name: str) -> Command | None:
     """The command of this name, None if there is none."""
     return _load(name) if name in _MODULES else None
+
+
+def is_command(name: str) -> bool:
+    """Whether there is a command of this name."""
+    return name in _MODULES
 
 
 def all_commands() -> list[Command]:

@@ -26,7 +26,7 @@ class Pattern:
     required   those of them that must be present
     """
 
-    __slots__ = ("literals", "counts", "unbounded", "options", "required", "_depth")
+    __slots__ = ("literals", "counts", "unbounded", "options", "required", "_depth", "_fixed")
 
     def __init__(self, usage: str, valued: set[str]) -> None:
         self.literals: list[tuple[bytes, ...]] = []
@@ -36,6 +36,8 @@ class Pattern:
         self._depth = 0
         tokens = usage.replace("[", " [ ").replace("]", " ] ").split()
         self.counts = self._group(tokens[::-1], valued)
+        # Positions with literals only; kept apart because every call is compared with them.
+        self._fixed = [(place, literals) for place, literals in enumerate(self.literals) if literals]
 
     def _group(self, tokens: list[str], valued: set[str]) -> set[int]:
         """Parse the tokens, in reverse order, up to the end of a group; returns the possible numbers of its words."""
@@ -79,12 +81,14 @@ class Pattern:
 
     def admits_options(self, options: Options) -> bool:
         """Whether all required options are present, and no other than those of the usage."""
+        if not options:
+            return not self.required
         return self.required <= options.keys() <= self.options
 
     def mismatch(self, words: list[bytes]) -> int | None:
         """The place of the first word that is not among the literals of its place; None if there is none."""
-        for place, literals in enumerate(self.literals[: len(words)]):
-            if literals and words[place] not in literals:
+        for place, literals in self._fixed:
+            if place < len(words) and words[place] not in literals:
                 return place
         return None
 
@@ -127,8 +131,8 @@ class Option:
 def split_options(args: list[bytes], known: tuple[Option, ...], *, first: bool) -> tuple[Options, list[bytes]]:
     """Split words into options, `--name value` or `--name=value`, and the remaining words.
 
-    The options end at `--`, and with `first` at the first other word.  Raises UsageError for an unknown option, and
-    for a value that is missing or superfluous.
+    The options end at `--`, and with `first` at the first other word.  Raises UsageError for an unknown option, for a
+    value that is missing or superfluous, and for an option behind the place where the options end with `first`.
     """
     options: Options = {}
     words: list[bytes] = []
@@ -140,6 +144,7 @@ def split_options(args: list[bytes], known: tuple[Option, ...], *, first: bool) 
         if not word.startswith(b"--"):
             words.append(word)
             if first:
+                _ensure_no_option(pending, known)
                 break
             continue
         name, equals, value = word[2:].partition(b"=")
@@ -153,6 +158,16 @@ def split_options(args: list[bytes], known: tuple[Option, ...], *, first: bool) 
             value = pending.pop()
         options.setdefault(option.name, []).append(as_text(value, f"--{option.name}"))
     return options, words + pending[::-1]
+
+
+def _ensure_no_option(words: list[bytes], known: tuple[Option, ...]) -> None:
+    """Raise UsageError if a word is an option that should have come earlier: taken as a word, it might be bound."""
+    names = {option.name.encode() for option in known}
+    for word in words:
+        name = word[2:].partition(b"=")[0]
+        if word.startswith(b"--") and name in names:
+            raise UsageError(f"--{name.decode()} comes before the other words; if it is one of them, say -- before the "
+                             "first")
 
 
 def _option(name: bytes, known: tuple[Option, ...]) -> Option:

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 def _validate(call: Call) -> Answer:
     form, *ids = call.words
-    verdicts = validate_own(call.minter, ids) if form == b"-" else validate_form(as_text(form, "the template"), ids)
+    if form == b"-":
+        minter = call.minter
+        verdicts = call.read(lambda reader: validate_own(minter, reader, ids))
+    else:
+        verdicts = validate_form(as_text(form, "the template"), ids)
     return Answer(Verdicts(verdicts), failed=any(fault for _, fault in verdicts))
 
 
@@ -24,7 +28,7 @@ def _path(call: Call) -> Answer:
     (raw,) = call.words
     try:
         minter = call.minter
-        made = minter.scheme.path(minter.read(lambda reader: identifiers.identify(minter, reader, raw)).key)
+        made = minter.scheme.path(call.read(lambda reader: identifiers.identify(minter, reader, raw)).key)
     except NoMinterError:
         from ..names.pairtree import path as pairtree_path
 

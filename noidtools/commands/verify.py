@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..errors import ConflictError, ForbiddenError, UsageError
-from ..minter.findings import FAILS, HOLDS, QUALITIES, UNKNOWN
-from ..minter.policies import ADMIN
+from ..minter.findings import FAILS, HOLDS, QUALITIES, RETRIEVABLE, UNKNOWN
+from ..minter.policies import ADMIN, READ
 from ..verification import Verification
 from .answers import Answer, Record
 from .command import Command, Form, Option
@@ -28,28 +28,40 @@ _NUMBERS = {
 
 
 class VerifiedRecord(Record):
-    """The findings about one identifier; with `own` only the failures that are not common to all identifiers."""
+    """The findings about one identifier, and the answer: yes if all of them hold.
 
-    __slots__ = ("_findings", "_result")
+    With `own` only the failures that are not common to all identifiers, without an answer; with `qualities` only the
+    findings about these.
+    """
 
-    def __init__(self, result: Inspection, *, own: bool) -> None:
+    __slots__ = ("_findings", "_own", "_result", "holds")
+
+    def __init__(self, result: Inspection, *, own: bool, qualities: list[str]) -> None:
         self._result = result
+        self._own = own
         self._findings = [
-            finding for finding in result.all if not own or (finding.verdict == FAILS and not finding.common)
+            finding for finding in result.all
+            if (finding.quality.name in qualities if qualities else True)
+            and (not own or (finding.verdict == FAILS and not finding.common))
         ]
+        missing = set(qualities) - {finding.quality.name for finding in self._findings}
+        self.holds = not missing and all(finding.verdict == HOLDS for finding in self._findings)
 
     def __bool__(self) -> bool:
-        return bool(self._findings)
+        return bool(self._findings) or not self._own
 
     def lines(self) -> Iterable[Line]:
         yield b"id", self._result.display, 0
         for finding in self._findings:
             yield finding.quality.name.encode(), finding.line(), 0
+        if not self._own:
+            yield b"answer", b"yes" if self.holds else b"no", 0
         yield b"", b"", 0
 
     def data(self) -> list[dict[str, object]]:
         findings = [finding.data() for finding in self._findings]
-        return [{"id": self._result.display, "holds": not self._result.failed, "findings": findings}]
+        answer = {} if self._own else {"answer": self.holds}
+        return [{"id": self._result.display, "holds": not self._result.failed, **answer, "findings": findings}]
 
 
 class SummaryRecord(Record):
@@ -104,24 +116,34 @@ def _verify_links(call: Call) -> Answer:
 
 def _run(call: Call, limits: LinkLimits | None) -> Answer:
     names = call.words
+    qualities = _qualities(call.values("quality"))
     if call.minter.store.writing and call.streams:
         # It may take long, and would block all other writers.
         raise ConflictError("this cannot be done in a transaction with other commands")
-    run = Verification(call.minter, call.actor, named=names or None, limits=limits, progress=call.session.progress)
+    run = Verification(call.minter, call.actor, named=names or None, limits=limits, progress=call.session.progress,
+                       record=call.flag("record"), view=call.session.view)
     answer = Answer(spaced=True)
 
     def records() -> Iterator[Record]:
         for results in run.run():
             for result in results:
-                if names or result.failed:
-                    record = VerifiedRecord(result, own=not names)
-                    if record:
-                        yield record
-        answer.failed = run.count.failing > 0
+                record = VerifiedRecord(result, own=not names, qualities=qualities)
+                # Of named identifiers, the answer to the command is that to each; all of them give a report.
+                answer.failed = answer.failed or (not record.holds if names else result.failed)
+                if record and (names or result.failed):
+                    yield record
         yield SummaryRecord(run.count)
 
     answer.records = records()
     return answer
+
+
+def _qualities(words: list[str]) -> list[str]:
+    known = [quality.name for quality in QUALITIES if quality != RETRIEVABLE]
+    for word in words:
+        if word not in known:
+            raise UsageError(f"{word[:60]!r} is no quality that can be verified so: say one of {', '.join(known)}")
+    return words
 
 
 def _number(name: str, text: str, least: float, most: float) -> float:
@@ -137,26 +159,33 @@ def _number(name: str, text: str, least: float, most: float) -> float:
 COMMANDS = (
     Command(
         "verify", "check what is stated of identifiers, of all if none is named",
-        Form("[Id…]", _verify, ADMIN, streams=lambda call: not call.words),
+        Form("Id… [--quality Quality]…", _verify, READ),
+        Form("", _verify, ADMIN, writes=False, streams=True),
+        Form("[Id…] --record", _verify, ADMIN, streams=lambda call: not call.words),
         Form("[Id…] --links [--timeout S] [--delay S] [--parallel N] [--allow-private]", _verify_links, ADMIN,
+             writes=False, streams=True),
+        Form("[Id…] --links --record [--timeout S] [--delay S] [--parallel N] [--allow-private]", _verify_links, ADMIN,
              streams=True),
         options=(
+            Option("--quality Quality", "look at this quality only, or at several"),
+            Option("--record", "store what was found, with its date, for descriptions to show"),
             Option("--links", "also ask their targets, each host one request at a time"),
             Option("--timeout S", "seconds for one link, all its requests together; 20, unless given"),
             Option("--delay S", "seconds between two requests to one host; 1, unless given"),
             Option("--parallel N", "how many hosts are asked at once; 16, unless given"),
             Option("--allow-private", "ask hosts in private networks, too; for the shell only"),
         ),
-        see="citing-verifying-describing.md#verify", fails="something fails",
+        see="citing-verifying-describing.md#verify", fails="the answer is no, or of all identifiers one fails",
         about="""\
-For each quality the verdict is printed: holds, fails or unknown. Of all identifiers only the failures are listed, and
-then a summary. What was found is stored with its date, and shown by descriptions.
+For each quality the verdict is printed: holds, fails or unknown. The answer is yes if all of them hold: what is unknown
+is not confirmed. Of all identifiers only the failures are listed, and then a summary.
 """,
         example="""\
-$ noid verify 13030/kt4x551 | grep -E '^(verified|resolvable)'
+$ noid verify 13030/kt4x551 --quality resolvable --quality unique | sed -n 1,4p
+id: 13030/kt4x551
+unique: holds (8.4)
 resolvable: holds (9.9)
-verified: 1, 0 failing
-resolvable: 1 hold
+answer: yes
 """,
     ),
 )

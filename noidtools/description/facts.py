@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Party:
     """A custodian.  `until` is empty for a present one; `appointed` is false for the authority that stands in where
-    nobody was appointed; `iri` is the party's own, if it has one."""
+    nobody was appointed; `iri` is the party's own, if it has one; `purpose` is empty for the one who answers for all
+    that no other does."""
 
     name: bytes
     contact: bytes = b""
@@ -26,6 +27,7 @@ class Party:
     until: bytes = b""
     iri: str = ""
     appointed: bool = True
+    purpose: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,10 @@ class RelatedName:
     """Another name, and what it is to the name described: a value of relations.WORDS.
 
     `name` is the other name as it is cited, empty for `preferred`; `text` is how it was written when the relation was
-    recorded, if that differs.  `authority` makes the claim, empty where nobody is named.
+    recorded, if that differs.  `authority` makes the claim, empty where nobody is named.  `abstract` is what the other
+    name is, if it is abstract: context, name or identifier.  `scopes` are the abstract contexts within which homologues
+    are such; `derived` is true for a relation that nobody claims but that follows from others.  `elsewhere` is true for
+    a name of which the minter knows nothing but relations; `address` is then where it can be followed, if known.
     """
 
     relation: str
@@ -75,6 +80,11 @@ class RelatedName:
     start: bytes = b""
     until: bytes = b""
     in_force: bool = True
+    abstract: str = ""
+    scopes: tuple[bytes, ...] = ()
+    derived: bool = False
+    elsewhere: bool = False
+    address: bytes = b""
 
     @property
     def display(self) -> bytes:
@@ -92,12 +102,41 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class QualityStatement:
-    """A statement, made without verification, that the name has a quality, a key of vocabulary.QUALITIES, or that it
-    lacks it; `by` is the party who trusts a trusted or reliable name."""
+    """A statement, made without verification, that something has a quality, a key of vocabulary.QUALITIES, or that it
+    lacks it.
+
+    by            the authority who states it; empty for what is so of itself
+    refinement    the context in which a name is universal, or the quality of it that is persistent
+    start, until  for which time it is stated; `until` is empty if no end is set
+    """
 
     quality: str
     holds: bool = True
     by: bytes = b""
+    refinement: bytes = b""
+    start: bytes = b""
+    until: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class PerformedAction:
+    """An action that was performed on a name, as the record of changes has it.
+
+    number     the number of the event
+    verb       the command, such as bind set
+    who        the user, and through which `interface`
+    date       when
+    authority  the authority in whose name it was done, where one is named
+    outcome    of a verification, whether it confirmed everything; else None
+    """
+
+    number: int
+    verb: str
+    who: bytes
+    interface: str
+    date: bytes
+    authority: bytes = b""
+    outcome: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +151,10 @@ class MinterFacts:
     authority        naming authority and sub-authority for which it was created
     names            names of the minter as a context, such as `hdl:102.100.821`
     context_aliases  what else the context is called, and according to whom
+    relations        other contexts, and what they are to this one
     actions          what can be done with it
+    qualities        what authorities state of it
+    audiences        for whom each class of commands is, on the web
     base             what the IRIs of names without a scheme begin with; empty for one made from the minter's IRI
     iri              IRI of the minter; empty for `urn:noid:NAME`
     purpose          what it is for
@@ -126,10 +168,30 @@ class MinterFacts:
     authority: str = ""
     names: tuple[bytes, ...] = ()
     context_aliases: tuple[ContextClaim, ...] = ()
+    relations: tuple[RelatedName, ...] = ()
     actions: tuple[Action, ...] = ()
+    qualities: tuple[QualityStatement, ...] = ()
+    audiences: tuple[tuple[str, str], ...] = ()
     base: str = ""
     iri: str = ""
     purpose: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractFacts:
+    """What is known only of something abstract.
+
+    kind       context, name or identifier
+    context    the abstract context that it is in, empty for a context
+    about      the purpose of a context, or what is identified, in words
+    authority  who is responsible for it, since the date `start`
+    """
+
+    kind: str
+    context: bytes
+    about: bytes
+    authority: bytes
+    start: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +219,9 @@ class NameFacts:
     custodians         its own, oldest first; empty where those of its minter are responsible
     policies           its own
     actions            what can be done with it
+    performed          what was done to it, oldest first; only for a complete description
+    abstract           what is known of something abstract; None for a name that a system manages
+    elsewhere          whether it is a name or a context of another system, of which only statements of others are known
     iri                its IRI; empty for one made from the name
     """
 
@@ -183,12 +248,14 @@ class NameFacts:
     custodians: tuple[Party, ...] = ()
     policies: tuple[Policy, ...] = ()
     actions: tuple[Action, ...] = ()
+    performed: tuple[PerformedAction, ...] = ()
+    abstract: AbstractFacts | None = None
+    elsewhere: bool = False
     iri: str = ""
 
     @property
     def custodian(self) -> Party | None:
-        """The present custodian who was appointed for the name or for its minter."""
-        for party in (*self.custodians, *self.minter.custodians):
-            if party.appointed and not party.until:
-                return party
-        return None
+        """The present custodian who was appointed for the name or for its minter; one without a purpose first."""
+        parties = (*self.custodians, *self.minter.custodians)
+        present = [party for party in parties if party.appointed and not party.until]
+        return min(present, key=lambda party: bool(party.purpose), default=None)

@@ -8,7 +8,7 @@ from ..errors import UsageError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..minter.findings import Finding
-    from .facts import Element, NameFacts, RelatedName
+    from .facts import AbstractFacts, Element, NameFacts, Party, QualityStatement, RelatedName
 
 
 # The formats of RDF by their names on the command line, with their media types.
@@ -50,16 +50,54 @@ def _anvl_line(name: bytes, value: bytes) -> bytes:
 
 def support_pairs(facts: NameFacts) -> list[tuple[bytes, bytes]]:
     """The state of a name, who is responsible for it, where it leads, and results of its verification."""
+    if facts.abstract is not None:
+        return _abstract_pairs(facts, facts.abstract)
+    if facts.elsewhere:
+        return [(b"id", facts.name), *_claimed_pairs(facts)]
     custodian = facts.custodian
     pairs = [
         (b"id", facts.name), (b"state", facts.state.encode()), (b"minted", facts.minted), (b"date", facts.date),
         (b"authority", facts.minter.authority.encode()),
         (b"custodian", custodian.name if custodian else b""), (b"contact", custodian.contact if custodian else b""),
+        *((b"custodian", party.name + b", for " + party.purpose) for party in purposeful_custodians(facts)),
         *((b"target", target.url) for target in facts.requested_targets),
         (b"rule", b":idmap/" + facts.pattern if facts.pattern else b""),
         (b"reason", facts.reason), (b"successor", facts.successor.display if facts.successor else b""),
-        *((related.relation.encode(), _claim_text(related)) for related in related_names(facts)),
+        *_claimed_pairs(facts),
         *((finding.quality.name.encode(), finding_text(finding)) for finding in facts.findings),
+    ]
+    return [(label, value) for label, value in pairs if value]
+
+
+def _claimed_pairs(facts: NameFacts) -> list[tuple[bytes, bytes]]:
+    """What authorities claim of a name and others, and state of it."""
+    pairs = [(related.relation.encode(), _claim_text(related)) for related in related_names(facts)]
+    return pairs + [(b"stated", statement_text(statement)) for statement in stated_qualities(facts)]
+
+
+def purposeful_custodians(facts: NameFacts) -> list[Party]:
+    """The present custodians of a name who answer for one purpose each; its own before those of its minter."""
+    parties = [party for party in (*facts.minter.custodians, *facts.custodians) if party.purpose and not party.until]
+    return list({party.purpose: party for party in parties}.values())
+
+
+def stated_qualities(facts: NameFacts) -> list[QualityStatement]:
+    """What authorities state of a name."""
+    return [statement for statement in facts.statements if statement.by]
+
+
+def statement_text(statement: QualityStatement) -> bytes:
+    """What an authority states, in words."""
+    quality = (b"" if statement.holds else b"not ") + statement.quality.encode()
+    refined = b" (" + statement.refinement + b")" if statement.refinement else b""
+    return quality + refined + b" according to " + statement.by
+
+
+def _abstract_pairs(facts: NameFacts, abstract: AbstractFacts) -> list[tuple[bytes, bytes]]:
+    pairs = [
+        (b"id", facts.name), (b"abstract", abstract.kind.encode()), (b"context", abstract.context),
+        (b"label", facts.label), (b"about", abstract.about), (b"authority", abstract.authority),
+        *((related.relation.encode(), _claim_text(related)) for related in related_names(facts)),
     ]
     return [(label, value) for label, value in pairs if value]
 
@@ -88,6 +126,11 @@ def finding_text(finding: Finding) -> bytes:
 
 def name_data(facts: NameFacts, address: bytes) -> dict[str, object]:
     """The facts as JSON objects hold them, bytes left as they are; empty ones are left out."""
+    if facts.abstract is not None:
+        return _abstract_data(facts, facts.abstract)
+    if facts.elsewhere:
+        return {"id": facts.name, "relations": [_relation_data(related) for related in related_names(facts)],
+                "stated": [_statement_data(statement) for statement in stated_qualities(facts)]}
     custodian = facts.custodian
     found: dict[str, object] = {
         "id": facts.name, "where": address, "state": facts.state, "date": facts.date,
@@ -100,6 +143,8 @@ def name_data(facts: NameFacts, address: bytes) -> dict[str, object]:
         "rule": facts.pattern, "suffix": facts.suffix, "reason": facts.reason,
         "successor": facts.successor.display if facts.successor else b"", "minted": facts.minted,
         "relations": [_relation_data(related) for related in related_names(facts)],
+        "custodians": [{"name": party.name, "purpose": party.purpose} for party in purposeful_custodians(facts)],
+        "stated": [_statement_data(statement) for statement in stated_qualities(facts)],
         "verified": [
             {"quality": finding.quality.name, "verdict": finding_text(finding)} for finding in facts.findings
         ],
@@ -107,6 +152,22 @@ def name_data(facts: NameFacts, address: bytes) -> dict[str, object]:
     return {name: fact for name, fact in found.items() if fact or name in ("targets", "elements")}
 
 
+def _statement_data(statement: QualityStatement) -> dict[str, object]:
+    found = {"quality": statement.quality, "holds": statement.holds, "refinement": statement.refinement,
+             "authority": statement.by, "from": statement.start, "until": statement.until}
+    return {name: fact for name, fact in found.items() if fact != b""}
+
+
+def _abstract_data(facts: NameFacts, abstract: AbstractFacts) -> dict[str, object]:
+    found: dict[str, object] = {
+        "id": facts.name, "abstract": abstract.kind, "context": abstract.context, "label": facts.label,
+        "about": abstract.about, "authority": abstract.authority,
+        "relations": [_relation_data(related) for related in related_names(facts)],
+    }
+    return {name: fact for name, fact in found.items() if fact}
+
+
 def _relation_data(related: RelatedName) -> dict[str, object]:
-    found = {"relation": related.relation, "name": related.display, "authority": related.authority}
+    found = {"relation": related.relation, "name": related.display, "authority": related.authority,
+             "from": related.start, "until": related.until, "scopes": list(related.scopes)}
     return {name: fact for name, fact in found.items() if fact}

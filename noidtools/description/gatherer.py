@@ -6,49 +6,58 @@ that transaction.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from itertools import islice
 
-from .. import codec, names, resolution
-from ..clock import system_clock, timestamp
-from ..errors import ForbiddenError, NotFoundError, printable
-from ..minter import contexts, custody, lifecycle, policies, records, relations
-from ..minter.events import date_and_actor
+from .. import resolution
+from ..errors import ForbiddenError, InvalidError, NotFoundError, printable
+from ..minter import contexts, custody, lifecycle, policies, records
+from ..minter.events import date_and_actor, read_events
 from ..minter.findings import last_findings
-from ..minter.identifiers import identify_parsed, own_identifier, suggest_correction
-from ..minter.policies import AccessPolicy
+from ..minter.history import numbers_of
+from ..minter.identifiers import identify_parsed, own_identifier, parse_name, suggest_correction
 from ..minter.records import is_known
+from ..minter.relations import SUCCESSOR, Relation
+from ..minter.relations.abstract_names import IDENTIFIER, find_abstraction
+from ..minter.relations.abstractions import find_in_path, identify_with_abstract
+from ..minter.tombstones import tombstone_of
+from ..minter.visibility import everything
 from ..names import citation
-from .facts import Action, ContextClaim, Element, MinterFacts, NameFacts, Party, Policy, QualityStatement, RelatedName
+from .actions import name_actions
+from .facts import (
+    AbstractFacts,
+    Element,
+    MinterFacts,
+    NameFacts,
+    Party,
+    PerformedAction,
+    QualityStatement,
+    RelatedName,
+)
+from .minter_gatherer import gather_minter, has_present, party_of, stated
+from .relation_gatherer import cited_name, cited_other, gather_relations, place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..minter import Minter
-    from ..minter.custody import Custodian
-    from ..minter.lifecycle import Tombstone
-    from ..minter.relations import Relation
+    from ..minter.relations.abstract_names import Abstraction
+    from ..minter.tombstones import Tombstone
     from ..names.targets import Target
     from ..resolution import Outcome
     from ..store import Reader
 
-
-# The commands that perform an action of the ontology, for a minter as a whole and for one identifier.
-_COMMANDS = {
-    "cite": "cite Id", "create": "mint N", "deregister": "withdraw Id", "identify": "bind set Id Element Value",
-    "publish": "publish Id", "query": "fetch Id", "register": "mint N", "represent": "cite Id", "reserve": "reserve Id",
-    "resolve": "resolve Id", "verify": "verify Id",
-}
-_ACTIONS_ON_ONE = ("cite", "deregister", "identify", "publish", "query", "represent", "reserve", "resolve", "verify")
-_ACTIONS_ON_WITHDRAWN = ("cite", "query", "represent", "resolve", "verify")
 
 # Elements that describe in words the thing that is identified, the first that is bound counts.
 _THING_ELEMENTS = (b"what", b"title", b"dc.title")
 
 # Forms of a citation that are not spellings of the name.
 _NOT_SPELLINGS = ("canonical", "check", "html", "markdown")
+
+# Of so many events of a name, the newest, a description has the actions.
+_MOST_EVENTS, _MOST_PUBLIC_EVENTS = 1_000, 50
+_A_USER = b"a user of this minter"
 
 # Elements whose names begin so, such as the target, are for programs and not part of a description.
 _PRIVATE = b"_"
@@ -81,38 +90,100 @@ COMPLETE = Extent(elements=None, longest_value=1 << 20, relations=None, history=
 
 def gather_text(minter: Minter, reader: Reader, text: bytes, extent: Extent = COMPLETE) -> NameFacts:
     """What is known of the name that a text spells, an alias not followed; raises NotFoundError if it is unknown."""
-    find = resolution.Lookup(minter, reader).find
+    # Where a name leads does not depend on who asks: rules are not applied to names hidden from this user.
+    find = resolution.Lookup(minter, everything(reader)).find
     identifier = own_identifier(minter, reader, text)
     if identifier is not None and is_known(reader, identifier):
         return _gather(minter, reader, identifier, resolution.follow_aliases(find, identifier), extent)
+    abstraction = identify_with_abstract(minter, reader, text)[1]
+    if abstraction is not None:
+        return _gather_abstract(minter, reader, abstraction, extent.relations)
     outcome = resolution.follow_aliases(find, text)
-    if outcome.kind != resolution.FOUND or outcome.by != "rule":
+    if outcome.kind == resolution.FOUND and outcome.by == "rule":
+        return _gather(minter, reader, outcome.identifier, outcome, extent)
+    facts = _gather_elsewhere(minter, reader, text, extent)
+    if facts is None:
         raise NotFoundError(f"there is nothing to describe: {printable(text[:200])} is not known here")
-    return _gather(minter, reader, outcome.identifier, outcome, extent)
+    return facts
 
 
 def gather_outcome(
-    reader: Reader, outcome: Outcome, text: bytes, extent: Extent, *, with_elements: bool = True
+    reader: Reader, outcome: Outcome, text: bytes, extent: Extent, *, targets_only: bool = False
 ) -> NameFacts | None:
-    """What is known of the name to which a text was resolved, or else of the known name that it spells; else None.
+    """What is known of the name to which a text was resolved, or else of the known or abstract name that it spells.
 
-    `reader` is of the minter in the outcome.  Without `with_elements` the elements of the name are left out.
+    `reader` is of the minter in the outcome.  None if nothing is known.  With `targets_only` the facts are those that
+    anybody may know.
     """
     minter = outcome.minter
     if minter is None:
         return None
     if outcome.kind in (resolution.FOUND, resolution.GONE) and outcome.by != "fallback":
-        return _gather(minter, reader, outcome.identifier, outcome, extent, with_elements)
+        facts = _gather(minter, reader, outcome.identifier, outcome, extent)
+        return _targets_only(facts) if targets_only else facts
     identifier = known_identifier(minter, reader, text)
     if identifier is None:
-        return None
+        return None if targets_only else _gather_unregistered(reader, outcome, text, extent)
     unresolved = resolution.Outcome(resolution.NOT_FOUND, minter, identifier)
-    return _gather(minter, reader, identifier, unresolved, extent, with_elements)
+    facts = _gather(minter, reader, identifier, unresolved, extent)
+    return _targets_only(facts) if targets_only else facts
+
+
+def gather_abstract(minter: Minter, reader: Reader, text: bytes, extent: Extent = SUMMARY) -> NameFacts | None:
+    """What is known of something abstract whose name, in the path of a URL, is `text`; None if it is no such name."""
+    abstraction = find_in_path(minter, reader, text)
+    return None if abstraction is None else _gather_abstract(minter, reader, abstraction, extent.relations)
+
+
+def _gather_unregistered(reader: Reader, outcome: Outcome, text: bytes, extent: Extent) -> NameFacts | None:
+    minter = outcome.minter
+    assert minter is not None
+    facts = gather_abstract(minter, reader, text, extent)
+    if facts is None and outcome.kind == resolution.NOT_FOUND:
+        facts = _gather_elsewhere(minter, reader, text, extent)
+    return facts
+
+
+def _gather_elsewhere(minter: Minter, reader: Reader, text: bytes, extent: Extent) -> NameFacts | None:
+    """What authorities state here of a name or a context that this minter does not manage; None if nothing."""
+    try:
+        ref = identify_with_abstract(minter, reader, text)[0]
+    except InvalidError:
+        return None  # too long, or empty
+    relations = gather_relations(minter, reader, ref.key, extent.relations)
+    statements = tuple(stated(reader, ref.key))
+    if not relations and not statements:
+        return None
+    return NameFacts(
+        name=cited_other(minter, ref.key, ref.display), identifier=ref.key, minter=gather_minter(minter, reader),
+        state="", relations=relations, statements=statements, elsewhere=True,
+    )
+
+
+def _targets_only(facts: NameFacts) -> NameFacts:
+    """The facts that are for those, too, who may not read: where the name leads, or its tombstone.
+
+    Everything else is left out: what was added to the facts later is not published by oversight.
+    """
+    withdrawn = facts.state == lifecycle.WITHDRAWN_STATE
+    minter = MinterFacts(
+        name=facts.minter.name, namespace=facts.minter.namespace, names=facts.minter.names, base=facts.minter.base,
+        custodians=(Party(b"unknown", start=facts.minter.custodians[-1].start, appointed=False),),
+        policies=tuple(policy for policy in facts.minter.policies if policy.kind == policies.LABEL_FORMAT),
+        initial_state=facts.minter.initial_state,
+    )
+    return NameFacts(
+        name=facts.name, identifier=facts.identifier, minter=minter, state=facts.state, label=facts.label,
+        state_since=facts.state_since if withdrawn else b"", date=facts.date if withdrawn else b"",
+        minted=facts.minted, reason=facts.reason, successor=facts.successor, targets=facts.targets,
+        requested_targets=facts.requested_targets, suffix=facts.suffix, statements=facts.statements,
+        representations=facts.representations, actions=facts.actions,
+    )
 
 
 def known_identifier(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
     """The identifier that a text spells, with or without its query, if anything is stored about it."""
-    name = minter.namespace.parse(text)
+    name = parse_name(minter, reader, text)
     try:
         ref = identify_parsed(minter, reader, name)
     except ForbiddenError:
@@ -123,26 +194,21 @@ def known_identifier(minter: Minter, reader: Reader, text: bytes) -> bytes | Non
 
 def suggested_name(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
     """The name in circulation that was probably meant by a mistyped one; None if there is none, or several."""
-    identifier = suggest_correction(minter, reader, minter.namespace.parse(text))
+    identifier = suggest_correction(minter, reader, parse_name(minter, reader, text))
     return None if identifier is None else cited_name(minter, identifier)
 
 
-def cited_name(minter: Minter, identifier: bytes) -> bytes:
-    """An identifier with the first label of its minter, also where that label goes without saying."""
-    labels = minter.namespace.labels
-    return labels[0] + identifier if labels else identifier
-
-
 def _gather(
-    minter: Minter, reader: Reader, identifier: bytes, outcome: Outcome, extent: Extent, with_elements: bool = True
+    minter: Minter, reader: Reader, identifier: bytes, outcome: Outcome, extent: Extent
 ) -> NameFacts:
     """The facts of an identifier of which this is the outcome, or the outcome of a longer name that extends it."""
     record = records.find(reader, identifier)
     state = lifecycle.state_of(reader, identifier, record) or ""
-    tombstone = lifecycle.tombstone_of(reader, identifier)
+    tombstone = tombstone_of(reader, identifier)
     date = date_and_actor(reader, record.event)[0] if record and record.history else b""
     state_since = lifecycle.state_since(reader, identifier) if extent.history and not tombstone else b""
-    elements = tuple(_elements(reader, identifier, extent)) if with_elements else ()
+    # What was bound to a withdrawn name is in its history only.
+    elements = () if tombstone else tuple(_elements(reader, identifier, extent))
     own_custodians = custody.custodians_of(reader, identifier)
     requested_targets = () if outcome.by == "fallback" else tuple(outcome.targets)
     forms = citation.representations(
@@ -157,7 +223,7 @@ def _gather(
         date=tombstone.date if tombstone else date,
         minted=tombstone.minted if tombstone else b"",
         reason=tombstone.reason if tombstone else b"",
-        successor=_successor(minter, tombstone),
+        successor=_successor(minter, reader, tombstone),
         label=minter.scheme.without_prefix(identifier) or identifier,
         thing=_thing(elements),
         targets=_own_targets(outcome) if outcome.identifier == identifier else requested_targets,
@@ -165,12 +231,28 @@ def _gather(
         suffix=outcome.suffix,
         pattern=outcome.pattern,
         elements=elements,
-        relations=tuple(_relations(minter, reader, identifier, extent)),
-        findings=tuple(last_findings(reader, identifier)),
-        statements=_statements(forms),
+        relations=gather_relations(minter, reader, identifier, extent.relations),
+        findings=() if tombstone else tuple(last_findings(reader, identifier)),
+        statements=(*_statements(forms, state, outcome), *stated(reader, identifier)),
+        performed=tuple(_performed(reader, identifier)) if extent.history else (),
         representations=tuple((form, text) for form, text in forms if form not in _NOT_SPELLINGS),
-        custodians=tuple(_party(found) for found in own_custodians) if _has_present(own_custodians) else (),
-        actions=_name_actions(minter.namespace.display(identifier), state, forms),
+        custodians=tuple(party_of(found) for found in own_custodians) if has_present(own_custodians) else (),
+        actions=name_actions(
+            minter.namespace.display(identifier), [text for form, text in forms if form == "web"],
+            withdrawn=state == lifecycle.WITHDRAWN_STATE, resolves=state in (lifecycle.PUBLISHED_STATE, ""),
+        ),
+    )
+
+
+def _gather_abstract(minter: Minter, reader: Reader, abstraction: Abstraction, limit: int | None) -> NameFacts:
+    """What is known of something abstract."""
+    context = find_abstraction(reader, abstraction.context) if abstraction.context else None
+    return NameFacts(
+        name=abstraction.display, identifier=abstraction.key, minter=gather_minter(minter, reader), state="",
+        label=abstraction.label, thing=abstraction.about if abstraction.kind == IDENTIFIER else b"",
+        relations=gather_relations(minter, reader, abstraction.key, limit),
+        abstract=AbstractFacts(abstraction.kind, context.display if context else b"", abstraction.about,
+                               abstraction.authority, abstraction.since),
     )
 
 
@@ -195,145 +277,42 @@ def _thing(elements: tuple[Element, ...]) -> bytes:
     return next((values[name] for name in _THING_ELEMENTS if values.get(name)), b"")
 
 
-def _relations(minter: Minter, reader: Reader, identifier: bytes, extent: Extent) -> Iterator[RelatedName]:
-    now = timestamp(system_clock())
-    known = (_related(minter, relation, now) for relation in relations.relations_of(reader, identifier))
-    if extent.relations is None:
-        return known
-    return islice((relation for relation in known if relation.in_force), extent.relations)
-
-
-def _related(minter: Minter, relation: Relation, now: bytes) -> RelatedName:
-    return RelatedName(
-        relation.word, _cited_other(minter, relation.other, relation.display), relation.display or relation.other,
-        relation.authority, relation.start, relation.until, relation.holds_at(now),
-    )
-
-
-def _successor(minter: Minter, tombstone: Tombstone | None) -> RelatedName | None:
+def _successor(minter: Minter, reader: Reader, tombstone: Tombstone | None) -> RelatedName | None:
     if tombstone is None or not tombstone.successor:
         return None
-    name = _cited_other(minter, tombstone.successor_key, tombstone.successor)
-    return RelatedName("successor", name, tombstone.successor, start=tombstone.date)
+    name = cited_other(minter, tombstone.successor_key, tombstone.successor)
+    successor = Relation(SUCCESSOR, tombstone.successor_key, tombstone.successor)
+    elsewhere, address = place_of(minter, reader, successor)
+    return RelatedName("successor", name, tombstone.successor, start=tombstone.date, elsewhere=elsewhere,
+                       address=address)
 
 
-def _cited_other(minter: Minter, key: bytes, display: bytes) -> bytes:
-    """Another name as it is cited; one of this minter gets its label."""
-    if not key or display != minter.with_label(key) or b"://" in key or names.parse(key).scheme:
-        return display
-    return cited_name(minter, key)
-
-
-def _statements(forms: list[tuple[str, bytes]]) -> tuple[QualityStatement, ...]:
-    """The qualities that a name has because it can be cited in these forms."""
+def _statements(forms: list[tuple[str, bytes]], state: str, outcome: Outcome) -> tuple[QualityStatement, ...]:
+    """The qualities that a name has because it can be cited in these forms, and because it is public."""
     qualities = ["citable", "print-citable", "speech-citable"]
-    if any(form == "web" for form, _ in forms):
+    web = any(form == "web" for form, _ in forms)
+    if web:
         qualities.append("web-citable")
+    if state in (lifecycle.PUBLISHED_STATE, ""):
+        # Anybody can build on the answers in JSON and RDF.
+        qualities += ["actionable", "extensibly-actionable"]
+        if web:
+            qualities += ["web-actionable", *(("internet-resolvable", "web-resolvable") if outcome.targets else ())]
+        if len(outcome.targets) > 1:
+            qualities.append("multiply-resolvable")
     return tuple(QualityStatement(quality) for quality in qualities)
 
 
-def _name_actions(display: bytes, state: str, forms: list[tuple[str, bytes]]) -> tuple[Action, ...]:
-    offered = _ACTIONS_ON_WITHDRAWN if state == lifecycle.WITHDRAWN_STATE else _ACTIONS_ON_ONE
-    web = [text for form, text in forms if form == "web"]
-    addresses = {"query": [url + b"?info" for url in web]}
-    if state != lifecycle.RESERVED_STATE:
-        addresses["resolve"] = web
-    return tuple(Action(name, (_shell_command(name, display), *addresses.get(name, ()))) for name in offered)
+def _performed(reader: Reader, identifier: bytes) -> Iterator[PerformedAction]:
+    """What was done to an identifier, the newest of very many.
 
-
-def _shell_command(action: str, identifier: bytes = b"Id") -> bytes:
-    return b"noid " + _COMMANDS[action].encode().replace(b"Id", _quoted(identifier))
-
-
-def _quoted(word: bytes) -> bytes:
-    """The word as a shell reads it as one, whatever is in it."""
-    if not word.translate(None, codec.UNRESERVED + b"/:@+,"):
-        return word
-    return b"'" + word.replace(b"'", b"'\\''") + b"'"
-
-
-_MINTER_ACTIONS = tuple(Action(name, (_shell_command(name),)) for name in _COMMANDS)
-
-
-# -- a minter --------------------------------------------------------------------------------------------------------
-
-
-def gather_minter(minter: Minter, reader: Reader) -> MinterFacts:
-    """What is known of a minter."""
-    settings = minter.settings
-    namespace = _namespace(minter)
-    bases = contexts.resolvers(reader)
-    return MinterFacts(
-        name=os.path.basename(os.path.abspath(minter.dbdir)).encode("utf-8", "surrogateescape") or b"minter",
-        namespace=namespace,
-        custodians=_minter_custodians(minter, reader),
-        policies=_policies(minter, reader),
-        initial_state="reserved" if policies.minting_policy(reader) != policies.PUBLISH else "published",
-        authority="/".join(part for part in (settings["naa"], settings["subnaa"]) if part),
-        names=(namespace.rstrip(b"/"),) if names.parse(namespace).scheme else (),
-        context_aliases=_context_aliases(minter, reader),
-        actions=_MINTER_ACTIONS,
-        base=bases[0].removesuffix(b"/").decode() + "/" if bases else "",
-    )
-
-
-def _namespace(minter: Minter) -> bytes:
-    """What all identifiers of the minter begin with, as they are cited."""
-    return cited_name(minter, minter.scheme.namespace_prefix)
-
-
-def _context_aliases(minter: Minter, reader: Reader) -> tuple[ContextClaim, ...]:
-    labels = minter.namespace.labels
-    system = names.parse(labels[0] + b"1/x").scheme if labels else b""
-    return tuple(
-        ContextClaim(_with_scheme(system, claim.alias), _with_scheme(system, claim.target), claim.since,
-                     claim.authority.encode())
-        for claim in contexts.context_aliases(reader)
-    )
-
-
-def _with_scheme(system: bytes, label: str) -> bytes:
-    """The label of a context, with the scheme of the naming system where it has none."""
-    text = label.encode()
-    return text if names.parse(text).scheme or b":" in text else names.spelled(system, text)
-
-
-def _minter_custodians(minter: Minter, reader: Reader) -> tuple[Party, ...]:
-    """The custodians; where none is in office, the authority for which the minter was created, or `unknown`.
-
-    The account that created the minter is not published.
+    Whoever may only read learns of the newest few, and not who did it.
     """
-    appointed = custody.custodians_of(reader, custody.MINTER)
-    parties = tuple(_party(custodian) for custodian in appointed)
-    if _has_present(appointed):
-        return parties
-    settings = minter.settings
-    stand_in = Party(settings["naa"].encode() or b"unknown", start=settings["created"].encode(), appointed=False)
-    return *parties, stand_in
-
-
-def _party(custodian: Custodian) -> Party:
-    return Party(custodian.name, custodian.contact, custodian.start, custodian.until)
-
-
-def _has_present(custodians: list[Custodian]) -> bool:
-    return any(not custodian.until for custodian in custodians)
-
-
-def _policies(minter: Minter, reader: Reader) -> tuple[Policy, ...]:
-    settings = minter.settings
-    # Which users are admitted is not published; that only some are, is.
-    rules = AccessPolicy.of(reader).rules
-    access = "; ".join(f"{name}: {rule.word.decode() or 'certain users'}" for name, rule in rules.items())
-    found = [
-        Policy("label-format", policies.label_format(minter), settings["scheme"].encode(),
-               settings["template"].encode()),
-        Policy("access", f"through the web, {access}".encode()),
-    ]
-    association = policies.association(reader)
-    if association is not None:
-        found.append(Policy("association", association))
-    promise = policies.persistence(reader)
-    if promise is not None:
-        found.append(Policy("persistence", promise.text, start=promise.start, until=promise.until))
-    return tuple(found)
+    sees_all = everything(reader) is reader
+    numbers = numbers_of(reader, identifier)[-(_MOST_EVENTS if sees_all else _MOST_PUBLIC_EVENTS) :]
+    for event in read_events(reader, numbers):
+        authorities = [change.after for change in event.changes if change.what == b"authority" and not change.element]
+        authority = next((after for after in authorities if isinstance(after, bytes)), b"")
+        outcome = event.details[0].endswith(b" 0 failing") if event.verb == b"verify" and event.details else None
+        yield PerformedAction(event.number, event.verb.decode("utf-8", "replace"), event.who if sees_all else _A_USER,
+                              event.interface.decode("utf-8", "replace"), event.date, authority, outcome)

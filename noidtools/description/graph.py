@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import base64
 import re
+from functools import cache
 
 from ..clock import xsd_datetime
-from ..errors import InvalidError, UsageError
+from ..errors import InvalidError, NotInstalledError, UsageError
 from .formats import RDF_FORMATS
 from .vocabulary import NOID, PIL
 
@@ -25,14 +26,22 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def rdflib_package() -> ModuleType:
-    """The package rdflib; raises UsageError, which names what to install, where it is missing."""
+    """The package rdflib; raises NotInstalledError, which names what to install, where it is missing."""
     try:
         import rdflib
     except ImportError:
-        raise UsageError(
+        raise NotInstalledError(
             "Descriptions need the package rdflib, which is not installed: install noidtools[rdf]."
         ) from None
     return rdflib
+
+
+@cache
+def has_rdflib() -> bool:
+    """Whether the package is installed; it is not imported."""
+    from importlib.util import find_spec
+
+    return find_spec("rdflib") is not None
 
 
 class GraphBuilder:
@@ -61,6 +70,11 @@ class GraphBuilder:
         """Link a node to an individual of the ontology."""
         self._add(subject, self._term(term), self._term(individual))
 
+    def type_term(self, individual: str, *classes: str) -> None:
+        """Make an individual of the ontology a member of classes."""
+        for name in classes:
+            self._add(str(self._term(individual)), self._rdflib.RDF.type, self._term(name))
+
     def text(self, subject: str, term: str, octets: bytes) -> None:
         """Give a node a text; octets that are no text become a literal in base 64."""
         content, datatype = _literal_form(octets)
@@ -83,6 +97,12 @@ class GraphBuilder:
         if stamp:
             text = xsd_datetime(stamp.decode("utf-8", "backslashreplace"))
             self._add(subject, self._term(term), self._literal(text, "dateTime"))
+
+    def moment(self, iri: str, stamp: bytes) -> str:
+        """Add a time; returns its node."""
+        self.node(iri, "pil:Time")
+        self.date(iri, "pil:moment", stamp)
+        return iri
 
     def timespan(self, iri: str, start: bytes, until: bytes) -> str:
         """Add a time span, without an end if `until` is empty; returns its node."""
@@ -118,7 +138,8 @@ def _literal_form(octets: bytes) -> tuple[str, str]:
 
 
 def _prefixes(rdflib: ModuleType) -> dict[str, str]:
-    return {"pil": PIL, "noid": NOID, "rdf": str(rdflib.RDF), "rdfs": str(rdflib.RDFS), "xsd": str(rdflib.XSD)}
+    standard = {"owl": rdflib.OWL, "rdf": rdflib.RDF, "rdfs": rdflib.RDFS, "xsd": rdflib.XSD}
+    return {"pil": PIL, "noid": NOID, **{prefix: str(namespace) for prefix, namespace in standard.items()}}
 
 
 # -- writing a graph -------------------------------------------------------------------------------------------------

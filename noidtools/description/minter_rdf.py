@@ -6,7 +6,7 @@ import re
 from urllib.parse import quote
 
 from ..errors import InvalidError
-from .vocabulary import ACTIONS, POLICIES, STATES, address, name_iri, part_iri, term_for
+from .vocabulary import ACTIONS, MEDIA, POLICIES, STATES, address, name_iri, part_iri, term_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,33 +35,61 @@ class MinterWriter:
         self.base = iri_or(self.iri + (":" if self.iri.startswith("urn:") else "/"), facts.base, "a minter", "base")
         self.system = part_iri(self.iri, "system")
 
+    @property
+    def context_names(self) -> tuple[bytes, ...]:
+        """The names that identify the minter as a context."""
+        return *self._facts.names, self._facts.namespace.rstrip(b"/")
+
     def write(self) -> None:
         """The context and the system behind it, as every description needs them."""
         builder, facts = self._builder, self._facts
-        builder.node(self.iri, "noid:Minter", "pil:Context")
+        builder.node(self.iri, "noid:Minter", "pil:Context", "pil:ConcreteContext", "pil:Concrete",
+                     "pil:IdentifierManagementSystemContext")
         builder.text(self.iri, "rdfs:label", facts.name)
         builder.text(self.iri, "noid:namespace", facts.namespace)
         builder.optional_text(self.iri, "pil:purpose", facts.purpose)
         if facts.initial_state:
             builder.link_term(self.iri, "noid:initialState", term_for(STATES, facts.initial_state, "state"))
         for name in facts.names:
-            builder.link(self.iri, "pil:contextIdentifier", name_iri(name, self.base))
+            self._write_context_name(name)
         builder.node(self.system, "pil:IdentifierManagementSystem")
         builder.link(self.system, "pil:definesContext", self.iri)
         builder.link(self.iri, "pil:isManagedBy", self.system)
+        builder.link(self.system, "pil:manages", self.iri)
         self.write_custodians(self.system, facts.custodians)
+        builder.link(self.iri, "pil:hasOwner", *self._present(facts.custodians)[:1])
         policies = self.write_policies(self.iri, facts.policies)
         if "label-format" not in policies:
             raise InvalidError("The description of a minter needs a policy of the kind label-format.")
         builder.link(self.system, "pil:exposesPolicy", *policies.values())
+        # The form of labels and the access to commands are enforced; what is promised is only made known.
+        builder.link(self.system, "pil:enforcesPolicy", *(
+            node for kind, node in policies.items() if kind in ("label-format", "access")
+        ))
+        self._write_rules(policies)
+
+    def _write_context_name(self, name: bytes) -> None:
+        """A name of the context, which is itself a label among the known naming systems (4.1)."""
+        builder, identifier = self._builder, name_iri(name, self.base)
+        builder.link(self.iri, "pil:contextIdentifier", identifier)
+        node = builder.node(part_iri(identifier, "name"), "pil:Name")
+        label = builder.node(part_iri(identifier, "label"), "pil:Label")
+        builder.text(label, "pil:symbol", name)
+        builder.link(node, "pil:hasLabel", label)
+        builder.link_term(node, "pil:hasContext", "pil:KnownNamingSystems")
+        builder.link(identifier, "pil:hasName", node)
+
+    def _write_rules(self, policies: dict[str, str]) -> None:
+        """The rules of the access policy: for whom each class of commands is."""
+        builder = self._builder
+        for name, audience in self._facts.audiences if "access" in policies else ():
+            rule = builder.node(part_iri(policies["access"], f"rule-{name}"), "pil:Rule")
+            builder.text(rule, "rdfs:label", f"{name}: {audience}".encode())
+            builder.link(policies["access"], "pil:hasRule", rule)
 
     def write_model(self) -> None:
         """What only the description of the minter itself adds."""
         builder = self._builder
-        model = builder.node(part_iri(self.iri, "model"), "pil:IdentifierSystemModel")
-        builder.link(model, "pil:describesSystem", self.system)
-        builder.link_term(model, "pil:expressedUsing", "pil:IdentifierSystemsOntology")
-        builder.link(self.system, "pil:comprises", builder.node(part_iri(self.iri, "store"), "pil:DataSource"))
         for service in self.write_services(self.iri, self._facts.actions):
             builder.link(self.system, "pil:exposesService", service)
         for number, claim in enumerate(self._facts.context_aliases, 1):
@@ -77,19 +105,26 @@ class MinterWriter:
     def write_custodians(self, subject: str, custodians: tuple[Party, ...]) -> None:
         """The parties responsible for a subject now, and the record of all whose time is known."""
         builder = self._builder
-        builder.link(subject, "pil:hasAuthority", *self._present(custodians))
+        self._link_authorities(subject, self._present(custodians))
         for number, party in enumerate(custodians, 1):
             node = self._party_node(party)
             builder.optional_text(node, "noid:contact", party.contact)
             if party.start:
                 record = builder.node(part_iri(subject, f"custodianship-{number}"), "pil:AccountabilityMetadata")
                 builder.link(record, "noid:custodian", node)
+                builder.optional_text(record, "noid:forPurpose", party.purpose)
                 builder.link(record, "noid:during", self._timespan(record, party))
                 builder.link(subject, "pil:accountabilityMetadata", record)
 
     def write_inherited_custodians(self, subject: str) -> None:
         """Make the minter's present custodians responsible for a subject."""
-        self._builder.link(subject, "pil:hasAuthority", *self._present(self._facts.custodians))
+        self._link_authorities(subject, self._present(self._facts.custodians))
+
+    def _link_authorities(self, subject: str, parties: list[str]) -> None:
+        for party in parties:
+            self._builder.node(party, "pil:Authority")
+            self._builder.link(subject, "pil:hasAuthority", party)
+            self._builder.link(party, "pil:responsibleFor", subject)
 
     def _present(self, custodians: tuple[Party, ...]) -> list[str]:
         found = [self._party_node(party) for party in custodians if not party.until]
@@ -115,11 +150,13 @@ class MinterWriter:
         nodes: dict[str, str] = {}
         for policy in policies:
             kind = policy.kind
-            node = builder.node(part_iri(subject, f"policy-{kind}"), term_for(POLICIES, kind, "kind of policy"))
+            term = term_for(POLICIES, kind, "kind of policy")
+            node = builder.node(part_iri(subject, f"policy-{kind}"), term, "pil:Policy")
             if kind in nodes:
                 raise InvalidError(f"There are two policies of the kind {kind}; a description holds one of each.")
             nodes[kind] = node
             builder.link(subject, "pil:hasPolicy", node)
+            builder.link(node, "pil:regards", subject)
             builder.text(node, "noid:text", policy.text)
             if kind == "label-format":
                 builder.optional_text(node, "noid:scheme", policy.scheme)
@@ -150,8 +187,15 @@ class MinterWriter:
             for number, interface in enumerate(action.interfaces, 1):
                 self._write_interface(service, part_iri(subject, f"door-{name}-{number}"), interface)
             builder.link(subject, "noid:offers", service)
+            self._write_medium(service, name)
             services.append(service)
         return services
+
+    def _write_medium(self, service: str, action: str) -> None:
+        medium = MEDIA.get(action)
+        if medium:
+            self._builder.link_term(service, "pil:throughMedium", medium)
+            self._builder.link_term(service, "pil:toAudience", "noid:Public")
 
     def _write_interface(self, service: str, node: str, interface: bytes) -> None:
         builder = self._builder
@@ -183,6 +227,7 @@ class MinterWriter:
         builder.link(node, "pil:hasAlias", alias)
         builder.link(node, "pil:hasAliasTarget", target)
         builder.link(node, "pil:hasAliasAuthority", authority)
+        builder.link(authority, "pil:isAliasAuthority", node)
         builder.link(alias, "pil:aliasOf", target)
 
     def _timespan(self, owner: str, span: Party | Policy | RelatedName | ContextClaim) -> str:

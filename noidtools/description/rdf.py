@@ -8,18 +8,19 @@ the same graph.  Facts that make no valid description raise InvalidError.
 from __future__ import annotations
 
 from ..errors import InvalidError
-from ..minter.findings import HOLDS, UNKNOWN
-from ..minter.relations import ALIAS, ALIAS_OF, PREFERRED, SYNONYM, WORDS
+from .action_rdf import PerformedActionWriter
 from .graph import GraphBuilder, serialize
 from .minter_rdf import MinterWriter, iri_or
-from .vocabulary import ACTS, BY_STATE, QUALITIES, STATES, address, name_iri, part_iri, term_for
+from .model_rdf import ModelWriter
+from .quality_rdf import QualityWriter, write_statements
+from .relation_rdf import RelationWriter
+from .vocabulary import ACTS, STATES, address, name_iri, part_iri, term_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rdflib import Graph
 
-    from ..minter.findings import Finding
-    from .facts import Element, MinterFacts, NameFacts, QualityStatement, RelatedName
+    from .facts import Element, MinterFacts, NameFacts
 
 
 def minter_document(facts: MinterFacts, form: str) -> bytes:
@@ -38,6 +39,9 @@ def describe_minter(facts: MinterFacts) -> Graph:
     minter = MinterWriter(builder, facts)
     minter.write()
     minter.write_model()
+    ModelWriter(builder, minter, facts).write()
+    write_statements(builder, minter, minter.system, facts.qualities)
+    RelationWriter(builder, minter).write_context_relations(minter.iri, facts.relations)
     return builder.graph
 
 
@@ -46,8 +50,18 @@ def describe_name(facts: NameFacts) -> Graph:
     builder = GraphBuilder()
     minter = MinterWriter(builder, facts.minter)
     minter.write()
-    _NameWriter(builder, minter, facts).write()
+    if facts.abstract is not None:
+        RelationWriter(builder, minter).write_abstract(facts)
+    elif facts.elsewhere:
+        iri = RelationWriter(builder, minter).write_elsewhere(facts)
+        write_statements(builder, minter, iri, facts.statements)
+    else:
+        _NameWriter(builder, minter, facts).write()
     return builder.graph
+
+
+# The forms of a citation that encode the canonical spelling, and the names of their schemes.
+_ENCODINGS = {"encoded": "url", "print": "print", "speech": "speech"}
 
 
 class _NameWriter:
@@ -66,29 +80,63 @@ class _NameWriter:
         self._write_name()
         self._write_state()
         self._write_thing()
-        self._write_relations()
-        self._write_qualities()
+        RelationWriter(self._builder, self._minter).write_name_relations(self.iri, self._facts.relations)
+        QualityWriter(self._builder, self._minter, self.iri).write(self._facts)
         self._write_responsibility()
+        actions = PerformedActionWriter(self._builder, self._minter, self.iri)
+        for action in self._facts.performed:
+            actions.write(action)
         whole = (element for element in self._facts.elements if not element.whole_size)
         for number, element in enumerate(whole, 1):
             self._write_element(part_iri(self.iri, f"binding-{number}"), element)
 
     def _write_name(self) -> None:
         builder, facts = self._builder, self._facts
-        builder.node(self.iri, "pil:Identifier")
+        builder.node(self.iri, "pil:Identifier", "pil:Concrete", "pil:ConcreteIdentifier")
         builder.text(self.iri, "rdfs:label", facts.name)
         builder.link(self.iri, "pil:isManagedBy", self._minter.system)
-        builder.link(self.iri, "pil:hasName", builder.node(self._name, "pil:Name"))
+        builder.link(self.iri, "pil:hasName", builder.node(self._name, "pil:Name", "pil:ConcreteName"))
         builder.link(self._name, "pil:hasContext", self._minter.iri)
         label = builder.node(part_iri(self.iri, "label"), "pil:Label")
         builder.text(label, "pil:symbol", facts.label or facts.name)
         builder.link(self._name, "pil:hasLabel", label)
-        for number, (form, text) in enumerate((("canonical", facts.name), *facts.representations), 1):
+        builder.link(label, "pil:isIn", self._minter.iri)
+        builder.link(self._minter.system, "pil:manages", self.iri, self._name)
+        self._write_representations()
+        for claim in facts.minter.context_aliases:
+            # Under another label of the context it is the same name, according to whoever claims that (10.3).
+            if facts.name.startswith(claim.target):
+                other = name_iri(claim.alias + facts.name[len(claim.target) :], self._minter.base)
+                builder.link(self._name, "pil:same", part_iri(other, "name"))
+
+    def _write_representations(self) -> None:
+        """The spellings of the name: label and context put together, and encodings of that."""
+        builder, facts = self._builder, self._facts
+        forms = [("canonical", facts.name), *facts.representations]
+        if facts.identifier != facts.name:
+            forms.append(("stored", facts.identifier))
+        canonical = part_iri(self.iri, "representation-1")
+        for number, (form, text) in enumerate(forms, 1):
             node = builder.node(part_iri(self.iri, f"representation-{number}"), "pil:Label")
             builder.text(node, "pil:symbol", text)
             builder.text(node, "noid:form", form.encode())
             builder.link(self._name, "pil:nameRepresentation", node)
             builder.link(self.iri, "pil:representation", node)
+            if node != canonical:
+                builder.link(canonical, "pil:sameRepresentedName", node)
+            if form in _ENCODINGS:
+                builder.node(node, "pil:Encoded")
+                builder.link(canonical, "pil:encode", node)
+                scheme = builder.node(part_iri(self._minter.iri, f"encoding-{_ENCODINGS[form]}"), "pil:EncodingScheme")
+                builder.link(node, "pil:encodedIn", scheme)
+                if form == "encoded":
+                    builder.link_term(node, "pil:encodedIn", "pil:URLEncoding")
+            else:
+                builder.node(node, "pil:Serialisation")
+                scheme = part_iri(self._minter.iri, f"serialisation-{form}")
+                builder.link(node, "pil:serialisedBy", builder.node(scheme, "pil:SerialisationScheme"))
+                # Stored names do not contain their context.
+                builder.flag(node, "pil:contextImplicit", form == "stored")
 
     def _write_state(self) -> None:
         builder, facts = self._builder, self._facts
@@ -106,7 +154,7 @@ class _NameWriter:
             raise InvalidError("The description of a withdrawn identifier needs 'state_since', the date of it.")
         builder.optional_text(self.iri, "noid:reason", facts.reason)
         if facts.successor:
-            builder.link(self.iri, "noid:successor", self._iri_of(facts.successor))
+            builder.link(self.iri, "noid:successor", name_iri(facts.successor.name, self._minter.base))
 
     def _write_thing(self) -> None:
         builder, thing = self._builder, self._facts.thing
@@ -114,6 +162,9 @@ class _NameWriter:
             known = address(thing)
             node = known or part_iri(self.iri, "thing")
             builder.link(self.iri, "pil:hasThing", node)
+            builder.link(self._name, "pil:identifies", node)
+            builder.link(self._name, "pil:associatedWith", node)
+            builder.link(node, "pil:isReferentOf", self._name)
             if known is None:
                 builder.text(builder.node(node, "pil:Thing"), "rdfs:label", thing)
         for target in self._facts.targets:
@@ -121,102 +172,8 @@ class _NameWriter:
             if place is None:
                 builder.text(self.iri, "noid:locatorText", target.url)
             else:
-                builder.link(self.iri, "pil:locator", place)
-
-    def _write_relations(self) -> None:
-        builder, minter = self._builder, self._minter
-        for claim in self._related(ALIAS_OF)[-1:]:
-            node = part_iri(self.iri, "alias")
-            minter.write_alias(node, self.iri, self._iri_of(claim), claim)
-            builder.link(self.iri, "pil:isAlias", node)
-        for number, claim in enumerate(self._related(ALIAS), 1):
-            node = part_iri(self.iri, f"alias-{number}")
-            minter.write_alias(node, self._iri_of(claim), self.iri, claim)
-            builder.link(self.iri, "pil:isAliasTarget", node)
-        for number, claim in enumerate(self._related(SYNONYM), 1):
-            if not claim.authority:
-                raise InvalidError("The description of a synonym needs 'authority', the party that claims it.")
-            node = part_iri(self.iri, f"synonym-{number}")
-            minter.write_synonymy(node, claim, self.iri, self._iri_of(claim))
-            builder.link(self.iri, "pil:isSynonym", node)
-            builder.link(self.iri, "pil:synonymOf", self._iri_of(claim))
-        for claim in self._related(PREFERRED):
-            builder.link(self.iri, "pil:preferredBy", minter.party(claim.authority))
-
-    def _related(self, kind: bytes) -> list[RelatedName]:
-        return [related for related in self._facts.relations if related.relation == WORDS[kind]]
-
-    def _iri_of(self, related: RelatedName) -> str:
-        return name_iri(related.name, self._minter.base)
-
-    # -- qualities ---------------------------------------------------------------------------------
-
-    def _write_qualities(self) -> None:
-        findings = [finding for finding in self._facts.findings if finding.verdict != UNKNOWN]
-        described = [finding.quality.name for finding in findings]
-        described += [statement.quality for statement in self._facts.statements]
-        for quality in described:
-            if described.count(quality) > 1:
-                raise InvalidError(
-                    f"There are two statements of the quality {quality}; a description holds one of each."
-                )
-        for finding in findings:
-            self._write_finding(finding)
-        for statement in self._facts.statements:
-            self._write_statement(statement)
-
-    def _write_finding(self, finding: Finding) -> None:
-        """A quality that was verified: confirmed, or refuted."""
-        builder, quality = self._builder, finding.quality
-        if not finding.date:
-            raise InvalidError(f"The quality {quality.name} needs both the date of its verification and the outcome.")
-        confirmed = finding.verdict == HOLDS
-        node = self._write_quality(quality.name, stated=True)
-        builder.flag(node, "noid:confirmed", confirmed)
-        builder.date(node, "noid:verifiedAt", finding.date)
-        builder.text(node, "noid:rule", f"section {quality.section}: {quality.rule}".encode())
-        if confirmed:
-            builder.node(node, "pil:Verified")
-            self._write_membership(quality.name)
-
-    def _write_statement(self, statement: QualityStatement) -> None:
-        self._write_quality(statement.quality, stated=statement.holds)
-        if statement.holds:
-            self._write_membership(statement.quality, trusted_by=statement.by)
-
-    def _write_quality(self, name: str, *, stated: bool) -> str:
-        """The statement that the name has a quality, or lacks it; returns its node."""
-        builder = self._builder
-        term = term_for(QUALITIES, name, "quality of the ontology")
-        node = builder.node(part_iri(self.iri, f"quality-{name}"), "pil:QualityStatement")
-        subject = self._name if name == "reserved" else self.iri
-        builder.link(subject, "pil:hasQualityStatement", node)
-        builder.link(node, "pil:statedOf", subject)
-        builder.link_term(node, "pil:statedQuality", term)
-        builder.flag(node, "pil:statedValue", stated)
-        return node
-
-    def _write_membership(self, name: str, trusted_by: bytes = b"") -> None:
-        """Make the identifier a member of a quality's class, if what the class demands is known."""
-        if name in BY_STATE:
-            return
-        builder, minter = self._builder, self._minter
-        if name == "persistent":
-            timespan = minter.persistence_timespan()
-            if not timespan:
-                return
-            builder.link(self.iri, "pil:timespanOfPersistent", timespan)
-        elif name in ("trusted", "reliable"):
-            if not trusted_by:
-                return
-            builder.link(self.iri, "pil:trustedByParty", minter.party(trusted_by))
-        elif name == "unique":
-            builder.link(self.iri, "pil:scopeOfUnique", minter.iri)
-        elif name == "universal":
-            builder.link(self.iri, "pil:contextInUniversal", minter.iri)
-        elif name == "accountable":
-            builder.link_term(self.iri, "pil:accountableToParty", "noid:Public")
-        builder.node(self.iri, QUALITIES[name])
+                # What resolving gives back is the key by which the thing can be had (9.10).
+                builder.link(self.iri, "pil:locator", builder.node(place, "pil:Locator", "pil:RetrievalKey"))
 
     # -- responsibility, actions, bindings -----------------------------------------------------------
 
@@ -224,17 +181,20 @@ class _NameWriter:
         builder, minter, facts = self._builder, self._minter, self._facts
         if facts.custodians:
             minter.write_custodians(self.iri, facts.custodians)
-        else:
+        if all(party.purpose or party.until for party in facts.custodians):
+            # What it has no custodian of its own for, those of the minter answer for.
             minter.write_inherited_custodians(self.iri)
         minter.write_policies(self.iri, facts.policies)
         minter.write_services(self.iri, facts.actions)
         for action in facts.actions:
-            if action.name in ACTS:
+            # What was withdrawn is not actionable (9.4), although its tombstone can be read.
+            if action.name in ACTS and facts.state != "withdrawn":
                 builder.link(self.iri, "pil:actionInActionable", part_iri(self.iri, f"action-{action.name}"))
 
     def _write_element(self, node: str, element: Element) -> None:
         builder = self._builder
-        builder.node(node, "noid:Binding")
+        builder.node(node, "noid:Binding", "pil:AssociationData")
         builder.text(node, "noid:element", element.name)
         builder.text(node, "noid:value", element.value)
         builder.link(self.iri, "noid:binding", node)
+        builder.link(self.iri, "pil:attribute", node)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from _thread import allocate_lock
 
-from ..errors import NoidError
+from ..errors import NoidError, NoMinterError, StoreError
 from ..schemes import scheme_for
 from ..schemes.settings import Settings
-from ..store import open_store
+from ..store import TIMEOUT, exists, open_store
 from . import meta
 
 TYPE_CHECKING = False
@@ -18,10 +19,29 @@ if TYPE_CHECKING:
     from ..store import Reader, Store, Writer
     from .bindings import RuleCache
     from .namespace import Namespace
+    from .policies import AccessPolicy
     K = TypeVar("K")
     T = TypeVar("T")
 
 FOLDER = "NOID"
+
+
+def default_dbdir(program: str, variable: str, *folders: str) -> str:
+    """The folder of the minter where no option names one.
+
+    It is `variable`, the value of $NOID, if that is set.  Else it is named behind the first underscore in the name of
+    the program, as in noid_kt5: in the first of the folders that has such a minter, and in the first of all if none
+    has.  A program without such a name means the last folder itself.
+    """
+    if variable:
+        return variable
+    name = os.path.basename(program).partition("_")[2]
+    if not name:
+        return folders[-1] or "."
+    first, *others = (os.path.join(folder, name) for folder in folders)
+    if not others:
+        return first
+    return next((folder for folder in (first, *others) if exists(location_of(folder))), first)
 
 
 def location_of(dbdir: str) -> str:
@@ -33,15 +53,21 @@ class Minter:
     """A minter, opened from the folder that contains `NOID/`.
 
     Raises NoMinterError if there is none, StoreError if its database has an unknown format.  With `store` the database
-    is open already; closing the minter then closes it.
+    is open already; closing the minter then closes it.  `resolving` is as in `open_store`.
     """
 
-    def __init__(self, dbdir: str, *, store: Store | None = None) -> None:
+    def __init__(self, dbdir: str, *, store: Store | None = None, resolving: bool = False) -> None:
         self.dbdir = dbdir
-        self.store = store or open_store(location_of(dbdir))
+        self.store = store or open_store(location_of(dbdir), resolving=resolving)
+        self._resolving = resolving
+        # Held by a thread that exchanges the store for one of another engine; and those that it was before.
+        self._adopting = allocate_lock()
+        self._former: list[Store] = []
         self._generation = -1
         self._closed = False
         self._rulebook: RuleCache | None = None
+        # The access policy that was read last, and the version of the store in which it was.
+        self._policy: tuple[object, AccessPolicy] | None = None
         self._namespace: Namespace | None = None
         try:
             self.store.read(self._load)
@@ -53,8 +79,13 @@ class Minter:
     def _load(self, reader: Reader) -> None:
         """Read the settings, which are of another minter if another database was put in place."""
         generation = self.store.generation
-        self.settings = Settings.unpacked(meta.packed_settings(reader, self.store.location))
-        self.scheme = scheme_for(self.settings)
+        packed = meta.packed_settings(reader, self.store.location)
+        try:
+            self.settings = Settings.unpacked(packed)
+            self.scheme = scheme_for(self.settings)
+        except (ValueError, IndexError, KeyError):
+            raise StoreError(f"the settings of the minter in {self.store.location} are damaged: restore a backup with "
+                             "'noid restore'") from None
         self.labels = self.settings.labels
         self._generation = generation
 
@@ -67,18 +98,34 @@ class Minter:
             self._rulebook = RuleCache()
         return self._rulebook
 
+    def access_policy(self, max_age: float = 0.0) -> AccessPolicy:
+        """The access rules; they are read again when something was committed.  `max_age` is as in `Store.read`."""
+        from .policies import AccessPolicy
+
+        # In a write, what this thread has not committed yet counts, too.
+        version = None if self.store.writing else self.store.version(max_age)
+        known = self._policy
+        if known is not None and known[0] == version:
+            return known[1]
+        version, policy = self.read(lambda reader: (reader.version(), AccessPolicy.of(reader)), max_age=max_age)
+        self._policy = None if version is None else (version, policy)
+        return policy
+
     def close(self) -> None:
         if not self._closed:
             self._closed = True
-            self.store.close()
+            for store in (self.store, *self._former):
+                store.close()
 
     def read(self, work: Callable[[Reader], T], *, max_age: float = 0.0) -> T:
         """Run `work` in a read transaction, as `Store.read` does."""
-        store = self.store
         while True:
+            store = self.store
             try:
                 done = store.read(work, max_age=max_age)
-            except NoidError:
+            except NoidError as error:
+                if self._adopts_other_engine(store, error):
+                    continue
                 if store.generation == self._generation:
                     raise
             else:
@@ -101,7 +148,7 @@ class Minter:
             if after is None:
                 return
 
-    def write(self, work: Callable[[Writer], T], *, shared: bool = False) -> T:
+    def write(self, work: Callable[[Writer], T], *, shared: bool = False, timeout: float = TIMEOUT) -> T:
         """Run `work` in a write transaction, or in a savepoint if this thread is in one, as `Store.write` does."""
         def work_here(writer: Writer) -> T:
             # The database may have been replaced by another since it was opened, with other settings.
@@ -109,7 +156,39 @@ class Minter:
                 self._load(writer)
             return work(writer)
 
-        return self.store.write(work_here, shared=shared)
+        while True:
+            store = self.store
+            try:
+                return store.write(work_here, shared=shared, timeout=timeout)
+            except NoMinterError as error:
+                if not self._adopts_other_engine(store, error):
+                    raise
+
+    def _adopts_other_engine(self, store: Store, error: NoidError) -> bool:
+        """Whether a store was found missing because one of another engine was put in its place, which is then used
+        instead."""
+        if not isinstance(error, NoMinterError) or store.writing:
+            return False
+        with self._adopting:
+            if self.store is not store:
+                return True  # another thread did this
+            try:
+                other = open_store(location_of(self.dbdir), resolving=self._resolving)
+            except NoidError:
+                return False
+            if type(other) is type(store):
+                other.close()
+                return False
+            store.suspend()
+            self._former.append(store)
+            self._generation = -1
+            self.store = other
+            return True
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the settings are those of the database that was read last."""
+        return self.store.generation == self._generation
 
     @property
     def namespace(self) -> Namespace:

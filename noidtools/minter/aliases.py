@@ -40,11 +40,14 @@ def create_alias(
 
     The alias may be a name that this minter could not mint, or one that was issued; its bindings stay, but it resolves
     to what its target resolves to.  It is held, so that it is not minted for something else.  Raises ConflictError if
-    it was withdrawn or is reserved, or if the chain of aliases would be a loop or too long.
+    it is reserved, if it or its target was withdrawn, or if the chain of aliases would be a loop or too long.
     """
     ref, other = identifiers.identify(minter, writer, alias), identifiers.identify(minter, writer, target)
     record = ref.record or Circulation()
     _ensure_may_be_alias(writer, ref, record)
+    for name in (ref, other):
+        identifiers.ensure_not_abstract(writer, name)
+    ensure_not_withdrawn(other.display, other.record, "the target of an alias")
     if ref.key == other.key:
         raise ConflictError(f"{printable(ref.display)} cannot stand for itself")
     if authority:
@@ -69,7 +72,7 @@ def create_alias(
 
 
 def remove_alias(minter: Minter, writer: Writer, actor: Actor, alias: bytes) -> AliasChange:
-    """Remove an alias; raises NotFoundError if the name is none.
+    """Remove an alias; raises NotFoundError if the name is none, and ConflictError if others would be a loop then.
 
     The name stays on hold, because it may be in use for its former target.
     """
@@ -80,6 +83,7 @@ def remove_alias(minter: Minter, writer: Writer, actor: Actor, alias: bytes) -> 
     identifiers.ensure_pepper(writer, ref)
     _delete_alias_relations(writer, ref.key, before)
     records.delete_alias(writer, ref.key)
+    _ensure_those_above_end(minter, writer, ref.key)
     changes = [Change(b"alias-of", before.display, None, ref.key)]
     if before.authority:
         changes.append(Change(b"authority", before.authority, None, ref.key))
@@ -136,6 +140,11 @@ def _hold(minter: Minter, writer: Writer, key: bytes, record: Circulation, event
     return queued
 
 
+def ensure_ends(minter: Minter, reader: Reader, key: bytes) -> None:
+    """Raise ConflictError if the aliases that are followed from this one are a loop."""
+    _chain_from(minter, reader, key)
+
+
 # -- loops and long chains -------------------------------------------------------------------------------------------
 
 
@@ -146,11 +155,19 @@ def _ensure_no_loop(minter: Minter, reader: Reader, ref: NameRef) -> None:
     targets extend this one are checked, too.  Bindings and rules are ignored, because they may change at any time.
     """
     down = len(_chain_from(minter, reader, ref.key))
-    for upper in relations.relations_of_extensions(reader, ref.key, ALIAS):
-        _chain_from(minter, reader, upper.other)
+    _ensure_those_above_end(minter, reader, ref.key)
     if down + _chain_length_above(reader, ref.key) > LONGEST_CHAIN:
         raise ConflictError(f"the chain of aliases through {printable(ref.display)} would have more than "
                             f"{LONGEST_CHAIN} links: let the alias stand for the name at the end of the chain")
+
+
+def _ensure_those_above_end(minter: Minter, reader: Reader, key: bytes) -> None:
+    """Raise ConflictError if an alias of this name, or of one that extends it, is in a loop.
+
+    A name that is no longer an alias may extend another one, which is followed in its place.
+    """
+    for upper in relations.relations_of_extensions(reader, key, ALIAS):
+        _chain_from(minter, reader, upper.other)
 
 
 def _chain_from(minter: Minter, reader: Reader, key: bytes) -> list[bytes]:
@@ -173,7 +190,7 @@ def _chain_from(minter: Minter, reader: Reader, key: bytes) -> list[bytes]:
 def _next_alias(minter: Minter, reader: Reader, text: bytes) -> tuple[bytes, bytes] | None:
     """The alias that a name is or extends, and the name to go on with; None if there is none."""
     space = minter.namespace
-    name = space.parse(text)
+    name = identifiers.parse_name(minter, reader, text)
     for keys, rest in ((space.spellings(name), b""), *space.beginnings(name)):
         for key in keys:
             target = records.alias_target(reader, key)

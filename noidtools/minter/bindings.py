@@ -23,13 +23,17 @@ if TYPE_CHECKING:
     from .events import Actor
 
 
-CHANGING = (b"new", b"replace", b"set", b"append", b"add", b"prepend", b"insert")
+# The last four add an item to a list (see items.py), the four before them characters to a value.
+CHANGING = (b"new", b"replace", b"set", b"append", b"add", b"prepend", b"insert",
+            b"append-item", b"add-item", b"prepend-item", b"insert-item")
 REMOVING = (b"delete", b"purge")
 MINTING = (b"mint", b"peppermint")
 HOWS = CHANGING + REMOVING + MINTING
-_MUST_EXIST = (b"replace", b"append", b"prepend", b"delete")
+_MUST_EXIST = (b"replace", b"append", b"prepend", b"append-item", b"prepend-item", b"delete")
 _AT_THE_END = (b"append", b"add")
 _AT_THE_BEGINNING = (b"prepend", b"insert")
+_LAST_ITEM = (b"append-item", b"add-item")
+_FIRST_ITEM = (b"prepend-item", b"insert-item")
 _LONGEST_ELEMENT = 65536
 
 
@@ -40,22 +44,29 @@ class BindResult:
     how         one of HOWS
     written     the length of the new value in bytes
     before      the length of the value that was bound before, to which the new one was added or which it replaced
+    items       how many items the list has to which an item was added, else 0
     """
 
-    __slots__ = ("identifier", "element", "how", "written", "before")
+    __slots__ = ("identifier", "element", "how", "written", "before", "items")
 
-    def __init__(self, identifier: bytes, element: bytes, how: bytes, written: int, before: int) -> None:
+    def __init__(
+        self, identifier: bytes, element: bytes, how: bytes, written: int, before: int, items: int = 0
+    ) -> None:
         self.identifier = identifier
         self.element = element
         self.how = how
         self.written = written
         self.before = before
+        self.items = items
 
     @property
     def status(self) -> bytes:
         """The result in words, as the command prints it."""
         if self.how in REMOVING:
             return b"ok, %d bytes removed" % self.before
+        if self.items:
+            place = self.items if self.how in _LAST_ITEM else 1
+            return b"ok, %d bytes written as item %d of %d" % (self.written, place, self.items)
         if self.how in _AT_THE_END:
             return b"ok, %d bytes written to the end of %d bytes" % (self.written, self.before)
         if self.how in _AT_THE_BEGINNING:
@@ -112,26 +123,39 @@ def _bind_one(
 ) -> BindResult:
     ensure_element(element)
     old = subject.value_of(writer, element)
-    where = f"{printable(element)} under {printable(subject.display)}"
     if old is None and how in _MUST_EXIST:
-        raise NotFoundError(f"bind {how.decode()}: nothing is bound to {where}")
+        raise NotFoundError(f"bind {how.decode()}: nothing is bound to {_place(subject, element)}")
     if old is not None and how == b"new":
-        raise ConflictError(f"bind new: something is bound to {where} already; to change it use set or replace")
+        raise ConflictError(f"bind new: something is bound to {_place(subject, element)} already; to change it use set "
+                            "or replace")
     if how in REMOVING:
         if old is not None:
             subject.delete_value(writer, element)
             changes.append(Change(element, old, None, element=True))
         return BindResult(subject.display, element, how, 0, len(old or b""))
     assert value is not None
-    if how in _AT_THE_END:
-        new = (old or b"") + value
-    elif how in _AT_THE_BEGINNING:
-        new = value + (old or b"")
-    else:
-        new = value
+    new, items = _combined(how, old or b"", value)
     subject.put_value(writer, element, new)
     changes.append(Change(element, old, new, element=True))
-    return BindResult(subject.display, element, how, len(value), len(old or b""))
+    return BindResult(subject.display, element, how, len(value), len(old or b""), items)
+
+
+def _place(subject: _RuleSubject | _IdentifierSubject, element: bytes) -> str:
+    return f"{printable(element)} under {printable(subject.display)}"
+
+
+def _combined(how: bytes, old: bytes, value: bytes) -> tuple[bytes, int]:
+    """The new value, and how many items it has if an item was added."""
+    if how in _AT_THE_END:
+        return old + value, 0
+    if how in _AT_THE_BEGINNING:
+        return value + old, 0
+    if how in _LAST_ITEM + _FIRST_ITEM:
+        from . import items
+
+        new = items.append_item(old, value) if how in _LAST_ITEM else items.prepend_item(old, value)
+        return new, items.count_items(new)
+    return value, 0
 
 
 class _IdentifierSubject:

@@ -11,6 +11,8 @@ from .tables import CONFIG
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..store import Reader, Writer
     from .events import Actor
 
@@ -18,6 +20,16 @@ if TYPE_CHECKING:
 def value(reader: Reader, name: str) -> bytes | None:
     """The value of a setting, None for its default."""
     return reader.get(CONFIG, name.encode())
+
+
+def place(name: str) -> tuple[bytes, bytes]:
+    """Where a setting is stored, for who reads it together with other places."""
+    return CONFIG, name.encode()
+
+
+def values_of(reader: Reader, places: Sequence[tuple[bytes, bytes]]) -> list[bytes | None]:
+    """The values of several settings in one round trip; see `place`."""
+    return reader.get_many(places)
 
 
 def values(reader: Reader, subject: str) -> dict[str, bytes]:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 # Names of settings in config.py.  Each claim is a setting, named after both labels and the authority, with its date as
 # the value; the resolvers are one setting, one address a line.
-CLAIM, RESOLVERS = "context-alias", "resolver/base"
+CLAIM, RESOLVERS, PURPOSE = "context-alias", "resolver/base", "context/purpose"
+_LONGEST_PURPOSE = 4096
 _LONGEST = 200
 
 
@@ -69,9 +70,8 @@ def remove_context_alias(writer: Writer, actor: Actor, alias: str, target: str, 
     """Remove a claim; raises NotFoundError if there is none."""
     name = f"{CLAIM}/{alias} {target} {authority.strip()}"
     if config.value(writer, name) is None:
-        raise NotFoundError(
-            f"{authority.strip()} does not claim that {alias} is an alias for {target}: say context for a list"
-        )
+        who, one, other = (printable(text.encode()) for text in (authority.strip(), alias, target))
+        raise NotFoundError(f"{who} does not claim that {one} is an alias for {other}: say context for a list")
     config.change(writer, actor, name, None)
 
 
@@ -85,6 +85,11 @@ def resolvers(reader: Reader) -> list[bytes]:
     return (config.value(reader, RESOLVERS) or b"").split()
 
 
+def resolver_bases(reader: Reader) -> list[bytes]:
+    """The addresses of web resolvers, each with the slash that separates it from the name."""
+    return [address if address.endswith(b"/") else address + b"/" for address in resolvers(reader)]
+
+
 def set_resolvers(writer: Writer, actor: Actor, addresses: list[bytes]) -> None:
     """Set the web resolvers; raises InvalidError for what is not the address of one."""
     for address in addresses:
@@ -92,3 +97,16 @@ def set_resolvers(writer: Writer, actor: Actor, addresses: list[bytes]) -> None:
         if not web or b"?" in address or b"#" in address:
             raise InvalidError(f"a resolver is a web address such as https://n2t.net/, not {printable(address[:80])}")
     config.change(writer, actor, RESOLVERS, b"\n".join(dict.fromkeys(addresses)) or None)
+
+
+def purpose(reader: Reader) -> bytes:
+    """What the names of the minter are for, in words; empty if that is not stated."""
+    return config.value(reader, PURPOSE) or b""
+
+
+def set_purpose(writer: Writer, actor: Actor, text: bytes) -> None:
+    """State what the names of the minter are for; an empty text removes that.  Raises InvalidError for a long one."""
+    if len(text) > _LONGEST_PURPOSE:
+        raise InvalidError(f"a purpose may have {_LONGEST_PURPOSE} bytes, this one has {len(text)}")
+    if text != purpose(writer):
+        config.change(writer, actor, PURPOSE, text or None)

@@ -77,13 +77,17 @@ def _ensure_text(name: str, text: str) -> None:
         raise InvalidError(f"the {name} must be at most {_LONGEST_TEXT} characters of plain text on one line")
 
 
-def create(dbdir: str, settings: Settings, actor: Actor) -> Minter:
-    """Create a minter in an existing folder and open it.  Its database appears complete, in one step, or not at all."""
+def create(dbdir: str, settings: Settings, actor: Actor, *, address: str = "", read: str = "") -> Minter:
+    """Create a minter in an existing folder and open it.  Its database appears complete, in one step, or not at all.
+
+    `address` and `read` are those of a database server: see `create_store`.
+    """
     settings = settings.with_(created=timestamp(actor.now()).decode(), creator=actor.who.decode("utf-8", "replace"))
 
     def fill(writer: Writer) -> None:
         write_settings(writer, settings)
         record_event(writer, actor, b"dbcreate", settings["template"].encode() or settings["scheme"].encode())
 
-    store = create_store(location_of(dbdir), fill, readme=creation_report(settings, scheme_for(settings)))
+    store = create_store(location_of(dbdir), fill, readme=creation_report(settings, scheme_for(settings)),
+                         address=address, read=read)
     return Minter(dbdir, store=store)

@@ -1,13 +1,17 @@
-"""Custodians: who is responsible for a minter and for each of its identifiers, now and in the past."""
+"""Custodians: who is responsible for a minter and for each of its identifiers, now and in the past.
+
+There is one custodian at a time for each purpose, and one without a purpose, who answers for all else.
+"""
 
 from __future__ import annotations
 
 from ..clock import timestamp
 from ..codec import pack, pair, pair_end, pair_prefix, split_pair, unpack
-from ..errors import ConflictError, InvalidError, NotFoundError, printable
+from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, printable
 from . import identifiers
 from .events import NUMBER_SIZE, Change, record_event
-from .tables import CUSTODY
+from .records import ensure_not_withdrawn
+from .tables import CUSTODY, OFFICES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,16 +31,19 @@ class Custodian:
     name, contact  the contact may be empty
     start, until   dates of fourteen digits; `until` is empty for the present custodian
     of             the identifier for which it is responsible, or MINTER
+    purpose        for what it is responsible; empty for all that no other is responsible for
     """
 
-    __slots__ = ("name", "contact", "start", "until", "of")
+    __slots__ = ("name", "contact", "start", "until", "of", "purpose")
 
-    def __init__(self, name: bytes, contact: bytes, start: bytes, until: bytes = b"", of: bytes = MINTER) -> None:
+    def __init__(self, name: bytes, contact: bytes, start: bytes, until: bytes = b"", of: bytes = MINTER,
+                 purpose: bytes = b"") -> None:
         self.name = name
         self.contact = contact
         self.start = start
         self.until = until
         self.of = of
+        self.purpose = purpose
 
 
 def custodians_of(reader: Reader, identifier: bytes) -> list[Custodian]:
@@ -55,88 +62,120 @@ def custody_history(minter: Minter, reader: Reader, identifier: bytes = MINTER) 
 
 def has_custodians_of_identifiers(reader: Reader) -> bool:
     """Whether any identifier ever had a custodian of its own."""
-    return next(reader.scan(CUSTODY, after=pair_end(MINTER), limit=1), None) is not None
+    return any(next(reader.scan(table, after=pair_end(MINTER), limit=1), None) is not None
+               for table in (CUSTODY, OFFICES))
 
 
-def current_custodian(minter: Minter, reader: Reader, identifier: bytes = MINTER) -> Custodian:
-    """The present custodian of an identifier; else that of the minter; else the authority that created the minter."""
-    for subject in dict.fromkeys((identifier, MINTER)):
-        for custodian in custodians_of(reader, subject):
-            if not custodian.until:
-                return custodian
+def present(custodians: list[Custodian]) -> list[Custodian]:
+    """Those of the custodians who are in office, the one without a purpose first."""
+    return sorted((custodian for custodian in custodians if not custodian.until), key=lambda found: found.purpose)
+
+
+def current_custodians(minter: Minter, reader: Reader, identifier: bytes = MINTER) -> list[Custodian]:
+    """The present custodians of an identifier, and for what it has none of its own those of the minter.
+
+    Where nobody was named to answer for all that has no other, it is the authority that created the minter.
+    """
     settings = minter.settings
-    return Custodian((settings["naa"] or settings["creator"]).encode(), b"", settings["created"].encode())
+    found = {b"": Custodian((settings["naa"] or settings["creator"]).encode(), b"", settings["created"].encode())}
+    for subject in dict.fromkeys((MINTER, identifier)):
+        found |= {custodian.purpose: custodian for custodian in present(custodians_of(reader, subject))}
+    return present(list(found.values()))
 
 
 def appoint(
-    minter: Minter, writer: Writer, actor: Actor, name: bytes, contact: bytes, identifier: bytes = MINTER
+    minter: Minter, writer: Writer, actor: Actor, name: bytes, contact: bytes, identifier: bytes = MINTER,
+    purpose: bytes = b"",
 ) -> Custodian:
-    """Make somebody the custodian of the minter, or of one identifier; the one before stays in the list.
+    """Make somebody the custodian of the minter, or of one identifier, for a purpose or for all that has no other.
 
-    Raises ConflictError if that is the custodian already, InvalidError for an unsuitable name or contact.
+    Whoever was it for the same purpose stays in the list.  Raises ConflictError if that is the custodian already,
+    InvalidError for an unsuitable name, contact or purpose.
     """
     _ensure_text("the custodian's name", name)
-    if contact:
-        _ensure_text("the contact", contact)
-    before = _end_current(writer, actor, identifier)
+    for what, text in (("the contact", contact), ("the purpose", purpose)):
+        if text:
+            _ensure_text(what, text)
+    before = _end_current(writer, actor, identifier, purpose)
     if before and (before.name, before.contact) == (name, contact):
         raise ConflictError(f"{printable(name)} is the custodian already")
-    event = _record(writer, actor, b"custodian", identifier, before, Custodian(name, contact, b""))
-    custodian = Custodian(name, contact, timestamp(actor.now()), of=identifier)
+    event = _record(writer, actor, b"custodian", identifier, before, Custodian(name, contact, b"", purpose=purpose))
+    custodian = Custodian(name, contact, timestamp(actor.now()), of=identifier, purpose=purpose)
     _put(writer, identifier, event, custodian)
     return custodian
 
 
-def dismiss(minter: Minter, writer: Writer, actor: Actor, identifier: bytes) -> Custodian:
-    """Remove the custodian of an identifier, so that it has that of the minter again; returns the one removed.
+def dismiss(
+    minter: Minter, writer: Writer, actor: Actor, identifier: bytes, purpose: bytes | None = None
+) -> Custodian:
+    """Remove a custodian of an identifier, or one for a purpose of the minter; returns the one removed.
 
-    Raises NotFoundError if the identifier has no custodian of its own.
+    `purpose` may be None if the identifier has one custodian only.  Raises NotFoundError if there is none, UsageError
+    if there are several and no purpose is named.
     """
-    before = _end_current(writer, actor, identifier)
-    if before is None:
-        raise NotFoundError(f"{printable(minter.namespace.display(identifier))} has no custodian of its own")
+    found = present(custodians_of(writer, identifier))
+    if purpose is not None:
+        found = [custodian for custodian in found if custodian.purpose == purpose]
+    if not found:
+        of = printable(minter.namespace.display(identifier)) if identifier else "this minter"
+        raise NotFoundError(f"{of} has no custodian of its own{' for that purpose' if purpose else ''}")
+    if len(found) > 1:
+        purposes = ", ".join(f"{printable(custodian.purpose)!r}" for custodian in found)
+        raise UsageError(f"there are {len(found)} custodians: name the purpose of the one to remove, of {purposes}")
+    before = _end_current(writer, actor, identifier, found[0].purpose)
+    assert before is not None
     _record(writer, actor, b"custodian remove", identifier, before, None)
     return before
 
 
 def clear_custody(writer: Writer, actor: Actor, identifier: bytes) -> list[Change]:
     """End the custody of an identifier that is minted again.  Returns the changes, for the caller to record."""
-    before = _end_current(writer, actor, identifier)
-    return _changes(identifier, before, None) if before else []
+    changes = []
+    for custodian in present(custodians_of(writer, identifier)):
+        before = _end_current(writer, actor, identifier, custodian.purpose)
+        changes += _changes(identifier, before, None)
+    return changes
 
 
 def custody_subject(minter: Minter, reader: Reader, text: bytes, *, changing: bool = False) -> bytes:
     """The identifier that a text means; raises NotFoundError if it is not known.
 
-    With `changing` also raises ForbiddenError if the pepper of a peppered identifier is missing.
+    With `changing` also raises ForbiddenError if the pepper of a peppered identifier is missing, and ConflictError if
+    the identifier was withdrawn.
     """
     from . import lifecycle
 
     ref = identifiers.identify(minter, reader, text)
     if changing:
         identifiers.ensure_pepper(reader, ref)
+        ensure_not_withdrawn(ref.display, ref.record, "handed over")
     lifecycle.ensure_known(minter, reader, ref)
     return ref.key
 
 
 def _entries(reader: Reader, identifier: bytes) -> list[tuple[int, Custodian]]:
+    """The custodians with the numbers of the events that appointed them, oldest first."""
     custodians = []
-    for key, packed in reader.scan(CUSTODY, pair_prefix(identifier)):
-        name, contact, start, until = unpack(packed)
-        number = int.from_bytes(split_pair(key)[1], "big")
-        custodians.append((number, Custodian(name, contact, start, until, identifier)))
-    return custodians
+    for table in (CUSTODY, OFFICES):
+        for key, packed in reader.scan(table, pair_prefix(identifier)):
+            name, contact, start, until, *purpose = unpack(packed)
+            number = int.from_bytes(split_pair(key)[1], "big")
+            custodians.append((number, Custodian(name, contact, start, until, identifier, b"".join(purpose))))
+    return sorted(custodians, key=lambda entry: entry[0])
 
 
 def _put(writer: Writer, identifier: bytes, number: int, custodian: Custodian) -> None:
-    fields = custodian.name, custodian.contact, custodian.start, custodian.until
-    writer.put(CUSTODY, pair(identifier, number.to_bytes(NUMBER_SIZE, "big")), pack(fields))
+    fields = [custodian.name, custodian.contact, custodian.start, custodian.until]
+    if custodian.purpose:
+        fields.append(custodian.purpose)
+    table = OFFICES if custodian.purpose else CUSTODY
+    writer.put(table, pair(identifier, number.to_bytes(NUMBER_SIZE, "big")), pack(fields))
 
 
-def _end_current(writer: Writer, actor: Actor, identifier: bytes) -> Custodian | None:
-    """End the custody of the present custodian now; returns it, None if there is none."""
+def _end_current(writer: Writer, actor: Actor, identifier: bytes, purpose: bytes) -> Custodian | None:
+    """End the custody of the present custodian for a purpose now; returns it, None if there is none."""
     for number, custodian in _entries(writer, identifier):
-        if not custodian.until:
+        if not custodian.until and custodian.purpose == purpose:
             custodian.until = timestamp(actor.now())
             _put(writer, identifier, number, custodian)
             return custodian
@@ -152,6 +191,9 @@ def _record(
 
 def _changes(identifier: bytes, before: Custodian | None, after: Custodian | None) -> list[Change]:
     changes = [Change(b"custodian", before.name if before else None, after.name if after else None, identifier)]
+    earlier, later = ((custodian.purpose or None) if custodian else None for custodian in (before, after))
+    if earlier != later:
+        changes.append(Change(b"purpose", earlier, later, identifier))
     old = (before.contact or None) if before else None
     new = (after.contact or None) if after else None
     if old != new:

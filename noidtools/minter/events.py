@@ -1,7 +1,8 @@
 """Events: the log of all changes to a minter, each written in the transaction that makes the change.
 
 An event holds its date, the actor, the interface (shell, web, python), a verb, the identifiers concerned, and for each
-changed property its value before and after.  Events are never deleted or changed once their command has ended.
+changed property its value before and after.  Events are never deleted or changed once their command has ended; but
+what an old one says may be moved to a file, and then date, actor and verb are left, and the archive (see archive.py).
 
 A minting of any number of identifiers is one event, to which the circulation records of the identifiers point.  Every
 other event is indexed under each identifier that it concerns.  history.py combines both.
@@ -33,7 +34,7 @@ LONGEST_VALUE = 4096
 _CONTINUED = 60 * SECOND
 
 # The first byte of a packed part of an event: its kind.
-_ID, _CHANGE, _ELEMENT, _TALLY, _DETAIL = b"icend"
+_ID, _CHANGE, _ELEMENT, _TALLY, _DETAIL, _BULK, _ARCHIVE = b"icendba"
 
 # The first byte of a packed value before or after a change: its form.  An absent value is packed as no bytes.
 _IS_WHOLE, _IS_DIGEST = b"=#"
@@ -114,19 +115,20 @@ class Change:
 
     def packed(self) -> bytes:
         kind = _ELEMENT if self.element else _CHANGE
-        return bytes((kind,)) + pack((self.of, self.what, _pack_value(self.before), _pack_value(self.after)))
+        return bytes((kind,)) + pack((self.of, self.what, pack_value(self.before), pack_value(self.after)))
 
     @classmethod
     def unpacked(cls, packed: bytes) -> Change:
         of, what, before, after = unpack(packed[1:])
-        return cls(what, _unpack_value(before), _unpack_value(after), of, element=packed[0] == _ELEMENT)
+        return cls(what, unpack_value(before), unpack_value(after), of, element=packed[0] == _ELEMENT)
 
 
-def _pack_value(value: bytes | Digest | None) -> bytes:
+def pack_value(value: bytes | Digest | None, *, whole: bool = False) -> bytes:
+    """A value before or after a change as it is stored; a long one as its digest, unless it must be `whole`."""
     if value is None:
         return b""
     if isinstance(value, bytes):
-        if len(value) <= LONGEST_VALUE:
+        if whole or len(value) <= LONGEST_VALUE:
             return bytes((_IS_WHOLE,)) + value
         import hashlib
 
@@ -134,7 +136,7 @@ def _pack_value(value: bytes | Digest | None) -> bytes:
     return bytes((_IS_DIGEST,)) + value.size.to_bytes(8, "big") + value.sha256
 
 
-def _unpack_value(stored: bytes) -> bytes | Digest | None:
+def unpack_value(stored: bytes) -> bytes | Digest | None:
     if not stored:
         return None
     if stored[0] == _IS_WHOLE:
@@ -164,10 +166,12 @@ class Event:
     ids      the identifiers concerned, as stored
     changes  what changed
     tally    for a minting, how many identifiers; else None
+    bulk     how many bindings it changed, if these are rows of the table of changes (see bulk_changes.py); else None
     details  further words, such as the template of a new minter
+    archive  the number of the archive to which all but date, who, interface and verb was moved; empty if it is here
     """
 
-    __slots__ = ("number", "date", "who", "interface", "verb", "ids", "changes", "tally", "details")
+    __slots__ = ("number", "date", "who", "interface", "verb", "ids", "changes", "tally", "bulk", "details", "archive")
 
     def __init__(self, number: int, packed: bytes) -> None:
         self.number = number
@@ -175,10 +179,30 @@ class Event:
         self.ids = _parts(parts, _ID)
         self.changes = [Change.unpacked(part) for part in parts if part[0] in (_CHANGE, _ELEMENT)]
         self.details = _parts(parts, _DETAIL)
+        self.bulk = next((int(part) for part in _parts(parts, _BULK)), None)
+        self.archive = next(iter(_parts(parts, _ARCHIVE)), b"")
         self.tally: Tally | None = None
         for part in _parts(parts, _TALLY):
             minted, requested, first, last = unpack(part)
             self.tally = Tally(int(minted), int(requested), first, last)
+
+    def packed(self) -> bytes:
+        """The event as it is stored."""
+        fields = [self.date, self.who, self.interface, self.verb]
+        fields += [bytes((_ID,)) + identifier for identifier in self.ids]
+        fields += [change.packed() for change in self.changes]
+        fields += [bytes((_DETAIL,)) + detail for detail in self.details]
+        if self.tally is not None:
+            fields.append(_packed_tally(self.tally))
+        if self.bulk is not None:
+            fields.append(bytes((_BULK,)) + b"%d" % self.bulk)
+        if self.archive:
+            fields.append(bytes((_ARCHIVE,)) + self.archive)
+        return pack(fields)
+
+    def packed_for(self, archive: bytes) -> bytes:
+        """What is left of the event in the database when the rest is in an archive."""
+        return pack([self.date, self.who, self.interface, self.verb, bytes((_ARCHIVE,)) + archive])
 
     def subject(self, change: Change) -> bytes:
         """The identifier that a change of this event belongs to; empty if it concerns the minter, or several."""
@@ -204,11 +228,25 @@ def record_event(
         index_event(writer, identifier, number)
     fields += [change.packed() for change in changes]
     fields += [bytes((_DETAIL,)) + detail for detail in details]
-    writer.put(EVENTS, _key(number), pack(fields))
+    writer.put(EVENTS, number_key(number), pack(fields))
     return number
 
 
-def _key(number: int) -> bytes:
+def packed_event(
+    date: bytes, who: bytes, interface: bytes, verb: bytes, *details: bytes, tally: Tally | None = None
+) -> bytes:
+    """An event that another program recorded, for `put_events`."""
+    fields = [date, who, interface, verb, *(bytes((_DETAIL,)) + detail for detail in details)]
+    return pack(fields if tally is None else (*fields, _packed_tally(tally)))
+
+
+def put_events(writer: Writer, first: int, packed: list[bytes]) -> None:
+    """Write events under the numbers from `first` on."""
+    writer.put_many(EVENTS, [(number_key(number), event) for number, event in enumerate(packed, first)])
+
+
+def number_key(number: int) -> bytes:
+    """An event's number as a key, and as a part of other keys."""
     return number.to_bytes(NUMBER_SIZE, "big")
 
 
@@ -216,7 +254,7 @@ def read_events(reader: Reader, numbers: list[int]) -> Iterator[Event]:
     """The events with these numbers, in this order; numbers without an event are skipped."""
     for start in range(0, len(numbers), _PAGE):
         page = numbers[start : start + _PAGE]
-        found = reader.get_many([(EVENTS, _key(number)) for number in page])
+        found = reader.get_many([(EVENTS, number_key(number)) for number in page])
         for number, packed in zip(page, found, strict=True):
             if packed is not None:
                 yield Event(number, packed)
@@ -224,7 +262,7 @@ def read_events(reader: Reader, numbers: list[int]) -> Iterator[Event]:
 
 def packed_events(reader: Reader, *, after: int, limit: int) -> Iterator[tuple[int, bytes]]:
     """Up to `limit` events with numbers greater than `after`, in order: numbers and packed events."""
-    for key, packed in reader.scan(EVENTS, after=_key(after), limit=limit):
+    for key, packed in reader.scan(EVENTS, after=number_key(after), limit=limit):
         yield int.from_bytes(key, "big"), packed
 
 
@@ -243,18 +281,18 @@ def newest_number(reader: Reader) -> int:
 
 def index_event(writer: Writer, identifier: bytes, number: int) -> None:
     """Enter an event in the index of the events of an identifier."""
-    writer.put(HISTORY, pair(identifier, _key(number)), b"")
+    writer.put(HISTORY, pair(identifier, number_key(number)), b"")
 
 
 def read_event(reader: Reader, number: int) -> Event | None:
     """The event with this number, None if there is none."""
-    packed = reader.get(EVENTS, _key(number))
+    packed = reader.get(EVENTS, number_key(number))
     return None if packed is None else Event(number, packed)
 
 
 def date_and_actor(reader: Reader, number: int) -> tuple[bytes, bytes]:
     """The date and the actor of an event, empty if there is none; unpacks no more, because an event may be long."""
-    packed = reader.get(EVENTS, _key(number))
+    packed = reader.get(EVENTS, number_key(number))
     if packed is None:
         return b"", b""
     date, who = unpack(packed, most=2)
@@ -272,7 +310,7 @@ def add_to_tally(writer: Writer, number: int, minted: int, requested: int, first
 
     `requested` is how many identifiers the command still had to mint when this transaction began.
     """
-    key = _key(number)
+    key = number_key(number)
     fields = unpack(writer.get(EVENTS, key) or b"")
     for place, part in enumerate(fields):
         if place > 3 and part[0] == _TALLY:
@@ -280,10 +318,33 @@ def add_to_tally(writer: Writer, number: int, minted: int, requested: int, first
             minted, requested = minted + int(before), requested + int(before)
             del fields[place]
             break
-    fields.append(bytes((_TALLY,)) + pack((b"%d" % minted, b"%d" % requested, first, last)))
+    fields.append(_packed_tally(Tally(minted, requested, first, last)))
     writer.put(EVENTS, key, pack(fields))
+
+
+def add_to_bulk(writer: Writer, number: int, changed: int) -> None:
+    """Add to the number of bindings that an event changed as rows of the table of changes; 0 makes it such an event."""
+    key = number_key(number)
+    fields = unpack(writer.get(EVENTS, key) or b"")
+    for place, part in enumerate(fields):
+        if place > 3 and part[0] == _BULK:
+            changed += int(part[1:])
+            del fields[place]
+            break
+    fields.append(bytes((_BULK,)) + b"%d" % changed)
+    writer.put(EVENTS, key, pack(fields))
+
+
+def add_detail(writer: Writer, number: int, detail: bytes) -> None:
+    """Add further words to an event whose command has not come to its end."""
+    key = number_key(number)
+    writer.put(EVENTS, key, pack([*unpack(writer.get(EVENTS, key) or b""), bytes((_DETAIL,)) + detail]))
+
+
+def _packed_tally(tally: Tally) -> bytes:
+    return bytes((_TALLY,)) + pack((b"%d" % tally.minted, b"%d" % tally.requested, tally.first, tally.last))
 
 
 def discard_event(writer: Writer, number: int) -> None:
     """Delete an event that was recorded in this transaction and turned out to have changed nothing."""
-    writer.delete(EVENTS, _key(number))
+    writer.delete(EVENTS, number_key(number))

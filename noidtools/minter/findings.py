@@ -135,7 +135,7 @@ def save_findings(writer: Writer, date: bytes, results: list[VerifiedIdentifier]
 def _pack_findings(
     date: bytes, codes: bytes, findings: list[Finding], link: Finding | None, before: bytes | None
 ) -> bytes:
-    parts = unpack(before) if before else [b"", b""]
+    parts = unpack(before) if before and is_sound(before) else [b"", b""]
     # The details of unknown findings are not stored: most are the same for all identifiers, and verifying shows them.
     parts[0] = _pack_part(date + codes, ["" if finding.verdict == UNKNOWN else finding.detail for finding in findings])
     if link is not None:
@@ -148,6 +148,19 @@ def _pack_part(head: bytes, texts: list[str]) -> bytes:
     while details and not details[-1]:
         details.pop()
     return pack((head, *details))
+
+
+def is_sound(packed: bytes) -> bool:
+    """Whether stored findings can be read: two parts, each a date, codes of two bytes and details, or empty."""
+    try:
+        parts = unpack(packed)
+        heads = [unpack(part)[0] for part in parts if part]
+        whole = pack(parts) == packed and all(pack(unpack(part)) == part for part in parts if part)
+    except IndexError:
+        return False
+    return whole and len(parts) == 2 and all(
+        head[:14].isdigit() and len(head) >= 14 and not len(head) % 2
+        and all(head[place : place + 1] in _VERDICTS for place in range(15, len(head), 2)) for head in heads)
 
 
 def last_findings(reader: Reader, identifier: bytes) -> list[Finding]:
@@ -164,8 +177,7 @@ def _findings(part: bytes) -> Iterable[Finding]:
     date, codes = head[:14], head[14:]
     for place in range(0, len(codes), 2):
         # A later release may know more qualities than this one.
-        quality = _BY_LETTER.get(codes[place : place + 1])
-        verdict = _VERDICTS[codes[place + 1 : place + 2]]
+        quality, verdict = _BY_LETTER.get(codes[place : place + 1]), _VERDICTS.get(codes[place + 1 : place + 2])
         detail = details[place // 2] if place // 2 < len(details) else b""
-        if quality is not None:
+        if quality is not None and verdict is not None:
             yield Finding(quality, verdict, detail.decode("utf-8", "surrogateescape"), date)

@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from _thread import allocate_lock
 
-from ..errors import NoidError, NotFoundError
+from ..errors import NoidError, NoMinterError, NotFoundError, StoreError
 from ..store import exists, open_store
 from . import Minter, location_of
 
 _COMMAND_PATH = "noidu"
 
+# The file that marks a folder as served, and how the programs begin that web servers start beside the minters.
+_MARK = ".noid-served"
+_PROGRAMS = (_COMMAND_PATH, "noidr")
+
+# What looking at a file fails with where there may be one.
+_CANNOT_LOOK = (errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE)
+
 
 class MinterFolder:
     """The minters in the subfolders of a folder, by the names of the subfolders."""
+
+    # Whether the minters are opened to be resolved only: see `open_store`.
+    _resolving = False
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self._lock = allocate_lock()
         # Open minters with the identities of their databases, by their folders.
         self._known: dict[str, tuple[object, Minter]] = {}
+
+    def for_resolving(self) -> MinterFolder:
+        """The same minters, opened by a resolver, which may read replicas."""
+        from copy import copy
+
+        other = copy(self)
+        other._lock, other._known, other._resolving = allocate_lock(), {}, True
+        return other
 
     def find(self, path: str) -> Minter:
         """The minter at a path of a URL: `…/noidu_kt5` is kt5.  Raises NotFoundError if there is none."""
@@ -29,12 +48,16 @@ class MinterFolder:
         return self.open(os.path.join(self.folder, name), name)
 
     def dbdirs(self) -> list[tuple[str, str]]:
-        """The names and folders of all minters that exist."""
-        if not os.path.isdir(self.folder):
-            return []
-        names = [name for name in sorted(os.listdir(self.folder)) if name[0] != "."]
-        folders = [(name, os.path.join(self.folder, name)) for name in names]
-        return [(name, dbdir) for name, dbdir in folders if exists(location_of(dbdir))]
+        """The names and folders of all minters, also of those that cannot be opened.
+
+        Raises StoreError if the folder cannot be read.
+        """
+        try:
+            names = sorted(os.listdir(self.folder))
+        except OSError as error:
+            raise StoreError(f"the folder of minters {self.folder} cannot be read: {error.strerror}") from None
+        folders = [(name, os.path.join(self.folder, name)) for name in names if name[0] != "."]
+        return [(name, dbdir) for name, dbdir in folders if exists(location_of(dbdir)) or _is_damaged(dbdir)]
 
     def open(self, dbdir: str, name: str) -> Minter:
         """The minter in a folder.  After its database was replaced by another, a new Minter is returned."""
@@ -49,13 +72,24 @@ class MinterFolder:
         if not exists(location_of(dbdir)):
             if known is not None:
                 known[1].store.suspend()  # so that the disk space of the deleted database is freed
+            if _is_damaged(dbdir):
+                raise StoreError(f"{location_of(dbdir)} has no database that this process can read: change the owner "
+                                 "or the permissions, or restore a backup")
             raise NotFoundError(f"there is no minter {name[:60]!a} here")
-        store = known[1].store if known else open_store(location_of(dbdir))
+        store = known[1].store if known else open_store(location_of(dbdir), resolving=self._resolving)
         identity = store.identity()
         if known is not None and known[0] == identity:
             return known[1]  # another thread opened it while this one waited
         try:
             minter = Minter(dbdir, store=store)
+        except NoMinterError:
+            # A store of another engine was put in its place.
+            if known is None:
+                store.close()
+                raise
+            store.suspend()
+            minter = Minter(dbdir, resolving=self._resolving)
+            identity = minter.store.identity()
         except NoidError:
             if known is None:
                 store.close()
@@ -81,6 +115,50 @@ class SingleMinter(MinterFolder):
 
     def dbdirs(self) -> list[tuple[str, str]]:
         return [(self.name, self.folder)]
+
+
+def mark_served(folder: str) -> None:
+    """Leave a mark that the minters in a folder are served together, if this process may write there."""
+    try:
+        os.close(os.open(os.path.join(folder, _MARK), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
+    except OSError:
+        return  # it is there, or a link in its place; without it, minters with the same prefix are only warned of
+
+
+def is_served(folder: str) -> bool:
+    """Whether the minters in a folder are served together: it has the mark, or links to programs for web servers."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    return any(name == _MARK or name.startswith(_PROGRAMS) for name in names)
+
+
+def minters_with_prefix(folder: str, prefix: bytes) -> list[str]:
+    """The names of the minters in a folder whose identifiers begin with a NAAN and a prefix."""
+    found = []
+    try:
+        dbdirs = MinterFolder(folder).dbdirs()
+    except StoreError:
+        return []
+    for name, dbdir in dbdirs:
+        try:
+            minter = Minter(dbdir)
+        except NoidError:
+            continue  # what it mints cannot be known
+        if minter.settings["naan"] and minter.scheme.namespace_prefix == prefix:
+            found.append(name)
+        minter.close()
+    return found
+
+
+def _is_damaged(dbdir: str) -> bool:
+    """Whether something lies where the database should be, or this process cannot look there."""
+    try:
+        os.lstat(location_of(dbdir))
+    except OSError as error:
+        return error.errno in _CANNOT_LOOK
+    return not exists(location_of(dbdir))
 
 
 def _is_folder_name(name: str) -> bool:

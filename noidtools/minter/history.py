@@ -7,9 +7,12 @@ that was only minted therefore needs no entry in the index.
 from __future__ import annotations
 
 from ..errors import NotFoundError, printable
-from .events import Event, indexed_numbers, packed_events, read_event, read_events
-from .identifiers import identify
+from .archive import Archives
+from .bulk_changes import changes_to
+from .events import Digest, Event, indexed_numbers, packed_events, read_event, read_events
 from .records import find
+from .relations.abstractions import identify_with_abstract
+from .visibility import hides, sees_everything
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,18 +44,48 @@ def numbers_of(reader: Reader, identifier: bytes) -> list[int]:
     return sorted(numbers)
 
 
-def events_of(reader: Reader, identifier: bytes) -> Iterator[Event]:
-    """The events that concern an identifier, oldest first."""
-    for event in read_events(reader, numbers_of(reader, identifier)):
+def events_of(reader: Reader, identifier: bytes, archives: Archives | None = None) -> Iterator[Event]:
+    """The events that concern an identifier, oldest first; those in archives without their changes, unless given."""
+    for stored in read_events(reader, numbers_of(reader, identifier)):
+        event = stored if archives is None else archives.whole(stored)
+        if event.bulk is not None:
+            event.ids, event.changes = [identifier], changes_to(reader, event.number, identifier)
         yield _shortened(event, identifier)
 
 
 def history_of(minter: Minter, reader: Reader, text: bytes) -> list[Event]:
-    """The events of a name in any spelling, or of a rule, oldest first.  Raises NotFoundError if there are none."""
-    events = list(events_of(reader, identify(minter, reader, text).key))
+    """The events of a name in any spelling, or of a rule, oldest first; without names that the reader may not see.
+
+    Raises NotFoundError if there are none.
+    """
+    # To find an event in an archive means to read a file of any length, which is not done for just anybody.
+    archives = Archives(minter.dbdir, reader) if sees_everything(reader) else None
+    events = list(events_of(reader, identify_with_abstract(minter, reader, text)[0].key, archives))
+    if archives is not None:
+        archives.close()
     if not events:
         raise NotFoundError(f"nothing is recorded about {printable(text)}")
+    if not sees_everything(reader):
+        for event in events:
+            _leave_out_hidden(minter, reader, event)
     return events
+
+
+def _leave_out_hidden(minter: Minter, reader: Reader, event: Event) -> None:
+    """Take out of an event all names that are not public: it may concern several names, and name others."""
+    def hidden(value: bytes | Digest | None) -> bool:
+        return isinstance(value, bytes) and hides(reader, minter.namespace.literal_key(value))
+
+    if event.archive:
+        event.details.append(b"the rest is in an archive, and shown to those who may do more than read")
+    event.ids = [identifier for identifier in event.ids if not hides(reader, identifier)]
+    event.changes = [change for change in event.changes if not (change.of and hides(reader, change.of))]
+    for change in event.changes:
+        if not change.element:
+            change.before = None if hidden(change.before) else change.before
+            change.after = None if hidden(change.after) else change.after
+    if event.tally and (hidden(event.tally.first) or hidden(event.tally.last)):
+        event.tally = None
 
 
 def _shortened(event: Event, identifier: bytes) -> Event:
@@ -67,10 +100,11 @@ def _shortened(event: Event, identifier: bytes) -> Event:
 
 def stream(minter: Minter, *, after: int = 0, since: bytes = b"") -> Iterator[Event]:
     """The events of a minter with numbers greater than `after` and dates not before `since`, in order."""
+    archives = minter.read(lambda reader: Archives(minter.dbdir, reader))
     for number, packed in _rows(minter, after):
         # Every date is compared: if the clock was set back, a later event may have an earlier date.
         if packed[_DATE] >= since:
-            yield Event(number, packed)
+            yield archives.whole(Event(number, packed))
 
 
 def follow(minter: Minter, clock: Clock, *, after: int = 0, since: bytes = b"") -> Iterator[Event]:
@@ -80,13 +114,14 @@ def follow(minter: Minter, clock: Clock, *, after: int = 0, since: bytes = b"") 
     """
     # Minting events that may still grow: how many identifiers each had when it was last yielded, by number.
     growing: dict[int, int] = {}
+    archives = minter.read(lambda reader: Archives(minter.dbdir, reader))
     while True:
         quiet = True
         for number, packed in _rows(minter, after):
             after, quiet = number, False
             if packed[_DATE] < since:
                 continue
-            event = Event(number, packed)
+            event = archives.whole(Event(number, packed))
             if event.tally and event.tally.minted < event.tally.requested:
                 growing[number] = event.tally.minted
             yield event

@@ -13,19 +13,22 @@ on with `Namespace.beginnings` where nothing is stored.
 
 from __future__ import annotations
 
-from ..errors import InvalidError, printable
+from .. import names
+from ..errors import ConflictError, InvalidError, printable
 from . import meta, records
 from .namespace import LONGEST_IDENTIFIER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import TypeVar
 
     from ..names import Name
     from ..schemes import FormChecker, Mistyped
     from ..store import Reader
     from . import Minter
     from .records import Circulation
+    T = TypeVar("T")
 
 # Identifiers with a check character are shorter than this: the character can only detect errors in names whose length
 # is less than the size of the repertoire.
@@ -69,21 +72,33 @@ def identify(minter: Minter, reader: Reader, text: bytes) -> NameRef:
     if len(text) > LONGEST_IDENTIFIER:
         raise InvalidError(f"an identifier may have {LONGEST_IDENTIFIER} bytes, this one has {len(text)}")
     key = minter.namespace.literal_key(text)
-    # Where anything may be bound, white space may be a name, too.
-    if not (minter.scheme.free if key.isspace() else minter.namespace.literal_key(text.strip())):
+    bare = text.strip()
+    # In minters without a template, white space may be a name, too.
+    if not (minter.scheme.free if key.isspace() else key if bare == text else minter.namespace.literal_key(bare)):
         raise InvalidError("the identifier is empty")
     # Most texts spell the name as it is stored, and then there is nothing to parse.
     known = _find_known(minter, reader, key)
-    return known or identify_parsed(minter, reader, minter.namespace.parse(text), unknown=key)
+    return known or identify_parsed(minter, reader, parse_name(minter, reader, text), unknown=key)
+
+
+def parse_name(minter: Minter, reader: Reader, text: bytes) -> Name:
+    """Parse a text as `Namespace.parse` does; the address of a resolver of this minter may stand before a plain name,
+    as `cite` writes it."""
+    name = minter.namespace.parse(text)
+    if name.scheme or b"://" not in name.body:
+        return name
+    # Few names are written as addresses, and every process pays for its imports.
+    from . import contexts
+
+    return names.parse(text, (*minter.namespace.labels, *contexts.resolver_bases(reader)))
 
 
 def identify_parsed(minter: Minter, reader: Reader, name: Name, *, unknown: bytes | None = None) -> NameRef:
-    """As `identify`, for a text that `Namespace.parse` has read; a key that was looked up in vain is `unknown`."""
+    """As `identify`, for a text that `parse_name` has read; a key that was looked up in vain is `unknown`."""
     keys = minter.namespace.spellings(name)
-    for key in keys:
-        known = None if key == unknown else _find_known(minter, reader, key)
-        if known is not None:
-            return known
+    known = first_known(keys, lambda key: None if key == unknown else _find_known(minter, reader, key))
+    if known is not None:
+        return known
     if not minter.scheme.free:
         for key in keys:
             if is_well_formed(minter, reader, key):
@@ -92,6 +107,30 @@ def identify_parsed(minter: Minter, reader: Reader, name: Name, *, unknown: byte
     if (name.scheme or b"://" in key) and not minter.namespace.is_own(name):
         return NameRef(key, name.text + name.query, foreign=True)
     return NameRef(key, minter.namespace.display(key), well_formed=minter.scheme.free)
+
+
+def first_known(
+    keys: list[bytes], find: Callable[[bytes], T | None], is_known: Callable[[bytes], bool] | None = None
+) -> T | None:
+    """What `find` returns for the identifier, which is the first of these spellings of which anything is stored.
+
+    `is_known` tells whether anything is stored of a spelling for which `find` returns None; without it, nothing is.
+    """
+    last = keys[-1] if keys else b""
+    for key in keys:
+        found = find(key)
+        if found is not None or (is_known is not None and key is not last and is_known(key)):
+            return found
+    return None
+
+
+def identify_beginning(minter: Minter, reader: Reader, text: bytes) -> bytes:
+    """What the keys begin with that the beginning of a name means, as `ark:/13030/f5-1` means 13030/f51.
+
+    As in `identify` it is the first of its spellings of which anything is known; if nothing is, the first.
+    """
+    keys = minter.namespace.beginning_spellings(parse_name(minter, reader, text))
+    return next((key for key in keys if not key or records.is_beginning(reader, key)), keys[0])
 
 
 def _find_known(minter: Minter, reader: Reader, key: bytes) -> NameRef | None:
@@ -115,7 +154,8 @@ def _find_known(minter: Minter, reader: Reader, key: bytes) -> NameRef | None:
 def identify_for_change(minter: Minter, reader: Reader, text: bytes) -> NameRef:
     """As `identify`, for a change of the identifier.
 
-    Raises InvalidError for what this minter could not make, and ForbiddenError where a pepper is missing.
+    Raises InvalidError for what this minter could not make, ForbiddenError where a pepper is missing, and ConflictError
+    for what was declared to be abstract.
     """
     ref = identify(minter, reader, text)
     if not minter.scheme.free and text.strip() != text.strip(b" "):
@@ -124,6 +164,8 @@ def identify_for_change(minter: Minter, reader: Reader, text: bytes) -> NameRef:
     if ref.record is None:
         # A name with a record is accepted in any form: an alias may be a name that no minter could make.
         ensure_well_formed(minter, reader, ref.key)
+        if minter.scheme.free and not ref.known:
+            ensure_not_abstract(reader, ref)
     ensure_pepper(reader, ref)
     return ref
 
@@ -146,6 +188,17 @@ def ensure_pepper(reader: Reader, ref: NameRef) -> None:
         peppers.ensure_pepper_matches(reader, ref.key, None)
 
 
+def ensure_not_abstract(reader: Reader, ref: NameRef) -> None:
+    """Raise ConflictError if a name was declared to be abstract: nothing abstract is registered."""
+    if ref.known:
+        return
+    from .relations.abstract_names import find_named
+
+    if find_named(reader, ref.key, ref.key)[1] is not None:
+        raise ConflictError(f"{printable(ref.key)} is abstract, and only what realises it can be registered: "
+                            "'noid relations' lists that")
+
+
 def own_identifier(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
     """The key of the identifier of this minter that a text means, None if it is a name from elsewhere.
 
@@ -155,7 +208,7 @@ def own_identifier(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
     if ref.well_formed:
         return ref.key
     if not ref.known:
-        fault = typing_fault(minter, reader, minter.namespace.parse(text))
+        fault = typing_fault(minter, reader, parse_name(minter, reader, text))
         if fault is not None:
             raise InvalidError(fault)
     return None
@@ -212,7 +265,7 @@ def _form_state(minter: Minter, reader: Reader) -> bytes | None:
 def _beginnings(minter: Minter, name: Name) -> Iterator[bytes]:
     """The spellings of the name and of the shorter names it extends that may be identifiers of this minter."""
     space, prefix = minter.namespace, minter.scheme.namespace_prefix
-    keys = space.spellings(name)
+    keys = list(space.spellings(name))
     for shorter, _ in space.beginnings(name, longest=_LONGEST_CHECKED):
         keys += shorter
     for key in keys:

@@ -2,7 +2,7 @@
 
     reserved    registered, but not public: it does not resolve
     published   resolvers answer for it; the state of a new identifier, unless the policy on minting is reserve
-    withdrawn   permanently out of use: it is never minted again and cannot be changed; resolvers show its tombstone
+    withdrawn   no longer registered: it is never minted again and cannot be changed; all interfaces show its tombstone
 
 A name that is only held or queued and has nothing bound counts as reserved, because there is nothing to resolve.  An
 alias has the state of the name at the end of its chain.  Names that were never minted, held, queued or bound have no
@@ -11,12 +11,11 @@ state.
 
 from __future__ import annotations
 
-from ..clock import timestamp
-from ..codec import pack, unpack
-from ..errors import ConflictError, InvalidError, NotFoundError, printable
-from . import aliases, identifiers, meta, queue, records, relations
+from ..errors import ConflictError, NotFoundError, printable
+from . import aliases, identifiers, meta, preferences, queue, records, tombstones
 from .events import Change, record_event
 from .identifiers import NameRef
+from .policies import EVERYTHING
 from .records import (
     HELD,
     RESERVED,
@@ -26,8 +25,7 @@ from .records import (
     find,
     save,
 )
-from .relations import PREDECESSOR, SUCCESSOR, Relation
-from .tables import TOMBSTONES
+from .visibility import PublishedReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,31 +34,11 @@ if TYPE_CHECKING:
     from ..store import Reader, Writer
     from . import Minter
     from .events import Actor
+    from .tombstones import Tombstone
 
 RESERVED_STATE, PUBLISHED_STATE, WITHDRAWN_STATE = "reserved", "published", "withdrawn"
 STATES = (RESERVED_STATE, PUBLISHED_STATE, WITHDRAWN_STATE)
-_LONGEST_REASON = 4096
 _MINTING = (b"mint", b"peppermint")
-
-
-class Tombstone:
-    """What resolvers show of a withdrawn identifier.
-
-    date           when it was withdrawn, in fourteen digits
-    minted         when it was first minted; empty if it never was
-    reason         why it was withdrawn; empty if no reason was stated
-    successor      the name to use instead, as written in answers; empty if there is none
-    successor_key  the same as stored
-    """
-
-    __slots__ = ("date", "minted", "reason", "successor", "successor_key")
-
-    def __init__(self, date: bytes, minted: bytes, reason: bytes, successor: bytes, successor_key: bytes) -> None:
-        self.date = date
-        self.minted = minted
-        self.reason = reason
-        self.successor = successor
-        self.successor_key = successor_key
 
 
 class StateChange:
@@ -111,6 +89,16 @@ def _own_state(reader: Reader, identifier: bytes, record: Circulation | None) ->
     return None if record is None else RESERVED_STATE
 
 
+def is_public(reader: Reader, identifier: bytes) -> bool:
+    """Whether those who may only read are told of an identifier: it is not reserved, nor only held or queued."""
+    return state_of(reader, identifier, find(reader, identifier)) != RESERVED_STATE
+
+
+def reader_in(view: str, reader: Reader) -> Reader:
+    """The reader through which a user with this view of the minter reads (see visibility.py)."""
+    return reader if view == EVERYTHING else PublishedReader(reader, is_public)
+
+
 def state_since(reader: Reader, identifier: bytes) -> bytes:
     """When the state of an identifier last changed, according to its events; empty if it has none."""
     from .history import events_of
@@ -122,12 +110,6 @@ def state_since(reader: Reader, identifier: bytes) -> bytes:
         if not date or event.verb in _MINTING or changed:
             date = event.date
     return date
-
-
-def tombstone_of(reader: Reader, identifier: bytes) -> Tombstone | None:
-    """The tombstone of an identifier, None if it was not withdrawn."""
-    packed = reader.get(TOMBSTONES, identifier)
-    return None if packed is None else Tombstone(*unpack(packed))
 
 
 def ensure_known(minter: Minter, reader: Reader, ref: NameRef) -> None:
@@ -197,32 +179,31 @@ def withdraw(
     minter: Minter, writer: Writer, actor: Actor, text: bytes, reason: bytes | None = None,
     successor: bytes | None = None,
 ) -> tuple[NameRef, Tombstone]:
-    """Withdraw an identifier permanently.  Its bindings stay stored.  Returns it and its tombstone.
+    """Withdraw an identifier permanently: it is no longer registered.  Returns it and its tombstone.
 
-    For an identifier that is withdrawn already, a reason or successor that is not None replaces the one before; if both
-    are None, ConflictError is raised.
+    What was bound to it stays stored, for its history.  Raises ConflictError if it was withdrawn before or is an alias.
     """
     ref = identifiers.identify_for_change(minter, writer, text)
-    identifier, record = ref.key, ref.record
     ensure_known(minter, writer, ref)
+    if ref.record is not None and ref.record.withdrawn:
+        raise ConflictError(f"{tombstones.sentence_about(writer, ref)}: to correct the reason or the successor say "
+                            f"'noid tombstone {printable(ref.display)} --reason … --successor …'")
     aliases.ensure_no_alias(writer, ref, "withdrawn")
-    before = tombstone_of(writer, identifier)
-    if before is not None and reason is None and successor is None:
-        raise ConflictError(f"{printable(ref.display)} was withdrawn already, on {before.date.decode()}")
-    if reason is not None and len(reason) > _LONGEST_REASON:
-        raise InvalidError(f"a reason may have {_LONGEST_REASON} bytes, this one has {len(reason)}")
-    after = _new_tombstone(minter, writer, actor, ref, before, reason, successor)
-    changes = _tombstone_changes(identifier, before, after)
-    if before is None:
-        state = state_of(writer, identifier, record)
-        changes.insert(0, Change(b"state", state.encode() if state else None, b"withdrawn", identifier))
-        changes += relations.drop_preferences(writer, identifier)
-        if record is not None and record.queued:
-            changes.append(Change(b"queue", b"queued", None, identifier))
-    ids = [identifier, after.successor_key] if after.successor_key else [identifier]
+    after = tombstones.new_tombstone(minter, writer, actor, ref, reason, successor)
+    state = state_of(writer, ref.key, ref.record)
+    changes = [Change(b"state", state.encode() if state else None, b"withdrawn", ref.key)]
+    changes += tombstones.tombstone_changes(ref.key, None, after)
+    changes += preferences.drop_preferences(writer, ref.key)
+    if ref.record is not None and ref.record.queued:
+        changes.append(Change(b"queue", b"queued", None, ref.key))
+    ids = [ref.key, after.successor_key] if after.successor_key else [ref.key]
     event = record_event(writer, actor, b"withdraw", ids=ids, changes=changes)
-    _write_tombstone(minter, writer, ref, record or Circulation(), after, event)
-    _link_successor(writer, ref, before, after, event)
+    record = ref.record or Circulation()
+    if record.queued:
+        record = queue.take_from_queue(minter, writer, ref.key, record, event)
+    record.flags = record.flags & ~RESERVED | WITHDRAWN
+    save(writer, ref.key, record)
+    tombstones.write_tombstone(writer, ref, None, after, event)
     return ref, after
 
 
@@ -246,63 +227,3 @@ def _record_states(
     if not changes:
         return 0
     return record_event(writer, actor, verb, ids=dict.fromkeys(change.of for change in changes), changes=changes)
-
-
-def _new_tombstone(
-    minter: Minter, reader: Reader, actor: Actor, ref: NameRef, before: Tombstone | None, reason: bytes | None,
-    successor: bytes | None,
-) -> Tombstone:
-    new = Tombstone(timestamp(actor.now()), _first_minted(reader, ref.key), b"", b"", b"")
-    if before is not None:
-        new = Tombstone(before.date, before.minted, before.reason, before.successor, before.successor_key)
-    if reason is not None:
-        new.reason = reason
-    if successor is not None:
-        other = identifiers.identify(minter, reader, successor) if successor else NameRef(b"", b"")
-        if other.key == ref.key:
-            raise ConflictError(f"{printable(ref.display)} cannot be its own successor")
-        if other.key:
-            ensure_not_withdrawn(other.display, other.record, "a successor")
-        new.successor, new.successor_key = other.display, other.key
-    return new
-
-
-def _first_minted(reader: Reader, identifier: bytes) -> bytes:
-    from .history import events_of
-
-    for event in events_of(reader, identifier):
-        if event.verb in _MINTING:
-            return event.date
-    return b""
-
-
-def _tombstone_changes(identifier: bytes, before: Tombstone | None, after: Tombstone) -> list[Change]:
-    changes = []
-    for what in ("reason", "successor"):
-        old, new = (getattr(before, what) if before else b""), getattr(after, what)
-        if old != new:
-            changes.append(Change(what.encode(), old or None, new or None, identifier))
-    return changes
-
-
-def _write_tombstone(
-    minter: Minter, writer: Writer, ref: NameRef, record: Circulation, tombstone: Tombstone, event: int
-) -> None:
-    if record.queued:
-        record = queue.take_from_queue(minter, writer, ref.key, record, event)
-    record.flags = record.flags & ~RESERVED | WITHDRAWN
-    save(writer, ref.key, record)
-    fields = tombstone.date, tombstone.minted, tombstone.reason, tombstone.successor, tombstone.successor_key
-    writer.put(TOMBSTONES, ref.key, pack(fields))
-
-
-def _link_successor(writer: Writer, ref: NameRef, before: Tombstone | None, after: Tombstone, event: int) -> None:
-    """Relate the identifier and its successor to each other, in place of the successor before."""
-    if before is not None and before.successor_key:
-        relations.delete_relation(writer, ref.key, Relation(SUCCESSOR, before.successor_key))
-        relations.delete_relation(writer, before.successor_key, Relation(PREDECESSOR, ref.key))
-    if after.successor_key:
-        forward = Relation(SUCCESSOR, after.successor_key, after.successor, start=after.date, event=event)
-        relations.put_relation(writer, ref.key, forward)
-        backward = Relation(PREDECESSOR, ref.key, ref.display, start=after.date, event=event)
-        relations.put_relation(writer, after.successor_key, backward)

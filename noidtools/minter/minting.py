@@ -7,11 +7,11 @@ from ..schemes import MintRequest
 from . import config, events, meta, queue, records
 from .policies import INITIAL_STATE, RESERVE
 from .records import HELD, PEPPERED, RESERVED, Circulation, advanced, save
-from .tables import CUSTODY, RELATIONS
+from .tables import CLAIMS, CUSTODY, OFFICES, RELATIONS, STATED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ..store import Writer
     from . import Minter
@@ -66,16 +66,18 @@ class Batch:
 
 
 def mint(
-    minter: Minter, actor: Actor, count: int, options: MintOptions, *, patience: int | None = None
+    minter: Minter, actor: Actor, count: int, options: MintOptions, *, patience: int | None = None,
+    on_minted: Callable[[list[bytes]], None] | None = None,
 ) -> Iterator[list[bytes]]:
     """Mint `count` identifiers in transactions of CHUNK, and yield those of each transaction once it is committed.
 
-    Raises ExhaustedError after the last one if no more are left.
+    `on_minted` is called with them before the commit, and again if the transaction has to be repeated; what it raises
+    undoes the transaction.  Raises ExhaustedError after the last one if no more are left.
     """
     minted = event = 0
     while minted < count:
         request = request_for(minter, actor, patience, made=minted, wanted=count)
-        batch = _mint_chunk(minter, actor, min(count - minted, CHUNK), options, request, event)
+        batch = _mint_chunk(minter, actor, min(count - minted, CHUNK), options, request, event, on_minted)
         minted += len(batch.ids)
         event = batch.event
         if batch.ids:
@@ -96,9 +98,16 @@ def request_for(
 
 
 def _mint_chunk(
-    minter: Minter, actor: Actor, count: int, options: MintOptions, request: MintRequest, event: int
+    minter: Minter, actor: Actor, count: int, options: MintOptions, request: MintRequest, event: int,
+    on_minted: Callable[[list[bytes]], None] | None,
 ) -> Batch:
-    return minter.write(lambda writer: mint_some(minter, writer, actor, count, options, request, event))
+    def work(writer: Writer) -> Batch:
+        batch = mint_some(minter, writer, actor, count, options, request, event)
+        if on_minted is not None:
+            on_minted(batch.ids)
+        return batch
+
+    return minter.write(work)
 
 
 def exhausted(minter: Minter) -> ExhaustedError:
@@ -179,6 +188,9 @@ def mint_and_bind(
     return minter.write(work)
 
 
+_CLAIM_TABLES = RELATIONS, CLAIMS, CUSTODY, OFFICES, STATED
+
+
 class _MintRun:
     """Mints identifiers in one transaction."""
 
@@ -200,7 +212,7 @@ class _MintRun:
         self._reserving = config.value(writer, INITIAL_STATE) == RESERVE
         self._flags = (HELD if minter.settings.long_term else 0) | (RESERVED if self._reserving else 0)
         # If no relations and custodians are stored at all, they need not be looked up for each identifier.
-        self._has_claims = any(next(writer.scan(table, limit=1), None) for table in (RELATIONS, CUSTODY))
+        self._has_claims = any(next(writer.scan(table, limit=1), None) for table in _CLAIM_TABLES)
         self._continued = bool(event) and events.may_continue(writer, event, actor)
         self.event = event if self._continued else self._begin_event()
 
@@ -247,6 +259,8 @@ class _MintRun:
     def _may_reissue(self, record: Circulation) -> bool:
         if record.held or record.queued or record.withdrawn or (record.reserved and not record.was_issued):
             return False
+        if record.foreign:
+            return False
         # One that was minted from the queue before the generator drew it is issued already; after the generator has
         # started over it may be issued again.
         return self.generator.reissues or not record.issued
@@ -290,10 +304,12 @@ class _MintRun:
         changes = bindings.clear_bindings(self.writer, identifier)
         others: list[bytes] = []
         if self._has_claims:
-            from . import custody, relations
+            from . import custody, qualities
+            from .relations import claims
 
-            cleared, others = relations.clear_synonyms(self.writer, identifier)
+            cleared, others = claims.clear_claims(self.writer, identifier)
             changes += cleared + custody.clear_custody(self.writer, self.actor, identifier)
+            changes += qualities.clear_qualities(self.writer, identifier)
         for change in changes:
             if change.element and change.what == self.options.element:
                 # The minting binds this element again, with this value.

@@ -13,6 +13,7 @@ the same keys in the same order.
 from __future__ import annotations
 
 from .. import names
+from ..codec import percent_decode
 from .records import RULE_MARK
 
 TYPE_CHECKING = False
@@ -41,7 +42,7 @@ class Namespace:
 
     __slots__ = (
         "labels", "reads_urls", "scheme", "_beginning", "_display_label", "_implied", "_naan", "_stripped",
-        "_upper_case_naan",
+        "_spelled", "_upper_case_naan",
     )
 
     def __init__(self, settings: Settings, scheme: Scheme) -> None:
@@ -57,6 +58,8 @@ class Namespace:
         self.labels = tuple(labels) or self._implied[:1]
         self._beginning = (*labels, *self._implied)
         self._display_label = labels[0] if labels else b""
+        # The name whose spellings were computed last, and those: a lookup asks for them in several steps.
+        self._spelled: tuple[Name | None, list[bytes]] = (None, [])
         self.reads_urls = any(label[:4].lower() == b"http" for label in labels)
 
     def display(self, key: bytes) -> bytes:
@@ -74,7 +77,9 @@ class Namespace:
 
     def literal_key(self, text: bytes) -> bytes:
         """The first key to try: the text without its label.  The inverse of `display`."""
-        return self.scheme.canonical(self._without_label(text))
+        if text.startswith(self._beginning):
+            text = self._without_label(text)
+        return self.scheme.canonical(text)
 
     def _without_label(self, text: bytes) -> bytes:
         if not text.startswith(self._beginning):
@@ -87,6 +92,18 @@ class Namespace:
                 return text[len(label) :]
         return text
 
+    def beginning_spellings(self, name: Name) -> list[bytes]:
+        """As `spellings`, for the beginning of a name: with what keys begin that the beginning may mean.
+
+        A label before part of the NAAN or of the prefix is a label, too, as in `ark:/1303`.  A slash or a dot at the
+        end, which a name may have or not, counts.
+        """
+        text = name.given
+        end = text[len(text.rstrip(b"/.")) :]
+        first = next((text[len(label) :] for label in (*self._stripped, *self._implied) if text.startswith(label)),
+                     text)
+        return [first, *(key if key.endswith(end) else key + end for key in self.spellings(name))]
+
     def _has_prefix(self, key: bytes) -> bool:
         return self.scheme.without_prefix(key) != key
 
@@ -97,12 +114,20 @@ class Namespace:
     def spellings(self, name: Name) -> list[bytes]:
         """The keys under which the name may be stored, its query included, in the order in which to try them.
 
-        Without its query it is another, shorter name: see `beginnings`.
+        Without its query it is another, shorter name: see `beginnings`.  The list must not be changed.
         """
+        last, keys = self._spelled
+        if last is not name:
+            keys = self._compute_spellings(name)
+            self._spelled = name, keys
+        return keys
+
+    def _compute_spellings(self, name: Name) -> list[bytes]:
         text = name.given.strip()
         keys = [self._without_label(name.given)]
         if text != name.given:
             keys.append(self._without_label(text))
+        keys += [key + name.query for key in self._as_written(name, len(name.written))]
         # A text that begins with a label is not tried as a key itself, because `display` would add a second label.
         keys += [key for key in names.spellings(name, self.labels) if key != text]
         if name.query:
@@ -122,12 +147,24 @@ class Namespace:
             if after != rest:
                 if keys:
                     yield keys, rest
-                keys, rest = [], after
+                length = len(name.written) + len(name.query) - len(after)
+                keys, rest = [self.scheme.canonical(key) for key in self._as_written(name, length)], after
             keys.append(self.scheme.canonical(key))
             if self._upper_case_naan:
                 keys += self._with_own_naan(keys[-1:])
         if keys:
             yield keys, rest
+
+    def _as_written(self, name: Name, length: int) -> list[bytes]:
+        """The beginning of a name that has a label of this minter, so many bytes of it as written, without the label.
+
+        A repertoire may have letters in both cases, which the normal form of a DOI does not tell apart.
+        """
+        if not name.scheme or name.scheme == b"ark":
+            return []
+        whole = names.spelled(name.scheme, percent_decode(name.written[:length]))
+        key = self._without_label(whole)
+        return [key] if key != whole else []
 
     def without_query(self, name: Name) -> list[bytes]:
         """The keys of the shorter name that is left when the query is taken off; none if there is no query."""

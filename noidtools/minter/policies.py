@@ -14,6 +14,7 @@ from __future__ import annotations
 from ..clock import timestamp
 from ..errors import ForbiddenError, InvalidError, LoginNeededError, UsageError, printable
 from . import config
+from .meta import ACCESS_PLACE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +26,17 @@ if TYPE_CHECKING:
 # From the least to the most demanding.
 CLASSES = READ, MINT, BIND, ADMIN = "read", "mint", "bind", "admin"
 ANYONE, AUTHENTICATED, NOBODY = b"anyone", b"authenticated", b"nobody"
+_PLACES = (*(config.place(f"policy/{name}") for name in CLASSES), ACCESS_PLACE)
 AUDIENCES = (ANYONE, AUTHENTICATED, NOBODY)
+
+# What a user may see, from the most to the least (see visibility.py).
+EVERYTHING, PUBLISHED, TARGETS = "everything", "published", "targets"
 
 # What the name of a user begins with where an access rule is stored, and where somebody writes the name of a user that
 # is also the word for an audience.
 _USER = b"user:"
+# What the name of a token's user begins with (see tokens.py).
+TOKEN_USER = b"token:"
 _LONGEST_USER = 255
 
 
@@ -62,6 +69,14 @@ class AccessRule:
             return cls(packed)
         return cls(users=tuple(line[len(_USER) :] for line in packed.split(b"\n")))
 
+    @classmethod
+    def is_packed(cls, packed: bytes) -> bool:
+        """Whether this is a rule as `packed` returns it."""
+        try:
+            return cls.unpacked(packed).packed() == packed and all(map(_user_name, cls.unpacked(packed).users))
+        except InvalidError:
+            return False
+
     def packed(self) -> bytes:
         return self.word or b"\n".join(_USER + user for user in self.users)
 
@@ -87,10 +102,12 @@ def _user_name(word: bytes) -> bytes:
     return name
 
 
+# The access rules of a minter unless others are set; and those of a minter made by release 0.1.0, which it keeps.
 DEFAULTS = {
     READ: AccessRule(ANYONE), MINT: AccessRule(AUTHENTICATED), BIND: AccessRule(AUTHENTICATED),
-    ADMIN: AccessRule(AUTHENTICATED),
+    ADMIN: AccessRule(NOBODY),
 }
+_FIRST_DEFAULTS = {**DEFAULTS, ADMIN: AccessRule(AUTHENTICATED)}
 
 
 class AccessPolicy:
@@ -98,14 +115,15 @@ class AccessPolicy:
 
     __slots__ = ("rules",)
 
-    def __init__(self, rules: dict[str, AccessRule]) -> None:
-        self.rules = {**DEFAULTS, **rules}
+    def __init__(self, rules: dict[str, AccessRule], defaults: dict[str, AccessRule] = DEFAULTS) -> None:
+        self.rules = {**defaults, **rules}
 
     @classmethod
     def of(cls, reader: Reader) -> AccessPolicy:
         """Read the access rules of a minter."""
-        stored = config.values(reader, "policy")
-        return cls({name: AccessRule.unpacked(packed) for name, packed in stored.items() if name in CLASSES})
+        *stored, access = config.values_of(reader, _PLACES)
+        rules = {name: AccessRule.unpacked(packed) for name, packed in zip(CLASSES, stored, strict=True) if packed}
+        return cls(rules, _FIRST_DEFAULTS if access is None else DEFAULTS)
 
     def ensure(self, command: str, classes: tuple[str, ...], user: bytes) -> None:
         """Check that a user is admitted to all these classes; an empty name is a user who did not log in.
@@ -120,11 +138,18 @@ class AccessPolicy:
             if user or not rule.login_helps():
                 who = printable(user) or "somebody who did not log in"
                 raise ForbiddenError(f"{needed}, and not for {who}")
-            raise LoginNeededError(f"{needed}: log in first")
+            remedy = "" if name == ADMIN else f"an administrator can open it with 'noid policy {name} anyone'"
+            raise LoginNeededError(needed, remedy)
 
     def may_change(self, user: bytes) -> bool:
         """Whether this user may do more than read."""
         return any(self.rules[name].admits(user) for name in CLASSES if name != READ)
+
+    def view(self, user: bytes) -> str:
+        """What this user may see through the web: EVERYTHING, PUBLISHED or TARGETS."""
+        if not self.rules[READ].admits(user):
+            return TARGETS
+        return EVERYTHING if self.may_change(user) else PUBLISHED
 
 
 def set_access(writer: Writer, actor: Actor, name: str, rule: AccessRule | None) -> None:
@@ -149,6 +174,7 @@ PUBLISH, RESERVE = b"publish", b"reserve"
 DEFAULT = b"default"
 _LONGEST_POLICY = 4096
 _TEXT, _FROM, _UNTIL = (f"commitment/persistence{part}" for part in ("", "-from", "-until"))
+PERSISTENCE_DATES = (_FROM, _UNTIL)
 _ASSOCIATION = "commitment/association"
 
 

@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ..schemes import Scheme
     from ..store import Reader, Writer
     from . import Minter
     from .events import Actor
@@ -57,14 +58,19 @@ def enqueue(minter: Minter, writer: Writer, actor: Actor, how: bytes, texts: lis
         record = find(writer, identifier) or Circulation()
         _ensure_can_be_queued(identifier, record)
         sequence = 0 if how == b"lvf" else meta.next_queue_number(writer)
-        padded = minter.scheme.without_prefix(identifier).rjust(_PADDED, b"0")
-        # The key ends in the identifier itself: 5 and 05 are equal when padded.
-        key = date + sequence.to_bytes(6, "big") + padded + b"\0" + identifier
+        key = queue_key(minter.scheme, date, sequence, identifier)
         writer.put(QUEUE, key, identifier)
         writer.put(QUEUED, identifier, key)
         save(writer, identifier, advanced(writer, identifier, record, b"q", event, drawn))
         queued.append(identifier)
     return queued
+
+
+def queue_key(scheme: Scheme, date: bytes, sequence: int, identifier: bytes) -> bytes:
+    """The key of an identifier in the queue: by date, then by sequence, then by the value of a number."""
+    padded = scheme.without_prefix(identifier).rjust(_PADDED, b"0")
+    # The key ends in the identifier itself: 5 and 05 are equal when padded.
+    return date + sequence.to_bytes(6, "big") + padded + b"\0" + identifier
 
 
 def dequeue(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) -> list[bytes]:
@@ -139,6 +145,7 @@ def _due_date(how: bytes, now: int) -> bytes:
 
 
 def _ensure_can_be_queued(identifier: bytes, record: Circulation) -> None:
+    ensure_not_foreign(identifier, record)
     ensure_not_held(identifier, record)
     if record.queued:
         raise ConflictError(f"{printable(identifier)} is in the queue already")
@@ -213,6 +220,13 @@ def _record_holds(
     if not changes:
         return 0
     return record_event(writer, actor, verb, ids=dict.fromkeys(change.of for change in changes), changes=changes)
+
+
+def ensure_not_foreign(identifier: bytes, record: Circulation | None) -> None:
+    """Raise ConflictError if the identifier, of which this is the record, was imported."""
+    if record is not None and record.foreign:
+        raise ConflictError(f"{printable(identifier)} was imported: it stands for something that got it elsewhere, and "
+                            "is never minted here")
 
 
 def ensure_not_held(identifier: bytes, record: Circulation | None) -> None:

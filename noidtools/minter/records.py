@@ -1,8 +1,9 @@
 """Records of identifiers: circulation (issued, queued, held; reserved, withdrawn), aliases, and bound elements.
 
 The history in a circulation record is a string of letters, newest first: `i` issued, `q` queued, `u` taken out of the
-queue.  The record points to the event in which its newest letter was written, which has the date and the actor.  So a
-million identifiers minted by one command share one event, and need no entries in the index of events.
+queue, `f` imported, because it is of foreign origin.  The record points to the event in which its newest letter was
+written, which has the date and the actor.  So a million identifiers minted by one command share one event, and need no
+entries in the index of events.
 """
 
 from __future__ import annotations
@@ -21,10 +22,15 @@ if TYPE_CHECKING:
     from ..store import Reader, Writer
 
 
-# A text that begins with this mark is the pattern of rules, not an identifier.
+# A text that begins with this mark names rules, by their pattern or their element, and is no identifier; without the
+# slash it names all rules.
 RULE_MARK = b":idmap/"
+ALL_RULES = b":idmap"
 HELD, PEPPERED, RESERVED, WITHDRAWN = 1, 2, 4, 8
 _NOT_PUBLIC = RESERVED | WITHDRAWN
+
+# The letter in the history of an identifier that was made elsewhere and imported.
+FOREIGN = b"f"
 
 # How many identifiers are looked up at once.
 _PAGE = 500
@@ -76,6 +82,11 @@ class Circulation:
     def was_issued(self) -> bool:
         """Whether it was ever issued."""
         return b"i" in self.history
+
+    @property
+    def foreign(self) -> bool:
+        """Whether it was imported, and not made here: it is never minted."""
+        return FOREIGN in self.history
 
     @property
     def queued(self) -> bool:
@@ -135,7 +146,7 @@ def ensure_not_withdrawn(display: bytes, record: Circulation | None, done: str) 
         name = printable(display)
         raise ConflictError(
             f"{name} was withdrawn for good and cannot be {done}: mint another identifier, "
-            f"and name it as the one to use instead with 'noid withdraw {name} --successor …'"
+            f"and name it as the one to use instead with 'noid tombstone {name} --successor …'"
         )
 
 
@@ -195,6 +206,19 @@ def delete_value(writer: Writer, identifier: bytes, element: bytes) -> None:
     writer.delete(ELEMENTS, pair(identifier, element))
 
 
+def bindings_after(
+    reader: Reader, element: bytes, *, prefix: bytes = b"", after: bytes | None = None
+) -> Iterator[tuple[bytes, bytes, bytes | None]]:
+    """The values of an element under the identifiers that begin with `prefix`, in their order, behind a place.
+
+    Yields the place, the identifier, and the value, which is None for another element: so a caller can end early.
+    """
+    # The identifier of a key has its NUL bytes escaped, and so must a part of it.
+    for key, value in reader.scan(ELEMENTS, prefix.replace(b"\0", b"\0\xff"), after=after):
+        identifier, name = split_pair(key)
+        yield key, identifier, value if name == element else None
+
+
 def elements_of(reader: Reader, identifier: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The elements bound to an identifier: names and values, in the order of the names."""
     for key, value in reader.scan(ELEMENTS, pair_prefix(identifier)):
@@ -249,20 +273,19 @@ def is_known(reader: Reader, identifier: bytes) -> bool:
     return find_known(reader, identifier)[0]
 
 
+def is_beginning(reader: Reader, beginning: bytes) -> bool:
+    """Whether an identifier of which anything is known begins so."""
+    # The identifier of a pair has its NUL bytes escaped, and so must a part of it.
+    places = ((IDS, beginning), (ALIASES, beginning), (ELEMENTS, beginning.replace(b"\0", b"\0\xff")))
+    return any(next(reader.scan(table, start, limit=1), None) is not None for table, start in places)
+
+
 def find_known(reader: Reader, identifier: bytes) -> tuple[bool, Circulation | None]:
     """Whether anything at all is stored about an identifier; and its circulation record, if it has one."""
     packed, alias = reader.get_many(((IDS, identifier), (ALIASES, identifier)))
     if packed is not None:
         return True, Circulation.unpacked(packed)
     return alias is not None or is_bound(reader, identifier), None
-
-
-def public_value(reader: Reader, identifier: bytes, element: bytes) -> bytes | None:
-    """The value of an element, if the identifier is neither an alias nor reserved nor withdrawn; in one round trip."""
-    alias, packed, value = reader.get_many(
-        ((ALIASES, identifier), (IDS, identifier), (ELEMENTS, pair(identifier, element)))
-    )
-    return value if alias is None and (packed is None or not packed[0] & _NOT_PUBLIC) else None
 
 
 def look_up(reader: Reader, identifier: bytes, element: bytes) -> tuple[bytes | None, int, bytes | None]:

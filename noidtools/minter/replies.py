@@ -13,7 +13,7 @@ from .tables import REPLIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ..store import Reader, Writer
 
@@ -92,11 +92,11 @@ class KeyReplies:
 
     def _clear_expired(self, writer: Writer) -> None:
         room = _MOST_CLEARED
-        for used in _first_keys(writer.scan(REPLIES, _BY_TIME), room):
+        for used in _first_keys(writer, _BY_TIME, room):
             since, name = int(used[1:21]), used[21:]
             if not self._has_expired(since):
                 return
-            parts = _first_keys(writer.scan(REPLIES, _PART + name), room)
+            parts = _first_keys(writer, _PART + name, room)
             for part in parts:
                 writer.delete(REPLIES, part)
             room -= len(parts)
@@ -106,6 +106,22 @@ class KeyReplies:
             writer.delete(REPLIES, used)
 
 
-def _first_keys(items: Iterator[tuple[bytes, bytes]], most: int) -> list[bytes]:
-    """The keys of the first items, taken before any of them is changed."""
-    return [key for (key, _), _ in zip(items, range(most), strict=False)]
+def reply_faults(reader: Reader) -> Iterator[tuple[str, Callable[[Writer], bool]]]:
+    """What is wrong in the table, for `check`: a sentence and what mends it.  Nothing is lost but stored replies."""
+    def delete(key: bytes) -> Callable[[Writer], bool]:
+        return lambda writer: writer.delete(REPLIES, key)
+
+    for key, _ in reader.scan(REPLIES, _BY_TIME):
+        if reader.get(REPLIES, _USED + key[21:]) != key[1:21]:
+            yield "an entry in the order of the stored replies belongs to none of them", delete(key)
+    for key, stamp in reader.scan(REPLIES, _USED):
+        if reader.get(REPLIES, _BY_TIME + stamp + key[1:]) is None:
+            yield "a stored reply would never be deleted, and is deleted now", delete(key)
+    for key, _ in reader.scan(REPLIES, _PART):
+        if reader.get(REPLIES, _USED + key[1:33]) is None:
+            yield "a part of a stored reply belongs to none", delete(key)
+
+
+def _first_keys(reader: Reader, prefix: bytes, most: int) -> list[bytes]:
+    """The first keys that begin so, read before any of them is changed."""
+    return [key for key, _ in reader.scan(REPLIES, prefix, limit=most)]

@@ -72,6 +72,11 @@ def status(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
     return pairs
 
 
+def database_status(minter: Minter) -> list[tuple[str, bytes]]:
+    """What the database server says of itself, for a minter that lies in one: labels and values, as printed."""
+    return [(name, value.encode("utf-8", "surrogateescape")) for name, value in minter.store.status()]
+
+
 def internals(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
     """Details for diagnosis: the location and the format of the database, and the state of the generator."""
     generator = meta.generator_of(minter.scheme, reader)

@@ -41,6 +41,10 @@ RESOLVERS = (  # they serve one scheme and leave its label out
     (b"resolver.net.au/hdl/", b"hdl"),
 )
 
+# They serve names that carry no scheme but are recognized by their outline: IBI repository names and IBIp labels.
+_IBIP = b"23456789ABCDEFGHJKLMNPQRSTUWX"  # W or X ends the address in the first part
+_IBI_RESOLVERS = (b"http://urlib.net/", b"http://www.urlib.net/")
+
 # Where a name may be extended.  `= ~ * + @ _ $` are letters of ARK names and part nothing.
 BOUNDARIES = b"/.?#:;,&"
 _PREFIX = ALPHANUMERIC + b".-_"
@@ -141,7 +145,7 @@ def _own_label(scheme: bytes, label: bytes) -> bytes:
 
 def is_labelled(scheme: bytes, labels: Iterable[bytes]) -> bool:
     """Whether one of these labels is written before names of this scheme."""
-    return any(_own_label(scheme, label).startswith(scheme + b":") for label in labels)
+    return any(_own_label(scheme, label).startswith(spelled(scheme, b"")) for label in labels)
 
 
 def candidates(name: Name, labels: tuple[bytes, ...] = ()) -> list[bytes]:
@@ -182,9 +186,10 @@ def _readings(name: Name, labels: tuple[bytes, ...]) -> list[bytes]:
     elif scheme == b"ark":
         keys.insert(0, _unlabelled(scheme, written, labels))
     else:
-        keys += (written, name.body)
+        keys += (written, name.body, _unlabelled(scheme, written, labels))
     if _PERCENT in written:
-        keys.append(percent_decode(written))
+        plain = percent_decode(written)
+        keys += (plain, _unlabelled(scheme, plain, labels))
     return keys
 
 
@@ -375,11 +380,20 @@ def _in_url(text: bytes, labels: tuple[bytes, ...]) -> tuple[Parts, bytes] | Non
         found = _encoded(text[start + mark + 1 :], True)
         if found is not None:
             return found
-    for label in labels:
+    for place, label in enumerate((*labels, *_IBI_RESOLVERS)):
         base = label[label.find(b"//") + 2 :].lower()
         if label[:4].lower() == b"http" and base and address.startswith(base):
             path, query = _cut(text[start + len(base) :])
             body = percent_decode(path)
-            if body:
+            if body and (place < len(labels) or _has_ibi_outline(body)):
                 return (b"", body, query, body), path + query
     return None
+
+
+def _has_ibi_outline(body: bytes) -> bool:
+    """Whether it may be a repository name (`sid.inpe.br/mtc-m18/2009/02.16.17.46`) or an IBIp label (`8JMW/34PG`)."""
+    parts = body.upper().split(b"/")
+    if len(parts) == 2:
+        ends = parts[0].translate(None, _IBIP[:-2])
+        return all(parts) and not (parts[0] + parts[1]).translate(None, _IBIP) and bool(ends)
+    return len(parts) == 4 and parts[2].isdigit() and len(parts[2]) >= 4 and b"." in parts[3]

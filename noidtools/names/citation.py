@@ -16,9 +16,11 @@ from . import RESOLVERS, Name, parse, spelled, stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     ContextAlias = tuple[bytes, bytes, bytes]  # the authority, and two labels of one context
     Placed = tuple[bytes, bytes]  # a naming system, and a name in it
+    # The canonical spelling of a name that has the form of a scheme, and what does not count in such names.
+    ReadForm = Callable[[bytes], tuple[bytes, str] | None]
 
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _LETTERS = (
@@ -45,6 +47,21 @@ _RULES = {
     "the case of the prefix does not count",
     b"doi": "doi: and info:doi/ are labels of one context, in which case does not count",
 }
+
+
+# Resolvers of names of any authority, by the scheme of the name.
+_PUBLIC_RESOLVERS = {b"ark": b"https://n2t.net/", b"doi": b"https://doi.org/", b"hdl": b"https://hdl.handle.net/"}
+
+
+def public_address(text: bytes) -> bytes:
+    """The address at which a name of any system can be followed: itself if it is one, or that at the resolver for all
+    names of its scheme; empty if there is no such address."""
+    name = parse(text)
+    if text.startswith((b"http://", b"https://")):
+        return text
+    resolver = _PUBLIC_RESOLVERS.get(name.scheme)
+    scheme, body, canonical = _cited(name, ())
+    return _web(resolver, scheme, body, canonical) if resolver and b"/" in body else b""
 
 
 def representations(
@@ -103,7 +120,9 @@ def _cited(name: Name | bytes, labels: tuple[bytes, ...]) -> tuple[bytes, bytes,
 
 
 def _web(resolver: bytes, scheme: bytes, body: bytes, canonical: bytes) -> bytes:
-    base = resolver if resolver.endswith(b"/") else resolver + b"/"
+    if not scheme and body[:8].lower().startswith((b"http://", b"https://")):
+        return body  # it is an address itself
+    base = _base(resolver)
     address = base[base.find(b"//") + 2 :].lower()
     for place, serves in RESOLVERS:
         if address == place and scheme in (serves, b"doi"):
@@ -177,13 +196,18 @@ def same(
     context_aliases: Iterable[ContextAlias] = (),
     *,
     labels: tuple[bytes, ...] = (),
+    resolvers: Sequence[bytes] = (),
+    read_form: ReadForm | None = None,
 ) -> tuple[bool, list[str]]:
     """Whether two spellings are the same name, and why, in sentences.
 
     `context_aliases` are what authorities declare: (authority, context, context).  A
-    plain name leaves its context unsaid; the first of `labels` supplies it.
+    plain name leaves its context unsaid; the first of `labels` supplies it, unless the
+    name has a form of its own that `read_form` knows.  Behind one of `resolvers` a name
+    may be plain, too.
     """
-    (first, how), (second, and_how) = _place(a, labels), _place(b, labels)
+    known = (*labels, *(_base(resolver) for resolver in resolvers))
+    (first, how), (second, and_how) = (_place(text, labels, known, read_form) for text in (a, b))
     why = how + and_how
     if first == second:
         shown = _printable(_split_context(first)[1])
@@ -199,25 +223,53 @@ def same(
     return True, [*why, f"According to {said} their contexts are one, hence they are the same name."]
 
 
-def _place(text: bytes, labels: tuple[bytes, ...] = ()) -> tuple[Placed, list[str]]:
-    """The naming system a text belongs to and the name in it; also how it was read, in sentences."""
-    name = parse(text, labels)
+def label_in(name: bytes, context: bytes) -> bytes | None:
+    """The label of a name in a context, as `http://purl.kerry.org/xyzzy` has xyzzy in `http://purl.kerry.org`.
+
+    None if the name is not in that context.  Both may be in any spelling.
+    """
+    (system, body), _ = _place(name)
+    where = _context(context, system)
+    if not _within((system, body), where) or body == where[1]:
+        return None
+    return body[len(where[1]) + 1 :]
+
+
+def _base(resolver: bytes) -> bytes:
+    """The address of a resolver, to which names are appended."""
+    return resolver if resolver.endswith(b"/") else resolver + b"/"
+
+
+def _place(
+    text: bytes, labels: tuple[bytes, ...] = (), known: tuple[bytes, ...] = (), read_form: ReadForm | None = None
+) -> tuple[Placed, list[str]]:
+    """The naming system a text belongs to and the name in it; also how it was read, in sentences.
+
+    `known` are the labels and the addresses of resolvers that may stand before a plain name.
+    """
+    name = parse(text, known or labels)
     scheme, body = name.scheme, name.body
     shown = _printable(name.given.strip())
     why = []
-    if not scheme and body[:8].lower().startswith((b"http://", b"https://")):
+    form = read_form(body) if read_form is not None and scheme in (b"", b"hdl") else None
+    if form is not None:
+        body = form[0]
+    elif not scheme and body[:8].lower().startswith((b"http://", b"https://")):
         scheme, body = b"http", _url(body)
     elif not scheme and labels:
         own = parse(labels[0] + stored(name, labels), labels)
         if own.scheme:
             scheme, body = own.scheme, own.body
             why.append(f"{shown} leaves its context unsaid, which here is {_printable(labels[0])}.")
+        elif labels[0][:4].lower() == b"http":
+            scheme, body = b"http", _url(labels[0] + stored(name, labels))
     if scheme == b"hdl" and body.startswith(b"10."):
         why.append(f"{shown} is a handle under the prefix 10, and those are the DOI names.")
         scheme, body = b"doi", parse(b"doi:" + body).body
     normal = _printable(body if scheme == b"http" else spelled(scheme, body))
     if normal != shown:
-        rule = f" ({_RULES[scheme]})" if scheme in _RULES else ""
+        counts = _RULES.get(scheme, "") if form is None else form[1]
+        rule = f" ({counts})" if counts else ""
         why.append(f"{shown} spells the name {normal}{rule}.")
     if name.query:
         why.append(f"The query {_printable(name.query)} is not part of the name.")

@@ -1,4 +1,4 @@
-"""A folder for each identifier: its characters two by two, as safe as file names can be."""
+"""A folder for each identifier: its characters two by two, escaped for use as file names (Pairtree)."""
 
 from __future__ import annotations
 

@@ -24,15 +24,22 @@ _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _URI = UNRESERVED + b":/?#[]@!$&'()*+,;="
 _CONTROLS = bytes(range(0x20)) + b"\x7f"
 
-# Tables for bytes.translate that change all octets but those of a URI, or all controls: this is how the others are
-# found most quickly.
+# Tables for bytes.translate, the quickest way to find octets of a kind: they change all octets but those of a URI; make
+# these lower case and the others zero; or change all controls.
 _URI_CHECK = bytes(octet if octet in _URI else octet ^ 0x80 for octet in range(256))
+_PLAIN_CHECK = bytes(octet if octet in _URI else 0 for octet in range(256)).lower()
 _CONTROLS_CHECK = bytes(octet ^ 0x80 if octet in _CONTROLS else octet for octet in range(256))
 
 # What a segment of the path begins with at which a minter takes commands.  Servers may undo escapes more than once.
 _COMMANDS = b"noidu"
 _MOST_DECODINGS = 4
 _IGNORED = _CONTROLS + b" "
+
+# What may follow the name of a host in a URL; nothing may, too.
+_AFTER_HOST = (b"", b"/", b"?", b"#", b":", b"|", b" ", b"\n", b"\r")
+
+# What stands in place of the first letter of a host where there is none.
+_NO_HOST = frozenset((b"", b"/", b"?", b"#"))
 
 # RFC 1035, 2.3.4, in bytes; for messages about longer ones.
 _LONGEST_HOST = 253
@@ -81,6 +88,24 @@ def _spans(value: bytes) -> list[tuple[int, int, int]]:
             found.append((end - len(url), end, code))
         at += len(part) + 1
     return found
+
+
+def replace_beginning(value: bytes, old: bytes, new: bytes) -> bytes:
+    """A bound value in which `new` takes the place of `old` in every target that begins with it; codes stay.
+
+    If `old` ends within the name of a host, what follows it must not belong to that name: https://a.example is not the
+    beginning of https://a.example.org/.
+    """
+    if old not in value:
+        return value
+    whole_host = b"/" not in old.partition(b"://")[2] and b"?" not in old and b"://" in old
+    out, place = [], 0
+    for start, _, _ in _spans(value):
+        end = start + len(old)
+        if value.startswith(old, start) and not (whole_host and value[end : end + 1] not in _AFTER_HOST):
+            out += [value[place:start], new]
+            place = end
+    return b"".join((*out, value[place:]))
 
 
 # -- targets computed by rules and suffixes --------------------------------------------------------------------------
@@ -211,11 +236,12 @@ def is_plain(value: bytes) -> bool:
 
     This is quickly told of nearly all; of the others the functions above and below tell more.
     """
-    start = 8 if value[:8] == b"https://" else 7
-    if len(value) <= start or value[start] in b"/?#" or (start == 7 and value[:7] != b"http://"):
+    host = value[8:9] if value[:8] == b"https://" else value[7:8] if value[:7] == b"http://" else b""
+    if host in _NO_HOST:
         return False
+    text = value.translate(_PLAIN_CHECK)
     # Without escapes, what leads to commands has their name in it.
-    return value.translate(_URI_CHECK) == value and _COMMANDS not in value.lower()
+    return 0 not in text and text.find(_COMMANDS) < 0
 
 
 def to_uri(url: bytes) -> bytes:

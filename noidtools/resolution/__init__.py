@@ -6,12 +6,13 @@
     4. stored        the target bound to it
     5. rule          the target that the first matching rule computes
     6. passthrough   the longest bound name that it extends at a boundary; the rest goes to that one's target
-    7. fallback      another resolver, if the minter names one
+    7. abstract      the name of something abstract, which leads nowhere
+    8. fallback      another resolver, if the minter names one
 
 Rules are matched with the normal form first, then with the name as it was
 written, so that all spellings of a name get the same answer.  A query belongs
 to the rest in step 6; a rule whose match leaves it out gets it behind its
-result.  Each step says what it found if a trace is kept.
+result.  Each step adds a line to the trace, if one is kept.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from __future__ import annotations
 from itertools import chain
 
 from .. import names
+from ..codec import ALPHANUMERIC, percent_decode
 from ..errors import ForbiddenError, printable
 from ..minter import config, records
-from ..minter.identifiers import identify_parsed
-from ..minter.namespace import LONGEST_IDENTIFIER
+from ..minter.identifiers import first_known, identify_parsed, parse_name
+from ..minter.namespace import LONGEST_BEGINNING, LONGEST_IDENTIFIER
 from ..minter.records import RESERVED as RESERVED_FLAG
 from ..minter.records import WITHDRAWN
 from ..names import targets
@@ -32,12 +34,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..minter import Minter
+    from ..minter.public_values import PublicValues
     from ..names import Name
     from ..names.targets import Target
     from ..store import Reader
     Trace = list[tuple[str, bytes]]
 
 FOUND, GONE, RESERVED, NOT_FOUND, INVALID, ALIAS = "found", "gone", "reserved", "not found", "invalid", "alias"
+ABSTRACT = "abstract"
 
 # Names under which an administrator's choices are kept (see config.py), and what holds without them.
 ELEMENT, FALLBACK, PASSTHROUGH, CANARY = (
@@ -49,6 +53,12 @@ USUAL_ELEMENT = b"_t"
 PASSTHROUGH_ELEMENT = b"_passthrough"
 NAME = b"${name}"
 _NOT_PUBLIC = WITHDRAWN | RESERVED_FLAG
+
+# Every character that neither names of ARKs nor URLs have is turned into a boundary.
+_LETTERS = ALPHANUMERIC + b"=~*+@_$-" + names.BOUNDARIES + bytes(range(0x80, 0x100))
+# No base is longer: each of its characters may be escaped, and a resolver may stand in front.
+_LONGEST_BASE = 4 * LONGEST_BEGINNING
+_BOUNDARY = bytes(octet if octet in _LETTERS else 0x2F for octet in range(256))
 _IS_RESERVED = "the name is reserved, and not yet published"
 _MOST_ALIASES = 16
 
@@ -56,8 +66,8 @@ _MOST_ALIASES = 16
 class Outcome:
     """What became of a name.
 
-    kind        found, gone (it was withdrawn), reserved (not yet for the public), not found, invalid (its check
-                character is wrong)
+    kind        found, gone (it was withdrawn), reserved (not yet for the public), abstract (it names something that
+                only other names realise), not found, invalid (its check character is wrong)
     by          the step that decided: stored, rule, passthrough or fallback; empty when none did
     identifier  the stored identifier that answered, or in its absence the name in normal form
     value       the target as bound or computed; for an alias the name that comes next
@@ -123,16 +133,16 @@ class Lookup:
             hit = self.at(literal)
             if hit is not None:
                 return hit
-        name = space.parse(text)
+        name = parse_name(self._minter, self._reader, text)
         if self._trace is not None:
-            self._say("normal form", names.stored(name, space.labels) + (b" and " + name.query if name.query else b""))
+            self._note("normal form", names.stored(name, space.labels) + (b" and " + name.query if name.query else b""))
         try:
             name = self._without_pepper(name)
         except ForbiddenError as error:
-            self._say("pepper", error.message.encode("utf-8", "surrogateescape"))
+            self._note("pepper", error.message.encode("utf-8", "surrogateescape"))
             return Outcome(INVALID, self._minter, names.stored(name, space.labels), reason=error.message)
         hit = self._at_first_known(space.spellings(name), tried=literal)
-        self._tell(hit)
+        self._trace_stored(hit)
         return hit or self._computed(name) or self._extended(name) or self._missing(name)
 
     def _without_pepper(self, name: Name) -> Name:
@@ -156,27 +166,27 @@ class Lookup:
             return None
         return Outcome(FOUND, self._minter, key, by="stored", value=value, suffix=suffix)
 
-    def _tell(self, hit: Outcome | None) -> None:
+    def _trace_stored(self, hit: Outcome | None) -> None:
         """Trace steps 3 and 4."""
         if hit is not None and hit.kind == ALIAS:
-            self._say("alias", hit.identifier + b" stands for " + hit.value)
+            self._note("alias", hit.identifier + b" stands for " + hit.value)
             return
-        self._say("alias", b"it is none")
+        self._note("alias", b"it is none")
         if hit is None:
-            self._say("stored", b"nothing is bound to " + self._element)
+            self._note("stored", b"nothing is bound to " + self._element)
         elif hit.kind == GONE:
-            self._say("stored", hit.identifier + b" was withdrawn")
+            self._note("stored", hit.identifier + b" was withdrawn")
         elif hit.kind == RESERVED:
-            self._say("stored", hit.identifier + b" is reserved")
+            self._note("stored", hit.identifier + b" is reserved")
         else:
-            self._say("stored", hit.value + b" is bound to " + self._element + b" under " + hit.identifier)
+            self._note("stored", hit.value + b" is bound to " + self._element + b" under " + hit.identifier)
 
     def _computed(self, name: Name) -> Outcome | None:
         rules = self._minter.rulebook.rules(self._reader, self._element)
         if rules is None:
-            self._say("rule", b"there is none for " + self._element)
+            self._note("rule", b"there is none for " + self._element)
             return None
-        based = self._based(name)
+        based = self._based(name) or self._closed_base(name)
         if based is not None:
             return based
         space = self._namespace
@@ -185,63 +195,81 @@ class Lookup:
             # In what a reader sends, a bar parts no targets.
             hit = rules.compute(key.replace(b"|", b"%7C"))
             if hit and not targets.stays(hit[1].value, hit[1].written):
-                self._say("rule", b":idmap/" + hit[0].pattern + b" would let the reader choose the site: passed over")
+                self._note("rule", b":idmap/" + hit[0].pattern + b" would let the reader choose the site: passed over")
                 continue
             # The query came off with the spelling that matched: it is a rest like any other.
             suffix = name.query if hit and name.query and not key.endswith(name.query) else b""
             if hit and (not suffix or self._passes(b"")):
-                self._say("rule", b":idmap/" + hit[0].pattern + b" makes " + hit[1].value + b" of " + key)
+                self._note("rule", b":idmap/" + hit[0].pattern + b" makes " + hit[1].value + b" of " + key)
                 if key != identifier and key == space.display(identifier):
                     key = identifier  # noqa: PLW2901
                 return Outcome(
                     FOUND, self._minter, key, by="rule", value=hit[1].value, suffix=suffix, pattern=hit[0].pattern)
-        self._say("rule", b"none of %d matches" % len(rules))
+        self._note("rule", b"none of %d matches" % len(rules))
         return None
 
     def _based(self, name: Name) -> Outcome | None:
-        """What a rule must not speak over: a base that was withdrawn or reserved, and a stored name with a query."""
+        """Names that take precedence over rules: a withdrawn or reserved base, and a stored name with a query."""
         for keys, rest in self._namespace.beginnings(name):
             hit = self._at_first_known(keys, rest)
             if hit is None:
                 continue
-            if hit.kind in (GONE, RESERVED):
-                self._tell(hit)
+            if self._is_closed(hit):
+                self._trace_stored(hit)
                 return hit
             if hit.kind == FOUND and rest == name.query and self._passes(b"") and self._passes(hit.identifier):
-                self._say("passthrough", hit.identifier + b" is bound; the rest is " + rest)
+                self._note("passthrough", hit.identifier + b" is bound; the rest is " + rest)
                 hit.by = "passthrough"
                 return hit
             return None
         return None
 
+    def _closed_base(self, name: Name) -> Outcome | None:
+        """The withdrawn or reserved name that this one extends behind an escaped boundary, as in `NAME%2Fx`, or behind
+        a character that no name has, as in `NAME|x`."""
+        found = name.found[:_LONGEST_BASE]
+        plain = percent_decode(found).translate(_BOUNDARY)
+        if plain == found:
+            return None
+        minter = self._minter
+        if not minter.scheme.free and identify_parsed(minter, self._reader, name).well_formed:
+            return None  # a repertoire may have such characters
+        for keys, _ in self._namespace.beginnings(self._namespace.parse(plain)):
+            hit = self._at_first_known(keys)
+            if hit is not None:
+                if self._is_closed(hit):
+                    self._trace_stored(hit)
+                    return hit
+                break
+        return None
+
+    def _is_closed(self, hit: Outcome) -> bool:
+        """Whether a stored name was withdrawn or is reserved, or stands for one of which this is so."""
+        if hit.kind == ALIAS:
+            hit = follow_aliases(Lookup(self._minter, self._reader, self._element).find, hit.identifier)
+        return hit.kind in (GONE, RESERVED)
+
     def _extended(self, name: Name) -> Outcome | None:
         if not self._passes(b""):
-            self._say("passthrough", b"is turned off for this minter")
+            self._note("passthrough", b"is turned off for this minter")
             return None
         for keys, rest in self._namespace.beginnings(name):
             hit = self._at_first_known(keys, rest)
             if hit is None:
                 continue
             if hit.kind == FOUND and not self._passes(hit.identifier):
-                self._say("passthrough", b"is turned off for " + hit.identifier)
+                self._note("passthrough", b"is turned off for " + hit.identifier)
                 return None
-            self._say("passthrough", hit.identifier + b" is the longest bound name; the rest is " + rest)
+            self._note("passthrough", hit.identifier + b" is the longest bound name; the rest is " + rest)
             hit.by = "passthrough" if hit.kind == FOUND else ""
             return hit
-        self._say("passthrough", b"no bound name begins it")
+        self._note("passthrough", b"no bound name begins it")
         return None
 
     def _at_first_known(self, keys: list[bytes], rest: bytes = b"", *, tried: bytes = b"") -> Outcome | None:
-        """What is stored under the first of these spellings of which anything is stored.
-
-        The same choice as `identify` makes, without reading what most requests do not need.  Under the key `tried`
-        there is no answer.
-        """
-        for key in keys:
-            hit = None if key == tried else self.at(key, rest)
-            if hit is not None or (key is not keys[-1] and records.is_known(self._reader, key)):
-                return hit
-        return None
+        """What is stored under the identifier that these spellings mean; under the key `tried` there is nothing."""
+        return first_known(keys, lambda key: None if key == tried else self.at(key, rest),
+                           lambda key: records.is_known(self._reader, key))
 
     def _passes(self, key: bytes) -> bool:
         """Whether extensions are passed through: at all, or for this name."""
@@ -252,34 +280,57 @@ class Lookup:
     def _missing(self, name: Name) -> Outcome:
         from ..minter.identifiers import typing_fault
 
+        closed = self._closed_base(name)
+        if closed is not None:
+            return closed
+        abstract = self._abstract(name)
+        if abstract is not None:
+            return abstract
         normal = names.stored(name, self._namespace.labels)
         fault = typing_fault(self._minter, self._reader, name)
         if fault is not None:
-            self._say("check", fault.encode("utf-8", "surrogateescape"))
+            self._note("check", fault.encode("utf-8", "surrogateescape"))
             return Outcome(INVALID, self._minter, normal, reason=fault)
         base = config.value(self._reader, FALLBACK)
         if base is not None and name.found:
             value = fallback_target(base, name, self._namespace.labels)
-            self._say("fallback", value)
+            self._note("fallback", value)
             return Outcome(FOUND, self._minter, normal, by="fallback", value=value)
-        self._say("fallback", b"there is none")
+        self._note("fallback", b"there is none")
         space = self._namespace
         known = any(records.is_known(self._reader, key) for key in (*space.spellings(name), *space.without_query(name)))
         reason = "the name is known, but nothing says where it leads" if known else "nothing is known of this name"
         return Outcome(NOT_FOUND, self._minter, normal, reason=reason)
 
-    def _say(self, step: str, text: bytes) -> None:
+    def _abstract(self, name: Name) -> Outcome | None:
+        from ..minter.relations.abstract_names import has_abstractions
+
+        if not has_abstractions(self._reader):
+            return None
+        from ..minter.relations.abstractions import find_in_path
+
+        abstraction = find_in_path(self._minter, self._reader, name.given)
+        if abstraction is None:
+            return None
+        what = f"it is an abstract {abstraction.kind}, which leads nowhere by itself"
+        self._note("abstract", what.encode())
+        return Outcome(ABSTRACT, self._minter, abstraction.key, reason=what)
+
+    def _note(self, step: str, text: bytes) -> None:
+        """Add a line to the trace, if one is kept."""
         if self._trace is not None:
             self._trace.append((step, text))
 
 
-def plain_target(minter: Minter, reader: Reader, text: bytes, element: bytes) -> bytes | None:
-    """The target of a name that is stored as it is spelled here, if that is one web address to be used as it is.
+def plain_targets(minter: Minter, max_age: float = 0.0) -> PublicValues:
+    """The quick way to targets: those of names that are stored as they are spelled, if they are one web address to be
+    used as it is.  `max_age` is as in `Store.read`.
 
-    This is so of most requests, and what `Lookup.find` would find for them in several steps.  None: it has to.
+    This is so of most requests, and what `Lookup.find` would find for them in several steps.
     """
-    value = records.public_value(reader, minter.namespace.literal_key(text), element)
-    return value if value is not None and targets.is_plain(value) else None
+    from ..minter.public_values import PublicValues
+
+    return PublicValues(minter, ELEMENT, USUAL_ELEMENT, targets.is_plain, max_age=max_age)
 
 
 def target_element(reader: Reader) -> bytes:

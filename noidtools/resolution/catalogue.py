@@ -1,8 +1,9 @@
 """Which of several minters a name goes to.
 
 The one whose NAAN and prefix it carries, the longest if several do; else those
-that bind anything; else the one that has it as an alias, which may have any
-form; else the fallback.
+that bind anything; else the one that has it as an alias, has imported it or
+has declared it to be abstract, since these may have any form; else the
+fallback.
 """
 
 from __future__ import annotations
@@ -11,9 +12,23 @@ from _thread import allocate_lock
 from time import monotonic
 
 from .. import names
+from ..console import OccasionalLog
 from ..errors import NoidError
-from ..minter import Minter, config, records
-from . import ALIAS, FALLBACK, FOUND, INVALID, NOT_FOUND, Lookup, Outcome, fallback_target, follow_aliases, lookup_in
+from ..minter import Minter, config, meta, records
+from ..minter.relations.abstract_names import has_abstractions
+from . import (
+    ABSTRACT,
+    ALIAS,
+    FALLBACK,
+    FOUND,
+    INVALID,
+    NOT_FOUND,
+    Lookup,
+    Outcome,
+    fallback_target,
+    follow_aliases,
+    lookup_in,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +45,7 @@ if TYPE_CHECKING:
 class Domain:
     """The names that one minter is responsible for.  `open` returns the minter."""
 
-    __slots__ = ("name", "open", "_namespace", "anything", "_has_aliases")
+    __slots__ = ("name", "open", "_namespace", "anything", "_known")
 
     def __init__(self, name: str, minter: Minter, open_again: Callable[[], Minter] | None = None) -> None:
         self.name = name
@@ -38,19 +53,27 @@ class Domain:
         self._namespace = minter.namespace
         # Without a common prefix any name may be one of this minter's.
         self.anything = not minter.scheme.namespace_prefix
-        # Whether there are aliases, and the version of the store at which that was read.
-        self._has_aliases: tuple[object, bool] = (None, False)
+        # The stamp of the store, and what was read of it then: whether there are names of any form, and the fallback.
+        self._known: tuple[object, tuple[bool, bytes | None]] = (None, (False, None))
 
-    def has_alias(self, text: bytes) -> bool:
-        """Whether this minter has the name, or a beginning of it, as an alias.
-
-        Most minters have no aliases at all, which is remembered for as long as nothing is written.
-        """
+    def has_other(self, text: bytes) -> bool:
+        """Whether this minter has the name as an abstract one, or it or a beginning of it as an alias or as one that
+        was imported."""
         minter = self.open()
-        version = minter.store.version()
-        if version is None or version != self._has_aliases[0]:
-            self._has_aliases = version, minter.read(lambda reader: next(records.all_aliases(reader), None)) is not None
-        return self._has_aliases[1] and minter.read(lambda reader: Lookup(minter, reader).find(text).kind == ALIAS)
+        return self._choices(minter)[0] and minter.read(
+            lambda reader: _is_other(reader, Lookup(minter, reader).find(text)))
+
+    def fallback(self, minter: Minter) -> bytes | None:
+        """The address of another resolver that this minter names; `minter` is the open one."""
+        return self._choices(minter)[1]
+
+    def _choices(self, minter: Minter) -> tuple[bool, bytes | None]:
+        """What is asked of all minters for a name that none of them claims.  It is remembered for as long as nothing is
+        written, since not all of them can be open at once."""
+        stamp, known = minter.store.stamp(), self._known
+        if stamp is None or stamp != known[0]:
+            self._known = known = stamp, minter.read(_choices)
+        return known[1]
 
     def carried(self, name: Name) -> int:
         """How much of the name is this minter's NAAN and prefix; 0 if it does not carry them."""
@@ -60,6 +83,19 @@ class Domain:
         if space.reads_urls:
             name = space.parse(name.given)
         return max((len(key) - len(space.scheme.without_prefix(key)) for key in space.spellings(name)), default=0)
+
+
+def _choices(reader: Reader) -> tuple[bool, bytes | None]:
+    has_alias = next(records.all_aliases(reader), None) is not None
+    has_others = has_alias or meta.has_foreign(reader) or has_abstractions(reader)
+    return has_others, config.value(reader, FALLBACK)
+
+
+def _is_other(reader: Reader, outcome: Outcome) -> bool:
+    if outcome.kind in (ALIAS, ABSTRACT) or not _is_final(outcome):
+        return outcome.kind in (ALIAS, ABSTRACT)
+    record = records.find(reader, outcome.identifier)
+    return record is not None and record.foreign
 
 
 def select_domains(domains: Sequence[Domain], name: Name) -> list[Domain]:
@@ -152,9 +188,9 @@ def _ask(domains: Sequence[Domain], text: bytes, look_up: Callable[[Domain, byte
             return outcome
         outcomes.append(outcome)
     if all(domain.anything for domain in selected):
-        # No minter's NAAN and prefix claim the name: it may be an alias, which may have any form.
+        # No minter's NAAN and prefix claim the name: it may be an alias, imported or abstract, and then of any form.
         for domain in domains:
-            if domain not in selected and domain.has_alias(text):
+            if domain not in selected and domain.has_other(text):
                 return look_up(domain, text)
     unknown = Outcome(NOT_FOUND, None, names.stored(name), reason="nothing is known of this name")
     return _best_failure(outcomes) or _fallback(domains, selected, name) or [*outcomes, unknown][0]
@@ -175,7 +211,7 @@ def _fallback(domains: Sequence[Domain], selected: list[Domain], name: Name) -> 
         if domain in selected:
             continue
         minter = domain.open()
-        base = minter.read(lambda reader: config.value(reader, FALLBACK))
+        base = domain.fallback(minter)
         if base is not None:
             value = fallback_target(base, name, minter.namespace.labels)
             return Outcome(FOUND, minter, names.stored(name), by="fallback", value=value)
@@ -186,6 +222,9 @@ def _fallback(domains: Sequence[Domain], selected: list[Domain], name: Name) -> 
 
 # Seconds after which a minter that was added to the folder is noticed at the latest.
 _REFRESH_INTERVAL = 1.0
+
+# Several processes notice the same change within seconds; a later one is logged again.
+_log = OccasionalLog(seconds=10.0)
 
 
 class Catalogue:
@@ -199,6 +238,9 @@ class Catalogue:
         self._lock = allocate_lock()
         self._refreshed = -_REFRESH_INTERVAL
         self._domains: dict[str, tuple[Minter, Domain]] = {}
+        # What minters were responsible for that could be read before.
+        self._former: dict[str, Domain] = {}
+        self._logged_prefixes: set[bytes] = set()
         self.faults: dict[str, NoidError] = {}
 
     def domains(self) -> list[Domain]:
@@ -215,7 +257,7 @@ class Catalogue:
     def _refresh(self) -> None:
         """Read the folder.  Other threads use the previous content until the new one is complete."""
         found: dict[str, tuple[Minter, Domain]] = {}
-        faults = {}
+        faults: dict[str, NoidError] = {}
         for name, dbdir in self._minters.dbdirs():
             try:
                 minter = self._minters.open(dbdir, name)
@@ -224,7 +266,40 @@ class Catalogue:
                 continue
             known = self._domains.get(name)
             found[name] = known if known and known[0] is minter else (minter, self._domain(name, dbdir, minter))
-        self._domains, self.faults = found, faults
+        self._former |= {name: domain for name, (_, domain) in found.items()}
+        self._domains, before, self.faults = found, self.faults, faults
+        self._log_changes(before)
+        self._log_same_prefixes()
+
+    def _log_changes(self, before: dict[str, NoidError]) -> None:
+        """Log why a minter cannot be read, once, and that it can be read again."""
+        for name, error in self.faults.items():
+            if name not in before or before[name].message != error.message:
+                _log.write(f"the minter {name} cannot be read, and its names are answered 503: {error.message}")
+        for name in before:
+            if name not in self.faults:
+                _log.write(f"the minter {name} can be read again" if name in self._domains
+                           else f"the minter {name} is no longer there")
+
+    def _log_same_prefixes(self) -> None:
+        """Log, once, which minters mint the same names."""
+        by_prefix: dict[bytes, list[str]] = {}
+        for name, (minter, _) in self._domains.items():
+            if minter.settings["naan"]:
+                by_prefix.setdefault(minter.scheme.namespace_prefix, []).append(name)
+        for prefix, names_ in by_prefix.items():
+            if len(names_) > 1 and prefix not in self._logged_prefixes:
+                self._logged_prefixes.add(prefix)
+                _log.write(f"the minters {', '.join(names_)} have the same NAAN and prefix {prefix.decode()}, so that "
+                           "they may mint the same names: keep one of them, or move the others elsewhere")
+
+    def may_lack(self, text: bytes, outcome: Outcome) -> bool:
+        """Whether a minter that cannot be read may know more of a name than the outcome says."""
+        if not self.faults or _is_final(outcome):
+            return False
+        name = names.parse(text)
+        unread = [self._former.get(minter) for minter in self.faults]
+        return any(domain is None or domain.anything or domain.carried(name) for domain in unread)
 
     def _domain(self, name: str, dbdir: str, minter: Minter) -> Domain:
         return Domain(name, minter, lambda: self._minters.open(dbdir, name))

@@ -69,7 +69,7 @@ def export(minter: Minter, form: str, path: str, element: bytes | None = None) -
     try:
         with _RowFile(os.path.dirname(os.path.abspath(path))) as rows:
             minter.read(lambda reader: rows.fill(_rows(minter, reader, element or target_element(reader))))
-            _replace(path, lambda fresh: _write_map(fresh, lines(rows), tool))
+            replace_file(path, lambda fresh: _write_map(fresh, lines(rows), tool))
     except OSError as error:
         raise StoreError(f"{path} could not be written: {error.strerror or error}") from None
     return counts[0], counts[1]
@@ -166,7 +166,7 @@ def _quoted(word: bytes) -> bytes:
 # -- files -----------------------------------------------------------------------------------------------------------
 
 
-def _replace(path: str, write: Callable[[str], None]) -> None:
+def replace_file(path: str, write: Callable[[str], None]) -> None:
     """Write a new file beside the old one, then rename it: a reader finds the old or the new one, complete."""
     fresh = f"{path}.{os.getpid()}.new"
     try:
@@ -195,6 +195,8 @@ def _write_map(fresh: str, lines: Iterable[bytes], tool: str) -> None:
     listing = fresh + ".txt"
     try:
         _write_lines(listing, lines)
+        with open(fresh, "xb"):
+            pass  # the tool would follow a link that another account has put there
         done = subprocess.run([tool, "-f", "DB", "-i", listing, "-o", fresh], capture_output=True, check=False)
         if done.returncode:
             message = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
@@ -205,7 +207,8 @@ def _write_map(fresh: str, lines: Iterable[bytes], tool: str) -> None:
 
 
 def _write_lines(path: str, lines: Iterable[bytes]) -> None:
-    with open(path, "wb") as file:
+    # A new file: where another account may write, its name may be that of a link which leads elsewhere.
+    with open(path, "xb") as file:
         file.write(b"# Written by noid export; changes here are lost with the next one.\n")
         file.writelines(lines)
 

@@ -1,212 +1,26 @@
 """Schemes: how the labels of a minter are made.  Pure, without a store.
 
-Each scheme is one module with one subclass of `Scheme`, listed in `_CLASSES`, and a subclass of `Generator`
-that draws its labels.  Other packages use only what is declared here.
-
-`abc` costs nothing at start, since the interpreter has loaded it already; `typing` (Protocol) would have to be
-imported for every command.
+Each scheme is one module with one subclass of `Scheme`, listed in `_CLASSES`, and a subclass of `Generator` that draws
+its labels.  Other packages use only what is declared here and in `base`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
-from ..errors import ConflictError, InvalidError, UsageError
+from ..errors import InvalidError, UsageError
+from .base import LOOK_AHEAD, FormChecker, Generator, MintRequest, Mistyped, NeedsOwnTransaction, Scheme
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from ..clock import Clock
     from .settings import Settings
-    Pairs = list[tuple[str, bytes]]
 
+__all__ = [
+    "LOOK_AHEAD", "NAMES", "FormChecker", "Generator", "MintRequest", "Mistyped", "NeedsOwnTransaction", "Scheme",
+    "form_of", "read_form", "scheme_class", "scheme_for",
+]
 
 # Name -> class; the module is called like the scheme.
 _CLASSES = {"noid": "NoidScheme", "ibi": "IbiScheme", "ibip": "IbipScheme", "pilin": "PilinScheme"}
 NAMES = tuple(_CLASSES)
-
-
-class Generator(ABC):
-    """Draws identifiers.  It is built from the state that the previous one stored, and `state` gives the next."""
-
-    __slots__ = ()
-
-    # Whether the last draw returned fewer than requested because the rest lies further ahead in time.
-    more_ahead = False
-    # A message about the last draw for the user who waits for it.
-    notice = ""
-    # When the result of the last draw may be handed out, in nanoseconds since 1970; 0 is at once.
-    due = 0
-
-    @property
-    @abstractmethod
-    def drawn(self) -> int:
-        """How many were drawn so far; the circulation record of each identifier stores its number."""
-
-    @property
-    def reissues(self) -> bool:
-        """Whether it draws labels that it drew before, as short-term minters do after the namespace ended."""
-        return False
-
-    @property
-    def total(self) -> int | None:
-        """The size of the namespace; None if it is unlimited."""
-        return None
-
-    @abstractmethod
-    def draw(self, count: int, request: MintRequest | None = None) -> list[tuple[bytes, int]]:
-        """Up to `count` identifiers with their numbers; none when no more are left."""
-
-    @abstractmethod
-    def state(self) -> bytes:
-        """What to store, for the next generator to continue from."""
-
-    def status(self) -> Pairs:
-        """How far it has come, for `dbinfo`."""
-        return [("Drawn", b"%d" % self.drawn)]
-
-    def internals(self) -> Pairs:
-        """Details for an administrator who looks for the cause of a problem, for `dbinfo full`."""
-        return []
-
-    def adjust(self, name: str, value: bytes) -> tuple[bytes, bytes]:
-        """Change the granularity or the patience; returns the value before and the value now."""
-        raise ConflictError(f"this minter has no {name} to change: its labels are not made from the time")
-
-
-class Mistyped:
-    """A text that differs from the form of an identifier as a typing error would make it differ.
-
-    fault        one sentence about the error
-    corrections  the well-formed identifiers that one error turns into this text
-    """
-
-    __slots__ = ("corrections", "fault")
-
-    def __init__(self, fault: str, corrections: Callable[[], Iterator[bytes]]) -> None:
-        self.fault = fault
-        self.corrections = corrections
-
-
-class FormChecker:
-    """Checks the form of many identifiers, as it is for one state of the generator."""
-
-    __slots__ = ("_scheme", "_state")
-
-    def __init__(self, scheme: Scheme, state: bytes | None) -> None:
-        self._scheme = scheme
-        self._state = state
-
-    def faults(self, identifier: bytes) -> tuple[str, bool | None]:
-        """What is wrong with the form, empty if nothing is; and whether the check character is right.
-
-        The second is None where there is no check character to look at.
-        """
-        try:
-            self._scheme.ensure_valid(identifier, self._state)
-        except InvalidError as error:
-            return error.message, None
-        return "", None
-
-
-class Scheme(ABC):
-    """The form of one minter's identifiers, built from settings that went through `check_settings`."""
-
-    __slots__ = ()
-
-    name = ""
-    summary = ""
-    # The options of dbcreate that apply to this scheme.
-    options: tuple[str, ...] = ()
-    # Whether any name may be bound, not only one that the scheme makes.
-    free = False
-    # The URI scheme that is usually written before labels of this scheme, such as hdl:
-    system = b""
-    # Whether labels are made from the time, so that those of the past are never made again, whatever was forgotten.
-    timed = False
-    # Why identifiers cannot be queued; empty if they can.
-    queue_refusal = ""
-
-    @abstractmethod
-    def __init__(self, settings: Settings) -> None: ...
-
-    @property
-    def grows(self) -> bool:
-        """Whether validity depends on the state of the generator."""
-        return False
-
-    @property
-    def namespace_prefix(self) -> bytes:
-        """What all identifiers of this minter begin with; empty where they have no such beginning."""
-        return b""
-
-    @classmethod
-    @abstractmethod
-    def check_settings(cls, settings: Settings) -> Settings:
-        """The settings of a new minter with defaults filled in; raises UsageError or InvalidError."""
-
-    @classmethod
-    def decode(cls, label: bytes) -> Pairs:
-        """What a label of any minter of this scheme contains, first its canonical spelling as `id`.
-
-        Raises InvalidError for what is not such a label.
-        """
-        raise InvalidError(f"a label of scheme {cls.name} says nothing by itself")
-
-    def canonical(self, identifier: bytes) -> bytes:
-        """The spelling under which an identifier is stored; the identifier itself if it has no other spelling."""
-        return identifier
-
-    @abstractmethod
-    def ensure_valid(self, identifier: bytes, state: bytes | None = None) -> None:
-        """Raise InvalidError for what this minter cannot make; `state` is the generator's, needed if it `grows`."""
-
-    def form_checker(self, state: bytes | None) -> FormChecker:
-        """A checker for many identifiers; `state` as for `ensure_valid`."""
-        return FormChecker(self, state)
-
-    def find_mistyped(self, texts: Iterable[bytes], state: bytes | None) -> Mistyped | None:
-        """The last of these texts that looks like a mistyped identifier; None if one of them is well-formed.
-
-        Only a check character tells a wrong name from an unknown one, so schemes without one find nothing.
-        `state` as for `ensure_valid`.
-        """
-        return None
-
-    @abstractmethod
-    def generator(self, state: bytes | None) -> Generator:
-        """A generator that continues from a stored state; None starts a new minter."""
-
-    @abstractmethod
-    def form(self) -> Pairs:
-        """What its labels look like and how many there are, for the report on a minter."""
-
-    def behaviour(self) -> Pairs:
-        """Further choices made at creation, for the same report."""
-        return []
-
-    @abstractmethod
-    def durability(self, settings: Settings) -> str:
-        """Those letters of durability.MEANINGS that apply."""
-
-    def first(self) -> bytes | None:
-        """The first identifier, where it is known in advance."""
-        return None
-
-    def without_prefix(self, identifier: bytes) -> bytes:
-        """The identifier without the part that all identifiers of this minter share."""
-        return identifier
-
-    def path(self, identifier: bytes) -> bytes:
-        """A folder for the identifier."""
-        from ..names.pairtree import path
-
-        return path(identifier)
-
-    def exhausted_message(self) -> str:
-        """The sentence for the user when no identifier is left."""
-        return "no identifier is left"
 
 
 def scheme_class(name: str) -> type[Scheme]:
@@ -240,46 +54,15 @@ def form_of(label: bytes) -> type[Scheme]:
         "(8JMKD3MGP8W/34PGRBS), nor a PILIN Handle (102.100.272/RPLZ54PQH)"
     )
 
-# -- requests for identifiers, some of which may lie ahead in time ---------------------------------------------------
-#
-# An identifier made from a future time is reserved in a short transaction.  The wait for that time follows after
-# the commit, so that other writers can use the store meanwhile.
 
-# Identifiers up to this many nanoseconds ahead are reserved together: one commit, which takes a disk some
-# milliseconds, then serves many, and the wait for them is too short to notice.
-LOOK_AHEAD = 100_000_000
-
-
-class NeedsOwnTransaction(Exception):  # noqa: N818 - not an error: the command is run again, alone
-    """The command has to wait, which other commands in the same transaction should not: run it alone."""
-
-
-class MintRequest:
-    """A request for identifiers.
-
-    patience      nanoseconds that each may be waited for; None is the minter's own limit
-    sharing       whether other commands share the transaction, and the caller handles NeedsOwnTransaction
-    whole         whether all must be reserved in this transaction, because it does more than mint
-    made          how many of `wanted` were minted before
-    requested_at  the time of the request, nanoseconds since 1970
+def read_form(label: bytes) -> tuple[bytes, str] | None:
+    """The canonical spelling of a label that has the form of an IBI, IBIp or PILIN label, and what does not count in
+    such labels, in words; None if it has none of these forms.
     """
-
-    __slots__ = ("clock", "made", "patience", "requested_at", "sharing", "wanted", "whole")
-
-    def __init__(
-        self, clock: Clock, patience: int | None = None, *,
-        sharing: bool = False, whole: bool = False, made: int = 0, wanted: int = 1,
-    ) -> None:
-        self.clock = clock
-        self.requested_at = clock()
-        self.patience = patience
-        self.sharing = sharing
-        self.whole = whole and not sharing
-        self.made = made
-        self.wanted = wanted
-
-    def wait(self, due: int, notice: str = "") -> None:
-        """Wait until `due`, after passing the notice to the user."""
-        if notice:
-            self.clock.notify(notice)
-        self.clock.wait(due, due - self.requested_at, self.made, self.wanted)
+    try:
+        scheme = form_of(label)
+        if not scheme.is_certain(label):
+            return None
+        return scheme.decode(label)[0][1], scheme.equivalence
+    except InvalidError:
+        return None

@@ -14,15 +14,14 @@ its leading but without its trailing zeros.
 from __future__ import annotations
 
 from ..clock import calendar, posix
-from ..errors import InvalidError, UsageError
-from .timed import TimedScheme
-from .timegrid import MAX_PLACES, Date, allot, quoted, utc
+from ..errors import InvalidError
+from .placed import PlacedScheme, check_port, parse_port
+from .timegrid import MAX_PLACES, Date, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import Pairs
+    from .base import Pairs
     from .settings import Settings
-    from .timegrid import Granularity
 
 DEFAULT_PORT = 80
 _EXAMPLE = "sid.inpe.br/mtc-m18/2009/02.16.17.46"
@@ -96,21 +95,6 @@ def computer_name(text: bytes) -> bytes:
     return name
 
 
-def check_port(port: int) -> int:
-    """The port itself; raises InvalidError if there is no such port."""
-    if not 1 <= port <= 65535:
-        raise InvalidError(f"a port is a number from 1 to 65535, not {port}")
-    return port
-
-
-def parse_port(text: bytes) -> int:
-    """The port written in decimal."""
-    digits = text.lstrip(b"0")
-    if not digits.isdigit() or len(digits) > 5:
-        raise InvalidError(f"a port is a number from 1 to 65535, not {quoted(text)}")
-    return check_port(int(digits))
-
-
 def _parse_suffix(year: bytes, rest: bytes) -> Date:
     """The date of `year/month.day.hour.minute[.second[.fraction]]`."""
     fields = rest.split(b".")
@@ -134,43 +118,35 @@ def _parse_suffix(year: bytes, rest: bytes) -> Date:
 _NOT_GLOBAL = (b"test", b"example", b"invalid", b"localhost", b"local", b"alt", b"internal")
 
 
-class IbiScheme(TimedScheme):
+class IbiScheme(PlacedScheme):
     """sid.inpe.br/mtc-m18/2009/02.16.17.46: the server's name and port, and a date."""
 
-    __slots__ = ("_computer", "_port")
+    __slots__ = ()
 
     name = "ibi"
+    equivalence = ("in repository names case, port 80, the sign before another port, the root dot and zeros at the end "
+                   "do not count")
     summary = "repository names from the server's domain name and the time: --computer Name [--port 80]"
     options = ("computer", "port", "granularity", "patience")
-
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
-        self._computer = settings["computer"].encode()
-        self._port = int(settings["port"])
-        self.prefix = prefix(self._computer, self._port)
-
-    @classmethod
-    def check_settings(cls, settings: Settings) -> Settings:
-        settings = super().check_settings(settings)
-        if not settings["computer"]:
-            raise UsageError("scheme ibi needs the server's name: --computer mtc-m18.sid.inpe.br")
-        computer = computer_name(settings["computer"].encode())
-        port = parse_port(settings["port"].encode()) if settings["port"] else DEFAULT_PORT
-        return settings.with_(computer=computer.decode(), port=str(port))
+    place, place_meaning, place_example = "computer", "the server's name", "mtc-m18.sid.inpe.br"
+    default_port = DEFAULT_PORT
 
     @classmethod
     def decode(cls, label: bytes) -> Pairs:
         computer, port, date = parse(label)
-        return [
-            ("id", encode(computer, port, date)), ("scheme", b"ibi"), ("computer", computer),
-            ("port", b"%d" % port), ("time", utc(date)), ("seconds", bytes(date)),
-        ]
+        return cls.decoded(encode(computer, port, date), computer, port, date)
 
-    def next_date(self, last: Date | None, requested_at: Date, granularity: Granularity) -> Date:
-        return allot(last, requested_at, granularity)
+    @staticmethod
+    def canonical_computer(text: bytes) -> bytes:
+        return computer_name(text)
 
-    def label(self, date: Date) -> bytes:
-        return self.prefix + b"/" + suffix(date)
+    @staticmethod
+    def encode_place(computer: bytes, port: int) -> bytes:
+        return prefix(computer, port)
+
+    @staticmethod
+    def encode_date(date: Date) -> bytes:
+        return suffix(date)
 
     def canonical_label(self, label: bytes) -> bytes:
         return canonical(label)
@@ -180,8 +156,8 @@ class IbiScheme(TimedScheme):
 
     def form(self) -> Pairs:
         form = self.prefix + b"/year/month.day.hour.minute[.second[.fraction]]"
-        return [("Form", form), ("Size", b"unlimited"), ("Computer", self._computer), ("Port", b"%d" % self._port)]
+        return [("Form", form), ("Size", b"unlimited"), ("Computer", self.computer), ("Port", b"%d" % self.port)]
 
     def durability(self, settings: Settings) -> str:
-        in_use = self._computer.rpartition(b".")[2] not in _NOT_GLOBAL
-        return "N" + "G" * in_use + "I" * (b"-" not in self._computer)
+        in_use = self.computer.rpartition(b".")[2] not in _NOT_GLOBAL
+        return "N" + "G" * in_use + "I" * (b"-" not in self.computer)

@@ -19,16 +19,14 @@ The standard leaves three questions open.  They are answered as follows, so that
 
 from __future__ import annotations
 
-from ..errors import InvalidError, UsageError
-from .ibi import check_port, parse_port
-from .timed import TimedScheme
-from .timegrid import Date, allot, quoted, utc
+from ..errors import InvalidError
+from .placed import PlacedScheme, check_port
+from .timegrid import Date, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import Pairs
+    from .base import Pairs
     from .settings import Settings
-    from .timegrid import Granularity
 
 DEFAULT_PORT = 800
 EPOCH = 807235200  # 1995-08-01T00:00:00Z, the month of the first label
@@ -175,52 +173,42 @@ def _number(coded: bytes, what: str) -> int:
 # -- The scheme ------------------------------------------------------------------------------------------------------
 
 
-class IbipScheme(TimedScheme):
+class IbipScheme(PlacedScheme):
     """8JMKD3MGP8W/34PGRBS: the server's address and port, and a date, in base 27."""
 
-    __slots__ = ("_ip", "_port")
+    __slots__ = ()
 
     name = "ibip"
+    equivalence = "in IBIp labels case does not count"
     summary = "opaque labels from the server's IP address and the time: --ip Address [--port 800]"
     options = ("ip", "port", "granularity", "patience")
-
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
-        self._ip = settings["ip"].encode()
-        self._port = int(settings["port"])
-        self.prefix = _prefix(self._ip, self._port)
-
-    @classmethod
-    def check_settings(cls, settings: Settings) -> Settings:
-        settings = super().check_settings(settings)
-        if not settings["ip"]:
-            raise UsageError("scheme ibip needs the server's address: --ip 150.163.34.243")
-        ip = ip_address(settings["ip"].encode())
-        port = parse_port(settings["port"].encode()) if settings["port"] else DEFAULT_PORT
-        return settings.with_(ip=ip.decode(), port=str(port))
+    place, place_meaning, place_example = "ip", "the server's address", "150.163.34.243"
+    default_port = DEFAULT_PORT
 
     @classmethod
     def decode(cls, label: bytes) -> Pairs:
-        ip, port, date = decode(label)
-        return [
-            ("id", canonical(label)), ("scheme", b"ibip"), ("ip", ip),
-            ("port", b"%d" % port), ("time", utc(date)), ("seconds", bytes(date)),
-        ]
+        return cls.decoded(canonical(label), *decode(label))
 
-    def next_date(self, last: Date | None, requested_at: Date, granularity: Granularity) -> Date:
-        return allot(last, requested_at, granularity)
+    @staticmethod
+    def canonical_computer(text: bytes) -> bytes:
+        return ip_address(text)
 
-    def label(self, date: Date) -> bytes:
-        return self.prefix + b"/" + suffix(date)
+    @staticmethod
+    def encode_place(computer: bytes, port: int) -> bytes:
+        return _prefix(computer, port)
+
+    @staticmethod
+    def encode_date(date: Date) -> bytes:
+        return suffix(date)
 
     def canonical_label(self, label: bytes) -> bytes:
         return canonical(label)
 
     def form(self) -> Pairs:
         form = self.prefix + b"/seconds since 1995-08-01[Wfraction], in base 27"
-        return [("Form", form), ("Size", b"unlimited"), ("IP", self._ip), ("Port", b"%d" % self._port)]
+        return [("Form", form), ("Size", b"unlimited"), ("IP", self.computer), ("Port", b"%d" % self.port)]
 
     def durability(self, settings: Settings) -> str:
         import ipaddress
 
-        return "NI" + "G" * ipaddress.ip_address(self._ip.decode()).is_global
+        return "NI" + "G" * ipaddress.ip_address(self.computer.decode()).is_global

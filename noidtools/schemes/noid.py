@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ..codec import pack, pack_numbers, unpack, unpack_numbers
+from ..codec import pack, unpack, unpack_numbers
 from ..errors import ExhaustedError, InvalidError, UsageError, printable
-from . import FormChecker, Generator, Mistyped, Scheme
+from .base import FormChecker, Generator, Mistyped, Scheme
 from .sequence import QuasiRandom, Sequential
-from .template import RANDOM, REPERTOIRES, UNLIMITED, Template, ordinals
+from .template import CHECK_ONLY, RANDOM, REPERTOIRES, UNLIMITED, Template, ordinals, own_repertoire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from . import MintRequest, Pairs
+    from .base import MintRequest, Pairs
     from .settings import Settings
 
 
@@ -49,6 +49,8 @@ class NoidScheme(Scheme):
         scheme = cls(settings)
         template = scheme.template
         if template.checked:
+            if template.check_mark == CHECK_ONLY:
+                own_repertoire(scheme.first_part, template.letters)
             try:
                 template.ensure_checkable(len(scheme.first_part) + len(template.letters) + 1)
             except ExhaustedError as error:
@@ -283,6 +285,11 @@ class NoidGenerator(Generator):
             )
         return Sequential(self.template.total or self._checkable_total(), drawn=drawn)
 
+    def continue_from(self, passes: int, drawn: int, counters: list[int] | None) -> None:
+        """Adopt the state of another program's generator with the same template: counters only in random order."""
+        self.passes = passes
+        self.order = self._start(drawn, counters)
+
     def _checkable_total(self) -> int | None:
         """The size of an unlimited namespace with check characters: it ends where labels get too long for them."""
         template = self.template
@@ -296,10 +303,7 @@ class NoidGenerator(Generator):
 
     def state(self) -> bytes:
         fields = [b"%d" % n for n in (self.passes, self.grown, self._before, self.order.drawn)]
-        if isinstance(self.order, QuasiRandom):
-            values = self.order.values
-            fields += [pack_numbers(values, self.order.size), b"%d" % len(values)]
-        return pack(fields)
+        return pack(fields + self.order.state_fields())
 
     @property
     def drawn(self) -> int:
@@ -320,10 +324,10 @@ class NoidGenerator(Generator):
         return [("Drawn", b"%d" % self.drawn), ("Left", left)]
 
     def internals(self) -> Pairs:
-        pairs = [("Passes", b"%d" % self.passes), ("Mask", self.template.mask.encode())]
-        if isinstance(self.order, QuasiRandom):
-            pairs.append(("Counters", b" ".join(b"%d" % value for value in self.order.values)))
-        return pairs
+        return [("Passes", b"%d" % self.passes), ("Mask", self.template.mask.encode()), *self.order.internals()]
+
+    def fault(self) -> str:
+        return self.order.fault()
 
     def draw(self, count: int, request: MintRequest | None = None) -> list[tuple[bytes, int]]:
         """Up to `count` identifiers, each with its place in the order; none when the namespace is used up.

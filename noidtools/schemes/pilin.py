@@ -20,7 +20,7 @@ from .timegrid import Date, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import Pairs
+    from .base import Pairs
     from .settings import Settings
     from .timegrid import Granularity
 
@@ -107,6 +107,7 @@ class PilinScheme(TimedScheme):
 
     name = "pilin"
     system = b"hdl:"
+    equivalence = "in PILIN suffixes case does not count"
     summary = "Handles of nine characters, one a millisecond, until the year 2420: --prefix 102.100.272"
     options = ("prefix", "patience")
     fixed_granularity = True
@@ -135,6 +136,11 @@ class PilinScheme(TimedScheme):
             ("id", prefix + slash + canonical(suffix)), *pairs,
             ("time", utc(milliseconds)), ("milliseconds", b"%d" % milliseconds),
         ]
+
+    @classmethod
+    def is_certain(cls, label: bytes) -> bool:
+        # Nine characters may be anything: the dots of the Handle prefix must be there.
+        return b"." in label.partition(b"/")[0]
 
     def next_date(self, last: Date | None, requested_at: Date, granularity: Granularity) -> Date | None:
         milliseconds = requested_at.floor(_MILLI)

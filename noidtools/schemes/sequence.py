@@ -9,7 +9,13 @@ identifiers in the same order, so that a lost minter can be rebuilt.
 
 from __future__ import annotations
 
+from ..codec import pack_numbers
+
 MOST_COUNTERS = 293
+
+# The original advances one of the counters first and then the overall count.  If it is killed in between, the counters
+# are ahead, in minters that were imported from it, too; so often, at most, that it is no sign of damage.
+MOST_UNFINISHED = 20
 
 # drand48, the generator of Perl since 5.20.
 _MULTIPLIER = 0x5DEECE66D
@@ -58,12 +64,33 @@ class QuasiRandom:
     def _top(self, counter: int) -> int:
         return min(self.size, self.total - counter * self.size)
 
+    def fault(self) -> str:
+        """What in the counters cannot be; empty if nothing is wrong."""
+        tops = [self._top(counter) for counter in range(-(-self.total // self.size))]
+        if len(tops) != len(self.values):
+            return f"there are {len(self.values)} counters, and {len(tops)} belong to the template"
+        for counter, (value, top) in enumerate(zip(self.values, tops, strict=True)):
+            if value > top:
+                return f"counter {counter} is at {value}, and ends at {top}"
+        if not 0 <= sum(self.values) - self.drawn <= MOST_UNFINISHED:
+            return f"the counters add up to {sum(self.values)}, but {self.drawn} were drawn"
+        return ""
+
+    def state_fields(self) -> list[bytes]:
+        """The counters as a minter stores them: packed, and their number."""
+        return [pack_numbers(self.values, self.size), b"%d" % len(self.values)]
+
+    def internals(self) -> list[tuple[str, bytes]]:
+        """Details for an administrator who looks for the cause of a problem."""
+        return [("Counters", b" ".join(b"%d" % value for value in self.values))]
+
     def draw(self, count: int) -> list[int]:
         """The next numbers, at most `count`; fewer when the namespace ends.  Numbers run from 1 to total."""
         active, values, size, offset = self._active, self.values, self.size, self._offset
         numbers = []
         start = self.drawn
-        for drawn in range(start, start + min(count, self.total - start)):
+        # The counters may be ahead of `drawn`: see MOST_UNFINISHED.
+        for drawn in range(start, start + min(count, self.total - max(start, sum(values)))):
             state = ((((drawn or self._first) + offset) & _SEED_MASK) << 16) + _LOW_STATE
             state = (state * _MULTIPLIER + _INCREMENT) & _MODULUS_MASK
             # Floating point, to round as the original's multiplication does.
@@ -86,6 +113,20 @@ class Sequential:
     def __init__(self, total: int | None, *, drawn: int = 0) -> None:
         self.total = total
         self.drawn = drawn
+
+    def fault(self) -> str:
+        """What in the count cannot be; empty if nothing is wrong."""
+        if self.drawn < 0 or (self.total is not None and self.drawn > self.total):
+            return f"{self.drawn} were drawn of {self.total}"
+        return ""
+
+    def state_fields(self) -> list[bytes]:
+        """What a minter stores besides the number of draws: nothing."""
+        return []
+
+    def internals(self) -> list[tuple[str, bytes]]:
+        """Details for an administrator: there are none."""
+        return []
 
     def draw(self, count: int) -> list[int]:
         if self.total is not None:

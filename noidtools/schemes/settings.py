@@ -43,6 +43,11 @@ class Settings:
         value = self._values.get(name)
         return SETTINGS[name][0] if value is None else value
 
+    @property
+    def values(self) -> dict[str, str]:
+        """Those that were set, by their names, in the order in which they are stored."""
+        return dict(self._values)
+
     def with_(self, **changes: str) -> Settings:
         return Settings({**self._values, **{name.replace("_", "-"): value for name, value in changes.items()}})
 

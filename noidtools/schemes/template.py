@@ -30,6 +30,23 @@ _CHECKING_ORDER = "exvElwc"
 ORIGINAL_LETTERS = frozenset("de")
 
 
+def own_repertoire(prefix: str, letters: str) -> str:
+    """The letter of the repertoire of a mask that ends in `K`: the one of the mask itself, besides digits.
+
+    Its last character occurs as check character only, so that the others can be fewer than a prime number: ten digits
+    with a check character out of eleven.  As in the original, a character of the prefix that is not in it counts as
+    zero.  Raises InvalidError for a mask of several repertoires, and for a prefix that has the last character.
+    """
+    kinds = sorted(set(letters) - {"d"}) or ["i"]
+    letter, last = kinds[0], REPERTOIRES[kinds[0]][-1]
+    if kinds[1:] or ("d" in letters and not set(REPERTOIRES["d"]) <= set(REPERTOIRES[letter])):
+        mixed = " ".join(sorted(set(letters)))
+        raise InvalidError(f"a mask that ends in K is of one repertoire, with or without digits (d), not of {mixed}")
+    if last in prefix:
+        raise InvalidError(f"with K in the mask {last!r} occurs only as check character, so the prefix may not have it")
+    return letter
+
+
 def checking_repertoire(prefix: str, letters: str) -> str:
     """The letter of the repertoire from which identifiers of this form take their check character.
 
@@ -63,6 +80,7 @@ def ordinals(repertoire: str) -> dict[str, int]:
 # because the check character is computed over all of them.
 
 RANDOM, SEQUENTIAL, UNLIMITED = "r", "s", "z"
+CHECK, CHECK_ONLY = "k", "K"
 _VISIBLE = frozenset(map(chr, range(0x21, 0x7F)))
 
 # Longer labels serve no purpose, and computing with their numbers takes time.  Those of an unlimited namespace grow
@@ -72,15 +90,24 @@ LONGEST_LABEL = 1000
 
 
 class Template:
-    """A parsed template.  `total` is None when the namespace is unlimited."""
+    """A parsed template.
 
-    __slots__ = ("text", "prefix", "generator", "letters", "checked", "alphabets", "total")
+    checked      whether identifiers end in a check character
+    check_mark   the last letter of the mask if they do: `k`, or `K` where the last character of the repertoire occurs
+                 in check characters only
+    total        the size of the namespace, None if it is unlimited
+    """
+
+    __slots__ = ("text", "prefix", "generator", "letters", "check_mark", "alphabets", "total")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.prefix, mask = _split(text)
-        self.generator, self.letters, self.checked = _parse_mask(mask)
+        self.generator, self.letters, self.check_mark = _parse_mask(mask)
         self.alphabets = [REPERTOIRES[letter] for letter in self.letters]
+        if self.check_mark == CHECK_ONLY:
+            last = REPERTOIRES[self.check_letter][-1]
+            self.alphabets = [alphabet.removesuffix(last) for alphabet in self.alphabets]
         total = 1
         for alphabet in self.alphabets:
             total *= len(alphabet)
@@ -88,19 +115,24 @@ class Template:
 
     @property
     def mask(self) -> str:
-        return self.generator + self.letters + ("k" if self.checked else "")
+        return self.generator + self.letters + self.check_mark
+
+    @property
+    def checked(self) -> bool:
+        return bool(self.check_mark)
 
     @property
     def check_letter(self) -> str:
-        """The repertoire of the check character; only for a template that ends in `k`."""
-        return checking_repertoire(self.prefix, self.letters)
+        """The repertoire of the check character; only for a template that has one."""
+        choose = own_repertoire if self.check_mark == CHECK_ONLY else checking_repertoire
+        return choose(self.prefix, self.letters)
 
     def grown(self, count: int) -> Template:
         """The template that follows this one when its namespace is used up: its first letters repeated."""
         if not 1 <= count <= len(self.letters):
             raise InvalidError(f"a mask can grow by 1 to {len(self.letters)} characters, not by {count}")
         letters = self.letters[:count] + self.letters
-        return Template(f"{self.prefix}.{self.generator}{letters}{'k' if self.checked else ''}")
+        return Template(f"{self.prefix}.{self.generator}{letters}{self.check_mark}")
 
     def label(self, number: int) -> str:
         """The label of a number.  A bounded namespace is a ring: the number after the last is the first."""
@@ -163,20 +195,20 @@ def _split(text: str) -> tuple[str, str]:
     return prefix, mask
 
 
-def _parse_mask(mask: str) -> tuple[str, str, bool]:
+def _parse_mask(mask: str) -> tuple[str, str, str]:
+    """The letter of the order, the letters of characters, and that of the check character, empty if there is none."""
     generator, letters = mask[:1], mask[1:]
     if generator not in (RANDOM, SEQUENTIAL, UNLIMITED):
         raise InvalidError(f"mask {mask!r} must begin with r (random), s (sequential) or z (without limit)")
-    checked = letters.endswith("k")
-    if checked:
-        letters = letters[:-1]
+    check_mark = letters[-1:] if letters.endswith((CHECK, CHECK_ONLY)) else ""
+    letters = letters.removesuffix(check_mark)
     if not letters:
         raise InvalidError(f"mask {mask!r} needs at least one character after {generator!r} besides a check character")
     if len(letters) > _LONGEST_MASK:
         raise InvalidError(f"mask of {len(letters)} characters is too long, the most is {_LONGEST_MASK}")
     for letter in letters:
-        if letter == "k":
-            raise InvalidError(f"mask {mask!r}: k, the check character, may only stand at the end")
+        if letter in (CHECK, CHECK_ONLY):
+            raise InvalidError(f"mask {mask!r}: {letter}, the check character, may only stand at the end")
         if letter not in REPERTOIRES:
-            raise InvalidError(f"mask {mask!r}: {letter!r} is not one of {' '.join(REPERTOIRES)} or a final k")
-    return generator, letters, checked
+            raise InvalidError(f"mask {mask!r}: {letter!r} is not one of {' '.join(REPERTOIRES)} or a final k or K")
+    return generator, letters, check_mark

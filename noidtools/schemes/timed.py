@@ -13,12 +13,12 @@ from abc import abstractmethod
 from ..clock import SECOND
 from ..codec import pack, unpack
 from ..errors import BusyError, ConflictError, InvalidError, UsageError
-from . import LOOK_AHEAD, Generator, MintRequest, NeedsOwnTransaction, Scheme
+from .base import LOOK_AHEAD, Generator, MintRequest, NeedsOwnTransaction, Scheme
 from .timegrid import Date, Granularity, from_ns, parse_date, parse_granularity, quoted, utc, wait_ns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import Pairs
+    from .base import Pairs
     from .settings import Settings
 
 _PATIENCE = 30 * SECOND

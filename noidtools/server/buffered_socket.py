@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import select
 import time
+from contextlib import suppress
 
 from .limits import TransferDeadline
 
@@ -25,10 +26,12 @@ class BufferedSocket:
     `fill` never waits; what flup calls waits for the web server until the request, or its answer, is overdue.
     """
 
-    __slots__ = ("_arriving", "_input", "_leaving", "_output", "_peer", "_place", "_seconds")
+    __slots__ = ("fileno", "_arriving", "_input", "_leaving", "_output", "_peer", "_place", "_seconds")
 
     def __init__(self, peer: socket, timeout: float) -> None:
         self._peer = peer
+        # flup asks for it several times in each request.
+        self.fileno = peer.fileno
         self._seconds = timeout
         self._output = bytearray()
         # Input, of which the bytes before the place were read.
@@ -36,9 +39,6 @@ class BufferedSocket:
         self._place = 0
         self._arriving: TransferDeadline | None = None
         self._leaving: TransferDeadline | None = None
-
-    def fileno(self) -> int:
-        return self._peer.fileno()
 
     # -- input -----------------------------------------------------------------------------------------
 
@@ -53,21 +53,36 @@ class BufferedSocket:
 
     def holds_record(self) -> bool:
         """Whether a whole record of FastCGI is buffered."""
-        head = self.peek(8)
-        return len(head) == 8 and self.buffered >= 8 + int.from_bytes(head[4:6], "big") + head[6]
+        data, place = self._input, self._place
+        size = len(data) - place
+        # A header has the version, the type, the number of the request in two bytes, the length of the content in two
+        # bytes, the length of the padding, and a byte that is not used.
+        return size >= 8 and size >= 8 + (data[place + 4] << 8) + data[place + 5] + data[place + 6]
+
+    def take_record(self) -> tuple[int, int, bytes] | None:
+        """Read a record of FastCGI: its type, the number of its request, its content; None if not all is buffered."""
+        if not self.holds_record():
+            return None
+        data, place = self._input, self._place
+        end = place + 8 + (data[place + 4] << 8) + data[place + 5]
+        self._place = end + data[place + 6]
+        return data[place + 1], (data[place + 2] << 8) + data[place + 3], bytes(data[place + 8 : end])
 
     def fill(self, most: int = _BUFFER_SIZE) -> bool:
         """Receive what has arrived, until about so many bytes are buffered; returns False at the end of the input."""
         # At least a whole record must fit.
         while self.buffered <= max(most, _LARGEST_RECORD):
             try:
-                if not self._receive():
-                    return False
+                received = self._receive()
             except BlockingIOError:
                 break
+            if not received:
+                return False
+            if received < _BUFFER_SIZE:
+                break  # that was all
         return True
 
-    def _receive(self) -> bool:
+    def _receive(self) -> int:
         piece = self._peer.recv(_BUFFER_SIZE)
         now = time.monotonic()
         if self._arriving is None:
@@ -77,7 +92,7 @@ class BufferedSocket:
             del self._input[: self._place]
             self._place = 0
         self._input += piece
-        return bool(piece)
+        return len(piece)
 
     def recv(self, most: int) -> bytes:
         while not self.buffered:
@@ -112,6 +127,13 @@ class BufferedSocket:
 
     def flush(self) -> None:
         output, self._output = self._output, bytearray()
+        if output:
+            # Nearly every answer is sent in one go, and then no deadline is needed.
+            with suppress(BlockingIOError):
+                del output[: self._peer.send(output)]
+            self._flush_slowly(output)
+
+    def _flush_slowly(self, output: bytearray) -> None:
         while output:
             if self._leaving is None:
                 self._leaving = TransferDeadline(time.monotonic(), self._seconds)

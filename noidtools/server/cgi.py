@@ -6,6 +6,7 @@ import os
 import sys
 
 from ..console import log_line
+from ..minter import default_dbdir
 from ..minter.folder import SingleMinter
 from ..web.commands import CommandApplication
 from ..web.request import LARGEST_BODY, Trust
@@ -25,7 +26,9 @@ def main() -> int:
         log_line("noid", "noidu is for web servers: linked as noidu_NAME, it serves the minter in NAME beside it")
         return 2
     environ: dict[str, Any] = {name: os.fsencode(value).decode("latin-1") for name, value in os.environ.items()}
-    minter = SingleMinter(dbdir_from(sys.argv[0], os.environ), anywhere=True)
+    script = script_path(sys.argv[0], os.environ)
+    dbdir = default_dbdir(script, os.environ.get("NOID", ""), os.path.dirname(script))
+    minter = SingleMinter(dbdir, anywhere=True)
     application = CommandApplication(
         minter, trust=trust_from(os.environ), largest_body=largest_body_from(os.environ))
     return run(application, environ)
@@ -45,15 +48,10 @@ def largest_body_from(environment: Mapping[str, str]) -> int:
     return int(text) if text else LARGEST_BODY
 
 
-def dbdir_from(program: str, environment: Mapping[str, str]) -> str:
-    """$NOID, else the folder beside the script whose name follows the first underscore in the name of the script."""
-    if environment.get("NOID"):
-        return environment["NOID"]
+def script_path(program: str, environment: Mapping[str, str]) -> str:
+    """The path of the script, beside which its minter lies: as the web server names it, if that is a link of ours."""
     script = environment.get("SCRIPT_FILENAME", "")
-    if not os.path.basename(script).startswith(_COMMAND_PATH):
-        script = program
-    folder, name = os.path.split(script)
-    return os.path.join(folder, name.partition("_")[2] or ".")
+    return script if os.path.basename(script).startswith(_COMMAND_PATH) else program
 
 
 class _Input:

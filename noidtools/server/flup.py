@@ -39,10 +39,10 @@ NEEDED = {
     f"{_FCGI}:Connection": (
         "_cleanupSocket", "_do_abort_request", "_do_begin_request", "_do_data", "_do_get_values", "_do_params",
         "_do_stdin", "_do_unknown_type", "_keepGoing", "_requests", "_sock", "_start_request", "process_input",
-        "server"),
+        "server", "writeRecord"),
     f"{_FCGI}:Connection.__init__": ("sock", "addr", "server", "timeout"),
     f"{_FCGI}:InputStream": ("_avail", "_eof"),
-    f"{_FCGI}:Record": ("contentData", "contentLength", "read", "requestId", "type"),
+    f"{_FCGI}:Record": ("contentData", "contentLength", "read", "requestId", "type", "version"),
     f"{_FCGI}:Request": ("params", "run", "stderr", "stdin", "stdout"),
     _SCGI: ("BaseSCGIServer", "Connection"),
     f"{_SCGI}:BaseSCGIServer": ("error", "handler"),
@@ -54,6 +54,9 @@ ensure_members("flup", BOUNDS, NEEDED)
 
 _ERROR_RESPONSE = (
     b"Status: 500 Internal Server Error\r\nContent-Type: text/plain\r\n\r\nerror: something went wrong here\n")
+
+# Version, type, number of the request, length of the content, length of the padding, and a byte that is not used.
+_HEADER = struct.Struct(">BBHHBx")
 
 # A limit far above what web servers send.
 _MAX_PARAMETERS = 4 << 20
@@ -91,15 +94,20 @@ class _FastCgiGateway(fcgi.BaseFCGIServer):  # type: ignore[misc]
         super().__init__(application, multithreaded=False, multiprocess=True)
 
     def _sanitizeEnv(self, environ: Environ) -> None:  # noqa: N802 - flup's name
-        """Add the variables that WSGI requires.  flup's own method logs warnings for common configurations."""
-        path, _, query = environ.get("REQUEST_URI", "").partition("?")
-        if not environ.get("SCRIPT_NAME") and not environ.get("PATH_INFO"):
-            environ["PATH_INFO"] = path
-        for name, value in {**_DEFAULTS, "QUERY_STRING": query}.items():
-            environ.setdefault(name, value)
+        """Called by flup before it runs the application: `_add_required` was called when the request had arrived."""
 
     def error(self, request: Any) -> None:
         request.stdout.write(_ERROR_RESPONSE)
+
+
+def _add_required(environ: Environ) -> None:
+    """Add the variables that WSGI requires.  flup's own method logs warnings for common configurations."""
+    path, _, query = environ.get("REQUEST_URI", "").partition("?")
+    if not environ.get("SCRIPT_NAME") and not environ.get("PATH_INFO"):
+        environ["PATH_INFO"] = path
+    environ.setdefault("QUERY_STRING", query)
+    for name, value in _DEFAULTS.items():
+        environ.setdefault(name, value)
 
 
 class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
@@ -110,7 +118,7 @@ class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
         # The request whose parameters are complete, and the one that was answered last.
         self._received: Any = None
         self._answered: Any = None
-        # Whether the web server has told that the rest of the request will not come.
+        # Whether the web server has aborted the request.
         self._aborted = False
 
     def receive(self) -> bool | None:
@@ -120,7 +128,7 @@ class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
                 self.process_input()
             if not self._is_complete() and is_open:
                 if not self._requests and not self._sock.buffered:
-                    self._sock.end_request()  # what arrived was the rest of the one before
+                    self._sock.end_request()  # the input was the rest of the request before
                 return None
         except _CONNECTION_ERRORS:
             if not self._aborted:
@@ -140,7 +148,7 @@ class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
     def _begin(self) -> bool:
         self.environ = self._received.params
         self.environ["wsgi.errors"] = self._received.stderr
-        self.server._sanitizeEnv(self.environ)
+        _add_required(self.environ)
         return True
 
     def answer(self) -> bool:
@@ -178,9 +186,21 @@ class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
         if self._aborted:
             raise EOFError("the request was aborted")
         record = fcgi.Record()
-        record.read(self._sock)
+        # flup reads in many small steps, which is for records that have not arrived yet.
+        arrived = self._sock.take_record()
+        if arrived is None:
+            record.read(self._sock)
+        else:
+            record.type, record.requestId, record.contentData = arrived
+            record.contentLength = len(record.contentData)
         handle = _HANDLERS.get(record.type, fcgi.Connection._do_unknown_type)
         handle(self, record)
+
+    def writeRecord(self, record: Any) -> None:  # noqa: N802 - flup's name
+        """As flup's, in one piece."""
+        content, padding = record.contentData, -record.contentLength & 7
+        header = _HEADER.pack(record.version, record.type, record.requestId, record.contentLength, padding)
+        self._sock.send(header + content + bytes(padding))
 
     def _do_abort_request(self, record: Any) -> None:
         """The client closed its connection: reading the body ends here."""

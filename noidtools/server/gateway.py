@@ -8,7 +8,8 @@ import time
 from abc import ABC, abstractmethod
 from contextlib import suppress
 
-from .limits import NO_RESOURCES, PAUSE_SECONDS, OccasionalLog, max_connections
+from ..console import OccasionalLog
+from .limits import NO_RESOURCES, PAUSE_SECONDS, max_connections
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _CHECK_SECONDS = 1.0
 # How long a connection must have been idle to be closed in favour of a new one.
 _IDLE_SECONDS = 1.0
 
-# How much input that nobody wants is read at once.
+# How many bytes of input are discarded at once.
 _MOST_DISCARDED = 64
 
 # How many requests are prepared together, and connections accepted at once: few, so that none waits long.
@@ -151,7 +152,7 @@ class GatewayWorker:
                 if error.errno in NO_RESOURCES and not self._close_idle():
                     self._pause("no file descriptor is left for a new connection: those that wait are accepted when "
                                 "others have ended; raise the limit of open files (LimitNOFILE=)")
-                return  # else no connection waits, or another worker took it, or the web server closed it
+                return  # no connection waits, another worker took it, or the web server closed it
             if self._allowed is not None and address[0] not in self._allowed:
                 peer.close()
                 self._log.write(f"a connection from {address[0]} was closed: this address is not allowed (--allow)")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import errno
 import resource
-import time
 
-from ..console import log_line
-
-# So many seconds, unless configured, a request may take to arrive, or an answer to be read, and one more for each so
-# many bytes of it.  Nothing may stop moving for longer than the same time.
+# Default time limit for a request to arrive and for an answer to be read, plus one second for each BYTES_PER_SECOND
+# bytes of it.  A pause in between may last TRANSFER_SECONDS, too.
 TRANSFER_SECONDS = 30
 BYTES_PER_SECOND = 10_000
 
@@ -26,7 +23,6 @@ NO_RESOURCES = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOME
 
 # How many seconds nothing is accepted after that.
 PAUSE_SECONDS = 1.0
-_SECONDS_BETWEEN_LINES = 60.0
 
 
 def raise_descriptor_limit() -> None:
@@ -57,25 +53,12 @@ class TransferDeadline:
         self._bytes = 0
 
     def count(self, size: int, now: float) -> None:
-        """So many bytes more were transferred."""
+        """Add bytes that were transferred."""
         if size:
             self._bytes += size
             self._moved = now
 
     def seconds_left(self, now: float) -> float:
-        """Not more than 0 if it is overdue."""
+        """Seconds until the deadline; 0 or less if it is overdue."""
         whole = self._started + self._seconds + self._bytes / BYTES_PER_SECOND
         return min(whole, self._moved + self._seconds) - now
-
-
-class OccasionalLog:
-    """Writes lines to the log, each kind of them once a minute at most."""
-
-    def __init__(self) -> None:
-        self._next: dict[str, float] = {}
-
-    def write(self, line: str) -> None:
-        now = time.monotonic()
-        if now >= self._next.get(line, now):
-            self._next[line] = now + _SECONDS_BETWEEN_LINES
-            log_line("noid", line)

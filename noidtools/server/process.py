@@ -16,13 +16,15 @@ import stat
 import sys
 import time
 
-from ..console import write_error
+from ..console import exit_reason, log_line, write_error
 from ..errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import NoReturn
+
+    from ..web.counters import SharedCounters
 
     # Serves requests of a listening socket until one of the descriptors becomes readable.
     Work = Callable[[socket.socket, tuple[int, ...]], None]
@@ -55,12 +57,12 @@ class Address:
     def is_loopback(self) -> bool:
         return self.host == "localhost" or self.host == "::1" or self.host.startswith("127.")
 
-    def listen(self, mode: int) -> socket.socket:
-        """A listening socket, not inherited by other programs; `mode` is for the file of a Unix socket."""
+    def listen(self, mode: int, group: int | None = None) -> socket.socket:
+        """A listening socket, not inherited by other programs; `mode` and `group` are for the file of a Unix socket."""
         try:
             if self.descriptor >= 0:
                 return _adopt_socket(self.descriptor)
-            return self._listen_unix(mode) if self.path else self._listen_tcp()
+            return self._listen_unix(mode, group) if self.path else self._listen_tcp()
         except OSError as error:
             reason = error.strerror or str(error)
             raise UsageError(f"cannot listen at {self.text}: {reason}") from None
@@ -73,16 +75,28 @@ class Address:
         listener.listen(_BACKLOG)
         return listener
 
-    def _listen_unix(self, mode: int) -> socket.socket:
+    def _listen_unix(self, mode: int, group: int | None) -> socket.socket:
+        _make_folder(os.path.dirname(self.path))
         _remove_stale(self.path)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        before = os.umask(0o777 & ~mode)
+        # Nobody can connect before the file has its group.
+        before = os.umask(0o777)
         try:
             listener.bind(self.path)
         finally:
             os.umask(before)
+        if group is not None:
+            self._give_to(group)
+        os.chmod(self.path, mode)
         listener.listen(_BACKLOG)
         return listener
+
+    def _give_to(self, group: int) -> None:
+        try:
+            os.chown(self.path, -1, group)
+        except PermissionError:
+            os.unlink(self.path)
+            raise OSError(errno.EPERM, "only root and members of that group can give it to the group") from None
 
     def file(self) -> tuple[int, int] | None:
         """Device and inode of the file at the path of a Unix socket."""
@@ -147,6 +161,17 @@ def _remove_stale(path: str) -> None:
     raise OSError(errno.EADDRINUSE, "another server is listening there")
 
 
+def _make_folder(path: str) -> None:
+    """Make the folder of a socket, which everybody may enter: who may connect is decided by the mode of the socket."""
+    if path and not os.path.isdir(path):
+        try:
+            os.mkdir(path)
+            os.chmod(path, 0o755)
+        except OSError as error:
+            raise OSError(error.errno, f"the folder {path} cannot be made ({error.strerror}): make it, and give it to "
+                          "the account that serves") from None
+
+
 def _is_socket(path: str) -> bool:
     try:
         return stat.S_ISSOCK(os.lstat(path).st_mode)
@@ -171,19 +196,24 @@ _START_SECONDS = 1.0
 class Prefork:
     """Keeps `workers` processes running, each of which calls `work(listener, shutdown)`.
 
-    `work` returns as soon as one of the descriptors in `shutdown` becomes readable.
+    `work` returns as soon as one of the descriptors in `shutdown` becomes readable; the last one does if the service
+    ends, the other one also when it is reloaded.  Each process has a part of the counters, which the one that takes
+    its place goes on with.
     """
 
-    def __init__(self, listener: socket.socket, workers: int, work: Work) -> None:
+    def __init__(self, listener: socket.socket, workers: int, work: Work, counters: SharedCounters) -> None:
         self._listener = listener
         self._wanted = workers
         self._work = work
-        self._workers: set[int] = set()
+        self._counters = counters
+        # The processes, and which part of the counters each has.
+        self._workers: dict[int, int] = {}
         self._start_times: list[float] = []
+        self._stopping = False
         self._shutdown_read, self._shutdown_write = os.pipe()
 
     def run(self) -> None:
-        """Until SIGTERM or SIGINT.  SIGHUP reloads, which replaces this process by exec."""
+        """Run until SIGTERM or SIGINT.  SIGHUP reloads, which replaces this process by exec."""
         # The signals are blocked and waited for instead of handled, so that none interrupts anything.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         while True:
@@ -201,15 +231,17 @@ class Prefork:
         now = time.monotonic()
         self._start_times = [started for started in self._start_times if now - started < _START_SECONDS]
         while len(self._workers) < self._wanted and len(self._start_times) < _MAX_STARTS * self._wanted:
+            part = min(set(range(1, self._wanted + 1)) - set(self._workers.values()))
             pid = os.fork()
             if not pid:
-                self._run_worker()
-            self._workers.add(pid)
+                self._run_worker(part)
+            self._workers[pid] = part
             self._start_times.append(now)
 
-    def _run_worker(self) -> NoReturn:
+    def _run_worker(self, part: int) -> NoReturn:
         status = 1
         try:
+            self._counters.attach(part)
             os.close(self._shutdown_write)
             signalled = shutdown_descriptor(_STOP_SIGNALS)
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -225,13 +257,21 @@ class Prefork:
     def _reap(self) -> bool:
         """Remove a worker that has ended; returns whether there was one."""
         try:
-            pid, _ = os.waitpid(-1, os.WNOHANG)
+            pid, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return False
-        self._workers.discard(pid)
+        if pid in self._workers and not self._stopping:
+            reason = exit_reason(os.waitstatus_to_exitcode(status))
+            log_line("noid", f"the worker {pid} {reason}: another one is started")
+            self._counters.add(("death",), (1,))
+        self._workers.pop(pid, None)
         return bool(pid)
 
     def _stop(self) -> None:
+        self._stopping = True
+        # The signal tells a worker that no other takes its place.
+        for pid in self._workers:
+            os.kill(pid, signal.SIGTERM)
         os.close(self._shutdown_write)
         deadline = time.monotonic() + _SHUTDOWN_SECONDS
         while self._workers and time.monotonic() < deadline:

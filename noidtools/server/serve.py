@@ -7,12 +7,15 @@ import socket
 import sys
 
 from ..commands import Invocation, command_for
-from ..console import log_line
+from ..console import OccasionalLog, log_line
 from ..errors import UsageError
 from ..minter import location_of
-from ..minter.folder import MinterFolder, SingleMinter
+from ..minter.folder import MinterFolder, SingleMinter, mark_served
 from ..store import exists
 from ..web.commands import BASIC
+from ..web.counters import SharedCounters
+from ..web.observer import Observer
+from ..web.rates import RateLimit
 from ..web.request import LARGEST_BODY, Trust
 from ..web.site import Site
 from .allowed import AllowedAddresses
@@ -21,11 +24,16 @@ from .process import Address, Prefork, inherited_socket, socket_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..web.batch import Application
+    from ..web.observer import Observation
     from .process import Work
 
 _PROTOCOLS = ("http", "fcgi", "scgi")
 _DEFAULT_ADDRESS = "127.0.0.1:8080"
 _DEFAULT_THREADS = 4
+_SLOW_SECONDS = 5
 
 
 class Options:
@@ -41,13 +49,21 @@ class Options:
         last = {name: given.option(name) or "" for name in given.options}
         self.address = Address(last.get(self.protocol, _DEFAULT_ADDRESS))
         self.minters = last.get("minters", "")
-        usual = 1 if self.protocol == "http" else max(2, os.cpu_count() or 1)
+        # A FastCGI or SCGI worker answers one request after the other, so that there are at least two.
+        usual = max(1 if self.protocol == "http" else 2, len(os.sched_getaffinity(0)))
         self.workers = _number(last, "workers", usual, 1, 1000)
         self.threads = _number(last, "threads", _DEFAULT_THREADS, 1, 1000)
         self.largest_body = _number(last, "max-body", LARGEST_BODY, 0, 1 << 40)
         self.per_address = _number(last, "max-per-address", MAX_PER_ADDRESS, 1, 1_000_000)
         self.timeout = _number(last, "timeout", TRANSFER_SECONDS, 1, 86_400)
+        self.slow = _seconds(last, "slow", _SLOW_SECONDS, 86_400)
+        self.access_log = _access_log(last.get("access-log", ""))
+        rate = _number(last, "max-rate", 0, 0, 1_000_000)
+        self.rates = RateLimit(rate) if rate else None
         self.socket_mode = _mode(last.get("socket-mode", "660"))
+        self.socket_group = _group(last["socket-group"]) if "socket-group" in last else None
+        if not self.address.path and ("socket-mode" in last or "socket-group" in last):
+            raise UsageError("--socket-mode and --socket-group are for the path of a Unix socket")
         if self.protocol == "http" and given.values("allow"):
             raise UsageError("--allow lists web servers that speak FastCGI or SCGI: it does not go with HTTP")
         self.allowed = AllowedAddresses.of(given.values("allow"), os.environ)
@@ -80,15 +96,19 @@ def serve(dbdir: str, args: list[bytes]) -> int:
         return 0
     options = Options(args)
     raise_descriptor_limit()
-    application = Site(_minters(dbdir, options), trust=options.trust, challenge=options.challenge,
-                       largest_body=options.largest_body)
+    OccasionalLog.share()
+    counters = SharedCounters(options.workers)
+    site = Site(_minters(dbdir, options), trust=options.trust, challenge=options.challenge,
+                largest_body=options.largest_body, counters=counters)
+    application = Observer(site, options.trust, counters=counters, slow=options.slow, access_log=options.access_log,
+                           rates=options.rates)
     work = _work(options, application)
     options.ensure_allowed()
-    listener = inherited_socket() or options.address.listen(options.socket_mode)
+    listener = inherited_socket() or options.address.listen(options.socket_mode, options.socket_group)
     options.ensure_allowed(listener)
     file = options.address.file()
     _announce(options, dbdir, listener)
-    Prefork(listener, options.workers, work).run()
+    Prefork(listener, options.workers, work, counters).run()
     options.address.close(listener, file)
     return 0
 
@@ -97,13 +117,14 @@ def _minters(dbdir: str, options: Options) -> MinterFolder:
     if options.minters:
         if not os.path.isdir(options.minters):
             raise UsageError(f"there is no folder {options.minters} to look for minters in")
+        mark_served(options.minters)
         return MinterFolder(options.minters)
     if not exists(location_of(dbdir)):
         raise UsageError(f"there is no minter in {dbdir}: name its folder with -f, or that of several with --minters")
     return SingleMinter(dbdir)
 
 
-def _work(options: Options, application: Site) -> Work:
+def _work(options: Options, application: Application) -> Work:
     """What each worker process does.  A missing package is reported here, before anything starts."""
     try:
         if options.protocol == "http":
@@ -137,6 +158,33 @@ def _number(values: dict[str, str], name: str, default: int, least: int, most: i
     if not (text.isascii() and text.isdigit()) or not least <= int(text[:15]) <= most:
         raise UsageError(f"--{name} is a number from {least} to {most}, not {text!r}")
     return int(text)
+
+
+def _seconds(values: dict[str, str], name: str, default: int, most: int) -> float:
+    text = values.get(name, str(default))
+    whole, _, part = text.partition(".")
+    if not (text.isascii() and (whole + part).isdigit() and len(text) < 20 and float(text) <= most):
+        raise UsageError(f"--{name} is a number of seconds from 0 to {most}, such as 0.5, not {text!r}")
+    return float(text)
+
+
+def _group(name: str) -> int:
+    import grp
+
+    try:
+        return grp.getgrnam(name).gr_gid
+    except (KeyError, ValueError):
+        raise UsageError(f"--socket-group {name[:60]!r}: there is no such group") from None
+
+
+def _access_log(form: str) -> Callable[[Observation], None] | None:
+    if not form:
+        return None
+    from ..web.access_log import FORMS, access_log
+
+    if form not in FORMS:
+        raise UsageError(f"--access-log is {' or '.join(FORMS)}, not {form!r}")
+    return access_log(form)
 
 
 def _mode(text: str) -> int:

@@ -12,8 +12,9 @@ import time
 from waitress import create_server, wasyncore  # type: ignore[import-untyped]
 from waitress.channel import HTTPChannel  # type: ignore[import-untyped]
 
+from ..console import OccasionalLog
 from .compatibility import ensure_members
-from .limits import NO_RESOURCES, PAUSE_SECONDS, OccasionalLog, TransferDeadline, max_connections
+from .limits import NO_RESOURCES, PAUSE_SECONDS, TransferDeadline, max_connections
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,13 +30,14 @@ NEEDED = {
         "channel_timeout", "cleanup_interval", "clear_untrusted_proxy_headers", "connection_limit", "ident",
         "max_request_body_size", "outbuf_high_watermark", "sockets", "threads"),
     "waitress.channel:HTTPChannel": (
-        "addr", "creation_time", "handle_close", "last_activity", "received", "request", "requests", "send",
+        "addr", "handle_close", "last_activity", "received", "request", "requests", "send", "service",
         "total_outbufs_len"),
     "waitress.channel:HTTPChannel.__init__": ("server", "sock", "addr", "adj", "map"),
+    "waitress.parser:HTTPRequestParser": ("body_bytes_received",),
     "waitress.server:BaseWSGIServer": (
         "_map", "accepting", "active_channels", "adj", "close", "fix_addr", "handle_accept", "set_socket_options",
         "socket", "task_dispatcher"),
-    "waitress.task:ThreadedTaskDispatcher": ("shutdown",),
+    "waitress.task:ThreadedTaskDispatcher": ("queue", "shutdown"),
     "waitress.wasyncore:loop": ("timeout", "use_poll", "map", "count"),
     # What the loop calls of an object in its map, such as _Watcher.
     "waitress.wasyncore:dispatcher": (
@@ -44,14 +46,19 @@ NEEDED = {
 }
 ensure_members("waitress", BOUNDS, NEEDED)
 
-# A connection that was made just before the shutdown gets so many seconds to send its request.
-_NEW_CONNECTION_SECONDS = 1.0
-
 # When so many bytes of an answer wait to be read, the command that makes it waits too.
 _MOST_UNREAD = 4 << 20
 
+# For so many seconds a client that does not read may keep a thread that others wait for.
+_SECONDS_TO_HOLD_A_THREAD = 2
+
 # A connection takes a socket, and at times a temporary file for its body and one for its answer.
 _DESCRIPTORS_EACH = 3
+
+# Bodies that are being received lie in the temporary folder: those of one address, and all in this process, may take so
+# many times the size of the largest one.  They are added up whenever one has grown by so many bytes.
+_LARGEST_FOR_ADDRESS, _LARGEST_FOR_ALL = 2, 4
+_BODY_STEP = 1 << 20
 
 # The server's own entries in the map of the loop: listener, trigger, and descriptors that are watched.
 _OWN_ENTRIES = 8
@@ -73,6 +80,7 @@ class HttpServer:
         self._channels: dict[int, Any] = {}
         self._most = max_connections(_DESCRIPTORS_EACH)
         self._per_address = per_address
+        self._largest_body = largest_body
         self._proxies = frozenset(proxies)
         self._log = OccasionalLog()
         self._resume_at = self._check_at = 0.0
@@ -108,8 +116,11 @@ class HttpServer:
             self._server.accepting = not self._stopped
 
     def stop_accepting(self) -> None:
+        """Accept no more connections; on those that are open the next answer is the last."""
         self._stopped = True
         self._server.accepting = False
+        for channel in self._server.active_channels.values():
+            channel.is_last_request = True
 
     def _accept(self) -> None:
         server = self._server
@@ -122,31 +133,51 @@ class HttpServer:
                                 "others have ended; raise the limit of open files (LimitNOFILE=)")
                 server.accepting = False
                 self._resume_at = time.monotonic() + PAUSE_SECONDS
-            return  # else the client has closed it, or another worker took it
+            return  # the client has closed it, or another worker took it
         host = address[0] if isinstance(address, tuple) else ""
         if host and host not in self._proxies and self._connections_from(host) >= self._per_address:
             peer.close()
             self._log.write(f"an address has {self._per_address} connections: more of them are closed at once")
             return
-        _Channel(server, peer, server.fix_addr(address), server.adj, map=server._map)
+        _Channel(server, peer, server.fix_addr(address), server.adj, map=server._map).has_room = self._has_room
         if len(server.active_channels) >= self._most:
             self._log.write(f"there are {self._most} connections: new ones wait until others have ended")
 
     def _connections_from(self, host: str) -> int:
         return sum(channel.addr[0] == host for channel in self._server.active_channels.values())
 
+    def _has_room(self, channel: _Channel) -> bool:
+        """Whether the body that a connection sends may grow."""
+        host = channel.addr[0]
+        largest = max(self._largest_body, _BODY_STEP)
+        of_all = of_host = 0
+        for other in self._server.active_channels.values():
+            size = other.body_size
+            of_all += size
+            of_host += size if other.addr[0] == host else 0
+        if of_all <= _LARGEST_FOR_ALL * largest and (
+            of_host <= _LARGEST_FOR_ADDRESS * largest or not host or host in self._proxies
+        ):
+            return True
+        self._log.write("bodies that are being received take more than they may on disk, those of one address "
+                        f"{_LARGEST_FOR_ADDRESS} and all {_LARGEST_FOR_ALL} times --max-body: connections are closed")
+        return False
+
     def _close_overdue(self, now: float) -> None:
         """Close connections that send a request, or read an answer, too slowly or not at all.
 
         They are closed here and not by waitress's flag `will_close`, which does nothing to a client that reads nothing.
         """
+        requests_wait = bool(self._server.task_dispatcher.queue)
         for channel in list(self._server.active_channels.values()):
-            if channel.is_overdue(now):
+            if channel.is_overdue(now, requests_wait):
                 channel.handle_close()
 
-    def is_busy(self) -> bool:
-        """Whether a request is read or answered, or a new connection may be about to send one."""
-        return any(_is_busy(channel) for channel in self._server.active_channels.values())
+    def is_busy(self, idle_seconds: float) -> bool:
+        """Whether a request is read or answered, or a connection that was used in these seconds may send another."""
+        used_since = time.time() - idle_seconds
+        return any(channel.requests or channel.total_outbufs_len or channel.request is not None
+                   or channel.last_activity > used_since for channel in self._server.active_channels.values())
 
     def close(self) -> None:
         self._server.task_dispatcher.shutdown()
@@ -158,6 +189,23 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
 
     _arriving: TransferDeadline | None = None
     _leaving: TransferDeadline | None = None
+    # Whether the answer has the header Connection: close.
+    is_last_request = False
+    # Whether its body may grow, and the size of the body when that was asked last.
+    has_room: Callable[[_Channel], bool]
+    _asked_at = 0
+
+    @property
+    def body_size(self) -> int:
+        """Bytes of the bodies that were received, of which the request is not answered."""
+        return sum(request.body_bytes_received for request in (*self.requests, self.request) if request is not None)
+
+    def service(self) -> None:
+        """Answer a request, in a thread of waitress."""
+        if self.is_last_request:
+            for request in self.requests:
+                request.headers["CONNECTION"] = "close"
+        super().service()
 
     def received(self, data: bytes) -> Any:
         now = time.monotonic()
@@ -166,7 +214,11 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
         self._arriving.count(len(data), now)
         result = super().received(data)
         if self.request is None:
-            self._arriving = None
+            self._arriving, self._asked_at = None, 0
+        elif self.body_size >= self._asked_at + _BODY_STEP:
+            self._asked_at = self.body_size
+            if not self.has_room(self):
+                self.handle_close()
         return result
 
     def send(self, data: bytes, do_close: bool = True) -> Any:
@@ -175,23 +227,22 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
             self._leaving.count(sent, time.monotonic())
         return sent
 
-    def is_overdue(self, now: float) -> bool:
-        """Called every second or so."""
+    def is_overdue(self, now: float, requests_wait: bool) -> bool:
+        """Whether the client has sent or read nothing for too long; called about once a second.
+
+        `requests_wait` says that no thread is free for the requests of others.
+        """
         if not self.total_outbufs_len:
             self._leaving = None
         elif self._leaving is None:
             self._leaving = TransferDeadline(now, self.adj.channel_timeout)
         if self._leaving is not None:
-            return self._leaving.seconds_left(now) <= 0
+            holds_thread = self.requests and self.total_outbufs_len > _MOST_UNREAD
+            hurry = self.adj.channel_timeout - _SECONDS_TO_HOLD_A_THREAD if holds_thread and requests_wait else 0
+            return self._leaving.seconds_left(now) <= max(0, hurry)
         # While a request is answered, input of the next one waits.
         arriving = None if self.requests else self._arriving
         return arriving is not None and arriving.seconds_left(now) <= 0
-
-
-def _is_busy(channel: Any) -> bool:
-    if channel.last_activity == channel.creation_time:  # nothing has arrived yet
-        return bool(time.time() - channel.creation_time < _NEW_CONNECTION_SECONDS)
-    return bool(channel.requests or channel.total_outbufs_len or channel.request is not None)
 
 
 class _Watcher:

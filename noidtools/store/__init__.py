@@ -1,207 +1,184 @@
 """The store: ordered tables of bytes in transactions.  The only package that knows a database engine.
 
-`Reader`, `Writer` and `Store` are what an engine offers, and all that the rest
-of the software may rely on.  A table is named by one byte; keys and values are
-bytes of any length, and keys are in the order of their bytes.
+The module `interface` says what a store offers; here stores are opened, created and replaced.
 
 A store has a location.  What lies there decides which engine it is:
 
-    a folder    LMDB, the embedded engine (see lmdb.py)
+    a folder    LMDB, the embedded engine (the package lmdb), unless it contains the file `engine`
     a file      its first line is `engine: NAME`, one of `ENGINES`; the rest of the file is for that engine
 
-An engine is one module with the functions `open_store`, `create_store`,
-`restore_store` and `exists` of this one.  It is imported when a store of it is opened.
+An engine is a module or package with the functions of `interface.Engine`.  It is imported when a store of it is
+opened.
 """
 
 from __future__ import annotations
 
 import os
 
-from ..errors import StoreError
+from ..errors import NoidError, NoMinterError, StoreError, UsageError
+from .interface import ADDRESS_VARIABLE, ENGINE_FILE, TIMEOUT, Reader, Store, Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-    from typing import Protocol, TypeVar
-    T = TypeVar("T")
-else:
-    # Importing the real one takes milliseconds, and only type checkers need it.
-    Protocol = object
+    from collections.abc import Iterable, Iterator
 
-# Seconds that a writer waits for the others.
-TIMEOUT = 30.0
+    from .interface import Engine, Readme, Work
+
+__all__ = [
+    "ENGINES", "TIMEOUT", "Reader", "Readme", "Store", "Work", "Writer", "create_store", "exists",
+    "foreign_items", "move_store", "open_store", "readme_of", "replace_store", "restore_store",
+]
 
 # Name -> module; and the engine of a new store.
-ENGINES = {"lmdb": f"{__name__}.lmdb"}
+ENGINES = {"lmdb": f"{__name__}.lmdb", "postgres": f"{__name__}.postgres"}
 DEFAULT = "lmdb"
+
+# How the address of a database server begins, and its engine.
+_SERVERS = {"postgresql:": "postgres", "postgres:": "postgres"}
 _ENGINE_LINE = "engine:"
 _LONGEST_ENGINE_LINE = 200
 
 
-class Reader(Protocol):
-    """Reads one moment of the store, together with what was written before in the same transaction."""
+def open_store(location: str, *, resolving: bool = False) -> Store:
+    """The store at a location.  Raises NoMinterError if there is none, StoreError if it cannot be used.
 
-    def version(self) -> object | None:
-        """The version of the store that the transaction reads, as `Store.version` has it; None in a write."""
-
-    def get(self, table: bytes, key: bytes) -> bytes | None:
-        """The value of a key, None if it has none."""
-
-    def get_many(self, places: Sequence[tuple[bytes, bytes]]) -> list[bytes | None]:
-        """The values of many places, each a table and a key, in the same order and in one round trip."""
-
-    def scan(
-        self, table: bytes, prefix: bytes = b"", *, after: bytes | None = None, limit: int | None = None,
-        reverse: bool = False,
-    ) -> Iterator[tuple[bytes, bytes]]:
-        """Items whose keys begin with `prefix`, in the order of their keys, or with `reverse` the other way round.
-
-        after  only what comes behind this key, in the direction of the scan
-        limit  at most so many
-
-        In a write, a scan goes on behind the key it gave last: it sees what was put there meanwhile, and not what was
-        deleted.  It ends with its transaction.
-        """
-
-
-class Writer(Reader, Protocol):
-    """A reader that also changes the store; all changes of a transaction stand or fall together."""
-
-    def put(self, table: bytes, key: bytes, value: bytes) -> None:
-        """Give a key a value, instead of the one it had."""
-
-    def put_many(self, table: bytes, items: Iterable[tuple[bytes, bytes]]) -> None:
-        """Put many items at once; sorted ones are quickest."""
-
-    def delete(self, table: bytes, key: bytes) -> bool:
-        """Remove a key; returns whether it was there."""
-
-    def delete_prefix(self, table: bytes, prefix: bytes) -> int:
-        """Remove all keys that begin with `prefix`; returns how many there were."""
-
-
-class Store(Protocol):
-    """A database.  Safe to share between threads, and usable in parent and child after a fork.
-
-    location    where it lies, as it was opened
-    writable    whether this process may write to it
-    generation  changes when the database was opened anew, be it another one: what was learned from it before must be
-                read again.  It does not change within a transaction.
+    `resolving`: for resolvers, which may read a state that is a moment old; from a replica, if the store has one.
     """
+    try:
+        return _engine(location).open_store(location, resolving=resolving)
+    except NoMinterError as error:
+        from .moves import why_missing
 
-    location: str
-
-    @property
-    def writable(self) -> bool: ...
-
-    @property
-    def generation(self) -> int: ...
-
-    def read(self, work: Callable[[Reader], T], *, max_age: float = 0.0) -> T:
-        """Run `work` in a read transaction and return its result.
-
-        Inside a transaction of the same thread it joins that one.  `work` may be run again from the start, so it must
-        have no effects but its result.  A database that was put in the place of this one may go unnoticed for
-        `max_age` seconds, which saves looking for it.
-        """
-
-    def write(self, work: Callable[[Writer], T], *, timeout: float = TIMEOUT, shared: bool = False) -> T:
-        """Run `work` in a write transaction, which is on disk when this returns; if `work` raises, nothing happened.
-
-        There is one writer at a time over all processes; BusyError is raised if the others take longer than `timeout`
-        seconds.  Inside a write of the same thread it is a savepoint: if it raises, it alone is undone.  Inside a read
-        it is refused.  `work` may be run again, as in `read`.  `shared` says that several independent commands share
-        the transaction.
-        """
-
-    def transaction(self, *, timeout: float = TIMEOUT) -> AbstractContextManager[Writer]:
-        """A write transaction as the body of a `with` statement, for what cannot be run again.
-
-        Reads and writes of the same thread in the body join it, as they do in `write`; it is committed at the end, or
-        undone if the body raises.  Inside a write of the same thread it is a savepoint.  StoreError is raised where
-        `write` would have run its work again.
-        """
-
-    @property
-    def writing(self) -> bool:
-        """Whether this thread is in a write transaction."""
-
-    @property
-    def shared(self) -> bool:
-        """Whether this thread is in a write transaction that independent commands share."""
-
-    def after_commit(self, action: Callable[[], None]) -> None:
-        """Have something done when this thread's write transaction is on disk and others may write, before `write`
-        returns.  It is forgotten if the transaction, or the savepoint in which we are, is undone."""
-
-    def version(self, *, max_age: float = 0.0) -> object | None:
-        """The version of what is committed now.  Equal versions: nothing was committed between them.  None: unknown."""
-
-    def identity(self) -> object | None:
-        """A value that differs when another database lies at the location, as after a restore; None if none does."""
-
-    def size(self) -> int | None:
-        """Bytes on disk; None if unknown."""
-
-    def backup(self, destination: str) -> int:
-        """Write a copy of one moment of the store, while others read and write; returns the number of its items.
-
-        The copy is read to its end before it appears, complete and on disk, or not at all.  Raises ConflictError if
-        something is at the destination.  `restore_store` makes a store of it.
-        """
-
-    def suspend(self) -> bool:
-        """Give back files and memory until the next use, unless a transaction is open; returns whether it was done."""
-
-    def close(self) -> None:
-        """End the use of the store, once its transactions are over; to be called once for each `open_store`."""
+        raise NoMinterError(why_missing(location) or error.message) from None
 
 
-def open_store(location: str) -> Store:
-    """The store at a location.  Raises NoMinterError if there is none, StoreError if it cannot be used."""
-    store: Store = _engine(location).open_store(location)
-    return store
-
-
-def create_store(location: str, fill: Callable[[Writer], None], *, readme: bytes = b"") -> Store:
+def create_store(
+    location: str, fill: Work, *, chunks: Iterable[Work] = (), readme: Readme = b"", address: str = "", read: str = ""
+) -> Store:
     """Make a store with what `fill` writes, and open it.  It appears complete, in one step, or not at all.
 
-    `readme` is a text for people, stored beside the database.  Raises ConflictError if something is at the location.
+    chunks  written before `fill`, each perhaps in a transaction of its own, so that a store of any size is made in
+            little memory.  Each is run before the next is asked for, and may be run again as in `Store.write`.
+    readme  a text for people, stored beside the database; or a function for one that is known only after `fill`
+    address where the database server is, such as postgresql://host/database; by default the embedded engine is used,
+            unless the environment variable NOIDTOOLS_STORE has an address
+    read    an address at which resolvers may read, such as that of a standby
+
+    Raises ConflictError if something is at the location, or on its way to it, before any chunk is asked for.
     """
-    store: Store = _engine(location).create_store(location, fill, readme=readme)
-    return store
+    from .moves import ensure_no_move
+
+    ensure_no_move(location)
+    address = address or os.environ.get(ADDRESS_VARIABLE, "")
+    if not address:
+        if read:
+            raise UsageError("an address to read from is for a minter in a database server: give --store, too")
+        return _engine(location).create_store(location, fill, chunks=chunks, readme=readme)
+    name = next((name for start, name in _SERVERS.items() if address.startswith(start)), "")
+    if not name:
+        raise UsageError(f"{address[:100]!r} is no address of a database server: write it as in "
+                         "postgresql://host/database")
+    return _module(name).create_store(location, fill, chunks=chunks, readme=readme, address=address, read=read)
 
 
-def restore_store(location: str, source: str, adjust: Callable[[Writer], None]) -> str | None:
+def restore_store(location: str, source: str, adjust: Work) -> str | None:
     """Put the content of a backup at a location, in place of the store there, if there is one.
 
     The backup is copied and read to its end, and changed by `adjust`; only then, and when no other process writes,
     does it take the place of the store, in one step.  All who have the store open notice it when they next use it.  If
     anything is raised before, the store is left as it was.  Returns the path at which the store lies that was
-    replaced, None if there was none.  Raises StoreError for what is no sound backup.
+    replaced, None if there was none.  Raises StoreError for what is no sound backup, ConflictError if another store is
+    on its way to the location.
     """
-    aside: str | None = _engine(location).restore_store(location, source, adjust)
+    from .moves import ensure_no_move
+
+    ensure_no_move(location)
+    return _engine(location).restore_store(location, source, adjust)
+
+
+def move_store(location: str, destination: str) -> None:
+    """Move a store to another location, in one step; processes that have it open do not find it any more.
+
+    Raises ConflictError if something is at the destination.  To be called when nobody writes to it.
+    """
+    from .folders import move_folder
+
+    move_folder(location, destination)
+
+
+def replace_store(location: str, new: str) -> str:
+    """Put a store, of any engine, in the place of another one, in one step; returns where that one is from then on.
+
+    The new one, which this process has made, gets the owner and the permissions of the other.  All who have that one
+    open notice it when they next use it.  To be called when nobody writes to either.  If it cannot be done, both are
+    where they were; if this is interrupted, nothing is at `new`, and neither is lost.
+    """
+    from .folders import adopt_permissions, aside_name, put_in_place
+
+    aside = aside_name(location, "moved")
+    try:
+        adopt_permissions(location, new)
+        put_in_place(new, location, aside)
+    except OSError as error:
+        raise StoreError(f"{new} cannot take the place of {location}: {error.strerror}") from None
     return aside
 
 
+def remove_store(location: str) -> None:
+    """Delete a store that this process has made, and that nobody uses; if that fails, what is left does not matter."""
+    from contextlib import suppress
+
+    with suppress(NoidError):
+        _engine(location).remove_store(location)
+
+
+def readme_of(location: str) -> bytes:
+    """The text for people beside a store; nothing if there is none."""
+    from .folders import readme_of
+
+    return readme_of(location)
+
+
 def exists(location: str) -> bool:
-    """Whether there is a store at a location; whether it can be opened is another question."""
+    """Whether there is a store at a location, be it one that cannot be opened."""
     try:
-        found: bool = _engine(location).exists(location)
+        return _engine(location).exists(location)
     except (OSError, ValueError, StoreError):
         return False
-    return found
 
 
-def _engine(location: str) -> _Engine:
-    name = "lmdb" if os.path.isdir(location) else DEFAULT
-    if os.path.isfile(location):
+def foreign_items(path: str) -> Iterator[tuple[bytes, bytes]]:
+    """The keys and values of an LMDB database of another program, in the order of the keys; nobody may be using it.
+
+    Raises InvalidError for what is no such database.
+    """
+    from .lmdb.foreign import foreign_items
+
+    return foreign_items(path)
+
+
+def _engine(location: str) -> Engine:
+    name = DEFAULT
+    if os.path.isdir(location):
+        file = os.path.join(location, ENGINE_FILE)
+        name = _engine_name(file) if os.path.isfile(file) else "lmdb"
+    elif os.path.isfile(location):
         name = _engine_name(location)
+    elif os.environ.get(ADDRESS_VARIABLE):
+        name = "postgres"
     if name not in ENGINES:
         raise StoreError(f"{location} names the engine {name[:60]!r}, which this release of noidtools does not have")
+    return _module(name)
+
+
+def _module(name: str) -> Engine:
     # importlib.import_module would do the same, after a millisecond of imports of its own.
-    engine: _Engine = __import__(ENGINES[name], fromlist=["*"])
+    try:
+        engine: Engine = __import__(ENGINES[name], fromlist=["*"])
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] == __name__.partition(".")[0]:
+            raise
+        raise StoreError(f"the engine {name!r} cannot be used here ({error}): install noidtools[{name}]") from None
     return engine
 
 
@@ -214,15 +191,3 @@ def _engine_name(path: str) -> str:
     if not line.startswith(_ENGINE_LINE):
         raise StoreError(f"{path} is a file that names no engine: check the path")
     return line.removeprefix(_ENGINE_LINE).strip()
-
-
-class _Engine(Protocol):
-    """A module of an engine."""
-
-    def open_store(self, location: str) -> Store: ...
-
-    def create_store(self, location: str, fill: Callable[[Writer], None], *, readme: bytes) -> Store: ...
-
-    def restore_store(self, location: str, source: str, adjust: Callable[[Writer], None]) -> str | None: ...
-
-    def exists(self, location: str) -> bool: ...

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
+
+from ..errors import StoreError
 
 _LITTLE_ROOM = 1 << 20
 
@@ -20,7 +23,7 @@ def not_writable(location: str) -> str:
 
 
 def is_full(location: str) -> bool:
-    """Whether there is nearly no room left: a write that a full disk cut short is an input/output error to us."""
+    """Whether the disk is nearly full: LMDB reports a write that a full disk cut short as an input/output error."""
     try:
         free = os.statvfs(location)
     except OSError:
@@ -28,8 +31,39 @@ def is_full(location: str) -> bool:
     return free.f_bavail * free.f_frsize < _LITTLE_ROOM
 
 
+def ensure_regular(*paths: str) -> None:
+    """Raise StoreError if the path is a link or anything but a regular file: another account may have put it there."""
+    for path in paths:
+        try:
+            mode = os.lstat(path).st_mode
+        except FileNotFoundError:
+            continue
+        if not stat.S_ISREG(mode):
+            what = "a symbolic link" if stat.S_ISLNK(mode) else "not a file"
+            raise StoreError(f"{path} is {what}, which is not followed: put the file itself there (the folder above it "
+                             "may be a link), and find out who made it")
+
+
+def ensure_exists(path: str, model: str) -> None:
+    """Make a file if there is none, with the owner and the permissions of the file `model`."""
+    if os.path.lexists(path):
+        return
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o664)
+    except FileExistsError:
+        return  # another process made it just now
+    try:
+        like = os.stat(model)
+        if not os.geteuid():
+            os.fchown(descriptor, like.st_uid, like.st_gid)
+        os.fchmod(descriptor, like.st_mode & 0o666)
+    finally:
+        os.close(descriptor)
+
+
 def ensure_allocated(path: str, size: int) -> None:
-    """Give a file its place on disk, and make it if there is none: on a full disk a map with holes kills its user."""
+    """Make a file of this size, if there is none, with all blocks allocated: to touch a hole in a map kills a process
+    (SIGBUS) if the disk is full."""
     try:
         if os.stat(path).st_blocks * 512 >= size:
             return
@@ -46,7 +80,7 @@ def ensure_length(path: str, length: int) -> None:
 
 
 def _allocate(path: str, start: int, length: int, flags: int = 0) -> None:
-    descriptor = os.open(path, flags | os.O_RDWR | os.O_CLOEXEC, 0o664)
+    descriptor = os.open(path, flags | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o664)
     try:
         os.posix_fallocate(descriptor, start, length)
     finally:

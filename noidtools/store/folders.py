@@ -1,15 +1,24 @@
-"""Making a folder that appears complete, in one step, or does not appear."""
+"""Folders that appear complete, in one step, or not at all; and what lies beside a database in its folder."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import stat
+from itertools import chain, count
 
+from ..clock import system_clock, timestamp
 from ..errors import ConflictError, StoreError
+from .privileges import ActingAsOwner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from .interface import Readme
+
+# A text for people.
+README = "README"
 
 
 def create_folder(target: str, fill: Callable[[str], None], *, what: str = "a minter") -> None:
@@ -36,23 +45,71 @@ def create_folder(target: str, fill: Callable[[str], None], *, what: str = "a mi
         raise StoreError(f"cannot create {what} in {parent}: {error.strerror}") from None
 
 
-def replace_folder(target: str, fill: Callable[[str], None], aside: str) -> None:
-    """Put a folder with what `fill` puts into it in the place of another one, which from then on is at `aside`.
+def move_folder(source: str, target: str) -> None:
+    """Give a folder another name, on disk when this returns.  Raises ConflictError if something of that name exists."""
+    if os.path.lexists(target):
+        raise ConflictError(f"{target} exists already: move it away or remove it first")
+    try:
+        os.rename(source, target)
+        for parent in {os.path.dirname(source) or ".", os.path.dirname(target) or "."}:
+            sync_folder(parent)
+    except OSError as error:
+        raise StoreError(f"{source} cannot be moved to {target}: {error.strerror}") from None
 
-    Both happen in one step, so that there is always one of the two at `target`, whenever this process is killed.
-    """
-    parent = os.path.dirname(target) or "."
-    new = _new_folder(parent, f".{os.path.basename(target)}-new-")
+
+def adopt_permissions(old: str, new: str) -> None:
+    """Give a folder that this process has made, and its files, the permissions of those whose place they are to take,
+    and their owner if this account may; what was not there before, or was a link, gets the owner of the folder."""
+    # The name may be that of a link by now, if others write to the folder above; what was opened stays the same.
+    descriptor = os.open(new, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        folder = os.lstat(old)
+        for name in os.listdir(descriptor):
+            try:
+                before = os.lstat(os.path.join(old, name))
+            except FileNotFoundError:
+                before = folder
+            is_file = stat.S_ISREG(before.st_mode)
+            if os.geteuid() == 0:
+                owner = before if is_file else folder
+                os.chown(name, owner.st_uid, owner.st_gid, dir_fd=descriptor, follow_symlinks=False)
+            if is_file:
+                os.chmod(name, before.st_mode & 0o777, dir_fd=descriptor)
+        # Last, because its new owner may put other files there from then on.
+        if os.geteuid() == 0:
+            os.fchown(descriptor, folder.st_uid, folder.st_gid)
+        os.fchmod(descriptor, folder.st_mode & 0o7777)
+    finally:
+        os.close(descriptor)
+
+
+def replace_folder(target: str, fill: Callable[[str], None], aside: str) -> None:
+    """Put a folder with what `fill` puts into it in the place of another one, as `put_in_place` does."""
+    new = _new_folder(os.path.dirname(target) or ".", f".{os.path.basename(target)}-new-")
     try:
         fill(new)
         sync_folder(new)
-        os.rename(new, aside)
-        new = aside
-        _exchange(aside, target)
+        put_in_place(new, target, aside)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
-    sync_folder(parent)
+
+
+def put_in_place(new: str, target: str, aside: str) -> None:
+    """Put a folder in the place of another one, which from then on is at `aside`.
+
+    Both happen in one step, so that there is always one of the two at `target`, whenever this process is killed.  If it
+    cannot be done, the folder is at `new` again.  If this is interrupted, nothing is at `new`, so that whoever removes
+    that removes neither of the two.
+    """
+    os.rename(new, aside)
+    try:
+        _exchange(aside, target)
+    except StoreError:
+        os.rename(aside, new)
+        raise
+    for parent in {os.path.dirname(folder) or "." for folder in (new, target, aside)}:
+        sync_folder(parent)
 
 
 def _exchange(one: str, other: str) -> None:
@@ -69,16 +126,27 @@ def _exchange(one: str, other: str) -> None:
 
 def _new_folder(parent: str, mark: str) -> str:
     """A folder beside the target.  Those that killed processes left behind are removed first."""
-    for name in os.listdir(parent):
-        if name.startswith(mark) and not _is_alive(name.removeprefix(mark)):
-            shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
+    remove_leftovers(parent, mark)
     new = os.path.join(parent, f"{mark}{os.getpid()}")
     shutil.rmtree(new, ignore_errors=True)
     os.mkdir(new)
     return new
 
 
-def _is_alive(pid: str) -> bool:
+def remove_folder(folder: str) -> None:
+    """Remove a folder with all that is in it, as far as this process can."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_leftovers(parent: str, mark: str) -> None:
+    """Remove the folders whose names begin with this mark and end in the number of a process that has ended."""
+    for name in os.listdir(parent):
+        if name.startswith(mark) and not is_alive(name.rpartition("-")[2]):
+            shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
+
+
+def is_alive(pid: str) -> bool:
+    """Whether there is a process with this number."""
     try:
         os.kill(int(pid), 0)
     except (ProcessLookupError, ValueError):
@@ -86,6 +154,32 @@ def _is_alive(pid: str) -> bool:
     except PermissionError:
         pass  # another user's, but alive
     return True
+
+
+def aside_name(location: str, what: str) -> str:
+    """A free name beside a location for what was there: with `what`, such as moved, the time and the process."""
+    name = f"{location}-{what}-{timestamp(system_clock()).decode()}-{os.getpid()}"
+    others = (f"{name}-{number}" for number in count(2))
+    return next(free for free in chain((name,), others) if not os.path.lexists(free))
+
+
+def readme_of(folder: str) -> bytes:
+    """The text for people in a folder; nothing if there is none, or if it is a link or not for the folder's owner, so
+    that whoever may write to the folder does not get the content of other files by it."""
+    try:
+        with ActingAsOwner(folder or ".") as path:
+            descriptor = os.open(os.path.join(path, README), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            return file.read() if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+    except OSError:
+        return b""
+
+
+def write_readme(folder: str, readme: Readme) -> None:
+    """Put the text for people into a folder, unless it is empty."""
+    content = readme if isinstance(readme, bytes) else readme()
+    if content:
+        write_file(os.path.join(folder, README), content)
 
 
 def write_file(path: str, content: bytes) -> None:

@@ -10,6 +10,10 @@ beyond it their order is restored by those who scan.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 _DIGEST = 32
 _LENGTH = 4
 
@@ -37,3 +41,37 @@ def true_item(stored: bytes, value: bytes, limit: int) -> tuple[bytes, bytes]:
         return stored, value
     end = _LENGTH + int.from_bytes(value[:_LENGTH], "big")
     return value[_LENGTH:end], value[end:]
+
+
+def true_items(
+    stored: Iterable[tuple[bytes, bytes]], prefix: bytes, limit: int, *, reverse: bool
+) -> Iterator[tuple[bytes, bytes]]:
+    """The items whose keys begin with `prefix`, from stored ones in their order, or with `reverse` the other way round.
+
+    Ends at the first stored item whose head does not begin as the prefix does.
+    """
+    length = head_length(limit)
+    head = prefix[:length]
+    # Items whose keys have the same head are in the order of digests, and are yielded when all of them are read.
+    group: list[tuple[bytes, bytes]] = []
+    for key, value in stored:
+        if not key.startswith(head):
+            break
+        if group and key[:length] != group[0][0][:length]:
+            yield from _in_order(group, prefix, reverse)
+            group = []
+        if len(key) >= length:
+            group.append(true_item(key, value, limit))
+        elif key.startswith(prefix):
+            yield key, value
+    yield from _in_order(group, prefix, reverse)
+
+
+def _in_order(group: list[tuple[bytes, bytes]], prefix: bytes, reverse: bool) -> list[tuple[bytes, bytes]]:
+    return sorted((item for item in group if item[0].startswith(prefix)), reverse=reverse)
+
+
+def successor(prefix: bytes) -> bytes | None:
+    """The least key greater than all that begin with `prefix`; None if there is no such."""
+    prefix = prefix.rstrip(b"\xff")
+    return prefix[:-1] + bytes((prefix[-1] + 1,)) if prefix else None

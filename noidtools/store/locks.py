@@ -44,7 +44,7 @@ class ReadersWriterLock:
         while self.closed:
             self.leave()
             with self._entrance:
-                pass  # whoever was alone is so no more
+                pass  # the thread that was alone has released it
             self.users.append(None)
 
     def __exit__(self, *_: object) -> None:
@@ -99,6 +99,8 @@ def _acquired(lock: LockType, timeout: float) -> bool:
     return lock.acquire(timeout=timeout) if timeout else lock.acquire(False)
 
 
+_FLAGS = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+
 # How long a process sleeps between two attempts to lock the file, at first and at most.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.00005, 0.002
 
@@ -132,7 +134,7 @@ class WriterLock:
         pause = _FIRST_PAUSE
         while True:
             if self._descriptor < 0:
-                self._descriptor = os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o664)
+                self._descriptor = os.open(self._path, _FLAGS, 0o664)
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -144,7 +146,7 @@ class WriterLock:
                 continue
             if self.is_in_place():
                 return
-            # The whole folder was replaced while we waited: the others wait at another file now.
+            # The whole folder was replaced during the wait: the other writers lock another file now.
             self._close_file()
 
     def is_in_place(self) -> bool:

@@ -1,4 +1,4 @@
-"""Stores that a process opens once for all who use them, shuts while nobody does, and does not take over a fork."""
+"""Stores that a process opens once for all their users, suspends while they are idle, and closes before a fork."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class SharedStore(TransactionalStore):
         self._lock.release_alone()
 
     def after_fork_in_child(self) -> None:
-        # Whatever threads the parent had, they are not here to release their locks.
+        # The other threads of the parent do not exist here, and cannot release their locks.
         self._lock = ReadersWriterLock()
         self._state = ThreadState()
         self._renew_in_child()
@@ -137,7 +137,7 @@ def share(key: str, make: Callable[[], S]) -> S:
 
 
 def _release(store: SharedStore) -> bool:
-    """Returns whether nobody else has it."""
+    """Count one user less; returns whether that was the last."""
     with _guard:
         for key, (known, holders) in _shared.items():
             if known is store:
@@ -187,7 +187,7 @@ def _after_fork_in_parent() -> None:
 
 def _after_fork_in_child() -> None:
     global _guard
-    # Another thread may have had it.
+    # Another thread may have held it.
     _guard = allocate_lock()
     for store in {*_open, *(store for store, _ in _shared.values())}:
         store.after_fork_in_child()

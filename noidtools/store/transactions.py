@@ -1,4 +1,4 @@
-"""What is the same in all engines: transactions inside transactions, and actions after a commit."""
+"""The part of a store that all engines share: nested transactions, and actions after a commit."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from _thread import _local
 from abc import ABC, abstractmethod
 
 from ..errors import NoidError, StoreError
-from . import TIMEOUT
+from .interface import TIMEOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from typing import TypeVar
 
-    from . import Reader, Writer
+    from .interface import Reader, Writer
     T = TypeVar("T")
     R = TypeVar("R", bound=Reader)
 
@@ -49,11 +50,43 @@ class TransactionalStore(ABC):
     def shared(self) -> bool:
         return self._state.shared
 
+    def status(self) -> list[tuple[str, str]]:
+        return []
+
+    @abstractmethod
+    def version(self, max_age: float = 0.0) -> object | None:
+        """As `Store.version`."""
+
+    def stamp(self) -> object | None:
+        return self.version()
+
+    @abstractmethod
+    def size(self) -> int | None:
+        """As `Store.size`."""
+
+    def figures(self) -> dict[str, float]:
+        size = self.size()
+        return {} if size is None else {"size_bytes": size}
+
+    def retire(self) -> Callable[[str | None], None]:
+        return lambda location: None
+
     def after_commit(self, action: Callable[[], None]) -> None:
         actions = self._state.actions
         if actions is None:
             raise StoreError("nothing is going to be committed: this thread is in no write transaction")
         actions.append(action)
+
+    def get_many(
+        self, places: Sequence[tuple[bytes, bytes]], max_age: float = 0.0
+    ) -> tuple[list[bytes | None], object | None]:
+        return self.read(lambda reader: (reader.get_many(places), reader.version()), max_age=max_age)
+
+    def get_both(
+        self, table: bytes, key: bytes, other_table: bytes, other_key: bytes, max_age: float = 0.0
+    ) -> tuple[bytes | None, bytes | None, object | None]:
+        (value, other), version = self.get_many(((table, key), (other_table, other_key)), max_age)
+        return value, other, version
 
     def _read_inside(self, reader: Reader, work: Callable[[Reader], T]) -> T:
         """Run work in the transaction that this thread is in."""
@@ -84,7 +117,9 @@ class TransactionalStore(ABC):
             action()
         return done
 
-    def transaction(self, *, timeout: float = TIMEOUT) -> WriteTransaction:
+    def transaction(self, *, timeout: float = TIMEOUT) -> AbstractContextManager[Writer]:
+        from .blocks import WriteTransaction
+
         return WriteTransaction(self, timeout)
 
     def _run_in_block(self, work: Callable[[R], T], reader: R) -> T:
@@ -149,64 +184,8 @@ class TransactionalStore(ABC):
 
     @abstractmethod
     def _abandon(self, writer: Writer) -> None:
-        """Do nothing with a transaction of the parent process or of another thread, now and when this process ends."""
+        """Leave alone a transaction of the parent process or of another thread, also when this process ends."""
 
     @abstractmethod
     def _refusal(self, error: Exception) -> NoidError | None:
         """What the engine or the system raised, as a refusal that says what to do; None for any other exception."""
-
-
-class WriteTransaction:
-    """A write transaction, or a savepoint of one, as the body of a `with` statement.  It can be used once.
-
-    It belongs to the thread that enters it.
-    """
-
-    __slots__ = ("_store", "_timeout", "_writer", "_outer", "_actions")
-
-    def __init__(self, store: TransactionalStore, timeout: float) -> None:
-        self._store = store
-        self._timeout = timeout
-        self._writer: Writer | None = None
-        self._outer: Writer | None = None
-        # How many actions the outer transaction had before.
-        self._actions = 0
-
-    def __enter__(self) -> Writer:
-        state = self._store._state
-        if self._writer is not None:
-            raise StoreError("a transaction can be used once: begin another one")
-        if state.writer is not None:
-            self._outer, self._actions = state.writer, len(state.actions or ())
-            self._writer = writer = self._store._begin_child(state.writer)
-        elif state.reader is not None:
-            raise StoreError("a write cannot begin inside a read: the read would not see it")
-        else:
-            self._writer = writer = self._store._begin(self._timeout)
-            state.actions, state.in_block = [], True
-        state.reader = state.writer = writer
-        return writer
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
-        # A fork gives the child another state.
-        state, writer = self._store._state, self._writer
-        assert writer is not None
-        if state.writer is not writer:
-            # In the child of a fork, or in another thread, to which a generator was handed over with its `with`.
-            self._store._abandon(writer)
-            if error is None:
-                raise StoreError("a transaction ends in the thread and in the process in which it began")
-            return
-        actions = state.actions or []
-        if self._outer is not None:
-            state.reader = state.writer = self._outer
-            if error is not None:
-                del actions[self._actions :]
-            self._store._end_child(writer, commit=error is None)
-            return
-        state.reader = state.writer = state.actions = None
-        state.in_block = False
-        self._store._end(writer, commit=error is None)
-        if error is None:
-            for action in actions:
-                action()

@@ -1,9 +1,9 @@
 """Verification: whether the stated qualities of identifiers hold.
 
 The minter is inspected in one read transaction for many identifiers.  Links are
-checked after it, with no transaction open, and the findings of many identifiers
-are stored in one write transaction.  So neither a slow server nor a million
-identifiers block the minter for others.
+checked after it, with no transaction open, and where findings are recorded, those
+of many identifiers are stored in one write transaction.  So neither a slow server
+nor a million identifiers block the minter for others.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ..clock import timestamp
 from ..errors import printable
 from ..minter.events import record_event
 from ..minter.findings import FAILS, HOLDS, RETRIEVABLE, UNKNOWN, Finding, VerifiedIdentifier, save_findings, verdicts
+from ..minter.policies import EVERYTHING
 from ..minter.records import all_aliases, bound_identifiers, find_many, in_circulation
 from .inspection import Inspector
 
@@ -69,11 +70,14 @@ class VerificationCount:
 
 
 class Verification:
-    """One run over the identifiers `named`, or over all; with `limits` their links are checked too."""
+    """One run over the identifiers `named`, or over all; with `limits` their links are checked too.
+
+    What is found is stored only if `record` is true.  `view` is what the user may see (see minter/visibility.py).
+    """
 
     def __init__(
         self, minter: Minter, actor: Actor, *, named: list[bytes] | None = None, limits: LinkLimits | None = None,
-        progress: Progress | None = None,
+        progress: Progress | None = None, record: bool = False, view: str = EVERYTHING,
     ) -> None:
         self.count = VerificationCount()
         self._minter = minter
@@ -81,10 +85,12 @@ class Verification:
         self._named = named
         self._limits = limits
         self._progress = progress
+        self._record = record
+        self._view = view
         self._total = 0
 
     def run(self) -> Iterator[list[Inspection]]:
-        """The results in chunks, each after it was stored."""
+        """The results in chunks, each after it was stored, if that is asked for."""
         self._total = self._count_identifiers() if self._progress else 0
         inspected = self._inspected_by_name() if self._named is not None else self._inspected()
         results = inspected if self._limits is None else self._with_links(inspected, self._limits)
@@ -118,7 +124,7 @@ class Verification:
     # -- inspection of the minter ----------------------------------------------------------------------
 
     def _inspector(self, reader: Reader) -> Inspector:
-        return Inspector(self._minter, reader, timestamp(self._actor.now()))
+        return Inspector(self._minter, reader, timestamp(self._actor.now()), self._view)
 
     def _inspected_by_name(self) -> Iterator[Inspection]:
         names = list(self._named or ())
@@ -142,7 +148,8 @@ class Verification:
         if not page:
             return [], None
         inspector = self._inspector(reader)
-        return [inspector.result(identifier, record) for identifier, record in page], page[-1][0]
+        # What was withdrawn is no longer registered, so that there is nothing to verify.
+        return [inspector.result(*item) for item in page if not item[1].withdrawn], page[-1][0]
 
     def _others(self, reader: Reader, find: Find, after: bytes | None) -> tuple[list[Inspection], bytes | None]:
         """The next of those identifiers that a function finds, as far as they are not in circulation."""
@@ -180,7 +187,7 @@ class Verification:
     # -- storing ---------------------------------------------------------------------------------------
 
     def _stored(self, results: list[Inspection]) -> list[Inspection]:
-        known = {result.identifier: result for result in results if result.known}
+        known = {result.identifier: result for result in results if result.known and self._record}
         if known:
             self._minter.write(lambda writer: self._store(writer, known))
         return results

@@ -90,9 +90,9 @@ def connect(host: str, port: int, deadline: Deadline, *, allow_private: bool) ->
     found = _look_up(host, port, deadline)
     usable = [item for item in found if allow_private or is_public(item[1][0])]
     if not usable:
-        address = found[0][1][0]
-        where = f"{host} is" if host == address else f"{host} is at {address},"
-        raise UnreachableError(f"{where} an address that the public cannot reach, and was not asked")
+        # The finding is stored, and shown to readers: which address it is in the server's own network, is not.
+        has = "is" if host == found[0][1][0] else "has"
+        raise UnreachableError(f"{host} {has} an address that the public cannot reach, and was not asked")
     reason = ""
     for family, sockaddr in usable[:_MAX_ADDRESSES]:
         connection = socket.socket(family, socket.SOCK_STREAM)
@@ -308,6 +308,7 @@ def _parse_head(head: bytes) -> HttpReply:
 # -- canaries --------------------------------------------------------------------------------------------------------
 
 _CANARY_SECONDS = 10
+_LARGEST_TEXT = 16 << 20
 
 
 def location_at(base: str, name: str) -> bytes:
@@ -317,17 +318,54 @@ def location_at(base: str, name: str) -> bytes:
     is not a web address.
     """
     try:
-        root = WebAddress(base.encode("utf-8", "surrogateescape"))
-    except UnreachableError:
-        raise UsageError(
-            f"--through wants the address of a resolver, such as https://example.org/, not {base!r}"
-        ) from None
-    folder = root.path.partition("?")[0].rstrip("/")
-    path = quote(name, safe="/:?[]@!$&()*+,;=%~", errors="surrogateescape")
-    try:
-        place = WebAddress(f"{root.scheme}://{root.authority}{folder}/{path}".encode())
-        reply = request_head("HEAD", place, Deadline(_CANARY_SECONDS), secure_context(), allow_private=True,
-                             purpose="check")
+        reply = _head_at(base, name, "--through")
     except UnreachableError as error:
         return f"no answer ({error.reason})".encode("utf-8", "surrogateescape")
     return reply.location or b"status %d" % reply.status
+
+
+def status_at(base: str, path: str) -> str:
+    """The status with which the web server at `base` answers for a path below it, or why it is silent; as above."""
+    try:
+        return str(_head_at(base, path, "--url").status)
+    except UnreachableError as error:
+        return f"nothing ({error.reason})"
+
+
+def text_at(base: str, path: str) -> str:
+    """The text with which the web server at `base` answers for a path below it; raises UnreachableError for any status
+    but 200, and UsageError if `base` is not a web address."""
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection
+
+    place = _place_below(base, path, "--url")
+    connection = HTTPConnection(place.host, place.port, timeout=_CANARY_SECONDS) if place.scheme == "http" else \
+        HTTPSConnection(place.host, place.port, timeout=_CANARY_SECONDS, context=secure_context())
+    try:
+        connection.request("GET", place.path, headers={"User-Agent": f"noidtools/{__version__} (status)"})
+        reply = connection.getresponse()
+        text = reply.read(_LARGEST_TEXT).decode("utf-8", "replace")
+    except (OSError, HTTPException) as error:
+        raise UnreachableError(f"it does not answer ({_tls_error_text(error)})") from None
+    finally:
+        connection.close()
+    if reply.status != 200:
+        raise UnreachableError(f"it answers {reply.status}")
+    return text
+
+
+def _head_at(base: str, name: str, option: str) -> HttpReply:
+    return request_head("HEAD", _place_below(base, name, option), Deadline(_CANARY_SECONDS), secure_context(),
+                        allow_private=True, purpose="check")
+
+
+def _place_below(base: str, name: str, option: str) -> WebAddress:
+    """The address of a name or a path below that of a resolver."""
+    try:
+        root = WebAddress(base.encode("utf-8", "surrogateescape"))
+    except UnreachableError:
+        raise UsageError(
+            f"{option} wants the address of a resolver, such as https://example.org/, not {base!r}"
+        ) from None
+    folder = root.path.partition("?")[0].rstrip("/")
+    path = quote(name, safe="/:?[]@!$&()*+,;=%~", errors="surrogateescape")
+    return WebAddress(f"{root.scheme}://{root.authority}{folder}/{path}".encode())

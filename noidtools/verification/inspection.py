@@ -1,4 +1,4 @@
-"""What is stated of all of a minter's identifiers, as far as it can be put to the test."""
+"""Checks of what is stated about a minter's identifiers, which need no network."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from ..minter.findings import (
     has_failure,
 )
 from ..minter.namespace import LONGEST_IDENTIFIER
+from ..minter.relations.abstractions import abstract_refusal
+from ..minter.tombstones import tombstone_of
 from ..names import targets
 
 TYPE_CHECKING = False
@@ -48,13 +50,13 @@ class Statement:
 
 
 class Statements:
-    """As they are at one moment."""
+    """What is stated about identifiers, read in one transaction."""
 
     __slots__ = ("_accountable", "_reader", "_some_have_own")
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._accountable = _accountable(_present(custody.custodians_of(reader, custody.MINTER)), common=True)
+        self._accountable = _accountable(custody.present(custody.custodians_of(reader, custody.MINTER)), common=True)
         # Mostly none has a custodian of its own, and then there is no need to look for each.
         self._some_have_own = custody.has_custodians_of_identifiers(reader)
 
@@ -62,8 +64,8 @@ class Statements:
         """Whether somebody who can be reached answers for an identifier."""
         if not self._some_have_own:
             return self._accountable
-        own = _present(custody.custodians_of(self._reader, identifier))
-        return self._accountable if own is None else _accountable(own, common=False)
+        own = custody.present(custody.custodians_of(self._reader, identifier))
+        return _accountable(own, common=False) if own else self._accountable
 
     def persistent(self, today: bytes) -> Statement:
         """Whether the time lasts for which identifiers were promised to be kept."""
@@ -77,15 +79,12 @@ class Statements:
         return Statement(True)
 
 
-def _present(custodians: list[Custodian]) -> Custodian | None:
-    return next((custodian for custodian in custodians if not custodian.until), None)
-
-
-def _accountable(custodian: Custodian | None, *, common: bool) -> Statement:
-    if custodian is None:
+def _accountable(custodians: list[Custodian], *, common: bool) -> Statement:
+    if not custodians:
         return Statement(None, "nobody was named to answer for it: say custodian set", common=common)
-    if not custodian.contact:
-        return Statement(False, f"{printable(custodian.name)} answers for it, but with no contact", common=common)
+    if not any(custodian.contact for custodian in custodians):
+        name = printable(custodians[0].name)
+        return Statement(False, f"{name} answers for it, but with no contact", common=common)
     return Statement(True, common=common)
 
 
@@ -132,19 +131,26 @@ class Inspection:
         return has_failure(self.codes) or (self.link is not None and self.link.verdict == FAILS)
 
     @property
+    def holds(self) -> bool:
+        """Whether every quality was confirmed: what is unknown was not."""
+        return all(finding.verdict == HOLDS for finding in self.all)
+
+    @property
     def all(self) -> list[Finding]:
         return self.findings if self.link is None else [*self.findings, self.link]
 _HOLDING = {quality: Finding(quality, HOLDS) for quality in QUALITIES}
 
 
 class Inspector:
-    """Looks at a minter in one moment; `today` is its date."""
+    """Looks at a minter in one moment; `today` is its date, `view` what the user may see."""
 
-    def __init__(self, minter: Minter, reader: Reader, today: bytes) -> None:
+    def __init__(self, minter: Minter, reader: Reader, today: bytes, view: str = policies.EVERYTHING) -> None:
         self._minter = minter
-        self._reader = reader
+        self._view = view
+        self._everything = reader
+        self._reader = reader = lifecycle.reader_in(view, reader)
         self._form = identifiers.form_checker(minter, reader)
-        self._find = resolution.Lookup(minter, reader).find
+        self._find = resolution.Lookup(minter, self._everything).find
         self._element = printable(resolution.target_element(reader))
         self._labels = minter.namespace.labels
         self._never_twice = "N" in minter.scheme.durability(minter.settings)
@@ -154,7 +160,8 @@ class Inspector:
     def named(self, given: bytes) -> Inspection:
         """What is found about a name in whatever spelling it comes."""
         try:
-            identifier = identifiers.own_identifier(self._minter, self._reader, given)
+            abstract = abstract_refusal(self._minter, self._reader, given, "is not registered")
+            identifier = None if abstract else identifiers.own_identifier(self._minter, self._reader, given)
         except InvalidError as error:
             result = Inspection(given, given, known=False)
             result.findings = [Finding(REGISTERED, FAILS, error.message)]
@@ -163,14 +170,16 @@ class Inspector:
             return result
         if identifier is None:
             result = Inspection(given, given, known=False)
-            result.findings = [Finding(REGISTERED, FAILS, "it is no name of this minter")]
+            result.findings = [Finding(REGISTERED, FAILS, abstract or "it is no name of this minter")]
             return result
         return self.result(identifier, records.find(self._reader, identifier))
 
     def result(self, identifier: bytes, record: Circulation | None) -> Inspection:
         """What is found about an identifier with this circulation record."""
+        if record is not None and record.withdrawn:
+            return self._withdrawn(identifier)
         alias = records.alias_target(self._reader, identifier)
-        outcome = resolution.follow_aliases(self._find, identifier)
+        outcome = self._outcome(identifier)
         bound = alias is not None or outcome.by in ("stored", "rule") or self._is_bound(identifier)
         result = Inspection(identifier, self._minter.namespace.display(identifier), bound or record is not None)
         if not result.known:
@@ -181,6 +190,23 @@ class Inspector:
             *self._leading(result, self._state(identifier, record, alias, bound), bound, outcome),
             _finding_of(ACCOUNTABLE, self._stated.accountable(identifier)), self._persistent,
         ]
+        return result
+
+    def _outcome(self, identifier: bytes) -> Outcome:
+        outcome = resolution.follow_aliases(self._find, identifier)
+        if self._view == policies.EVERYTHING:
+            return outcome
+        from ..resolution.published import outcome_in
+
+        return outcome_in(self._view, self._minter, self._everything, identifier, outcome)
+
+    def _withdrawn(self, identifier: bytes) -> Inspection:
+        """A withdrawn identifier is no longer registered, and so has no qualities but the form of its name."""
+        display = self._minter.namespace.display(identifier)
+        tombstone = tombstone_of(self._reader, identifier)
+        why = f"it was withdrawn on {display_day(tombstone.date)}" if tombstone else _WITHDRAWN
+        result = Inspection(identifier, display, known=False)
+        result.findings = [Finding(REGISTERED, FAILS, why), *self._formed(identifier)]
         return result
 
     def _is_bound(self, identifier: bytes) -> bool:

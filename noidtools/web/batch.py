@@ -7,7 +7,7 @@ commit, and each of them still succeeds or fails on its own.
 from __future__ import annotations
 
 from ..commands import Invocation
-from ..errors import NoidError
+from ..errors import NoidError, OutcomeUnknownError
 from ..schemes import NeedsOwnTransaction
 from .request import Request
 
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
         def respond(self, request: Request) -> Response: ...
 
+        def refuse(self, request: Request, error: Exception) -> Response: ...
+
 # The variable of a WSGI environment in which a request that was prepared has its response.
 _PREPARED = "noidtools.prepared"
 
@@ -56,6 +58,8 @@ def prepare_batch(responder: Responder, environs: list[Environ]) -> None:
 
     The application must then be called with each environment, where `take_prepared` finds the response.
     """
+    if len(environs) < 2:
+        return
     batches: dict[Minter, list[_Prepared]] = {}
     for environ in environs:
         prepared = environ[_PREPARED] = _Prepared(Request(environ, responder.trust))
@@ -92,6 +96,9 @@ def _respond_together(responder: Responder, minter: Minter, batch: list[_Prepare
 
     try:
         responses = minter.write(work, shared=True)
+    except OutcomeUnknownError as error:
+        # All of them may have been done: none may be run again.
+        responses = [responder.refuse(prepared.request, error) for prepared in batch]
     except NoidError:
         return  # without responses, each request is run on its own
     for prepared, response in zip(batch, responses, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..commands.bulk import parse_lines, run_lines
-from ..minter.policies import AccessPolicy
+from .counters import BULK
 from .limits import WorkLimit
 from .request import Request, read_body
 from .response import Response, log_error, method_not_allowed, public_message
@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from ..commands import Call, Session
     from ..commands.answers import Answer
     from ..commands.bulk import BulkResult
+    from ..minter.policies import AccessPolicy
     from .request import Body
     from .response import AnswerWriter
 
 _PIECE = 1 << 15
 
 
-def respond_to_bulk(request: Request, session: Session, writer: AnswerWriter, largest: int) -> Response:
+def respond_to_bulk(
+    request: Request, session: Session, policy: AccessPolicy, writer: AnswerWriter, largest: int
+) -> Response:
     """Run the commands in the body of a POST.
 
     None is run unless the whole body was received, every line can be parsed, and the user may use every command.
@@ -32,7 +35,7 @@ def respond_to_bulk(request: Request, session: Session, writer: AnswerWriter, la
         raise method_not_allowed(("POST",), "commands in bulk are sent by POST, one a line in the body")
     request.ensure_may_write()
     request.ensure_from_this_site()
-    policy = session.minter.read(AccessPolicy.of)
+    session.view = policy.view(request.user)
     limit = WorkLimit.of(policy, request.user, largest)
     once = request.idempotent_run()
     body = read_body(request.environ, limit.largest_body)
@@ -44,8 +47,10 @@ def respond_to_bulk(request: Request, session: Session, writer: AnswerWriter, la
         raise
 
     def run(call: Call, line: int) -> Answer:
-        limit.ensure_time_left()
-        return once.run(call, line) if once else call.run()
+        limit.ensure_may_go_on()
+        answer = once.run(call, line) if once else call.run()
+        answer.records = limit.counted(answer.records)
+        return answer
 
     results = limit.timed(run_lines(session, body, run))
     return Response(200, writer.content_type, _write_results(request, results, body, writer))
@@ -67,11 +72,15 @@ def _write_results(
     request: Request, results: Iterator[BulkResult], body: Body, writer: AnswerWriter
 ) -> Iterator[bytes]:
     tally = BulkTally()
+    counts: dict[tuple[str, str], int] = {}
     parts = [writer.bulk_opening()]
     size = 0
     try:
         for result in results:
             tally.count(result)
+            if not result.more:
+                key = result.command, "refused" if result.failed else "done"
+                counts[key] = counts.get(key, 0) + 1
             message = ""
             if result.error is not None:
                 log_error(request.environ, result.error)
@@ -84,4 +93,5 @@ def _write_results(
         parts.append(writer.bulk_closing(tally))
         yield b"".join(parts)
     finally:
+        request.environ[BULK] = counts
         body.close()

@@ -10,12 +10,13 @@ from ..commands import Call, Session, all_commands
 from ..commands.answers import Answer, Text
 from ..errors import NoidError
 from ..minter.events import Actor
-from ..minter.policies import AccessPolicy
+from ..minter.policies import PUBLISHED
 from ..schemes import NeedsOwnTransaction
+from .authentication import authenticate
 from .batch import prepare_batch, take_prepared
-from .limits import WorkLimit
+from .limits import READERS_WORDS, WorkLimit
 from .request import LARGEST_BODY, Request, Trust, read_body
-from .response import Response, error_response, log_error, method_not_allowed, public_message, send
+from .response import HttpError, Response, error_response, log_error, method_not_allowed, public_message, send
 from .writers import TextWriter
 
 TYPE_CHECKING = False
@@ -23,11 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from ..commands.idempotency import IdempotentRun
     from ..minter.folder import MinterFolder
+    from ..minter.policies import AccessPolicy
     from .request import Environ
     from .response import AnswerWriter
 
 BASIC = 'Basic realm="noid"'
+_MAX_AGE = 0.05
 _METHODS = ("GET", "HEAD", "POST")
 
 # So many bytes of an answer are made before the header is sent, so that an error among them still has its status.  An
@@ -78,7 +82,11 @@ class CommandApplication:
         except NeedsOwnTransaction:
             raise
         except Exception as error:  # noqa: BLE001 - every error has an HTTP status
-            return error_response(request.environ, error, writer, self._challenge)
+            return self.refuse(request, error)
+
+    def refuse(self, request: Request, error: Exception) -> Response:
+        """The response to a request that failed."""
+        return error_response(request.environ, error, _writer_for(request), self._challenge)
 
     def prepare(self, environs: list[Environ]) -> None:
         """Run those of several requests that can share transactions; the application must still be called for each."""
@@ -91,24 +99,28 @@ class CommandApplication:
         words = request.words
         if words in ([], [b"help"]):
             return _answer_response(request.environ, _introduction(), writer, [])
-        session = Session(minter.dbdir, Actor(request.contact, b"web"), minter=minter)
+        # Whether the database was replaced was looked at when the minter was found.
+        policy = authenticate(request, minter, _MAX_AGE)
+        session = Session(minter.dbdir, Actor(request.contact, b"web"), minter=minter, view=PUBLISHED, max_age=_MAX_AGE)
         if words == [b"-"]:
             from .bulk import respond_to_bulk
 
-            return respond_to_bulk(request, session, writer, self._largest_body)
-        return self._respond_to_one(request, session, words, writer)
+            return respond_to_bulk(request, session, policy, writer, self._largest_body)
+        return self._respond_to_one(request, session, policy, words, writer)
 
     def _respond_to_one(
-        self, request: Request, session: Session, words: list[bytes], writer: AnswerWriter
+        self, request: Request, session: Session, policy: AccessPolicy, words: list[bytes], writer: AnswerWriter
     ) -> Response:
         call = Call(session, words)
         if call.writes:
             if request.method == "HEAD":
                 raise method_not_allowed(("GET", "POST"), f"HEAD changes nothing: {call.command.name} by GET or POST")
             request.ensure_may_write()
-        policy = session.minter.read(AccessPolicy.of)
-        policy.ensure(call.command.name, call.access, request.user)
-        WorkLimit.of(policy, request.user, self._largest_body).count_words(len(words))
+        user = request.user
+        policy.ensure(call.command.name, call.access, user)
+        session.view = policy.view(user)
+        if len(words) > READERS_WORDS:
+            WorkLimit.of(policy, user, self._largest_body).count_words(len(words))
         once = request.idempotent_run() if call.writes else None
         if call.writes and request.is_page_load and not _is_form_of_elements(request, call):
             call.ensure_fits()
@@ -119,7 +131,7 @@ class CommandApplication:
                 return confirmation.confirmation_page(request, call)
             once = confirmation.confirmed_run(request, call)
         self._read_elements(request, call)
-        answer = once.run(call) if once else call.run()
+        answer = self._run(request, call, once)
         headers = [("Idempotency-Replayed", "true")] if once and once.replayed else []
         return _answer_response(request.environ, answer, writer, headers)
 
@@ -133,9 +145,28 @@ class CommandApplication:
             body.close()
 
 
+    def _run(self, request: Request, call: Call, once: IdempotentRun | None) -> Answer:
+        """Run the command; one that takes a file gets the body, which is closed when the command has read it."""
+        if not call.form.takes_file:
+            return once.run(call) if once else call.run()
+        call.ensure_fits()
+        if request.method != "POST":
+            raise method_not_allowed(("POST",), "the file is sent by POST, as the body")
+        if request.header("CONTENT_TYPE").lower().startswith("multipart/"):
+            raise HttpError(415, "media type", "the file is the body itself, not a part of a form (multipart): send it "
+                            "as curl --data-binary @FILE does")
+        body = read_body(request.environ, self._largest_body)
+        try:
+            call.file = body.file
+            return once.run(call) if once else call.run()
+        finally:
+            body.close()
+
+
 def _is_form_of_elements(request: Request, call: Call) -> bool:
-    """Whether the body is for elements, so that it has no room for a token: then it must come from this site."""
-    if not call.reads_input:
+    """Whether the body is for elements or a file, so that it has no room for a token: then it must come from this
+    site."""
+    if not call.reads_input and not call.form.takes_file:
         return False
     if request.method != "POST":
         raise method_not_allowed(("POST",), "the elements are sent by POST, in the body")
@@ -147,7 +178,7 @@ def _introduction() -> Answer:
     from ..commands.help import list_commands
 
     offered = [command for command in all_commands() if not command.shell_only]
-    return Answer(Text(_INTRODUCTION + list_commands(offered)))
+    return Answer(Text(_INTRODUCTION + list_commands(offered, on_web=True)))
 
 
 def _writer_for(request: Request) -> AnswerWriter:
@@ -167,6 +198,11 @@ def _answer_response(
     environ: Environ, answer: Answer, writer: AnswerWriter, headers: list[tuple[str, str]]
 ) -> Response:
     """The response to one command.  A refusal before the first record is raised, and gets a status of its own."""
+    if answer.media_type:
+        from .writers import FileWriter
+
+        writer = FileWriter(answer.media_type)
+        headers = [*headers, ("Content-Disposition", f'attachment; filename="{answer.file_name}"')]
     records = iter(answer.records)
     parts = [writer.opening()]
     size = count = 0

@@ -1,4 +1,4 @@
-"""How much one request may ask for.
+"""Limits on the work of one request.
 
 Who may change a minter is known to it, and may send bodies up to the server's limit.  Reading is open to anybody by
 default, so that requests of those who may only read are bounded in every respect: a few of them must not occupy the
@@ -16,25 +16,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import TypeVar
 
+    from ..commands.answers import Record
     from ..minter.policies import AccessPolicy
 
     Item = TypeVar("Item")
 
-# For those who may only read: the bytes of a body, the words of all its commands, and the seconds of work.
+# For those who may only read: the bytes of a body, the words of all its commands, the seconds of work, and the bytes of
+# the answers, after which no more commands are run.  So many bytes no server has to wait for its client to read.
 READERS_BODY = 1 << 20
 READERS_WORDS = 10_000
 READERS_SECONDS = 2.0
+READERS_ANSWER = 1 << 20
 
 
 class WorkLimit:
-    """What is left of the words and of the time for one request.  None stands for no limit."""
+    """What is left of the words, of the time and of the answer for one request.  None stands for no limit."""
 
-    __slots__ = ("largest_body", "_words", "_seconds", "_used", "_started")
+    __slots__ = ("largest_body", "_words", "_seconds", "_answer", "_used", "_started")
 
-    def __init__(self, largest_body: int, words: int | None = None, seconds: float | None = None) -> None:
+    def __init__(
+        self, largest_body: int, words: int | None = None, seconds: float | None = None, answer: int | None = None
+    ) -> None:
         self.largest_body = largest_body
         self._words = words
         self._seconds = seconds
+        self._answer = answer
         self._used = 0.0
         self._started = time.monotonic()
 
@@ -43,7 +49,7 @@ class WorkLimit:
         """The limit for this user; `largest_body` is the server's, for everybody."""
         if policy.may_change(user):
             return cls(largest_body)
-        return cls(min(largest_body, READERS_BODY), READERS_WORDS, READERS_SECONDS)
+        return cls(min(largest_body, READERS_BODY), READERS_WORDS, READERS_SECONDS, READERS_ANSWER)
 
     def count_words(self, number: int) -> None:
         """Raise HttpError if the commands of the request have more words than they may."""
@@ -67,8 +73,22 @@ class WorkLimit:
                 self._used += time.monotonic() - self._started
             yield item
 
-    def ensure_time_left(self) -> None:
-        """Raise HttpError if the time is used up; called while `timed` waits for an item."""
+    def counted(self, records: Iterable[Record]) -> Iterable[Record]:
+        """The same records of an answer.  They count when they are made, since several commands run before the first
+        answer is written."""
+        return records if self._answer is None else self._counted(records)
+
+    def _counted(self, records: Iterable[Record]) -> Iterator[Record]:
+        for record in records:
+            if self._answer is not None:
+                self._answer -= sum(len(value) for _, value, _ in record.lines())
+            yield record
+
+    def ensure_may_go_on(self) -> None:
+        """Raise HttpError if the time or the answer is used up; called while `timed` waits for an item."""
         if self._seconds is not None and self._used + time.monotonic() - self._started > self._seconds:
             raise HttpError(503, "busy", f"this request has used up the {self._seconds:g} seconds of work that it may "
                             "take: send the commands from here on in another")
+        if self._answer is not None and self._answer < 0:
+            raise HttpError(413, "too large", f"the answers have more than the {READERS_ANSWER} bytes that who may "
+                            "only read gets for one request: send the commands from here on in another")

@@ -22,6 +22,12 @@ def preferred(accept: str, offered: tuple[str, ...]) -> str:
     return max(offered, key=lambda name: _quality(ranges, name))
 
 
+def accepts_any(accept: str, offered: tuple[str, ...]) -> bool:
+    """Whether the client takes one of the offered media types."""
+    ranges = _media_ranges(accept or "*/*")
+    return any(_quality(ranges, name) > 0 for name in offered)
+
+
 def names_any(accept: str, media_types: Iterable[str]) -> bool:
     """Whether one of the media types stands in the header; a range such as `*/*` names none."""
     named = {part.partition(";")[0].strip() for part in accept.lower().split(",")}

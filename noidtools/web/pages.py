@@ -7,9 +7,11 @@ import hashlib
 from functools import cache
 from importlib import resources
 
-from ..clock import display_datetime
-from ..description.formats import KERNEL, display_value, finding_text, related_names, support_pairs
+from ..clock import display_datetime, display_day
+from ..description.formats import KERNEL, display_value, finding_text, related_names, stated_qualities, support_pairs
+from ..minter.relations import REALISED_BY, WORDS
 from ..names import targets
+from ..names.citation import public_address
 from .response import HttpError, Response
 
 TYPE_CHECKING = False
@@ -28,6 +30,10 @@ _SUPPORT = {
     b"state": "State", b"minted": "Minted", b"date": "Date", b"authority": "Responsible", b"custodian": "Custodian",
     b"contact": "Contact", b"rule": "Computed by the rule",
 }
+_ON_TOMBSTONE = {
+    b"minted": "First issued", b"date": "Withdrawn", b"authority": "Responsible", b"custodian": "Custodian",
+    b"contact": "Contact",
+}
 _DATES = (b"date", b"minted")
 
 
@@ -35,11 +41,34 @@ def name_page(
     status: int, facts: NameFacts, address: bytes, path_of: PathOf, headers: list[tuple[str, str]], note: str = ""
 ) -> Response:
     """The page that describes a name; `address` is its URL at this resolver, `note` is printed above all else."""
+    if facts.abstract is not None:
+        return _response(status, _abstract_page(facts, path_of), headers)
+    if facts.elsewhere:
+        return _response(status, _elsewhere_page(facts, path_of), headers)
+    template, labels = ("tombstone.html", _ON_TOMBSTONE) if facts.state == "withdrawn" else ("name.html", _SUPPORT)
     page = _render(
-        "name.html", facts=facts, address=address, path_of=path_of, note=note, finding_text=finding_text,
-        elements=_elements(facts), support=_support(facts), related=related_names(facts),
+        template, facts=facts, address=address, path_of=path_of, note=note, finding_text=finding_text,
+        elements=_elements(facts), support=_support(facts, labels), related=related_names(facts),
+        stated=stated_qualities(facts),
     )
     return _response(status, page, headers)
+
+
+def _elsewhere_page(facts: NameFacts, path_of: PathOf) -> bytes:
+    return _render(
+        "elsewhere.html", facts=facts, path_of=path_of, address=public_address(facts.name),
+        related=related_names(facts), stated=stated_qualities(facts),
+    )
+
+
+def _abstract_page(facts: NameFacts, path_of: PathOf) -> bytes:
+    realised_by = WORDS[REALISED_BY]
+    related = related_names(facts)
+    return _render(
+        "abstract.html", facts=facts, path_of=path_of,
+        realisations=[other for other in related if other.relation == realised_by],
+        others=[other for other in related if other.relation != realised_by],
+    )
 
 
 def missing_page(
@@ -76,9 +105,9 @@ def _elements(facts: NameFacts) -> list[tuple[str | bytes, bytes]]:
     return kernel + list(values.items())
 
 
-def _support(facts: NameFacts) -> list[tuple[str, str | bytes]]:
-    return [(_SUPPORT[key], display_datetime(value) if key in _DATES else value)
-            for key, value in support_pairs(facts) if key in _SUPPORT]
+def _support(facts: NameFacts, labels: dict[bytes, str]) -> list[tuple[str, str | bytes]]:
+    return [(labels[key], display_datetime(value) if key in _DATES else value)
+            for key, value in support_pairs(facts) if key in labels]
 
 
 # -- templates -------------------------------------------------------------------------------------------------------
@@ -109,6 +138,7 @@ def _environment() -> Environment:
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, finalize=_as_text,
     )
     environment.filters["location"] = targets.location
+    environment.filters["day"] = display_day
     environment.globals["style"] = Markup(_style())
     return environment
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..commands.lines import LineSource
 from ..errors import ForbiddenError, UsageError
+from ..minter.policies import TOKEN_USER
 from .response import HttpError, too_large
 
 TYPE_CHECKING = False
@@ -59,6 +60,7 @@ LARGEST_BODY = 256 << 20
 UNIX = "unix"
 _NO_ADDRESS = ("", "localhost", "unix:")
 _LONGEST_ADDRESS = 45
+_COMMAND_PATH = "noidu"
 _ADDRESS_CHARACTERS = frozenset("0123456789abcdefABCDEF:.")
 _LONGEST_KEY = 255
 _PREFETCHING = (
@@ -69,6 +71,9 @@ _SAME_SITE = ("same-origin", "none")
 
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _LARGEST_FORM = 4096
+
+# What precedes the name of a user that begins as those of tokens do.
+_USER = b"user:"
 
 # What browsers accept where they load a page, an image or a style sheet; scripts and programs do not ask for these.
 _LOADED_TYPES = ("text/html", "application/xhtml+xml", "image/", "text/css")
@@ -93,7 +98,7 @@ class Trust:
 class Request:
     """A request, read from the WSGI environment; `trust` decides who sent it."""
 
-    __slots__ = ("environ", "method", "_token", "_trust", "_words")
+    __slots__ = ("environ", "method", "token_user", "_token", "_trust", "_words")
 
     def __init__(self, environ: Environ, trust: Trust) -> None:
         self.environ = environ
@@ -101,6 +106,8 @@ class Request:
         self._trust = trust
         self._words: list[bytes] | None = None
         self._token: bytes | None = None
+        # The user that a token stands for, once it was found (see authentication.py).
+        self.token_user = b""
 
     def header(self, name: str) -> str:
         """A variable of the environment, such as HTTP_ACCEPT for a header; empty if it is absent."""
@@ -128,13 +135,26 @@ class Request:
         return (UNIX if peer in _NO_ADDRESS else peer) in self._trust.proxies
 
     @property
+    def scheme(self) -> str:
+        """The scheme of the URL: http or https; through a trusted proxy the one that its client used."""
+        forwarded = self.header("HTTP_X_FORWARDED_PROTO")
+        if forwarded in ("http", "https") and self._through_proxy():
+            return forwarded
+        scheme: str = self.environ.get("wsgi.url_scheme", "http")
+        return scheme
+
+    @property
     def user(self) -> bytes:
         """The name of the authenticated user; empty if there is none."""
+        if self.token_user:
+            return self.token_user
         trust = self._trust
         name = trust.user or self.header("REMOTE_USER")
         if not name and trust.user_header and self._through_proxy():
             name = self.header(trust.user_header)
-        return name.encode("latin-1", "replace")
+        user = name.encode("latin-1", "replace")
+        # Events, keys and access rules must not take such a user for a token.
+        return _USER + user if user.startswith(TOKEN_USER) else user
 
     @property
     def address(self) -> str:
@@ -197,20 +217,21 @@ class Request:
         accept = self.header("HTTP_ACCEPT").lower()
         if any(name in accept for name in _LOADED_TYPES):
             return True
-        # A page of another site can keep a browser from sending these two, which have been looked at otherwise.
+        # A page of another site can suppress these two headers; where they are sent, they are checked elsewhere.
         is_led = not self.header("HTTP_ORIGIN") and not self.header("HTTP_REFERER")
         return is_led and self._is_browser()
 
     def _is_browser(self) -> bool:
-        # All browsers send both; of the programs that call themselves Mozilla none sends a language.
-        return "mozilla/" in self.header("HTTP_USER_AGENT").lower() and bool(self.header("HTTP_ACCEPT_LANGUAGE"))
+        # Browsers send both.  A page can empty the first with `fetch`, but change neither the second nor the name.  Of
+        # the programs that call themselves Mozilla only PowerShell sends one of them.
+        agent = self.header("HTTP_USER_AGENT").lower()
+        sends = "HTTP_ACCEPT_LANGUAGE" in self.environ or "HTTP_ACCEPT_ENCODING" in self.environ
+        return sends and "mozilla/" in agent and "powershell/" not in agent
 
     def ensure_from_this_site(self) -> None:
-        """Refuse a form that a browser sends without a word about the page it is on."""
-        is_form = (self.header("HTTP_UPGRADE_INSECURE_REQUESTS")
-                   or "navigate" in self.header("HTTP_SEC_FETCH_MODE").lower())
+        """Refuse a form that a browser sends without a header that names the site of its page."""
         is_same = self.header("HTTP_SEC_FETCH_SITE").lower() == "same-origin"
-        if is_form and not (is_same or self.header("HTTP_ORIGIN") or self.header("HTTP_REFERER")):
+        if self.is_page_load and not (is_same or self.header("HTTP_ORIGIN") or self.header("HTTP_REFERER")):
             raise ForbiddenError("a browser sends this form without naming its site: use a form of this site")
 
     def form_token(self) -> bytes:
@@ -251,6 +272,13 @@ class Request:
         return IdempotentRun(self.owner, key)
 
 
+def is_for_commands(environ: Environ) -> bool:
+    """Whether the path of a request is one for commands."""
+    path: str = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
+    last = path.rpartition("/")[2]
+    return last == _COMMAND_PATH or last.startswith(f"{_COMMAND_PATH}_")
+
+
 def _is_address(text: str) -> bool:
     return 0 < len(text) <= _LONGEST_ADDRESS and _ADDRESS_CHARACTERS.issuperset(text)
 
@@ -281,17 +309,17 @@ class Body(LineSource):
     """
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
+        self.file = file
         self.rewind()
 
     def rewind(self) -> None:
-        self._file.seek(0)
+        self.file.seek(0)
 
     def read_line(self) -> bytes:
-        return self._file.readline()
+        return self.file.readline()
 
     def close(self) -> None:
-        self._file.close()
+        self.file.close()
 
 
 def read_body(environ: Environ, largest: int) -> Body:

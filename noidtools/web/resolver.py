@@ -3,7 +3,7 @@
     /NAME                   a redirect to the name's target
     /NAME?info              its description, also as /NAME? and /NAME??
     /                       a form to enter a name
-    /healthz                whether every minter can be read
+    /healthz, /readyz, /metrics   for monitors (see monitoring.py)
 
 A bare `?` is only visible in the request line itself, which servers pass on in REQUEST_URI (Apache, nginx and
 waitress) or RAW_URI (gunicorn).
@@ -17,11 +17,13 @@ from __future__ import annotations
 from .. import codec, names
 from ..description.formats import RDF_FORMATS
 from ..errors import NoidError, NotFoundError
-from ..minter.policies import READ, AccessPolicy
+from ..minter.policies import TARGETS
 from ..names import targets
 from ..resolution import FOUND, GONE, INVALID, RESERVED
 from ..resolution.catalogue import Catalogue, resolve_and_gather
-from .negotiation import names_any, preferred
+from .authentication import policy_in
+from .counters import RESOLVED_BY
+from .negotiation import accepts_any, names_any, preferred
 from .request import Request, Trust
 from .response import HttpError, Response, http_error, log_error, method_not_allowed, send
 
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from ..minter.folder import MinterFolder
     from ..resolution import Outcome
     from ..store import Reader
+    from .counters import SharedCounters
+    from .monitoring import Monitoring
     from .request import Environ
 
     Headers = list[tuple[str, str]]
@@ -43,14 +47,18 @@ _RDF = {media_type: form for form, media_type in RDF_FORMATS.items()}
 _METHODS = ("GET", "HEAD")
 _DESCRIPTION_QUERIES = (b"info", b"", b"?")
 _VARY = ("Vary", "Accept")
+_MONITORED = (b"healthz", b"readyz", b"metrics")
 _HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]")
 
 
 class Resolver:
     """Serves the names of all minters in a folder, or of one."""
 
-    def __init__(self, minters: MinterFolder, *, trust: Trust | None = None) -> None:
-        self._catalogue = Catalogue(minters)
+    def __init__(self, minters: MinterFolder, *, trust: Trust | None = None,
+                 counters: SharedCounters | None = None) -> None:
+        self._catalogue = Catalogue(minters.for_resolving())
+        self._counters = counters
+        self._monitoring: Monitoring | None = None
         self._trust = trust or Trust()
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
@@ -75,21 +83,28 @@ class Resolver:
             raise method_not_allowed(_METHODS, "names are for reading: use GET or HEAD")
         if not request.path_name:
             return _home(request)
-        if request.path_name == b"healthz" and request.query is None:
-            return self._health()
+        if request.path_name in _MONITORED and request.query is None:
+            return self._monitor(request)
         domains = self._catalogue.domains()
         outcome, knowledge = resolve_and_gather(
             domains, request.name, lambda reader, outcome: _gather(request, reader, outcome)
         )
-        return _respond_to_name(request, outcome, knowledge or _Knowledge())
+        if self._catalogue.may_lack(request.name, outcome):
+            raise HttpError(503, "store", "a minter cannot be read at the moment, so that it is not known whether this "
+                            "name is its: try again later")
+        knowledge = knowledge or _Knowledge()
+        outcome = knowledge.outcome or outcome
+        # Anybody may see the counts: a reserved name is counted as the user is answered.
+        request.http.environ[RESOLVED_BY] = outcome.by or outcome.kind
+        return _respond_to_name(request, outcome, knowledge)
 
-    def _health(self) -> Response:
-        domains = self._catalogue.domains()
-        if self._catalogue.faults or not domains:
-            raise HttpError(503, "store", f"{len(self._catalogue.faults)} minters cannot be read, {len(domains)} can")
-        for domain in domains:
-            domain.open().read(lambda reader: None)
-        return _text_response(200, b"ok\n")
+    def _monitor(self, request: _NameRequest) -> Response:
+        if self._monitoring is None:
+            # Few processes are asked for this.
+            from .monitoring import Monitoring
+
+            self._monitoring = Monitoring(self._catalogue, self._counters)
+        return self._monitoring.respond(request.path_name, request.http)
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
@@ -99,18 +114,20 @@ class _Knowledge:
     """What the transaction in which a name was resolved also read about it.
 
     locations   redirect codes and addresses to which a browser may be sent, in the order of the targets
+    outcome     the outcome as the user may see it, where that differs
     facts       its description, where the response may need it
     is_known    whether anything is stored about the name; only read for a name without target
     suggestion  the name that was probably meant by a mistyped one
     """
 
-    __slots__ = ("facts", "is_known", "locations", "suggestion")
+    __slots__ = ("facts", "is_known", "locations", "outcome", "suggestion")
 
     def __init__(
-        self, *, locations: list[tuple[int, str]] | None = None, facts: NameFacts | None = None,
-        is_known: bool = False, suggestion: bytes | None = None,
+        self, *, locations: list[tuple[int, str]] | None = None, outcome: Outcome | None = None,
+        facts: NameFacts | None = None, is_known: bool = False, suggestion: bytes | None = None,
     ) -> None:
         self.locations = locations or []
+        self.outcome = outcome
         self.facts = facts
         self.is_known = is_known
         self.suggestion = suggestion
@@ -119,24 +136,35 @@ class _Knowledge:
 def _gather(request: _NameRequest, reader: Reader, outcome: Outcome) -> _Knowledge:
     """What the response to a request needs besides the outcome, which has a minter, of which this is a reader."""
     minter = outcome.minter
-    if minter is None or outcome.kind == RESERVED:
+    if minter is None:
         return _Knowledge()
     locations = _locations(request, outcome)
     if locations and not request.wants_description:
         return _Knowledge(locations=locations)
-    # Most responses are redirects, which do not need this module.
+    # Most responses are redirects, which do not need these modules.
     from ..description import gatherer
+    from ..minter.lifecycle import reader_in
+    from ..resolution.published import outcome_in
 
+    policy = policy_in(request.http, reader)
+    view = policy.view(request.user)
+    outcome = outcome_in(view, minter, reader, request.name, outcome)
+    if outcome.kind == RESERVED:
+        return _Knowledge(outcome=outcome)
+    reader = reader_in(view, reader)
     facts = None
     if request.wants_description or outcome.kind in (FOUND, GONE):
         extent = gatherer.COMPLETE if request.media_type in _RDF else gatherer.SUMMARY
-        may_read = AccessPolicy.of(reader).rules[READ].admits(request.user)
-        facts = gatherer.gather_outcome(reader, outcome, request.name, extent, with_elements=may_read)
+        facts = gatherer.gather_outcome(reader, outcome, request.name, extent, targets_only=view == TARGETS)
+    elif view != TARGETS:
+        facts = gatherer.gather_abstract(minter, reader, request.name)
     if facts is not None or outcome.kind == FOUND:
-        return _Knowledge(locations=locations, facts=facts)
+        return _Knowledge(locations=locations, outcome=outcome, facts=facts)
     if outcome.kind == INVALID:
-        return _Knowledge(suggestion=gatherer.suggested_name(minter, reader, request.name))
-    return _Knowledge(is_known=gatherer.known_identifier(minter, reader, request.name) is not None)
+        suggestion = gatherer.suggested_name(minter, reader, request.name)
+        return _Knowledge(outcome=outcome, suggestion=suggestion)
+    is_known = gatherer.known_identifier(minter, reader, request.name) is not None
+    return _Knowledge(outcome=outcome, is_known=is_known)
 
 
 # -- responses about names -------------------------------------------------------------------------------------------
@@ -144,7 +172,7 @@ def _gather(request: _NameRequest, reader: Reader, outcome: Outcome) -> _Knowled
 
 def _respond_to_name(request: _NameRequest, outcome: Outcome, knowledge: _Knowledge) -> Response:
     facts = knowledge.facts
-    if facts is not None and (request.wants_description or outcome.kind == GONE):
+    if facts is not None and (request.wants_description or outcome.kind == GONE or facts.abstract):
         return _description(request, facts)
     if outcome.kind == FOUND:
         if outcome.by != "fallback" and request.wants_rdf:
@@ -180,8 +208,12 @@ def _description(request: _NameRequest, facts: NameFacts, note: str = "") -> Res
 
     path = request.path_of(facts.name)
     address = request.origin + path
-    status = 410 if facts.state == "withdrawn" and not request.wants_description else 200
+    status = 200
+    if not request.wants_description:
+        status = 410 if facts.state == "withdrawn" else 300 if facts.abstract else 200
     headers = [_VARY, ("Link", f'<{path.decode()}>; rel="cite-as"')]
+    if request.wants_description:
+        request.ensure_acceptable()
     media_type = request.media_type
     if media_type == _HTML:
         from . import pages
@@ -263,16 +295,19 @@ class _NameRequest:
     query      what stands behind the first `?`; None if there is no `?`
     """
 
-    __slots__ = ("_http", "home", "method", "path_name", "query", "user")
+    __slots__ = ("http", "home", "method", "path_name", "query")
 
     def __init__(self, http: Request) -> None:
-        self._http = http
+        self.http = http
         self.method = http.method
-        self.user = http.user
         script = http.header("SCRIPT_NAME").rstrip("/").encode("latin-1", "replace")
         self.home = codec.percent_encode(script, codec.PATH) + b"/"
         path, self.query = _path_and_query(http, script)
         self.path_name = path.lstrip(b"/")
+
+    @property
+    def user(self) -> bytes:
+        return self.http.user
 
     @property
     def wants_description(self) -> bool:
@@ -294,26 +329,40 @@ class _NameRequest:
 
     @property
     def accept(self) -> str:
-        return self._http.header("HTTP_ACCEPT")
+        return self.http.header("HTTP_ACCEPT")
 
     @property
     def media_type(self) -> str:
         """The format in which the client prefers a description."""
-        return preferred(self.accept, (_TEXT, _HTML, _JSON, *_RDF))
+        return preferred(self.accept, (_TEXT, _HTML, _JSON, *self._rdf))
+
+    @property
+    def _rdf(self) -> tuple[str, ...]:
+        """The formats of RDF among those that the client may want: none where the package for them is missing."""
+        if not names_any(self.accept, _RDF):
+            return ()
+        from ..description.graph import has_rdflib
+
+        return tuple(_RDF) if has_rdflib() else ()
 
     @property
     def wants_rdf(self) -> bool:
         """Whether a format of RDF is named in the Accept header, and preferred to what a target would send."""
-        return names_any(self.accept, _RDF) and preferred(self.accept, (_HTML, *_RDF, _TEXT)) in _RDF
+        return bool(self._rdf) and preferred(self.accept, (_HTML, *_RDF, _TEXT)) in _RDF
+
+    def ensure_acceptable(self) -> None:
+        """Refuse a client that takes nothing but RDF where there is none."""
+        if names_any(self.accept, _RDF) and not accepts_any(self.accept, (_TEXT, _HTML, _JSON, *self._rdf)):
+            raise HttpError(406, "not installed", "this server has no descriptions in RDF: accept text/plain, "
+                            "text/html or application/json", _VARY)
 
     @property
     def origin(self) -> bytes:
         """Scheme and host; the server's own name where the Host header is none."""
-        host = self._http.header("HTTP_HOST")
+        host = self.http.header("HTTP_HOST")
         if not host or not _HOST_CHARACTERS.issuperset(host):
-            host = self._http.header("SERVER_NAME")
-        scheme: str = self._http.environ.get("wsgi.url_scheme", "http")
-        return f"{scheme}://{host}".encode("latin-1", "replace")
+            host = self.http.header("SERVER_NAME")
+        return f"{self.http.scheme}://{host}".encode("latin-1", "replace")
 
     @property
     def entered_name(self) -> bytes | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import BusyError, LoginNeededError, NoidError, NoMinterError, StoreError
+from ..console import OccasionalLog
+from ..errors import BusyError, LoginNeededError, NoidError, NoMinterError, OutcomeUnknownError, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,13 +14,14 @@ if TYPE_CHECKING:
     AnswerWriter: TypeAlias = TextWriter | JsonWriter
 
 _REASONS = {
-    200: "OK", 301: "Moved Permanently", 302: "Found", 303: "See Other", 307: "Temporary Redirect",
-    308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
-    405: "Method Not Allowed", 409: "Conflict", 410: "Gone", 411: "Length Required", 413: "Content Too Large",
-    500: "Internal Server Error", 503: "Service Unavailable",
+    200: "OK", 300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other",
+    307: "Temporary Redirect", 308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
+    404: "Not Found", 405: "Method Not Allowed", 406: "Not Acceptable", 409: "Conflict", 410: "Gone",
+    411: "Length Required", 413: "Content Too Large", 415: "Unsupported Media Type", 429: "Too Many Requests",
+    500: "Internal Server Error", 501: "Not Implemented", 503: "Service Unavailable",
 }
 
-# Answers change with every command, and a browser must not guess that a bound value is a page or a script.
+# Answers must not be cached, and a browser must not interpret a bound value as a page or a script.
 _ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
 
 
@@ -54,8 +56,9 @@ def send(response: Response, method: str, start_response: Any) -> Iterable[bytes
 # -- errors ----------------------------------------------------------------------------------------------------------
 
 _STATUS_OF = {
-    "usage": 400, "invalid": 400, "not found": 404, "no minter": 404, "conflict": 409, "forbidden": 403,
-    "exhausted": 410, "busy": 503, "store": 500,
+    "usage": 400, "invalid": 400, "not found": 404, "gone": 410, "no minter": 404, "conflict": 409, "forbidden": 403,
+    "exhausted": 410, "busy": 503, "store": 503, "not installed": 501,
+    "outcome unknown": 500,  # not 503, at which many clients send a request again
 }
 _RETRY_AFTER_SECONDS = "2"
 
@@ -100,7 +103,8 @@ def http_error(error: NoidError, challenge: str) -> HttpError:
     if isinstance(error, LoginNeededError):
         if challenge:
             return HttpError(401, "login", error.message, ("WWW-Authenticate", challenge))
-        return HttpError(403, error.kind, f"{error.message}, which this server does not offer")
+        advice = "this server has no login, so send a token of 'noid token new'"
+        return HttpError(403, error.kind, error.sentence(advice))
     headers = [("Retry-After", _RETRY_AFTER_SECONDS)] if isinstance(error, BusyError) else []
     return HttpError(_STATUS_OF.get(error.kind, 500), error.kind, public_message(error), *headers)
 
@@ -111,6 +115,9 @@ def public_message(error: NoidError) -> str:
         return "there is no minter here"
     if isinstance(error, BusyError):
         return "others keep the minter busy: try again in a few seconds"
+    if isinstance(error, OutcomeUnknownError):
+        return ("it is not known whether this was done, because the minter's database was lost during the commit: see "
+                "what is there before you send it again")
     if isinstance(error, StoreError):
         return "the minter's database cannot serve at the moment: the server's log says why"
     return error.message
@@ -119,6 +126,8 @@ def public_message(error: NoidError) -> str:
 def log_error(environ: dict[str, Any], error: Exception) -> None:
     """Write one line to the server's log, for errors that an operator can do something about; printable ASCII only."""
     if isinstance(error, (BusyError, StoreError)):
+        if not _log.is_due(error.message):
+            return
         what = error.message
     elif isinstance(error, NoidError):
         return
@@ -130,4 +139,7 @@ def log_error(environ: dict[str, Any], error: Exception) -> None:
         what = f"fault{where}: {type(error).__name__}: {error}"
     line = what.encode("ascii", "backslashreplace").translate(_PRINTABLE).decode()
     environ["wsgi.errors"].write(f"noid: {line}\n")
+
+
+_log = OccasionalLog()
 _PRINTABLE = bytes(byte if 0x20 <= byte < 0x7F else 0x3F for byte in range(256))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .commands import BASIC, CommandApplication
-from .request import LARGEST_BODY, Trust
+from .request import LARGEST_BODY, Trust, is_for_commands
 from .resolver import Resolver
 
 TYPE_CHECKING = False
@@ -12,18 +12,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..minter.folder import MinterFolder
+    from .counters import SharedCounters
     from .request import Environ
-
-_COMMAND_PATH = "noidu"
-
 
 class Site:
     """Serves the commands and the names of the same minters."""
 
     def __init__(self, minters: MinterFolder, *, trust: Trust | None = None, challenge: str = BASIC,
-                 largest_body: int = LARGEST_BODY) -> None:
+                 largest_body: int = LARGEST_BODY, counters: SharedCounters | None = None) -> None:
         self._commands = CommandApplication(minters, trust=trust, challenge=challenge, largest_body=largest_body)
-        self._names = Resolver(minters, trust=trust)
+        self._names = Resolver(minters, trust=trust, counters=counters)
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         application = self._commands if is_for_commands(environ) else self._names
@@ -32,10 +30,3 @@ class Site:
     def prepare(self, environs: list[Environ]) -> None:
         """Run those of several requests that can share transactions; the application must still be called for each."""
         self._commands.prepare([environ for environ in environs if is_for_commands(environ)])
-
-
-def is_for_commands(environ: Environ) -> bool:
-    """Whether the path of a request is one for commands."""
-    path: str = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
-    last = path.rpartition("/")[2]
-    return last == _COMMAND_PATH or last.startswith(f"{_COMMAND_PATH}_")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..codec import indent_rare_breaks
-from ..commands.answers import Fields, Values, anvl, json_ready
+from ..commands.answers import Fields, ItemValues, Values, anvl, json_ready, mark_break
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class TextWriter:
 
     def result(self, result: BulkResult, message: str) -> bytes:
         """One command's answer, or a part of it, and an empty line at its end."""
-        out = [_escape_bare_value(record, self.record(record)) for record in result.records]
+        out = [_within_bulk(record, self.record(record)) for record in result.records]
         if result.error is not None:
             out.append(self.refusal(result.error.kind, message))
         if not result.more:
@@ -68,15 +68,35 @@ def _indent_returns(text: bytes) -> bytes:
     return text.replace(b"\r", b"\r ").replace(b"\r \n", b"\r\n") if b"\r" in text else text
 
 
-def _escape_bare_value(record: Record, text: bytes) -> bytes:
-    """In a bulk answer, put a space before a bare value that looks like a labelled line or the end of an answer."""
-    if not isinstance(record, Values):
-        return text
+def _within_bulk(record: Record, text: bytes) -> bytes:
+    """The text of a record in a bulk answer, where an empty line ends the answer to a command.
+
+    A space is put before a bare value that looks like a labelled line or the end of an answer, and into the blank lines
+    that separate values.
+    """
+    if isinstance(record, ItemValues):
+        lines = text.splitlines(keepends=True)
+        return b"".join(line if line[:1] == b" " else _escape_bare_value(line) for line in lines)
+    return _escape_bare_value(text) if isinstance(record, Values) else mark_break(record, text)
+
+
+def _escape_bare_value(text: bytes) -> bytes:
+    """A bare value, with a space in front if it looks like a labelled line or the end of an answer."""
     # Up to the first line break of any kind.
     first = "".join(text.partition(b"\n")[0].decode("utf-8", "surrogateescape").splitlines()[:1])
     head, colon, tail = first.partition(":")
     labelled = bool(colon) and " " not in head and (not tail or tail[0] in " \t")
     return b" " + text if labelled or text[:1] in b" \t\r\n" else text
+
+
+class FileWriter(TextWriter):
+    """A file, whose bytes are written as they are.  An error in its middle is a line at its end."""
+
+    def __init__(self, media_type: str) -> None:
+        self.content_type = media_type
+
+    def record(self, record: Record) -> bytes:
+        return anvl(record)
 
 
 class JsonWriter:

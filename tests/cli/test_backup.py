@@ -12,6 +12,7 @@ from pathlib import Path
 import lmdb
 import pytest
 
+from noidtools.store.lmdb.database import PLACE
 from support.noidr import NoidrProcess
 from support.process import NOIDR, NoidProcess, wait_until
 
@@ -49,6 +50,7 @@ def move_in(noid: NoidProcess, copy: Path) -> None:
 # -- a data file that is moved in by hand ----------------------------------------------------------------------------
 
 
+@pytest.mark.only("lmdb")
 @pytest.mark.parametrize("later", [1, 2, 3])
 @pytest.mark.parametrize("recorded", [True, False])
 def test_a_file_moved_in_while_noidr_runs_is_refused_and_nothing_is_minted_twice(noid, loop, later, recorded):
@@ -68,6 +70,31 @@ def test_a_file_moved_in_while_noidr_runs_is_refused_and_nothing_is_minted_twice
     assert drawn(noid) == str(5 + later)
 
 
+@pytest.mark.only("lmdb")
+@pytest.mark.parametrize("removed", ["everything", "writer.lock", "lock.mdb"])
+def test_a_file_put_into_an_emptied_folder_is_refused_and_nothing_is_minted_twice(noid, loop, removed):
+    noid.ids(4)
+    shutil.copy(data_file(noid), noid.folder / "copy")
+    noid.ids(2)
+    for path in (noid.folder / "NOID").iterdir():
+        if removed in ("everything", path.name):
+            path.unlink()
+    move_in(noid, noid.folder / "copy")
+    assert REMEDY in noid.refused("mint", "1") and REMEDY in noid.refused("dbinfo")
+    noid("restore", str(data_file(noid)), "--skip", "2")
+    assert noid.ids(1) == ["kt0006"]
+
+
+@pytest.mark.only("lmdb")
+def test_a_restored_minter_does_not_keep_the_record_of_where_it_was(noid):
+    noid.ids(1)
+    noid("backup", "kept")
+    noid("restore", "kept")
+    with lmdb.open(str(noid.folder / "NOID"), readonly=True) as environment, environment.begin() as txn:
+        assert txn.get(PLACE) == b"%d %d" % (data_file(noid).stat().st_ino, data_file(noid).parent.stat().st_ino)
+
+
+@pytest.mark.only("lmdb")
 def test_a_file_moved_in_is_refused_when_nothing_else_is_open(noid):
     noid.ids(3)
     shutil.copy(data_file(noid), noid.folder / "copy")
@@ -76,6 +103,7 @@ def test_a_file_moved_in_is_refused_when_nothing_else_is_open(noid):
     assert REMEDY in noid.refused("mint", "1")
 
 
+@pytest.mark.only("lmdb")
 def test_an_old_file_moved_under_two_workers_loses_nothing(tmp_path):
     old = NoidProcess(tmp_path / "old")
     old.folder.mkdir()
@@ -99,6 +127,7 @@ def test_an_old_file_moved_under_two_workers_loses_nothing(tmp_path):
     assert drawn(new) == "25" and new.ids(1) == ["kt0025"]
 
 
+@pytest.mark.only("lmdb")
 def test_a_compacted_copy_moved_in_is_refused_and_can_be_restored(noid, loop):
     noid.ids(3)
     noid("bind", "set", "kt0000", "_t", "https://a.example/")
@@ -145,7 +174,17 @@ def test_a_restore_is_noticed_by_everybody_within_a_second(noid, loop, tmp_path)
     said = noid("restore", "kept")
     wait_until(lambda: loop.ask(b"get kt0000 _t") == b"https://before.example/", 1)
     (aside,) = [line.removeprefix("Replaced: ") for line in said.splitlines() if line.startswith("Replaced: ")]
-    assert (Path(aside) / "data.mdb").exists() and "--skip N" in said
+    assert os.listdir(aside) and "--skip N" in said
+    assert not [name for name in os.listdir(noid.folder) if name.startswith(".")]
+    (noid.folder / "replaced").mkdir()
+    os.rename(aside, noid.folder / "replaced" / "NOID")
+    assert noid("-f", "replaced", "get", "kt0000", "_t") == "https://after.example/\n"
+
+
+@pytest.mark.only("lmdb")
+def test_a_restore_leaves_the_files_of_a_minter_and_no_others(noid):
+    noid("backup", "kept")
+    noid("restore", "kept")
     assert sorted(os.listdir(noid.folder / "NOID")) == ["README", "data.mdb", "lock.mdb", "writer.lock"]
 
 
@@ -157,6 +196,36 @@ def test_skipped_identifiers_are_never_minted_and_recorded(noid):
     assert not set(noid.ids(10)) & set(given)
     assert "what: restore" in noid("log") and "skipped 3" in noid("log")
     assert "no more are left" in noid("restore", "kept", "--skip", "20000")
+
+
+def test_a_restore_tells_how_many_were_drawn_after_the_backup(noid):
+    noid.ids(2)
+    noid("backup", "kept")
+    noid.ids(3)
+    assert "drawn 3 more, which will be minted again: say restore with --skip 3" in noid("restore", "kept")
+    noid("restore", "kept", "--skip", "3")
+    assert "1 identifier was skipped and will not be minted; the minter that was replaced had drawn 2 more" in (
+        noid("restore", "kept", "--skip", "1"))
+    assert noid("restore", "kept", "--skip", "3").endswith("3 identifiers were skipped and will not be minted\n\n")
+
+
+@pytest.mark.only("lmdb")
+def test_the_restore_of_a_damaged_minter_tells_that_it_is_not_known_how_many_were_drawn(noid):
+    noid("backup", "kept")
+    data_file(noid).write_bytes(b"")
+    assert "say restore with --skip N" in noid("restore", "kept")
+
+
+def test_a_restore_names_the_tokens_that_have_to_be_ended_again(noid):
+    noid("token", "new", "kept", "--may", "mint")
+    noid("token", "new", "lost", "--may", "mint")
+    noid("backup", "old")
+    noid("token", "revoke", "lost")
+    said = noid("restore", "old")
+    assert "revoked anew: lost\n" in said
+    noid("token", "revoke", "lost")
+    noid("backup", "new")
+    assert "revoked" not in noid("restore", "new")
 
 
 def test_labels_of_time_need_no_skipping(noid_process):

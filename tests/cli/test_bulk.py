@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 
+import pytest
+
 from support.process import NOID
 
 
@@ -20,6 +22,7 @@ def test_each_answer_is_written_before_the_next_command_is_read(noid):
         assert process.wait() == 0
 
 
+@pytest.mark.only("lmdb")
 def test_commands_that_read_work_in_bulk_without_write_permission(noid):
     noid("dbcreate", ".sd")
     (noid.folder / "NOID" / "data.mdb").chmod(0o444)
@@ -36,3 +39,11 @@ def test_a_closed_standard_input_is_treated_as_empty(noid):
         done = subprocess.run(["sh", "-c", f'"$@" {words} <&-', "sh", *NOID], cwd=noid.folder, capture_output=True,
                               check=False)
         assert b"fault" not in done.stderr and done.returncode == (0 if words == "-" else 2)
+
+
+def test_more_refusals_than_there_can_be_readers_leave_the_minter_usable(noid):
+    noid("dbcreate", "kt.sdd", "long", "13030", "a", "b")
+    lines = b"".join(b"get x%d\n" % number for number in range(1500))
+    done = subprocess.run([*NOID, "-"], cwd=noid.folder, input=lines + b"mint 1\n", capture_output=True, check=False)
+    assert b"try again" not in done.stdout and done.stdout.count(b"error: ") == 1500
+    assert done.stdout.endswith(b"id: 13030/kt00\n\n")

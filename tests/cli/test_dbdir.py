@@ -20,3 +20,13 @@ def test_dbdir_is_found_by_option_environment_or_name(noid):
     run = subprocess.run([sys.executable, link, "mint", "1"], cwd=noid.folder, capture_output=True, check=True)
     assert run.stdout == b"id: c0\n\n"
     assert "no minter in" in noid.refused("mint", "1", status=1)
+
+
+def test_a_folder_may_have_a_name_that_is_no_text(noid_process):
+    noid_process("dbcreate", ".sd")
+    noid_process.ids(1)
+    noid_process("backup", b"kept-\xff")
+    noid_process("copy", ".", b"copy-\xff")
+    noid_process("restore", b"kept-\xff")
+    assert noid_process("-f", b"copy-\xff", "mint", "1") == "id: 1\n\n"
+    assert "exists already" in noid_process.refused("backup", b"kept-\xff")

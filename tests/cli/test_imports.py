@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from noidtools.commands import bulk, idempotency
 from noidtools.web import commands
 from support.process import NOID, run_script
@@ -23,6 +25,7 @@ def modules_of_a_bare_interpreter() -> set[str]:
     return imported_modules(done.stderr)
 
 
+@pytest.mark.only("lmdb")
 def test_minting_at_the_shell_imports_nothing_slow(noid):
     noid("dbcreate", "f5.reedeedk", "long", "13030", "a", "b")
     done = subprocess.run([NOID[0], "-X", "importtime", NOID[1], "mint", "1"], cwd=noid.folder, capture_output=True,
@@ -33,6 +36,7 @@ def test_minting_at_the_shell_imports_nothing_slow(noid):
     assert not (imported_modules(done.stderr) - modules_of_a_bare_interpreter()) & slow
 
 
+@pytest.mark.only("lmdb")
 def test_minting_by_cgi_imports_nothing_slow(noid, tmp_path: Path):
     (tmp_path / "kt5").mkdir()
     noid("-f", "kt5", "dbcreate", "kt.reeded")

@@ -12,12 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from noidtools.cli.noidr import dbdir_beside
+from noidtools.store import ADDRESS_VARIABLE
 from support.minter import Noid
 from support.noidr import NoidrProcess
 from support.process import NOIDR
 from support.project import ROOT
 from support.templates import LONG_TERM
+
+
+def ensure_reply(loop: NoidrProcess, line: bytes, expected: bytes) -> None:
+    """What was changed before is seen at once in files; in a database server it may take up to a second."""
+    deadline = time.monotonic() + (10 if os.environ.get(ADDRESS_VARIABLE) else 0)
+    while (reply := loop.ask(line)) != expected:
+        assert time.monotonic() < deadline, (line, reply)
+
 
 # -- answers from a minter ---------------------------------------------------------------------------------------
 
@@ -79,18 +87,18 @@ def test_a_reply_is_the_first_target_escaped_where_necessary(minter, loop):
         ("https://a.example/" + "x" * 100_000, b"https://a.example/" + b"x" * 100_000),
     ]:
         minter.set_target(name, value)
-        assert loop.ask(b"get 13030/kt4x551 _t") == reply
+        ensure_reply(loop, b"get 13030/kt4x551 _t", reply)
 
 
 def test_the_option_codes_adds_redirect_codes_to_replies(minter):
     name = "13030/kt4x551"
     loop = NoidrProcess("-f", str(minter.folder), "--codes", "--element=_t")
     minter.set_target(name, "303 https://a.example/")
-    assert loop.ask(name.encode()) == b"303 https://a.example/"
+    ensure_reply(loop, name.encode(), b"303 https://a.example/")
     minter.set_target(name, "https://a.example/")
-    assert loop.ask(name.encode()) == b"https://a.example/"
+    ensure_reply(loop, name.encode(), b"https://a.example/")
     minter.text("withdraw", name)
-    assert loop.ask(name.encode()) == b"410"
+    ensure_reply(loop, name.encode(), b"410")
     assert loop.end() == 0
 
 
@@ -104,21 +112,22 @@ def test_the_option_echo_repeats_the_request_in_the_reply(minter):
 def test_bindings_of_others_are_seen_at_once(minter, loop):
     for number in range(300):
         minter.set_target("13030/kt4x551", f"https://a.example/{number}")
-        assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/%d" % number
+        ensure_reply(loop, b"get 13030/kt4x551 _t", b"https://a.example/%d" % number)
 
 
 def test_settings_and_rules_are_seen_at_once(minter, loop):
     minter.text("bind", "set", ":idmap/^13030/zz", "_t", "https://r.example/")
-    assert loop.ask(b"ark:/13030/zz1") == b"https://r.example/1"
+    ensure_reply(loop, b"ark:/13030/zz1", b"https://r.example/1")
     minter.text("bind", "purge", ":idmap/^13030/zz", "_t")
-    assert loop.ask(b"ark:/13030/zz1") == b"NULL"
+    ensure_reply(loop, b"ark:/13030/zz1", b"NULL")
     minter.text("resolver", "fallback", "https://n2t.net/")
-    assert loop.ask(b"ark:/13030/zz1") == b"https://n2t.net/ark:/13030/zz1"
+    ensure_reply(loop, b"ark:/13030/zz1", b"https://n2t.net/ark:/13030/zz1")
     minter.set_target("13030/kt4x551", "https://b.example/", "other")
     minter.text("resolver", "element", "other")
-    assert loop.ask(b"ark:/13030/kt4x551") == b"https://b.example/"
+    ensure_reply(loop, b"ark:/13030/kt4x551", b"https://b.example/")
 
 
+@pytest.mark.only("lmdb")
 def test_no_request_line_writes_anything(minter, loop):
     def digest() -> str:
         return hashlib.sha256((minter.folder / "NOID" / "data.mdb").read_bytes()).hexdigest()
@@ -179,11 +188,13 @@ def test_a_database_that_is_restored_is_noticed_with_its_settings(minter, loop, 
     other.mint_with_target("https://restored.example/")
     other.close()
     minter.close()
-    minter("restore", str(tmp_path / "other" / "NOID"))
+    other("backup", str(tmp_path / "kept"))
+    minter("restore", str(tmp_path / "kept"))
     eventually(loop, b"get 13030/kt4x551 _t", b"https://restored.example/")
     assert loop.ask(b"get xyz:13030/kt4x551 _t") == b"https://restored.example/"
 
 
+@pytest.mark.only("lmdb")
 def test_a_damaged_database_gives_null_until_it_is_restored(minter, loop, tmp_path):
     line = b"get 13030/kt4x551 _t"
     assert loop.ask(line) == b"https://a.example/x"
@@ -203,7 +214,7 @@ def test_a_database_that_another_process_lets_grow_is_read_on(minter, loop):
     for number in range(6):
         minter.text("bind", "set", "13030/kt4x551", f"big{number}", b"x" * 3_000_000)
         minter.set_target("13030/kt4x551", f"https://a.example/{number}")
-        assert loop.ask(line) == b"https://a.example/%d" % number
+        ensure_reply(loop, line, b"https://a.example/%d" % number)
 
 
 def test_noidr_replies_while_a_write_transaction_is_open(minter, loop):
@@ -213,6 +224,7 @@ def test_noidr_replies_while_a_write_transaction_is_open(minter, loop):
         assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/x"
         assert time.monotonic() - started < 2
 
+    assert loop.ask(b"13030/kt4x551") == b"https://a.example/x"  # it has started
     minter.write(work)
 
 
@@ -260,8 +272,6 @@ def test_the_name_of_the_link_to_noidr_names_the_minter_beside_it(minter, tmp_pa
     loop = NoidrProcess(program=[sys.executable, str(link)], cwd="/")
     assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/x"
     assert loop.end() == 0
-    assert dbdir_beside(str(tmp_path / "noidr_kt6")) == str(tmp_path / "kt6")
-    assert dbdir_beside("noidr") == "."
 
 
 def test_the_same_loop_is_a_command_of_noid(minter, noid_process):
@@ -288,4 +298,4 @@ def test_no_reply_leads_to_the_commands_of_a_minter(minter, loop, target):
     for bound, reply in ((target, b"NULL"), (f"{target}|https://mirror.example/", b"https://mirror.example/")):
         minter.set_target("13030/kt4x551", bound)
         for line in (b"13030/kt4x551", b"ark:/13030/kt4x551", b"get ark:/13030/kt4x551 _t", b"get 13030/kt4x551 _t"):
-            assert loop.ask(line) == reply, line
+            ensure_reply(loop, line, reply)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
+import lmdb
 import pytest
 
 from noidtools.minter.tables import META
@@ -44,6 +46,7 @@ def locked(minter):
         path.chmod(0o644)
 
 
+@pytest.mark.only("lmdb")
 def test_a_minter_without_write_permission_is_reported_and_can_be_read(minter, locked):
     (locked / "data.mdb").chmod(0o444)
     assert "cannot be written" in sentence(run(minter.folder, "mint", "1"))
@@ -53,6 +56,7 @@ def test_a_minter_without_write_permission_is_reported_and_can_be_read(minter, l
     assert minter.ids(1) == ["03"]
 
 
+@pytest.mark.only("lmdb")
 def test_a_minter_without_read_permission_is_reported(minter, locked):
     (locked / "lock.mdb").chmod(0o000)
     assert "permission" in sentence(run(minter.folder, "get", "x"))
@@ -92,14 +96,29 @@ def test_a_full_or_closed_standard_output_is_reported(minter):
     assert done.returncode == 1 and b"Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("keep", [8192, 100_000])
-def test_a_truncated_database_is_refused_or_answers_without_a_traceback(minter, noid_process, keep):
+@pytest.mark.only("lmdb")
+@pytest.mark.parametrize("keep", [8192, 100_000, 400_000])
+def test_a_database_that_was_cut_off_is_refused(minter, noid_process, keep):
     minter("mint", "97")
     minter("-", stdin=b"".join(b"bind set %02d e %s\n" % (n, b"v" * 5000) for n in range(90)))
     os.truncate(minter.folder / "NOID" / "data.mdb", keep)
     for words in (["get", "50", "e"], ["mint", "1"], ["dbinfo", "dump"]):
-        done = noid_process.run(*words)
-        assert done.returncode in (0, 1) and b"Traceback" not in done.stderr, done
+        assert "was cut short" in noid_process.refused(*words, status=1)
+
+
+@pytest.mark.only("lmdb")
+def test_a_database_whose_last_pages_were_never_written_is_used(minter, noid_process):
+    minter.close()
+    data = minter.folder / "NOID" / "data.mdb"
+    with lmdb.open(str(data.parent), map_size=1 << 30) as environment:
+        for size in (100_000, 200_000, 1_000_000, 2_000_000):
+            with environment.begin(write=True) as txn:
+                txn.put(b"large", bytes(size))
+                txn.delete(b"large")
+        length = (environment.info()["last_pgno"] + 1) * environment.stat()["psize"]
+    assert data.stat().st_size < length
+    assert noid_process.run("mint", "1").returncode == 0
+    assert data.stat().st_size >= length
 
 
 def test_an_interrupted_command_prints_no_error(noid):
@@ -114,3 +133,11 @@ def test_an_interrupted_command_prints_no_error(noid):
             assert process.wait() == -signal.SIGINT
             assert process.stderr.read() == b""
     assert noid("mint", "1").startswith("id: ")
+
+
+def test_a_reader_who_has_seen_enough_is_no_error(noid):
+    """As in `noid dbcreate … | head -1`: the reader goes after the answer, before the blank line behind it."""
+    script = Path(__file__).resolve().parent.parent / "support" / "scripts" / "reader_goes_before_blank_line.py"
+    done = subprocess.run([sys.executable, script, str(noid.folder)], capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b""), done.stderr
+    assert done.stdout.startswith(b"Folder: ") and b"First: kt4x551\n" in done.stdout

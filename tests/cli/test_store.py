@@ -9,9 +9,13 @@ import time
 
 import pytest
 
-from noidtools.store import lmdb, open_store
+from noidtools.errors import BusyError
+from noidtools.store import open_store
+from noidtools.store.lmdb import database
 from support.process import run_script, script_command, script_environment
-from support.stores import new_store
+from support.stores import folder_of, new_store
+
+pytestmark = pytest.mark.only("lmdb")
 
 T = b"t"
 
@@ -25,7 +29,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def small_map(monkeypatch):
-    monkeypatch.setattr(lmdb, "RESERVED", 1 << 20)
+    monkeypatch.setattr("noidtools.store.lmdb.store.RESERVED", 1 << 20)
 
 
 def test_a_reader_adopts_the_map_size_when_another_process_lets_the_database_grow(tmp_path, small_map):
@@ -79,13 +83,29 @@ def test_a_killed_reader_leaves_nothing_to_clean_up(store, tmp_path):
         again.close()
 
 
-def folder_of(parent, name, value):
-    folder = parent / name
-    folder.mkdir()
-    made = new_store(folder)
-    made.write(lambda writer: writer.put(T, b"which", value))
-    made.close()
-    return folder
+def test_more_readers_than_there_can_be_are_told_to_try_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(database, "MOST_READERS", 4)
+    monkeypatch.setattr(database, "LOCK_SIZE", 128 + 64 * 4)
+    store = new_store(tmp_path)
+    inside, done = threading.Semaphore(0), threading.Event()
+
+    def read(_: object) -> None:
+        inside.release()
+        done.wait(20)
+
+    threads = [threading.Thread(target=store.read, args=(read,)) for _ in range(4)]
+    try:
+        for thread in threads:
+            thread.start()
+            inside.acquire()
+        with pytest.raises(BusyError, match="4 transactions are reading .* try again"):
+            store.read(lambda reader: reader.get(T, b"a"))
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert store.read(lambda reader: reader.get(T, b"a")) is None
+    store.close()
 
 
 def test_a_writer_that_waited_writes_to_the_folder_that_was_put_in_place_meanwhile(tmp_path):

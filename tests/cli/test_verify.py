@@ -24,7 +24,7 @@ def f5(noid):
 @pytest.mark.slow
 def test_a_killed_verify_keeps_the_findings_it_has_printed(f5):
     f5("mint", "21000", "_t", "https://example.org/")
-    running = subprocess.Popen([*NOID, "verify"], cwd=f5.folder, stdout=subprocess.PIPE)
+    running = subprocess.Popen([*NOID, "verify", "--record"], cwd=f5.folder, stdout=subprocess.PIPE)
     time.sleep(1.0)
     running.kill()
     running.communicate()

@@ -7,27 +7,13 @@ import pytest
 from noidtools.errors import ConflictError, InvalidError, NotFoundError, UsageError
 from noidtools.minter.aliases import LONGEST_CHAIN
 from support.minter import Noid
-from support.templates import CHECKED
 
 A, B = "https://a.example/", "https://b.example/"
 
 
 @pytest.fixture
-def minter(tmp_path):
-    """A minter that binds anything."""
-    minter = Noid.with_clock(tmp_path)
-    yield minter
-    minter.close()
-
-
-@pytest.fixture
-def ark(tmp_path):
-    """A long-term minter; its first identifiers are 13030/f54x54g11 and 13030/f5154dn7k."""
-    minter = Noid.with_clock(tmp_path / "ark", *CHECKED)
-    minter.mint(2)
-    minter.records("bind", "set", "13030/f54x54g11", "_t", A)
-    yield minter
-    minter.close()
+def minter(free_with_clock):
+    return free_with_clock
 
 
 def related(minter: Noid, name: str) -> list[tuple]:
@@ -132,6 +118,14 @@ def test_a_loop_through_extensions_is_refused_in_whatever_order_it_is_made(tmp_p
             minter.records("alias", alias, target)
         assert "loop" in minter.refusal("alias", *steps[-1]).message, steps
         minter.close()
+
+
+def test_an_alias_is_not_removed_if_another_would_lead_to_itself_then(minter):
+    minter.records("alias", "a/x", "b")
+    minter.records("alias", "a", "a/x")
+    refusal = minter.refusal("alias", "--remove", "a/x")
+    assert isinstance(refusal, ConflictError) and "loop of aliases: a -> a" in refusal.message
+    assert minter.records("alias", "--remove", "a") and minter.records("alias", "--remove", "a/x")
 
 
 def test_the_longest_chain_of_aliases_that_can_be_made_is_resolved(tmp_path):

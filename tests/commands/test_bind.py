@@ -41,7 +41,7 @@ def test_long_names_and_huge_values_work(noid):
     element, identifier = "e" * 2000, "i" * 3000
     noid("bind", "set", identifier, element, "long")
     noid("bind", "set", identifier, element + "x", "longer")
-    assert noid("get", identifier, element, element + "x") == "long\nlonger\n"
+    assert noid("get", identifier, element, element + "x") == "long\n\nlonger\n"
     huge = os.urandom(1 << 20) * 100
     noid("bind", "set", "big", ":-", stdin=b"value:" + huge)
     assert noid.run("get", "big", "value").stdout == huge + b"\n"

@@ -36,7 +36,7 @@ def test_a_refused_command_undoes_only_itself(noid):
 def test_elements_follow_their_command_in_the_input(noid):
     noid("dbcreate")
     noid("-", stdin=b"bind set a :\nwho: Kunze\n  J.\nwhat: noid\n\nbind set b e v\nbind set c :-\ntext: one\nmint 5\n")
-    assert noid("get", "a") == "noid\nKunze J.\n"
+    assert noid("get", "a") == "noid\n\nKunze J.\n"
     assert noid("get", "b", "e") == "v\n"
     assert noid("get", "c", "text") == "one\nmint 5\n\n"
     assert noid("mint", "1") == "id: 0\n\n"
@@ -84,3 +84,11 @@ def test_long_words_are_read_in_linear_time(noid):
     word = b"x" * (10 << 20)
     out = noid.run("-", stdin=b"bind set 1 e " + word + b'\nbind set 2 e "' + word + b' y"\n').stdout
     assert out.count(b"Status:  ok, 10485") == 2
+
+
+def test_a_blank_line_between_values_does_not_look_like_the_end_of_an_answer(noid):
+    noid("dbcreate")
+    done = noid.run("-", stdin=b"bind set x a 1\nbind set x b 2\nget x a b\nget x a c\nget x b\n")
+    assert done.stdout.decode().split("\n\n")[2:] == [
+        "1\n \n2", "1\n \nerror: nothing is bound to c under x", "2", ""]
+    assert noid("get", "x", "a", "b") == "1\n\n2\n"

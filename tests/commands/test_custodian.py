@@ -59,9 +59,11 @@ def test_an_identifier_may_have_a_custodian_of_its_own(minter):
     assert isinstance(minter.refusal("custodian", "remove", ID), NotFoundError)
 
 
-def test_a_withdrawn_identifier_may_have_a_custodian(minter):
-    minter.records("withdraw", ID)
+def test_a_withdrawn_identifier_keeps_its_custodian_and_is_not_handed_over(minter):
     minter.records("custodian", "set", "Kim", ID)
+    minter.records("withdraw", ID)
+    for words in (["set", "Lee", ID], ["remove", ID]):
+        assert "withdrawn" in minter.refusal("custodian", *words).message
     assert minter.records("custodian", ID)[0]["custodian"] == "Kim"
 
 
@@ -89,7 +91,7 @@ def test_an_identifier_may_equal_a_subcommand(tmp_path):
 
 
 def test_the_current_custodian_is_available_to_other_modules(minter):
-    found = minter.read(lambda reader: custody.current_custodian(minter.opened, reader, ID.encode()))
+    (found,) = minter.read(lambda reader: custody.current_custodians(minter.opened, reader, ID.encode()))
     assert (found.name, found.contact, found.of) == (b"cdlib.org", b"", custody.MINTER)
 
 
@@ -103,3 +105,39 @@ def test_custodians_are_set_shown_and_removed_by_commands(noid):
     assert noid("custodian", "remove", "x0") == "ok: Kim no longer answers for x0\n\n"
     assert "\nUntil: " in noid("custodian", "history", "x0")
     noid.refused("custodian", "set", status=2)
+
+
+def test_several_custodians_answer_at_a_time_each_for_its_purpose(minter):
+    """3.6: a context may have more than one authority responsible for it."""
+    minter.records("custodian", "set", "Jane", "--contact", "mailto:jane@example.org")
+    minter.records("custodian", "set", "Kim", "--purpose", "titles")
+    minter.records("custodian", "set", "Lee", ID, "--purpose", "titles")
+    minter.records("custodian", "set", "Max", ID, "--purpose", "links")
+
+    def present(*words: str) -> list[tuple]:
+        return [(c["custodian"], c.get("purpose"), c["of"]) for c in minter.records("custodian", *words)]
+
+    assert present() == [("Jane", None, "this minter"), ("Kim", "titles", "this minter")]
+    assert present(ID) == [("Jane", None, "this minter"), ("Max", "links", ID), ("Lee", "titles", ID)]
+    assert minter.text("custodian", ID).count("\n\n") == 2
+    minter.records("custodian", "set", "Noa", ID, "--purpose", "titles")
+    assert [c["custodian"] for c in minter.records("custodian", "history", ID)] == ["Lee", "Max", "Noa"]
+    assert "'links', 'titles'" in minter.refusal("custodian", "remove", ID).message
+    minter.records("custodian", "remove", ID, "--purpose", "titles")
+    assert present(ID)[2] == ("Kim", "titles", "this minter")
+    minter.records("custodian", "remove", ID)
+    removed = minter.records("custodian", "remove", "--purpose", "titles")
+    assert removed == [{"ok": "Kim no longer answers for this minter"}]
+    assert present(ID) == [("Jane", None, "this minter")]
+    for words in (["remove"], ["remove", "--purpose", ""]):  # the minter always has one
+        assert isinstance(minter.refusal("custodian", *words), UsageError)
+    assert isinstance(minter.refusal("custodian", "remove", "--purpose", "titles"), NotFoundError)
+    assert isinstance(minter.refusal("custodian", "set", "X", "--purpose", "a\nb"), InvalidError)
+    changes = minter.records("history", ID)[-1]["changes"]
+    assert {(c["what"], c["before"]) for c in changes} == {("custodian", "Max"), ("purpose", "links")}
+
+
+def test_who_answers_for_one_purpose_does_not_answer_for_the_rest(minter):
+    minter.records("custodian", "set", "Kim", "--purpose", "titles")
+    assert [c["custodian"] for c in minter.records("custodian")] == ["cdlib.org", "Kim"]
+    assert [c["custodian"] for c in minter.records("custodian", ID)] == ["cdlib.org", "Kim"]

@@ -47,6 +47,20 @@ def test_dbcreate_leaves_a_report_beside_the_database(noid):
         assert text in report
 
 
+def test_all_files_of_a_minter_are_in_one_folder(noid):
+    noid("dbcreate", "f5.reedeedk", "long", "13030", "cdlib.org", "oac/cmp")
+    noid("mint", "1")
+    assert [path.name for path in noid.folder.iterdir()] == ["NOID"]
+
+
+def test_the_report_on_a_new_minter_is_printed_and_stored(noid):
+    printed = noid("dbcreate", "f5.reedeedk", "long", "13030", "cdlib.org", "oac/cmp").splitlines()
+    report = [line.split() for line in (noid.folder / "NOID" / "README").read_text().splitlines()]
+    folder, *lines, blank = printed
+    assert folder.startswith("Folder: ") and len(lines) > 10 and blank == ""
+    assert all(line.split() in report for line in lines)
+
+
 def test_a_minter_moved_to_another_folder_continues_its_sequence(noid):
     noid("dbcreate", "f5.reedeedk", "long", "13030", "a", "b")
     noid("mint", "1")

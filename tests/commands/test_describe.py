@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from rdflib import RDF, RDFS, Graph, Literal, URIRef
 from rdflib.compare import isomorphic
 
-from noidtools.commands.describe import describe_name
 from noidtools.description.formats import RDF_FORMATS
+from noidtools.description.gatherer import gather_text
+from noidtools.description.rdf import name_document
 from support.minter import Noid
 from support.ontology import OURS, PIL, SHAPES, valid_graph
 
@@ -49,7 +50,8 @@ def test_a_minter_is_described_as_an_identifier_system(f5):
     assert graph.value(party, RDFS.label) == Literal("A Library")
     assert graph.value(party, OURS.contact) == Literal("mailto:names@library.example")
     kinds = {kind for policy in graph.objects(minter, PIL.hasPolicy) for kind in graph.objects(policy, RDF.type)}
-    assert kinds == {PIL.LabelFormatPolicy, PIL.AccessPolicy, PIL.AssociationPolicy, OURS.PersistenceCommitment}
+    assert kinds == {PIL.Policy, PIL.LabelFormatPolicy, PIL.AccessPolicy, PIL.AssociationPolicy,
+                     OURS.PersistenceCommitment}
     assert (URIRef("ark:/99999"), PIL.aliasOf, URIRef("ark:/13030")) in graph
     custodians = {graph.value(node, RDFS.label) for node in graph.objects(None, OURS.custodian)}
     assert custodians == {Literal("The first"), Literal("A Library")}
@@ -63,7 +65,7 @@ def test_an_identifier_is_described_with_its_targets_relations_qualities_and_act
     f5("synonym", "13030/f54x54g11", "doi:10.1000/x", "--authority", "Another", "--from", "2020", "--until", "2090")
     f5("prefer", "13030/f54x54g11", "--authority", "Another")
     f5("custodian", "set", "Somebody", "--contact", "tel:+1", "13030/f54x54g11")
-    f5("verify", "13030/f54x54g11")
+    f5("verify", "--record", "13030/f54x54g11")
     graph = valid_graph(f5("describe", "13030/f54x54g11"))
     assert (ONE, RDF.type, PIL.Published) in graph and graph.value(ONE, OURS.state) == PIL.Published
     assert {str(place) for place in graph.objects(ONE, PIL.locator)} == {
@@ -108,7 +110,7 @@ def test_the_state_of_an_identifier_is_described(f5):
 
 def test_failed_qualities_are_described_as_not_confirmed(f5):
     f5("bind", "set", "13030/f54x54g11", "_t", "no address")
-    assert f5.run("verify", "13030/f54x54g11").returncode == 1
+    assert f5.run("verify", "--record", "13030/f54x54g11").returncode == 1
     graph = valid_graph(f5("describe", "13030/f54x54g11"))
     assert (ONE, RDF.type, PIL.Resolvable) not in graph
     (found,) = graph.subjects(PIL.statedQuality, PIL.Resolvable)
@@ -175,7 +177,8 @@ def anything(tmp_path_factory):
 
 
 def graphs_of(noid: Noid, name: bytes) -> list[Graph]:
-    texts = {form: describe_name(noid.opened, name, form) for form in RDF_FORMATS}
+    facts = noid.read(lambda reader: gather_text(noid.opened, reader, name))
+    texts = {form: name_document(facts, form) for form in RDF_FORMATS}
     return [Graph().parse(data=text, format=form) for form, text in texts.items()]
 
 

@@ -108,6 +108,18 @@ def test_readers_of_the_map_see_the_old_one_or_the_new_one_whole(free, tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["m", "map.txt"]
 
 
+@pytest.mark.parametrize(("form", "end"), [("txt", ".new"), ("nginx", ".new"), ("dbm", ".new"), ("dbm", ".new.txt")])
+def test_a_link_in_place_of_the_new_map_is_not_followed(free, tmp_path, form, end):
+    """Whoever may write to the folder of the map could put it there for another account to follow."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    link = tmp_path / f"kt5.map.{os.getpid()}{end}"
+    link.symlink_to(victim)
+    with pytest.raises(NoidError, match="File exists"):
+        export(free.opened, form, str(tmp_path / "kt5.map"))
+    assert victim.read_text() == "precious" and not (tmp_path / "kt5.map").exists()
+
+
 def test_a_failed_export_leaves_the_old_map(free, tmp_path, monkeypatch):
     free.set_target("13030/a", "https://a.example/")
     path = tmp_path / "map.dbm"

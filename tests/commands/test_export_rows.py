@@ -68,6 +68,7 @@ def test_files_are_written_and_the_tool_runs_outside_the_transaction(free, tmp_p
     assert outside == ([("run", [])] if form == "dbm" else []) + [("replace", [])]
 
 
+@pytest.mark.only("lmdb")
 def test_a_map_shows_one_moment(free, tmp_path, monkeypatch):
     """What is bound while the rows are read is not in the map; what is bound before it is written neither."""
     for number in range(3):

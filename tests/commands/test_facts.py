@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from noidtools.commands.bulk import run_lines
 from noidtools.commands.lines import LineSource
 from noidtools.errors import ForbiddenError
 from noidtools.minter import Minter, minting
+from noidtools.minter.tables import META
 from support.minter import Noid
 
 CHUNK = 10
@@ -65,10 +67,20 @@ policy persistence Always --until 2126          | admin     | writes batches
 publish R                                       | bind      | writes batches
 reserve X                                       | bind      | writes batches
 withdraw X --reason Twice                       | admin     | writes batches
+tombstone W                                     | read      |
+tombstone W --reason Twice                      | admin     | writes batches
 alias other X                                   | bind      | writes batches
 alias --remove old                              | bind      | writes batches
 synonym X doi:10.1/1 --authority Me             | bind      | writes batches
 synonym --remove X doi:10.1/2                   | bind      | writes batches
+relate X equivalent doi:10.1/1 --authority Me   | bind      | writes batches
+relate --remove X equivalent doi:10.1/3         | bind      | writes batches
+abstract                                        | read      |
+abstract Library                                | read      |
+abstract show Library                           | read      |
+abstract context Other --authority Me           | admin     | writes batches
+abstract identifier Library:x --authority Me    | bind      | writes batches
+abstract --remove Library                       | admin     | writes batches
 prefer X                                        | bind      | writes batches
 prefer --remove S --authority Me                | bind      | writes batches
 relations X                                     | read      |
@@ -91,15 +103,36 @@ resolver fallback https://n2t.net/              | admin     | writes batches
 resolver passthrough off                        | admin     | writes batches
 resolver passthrough off X                      | admin     | writes batches
 resolver canary X https://example.org/          | admin     | writes batches
-check                                           | read      |
+canary                                          | read      |
+check                                           | read      | streams
+check --through http://127.0.0.1:1/             | read      |
+check --repair                                  | admin     | writes streams
+retarget --from http://127.0.0.1:1/ --to http:// | admin    | writes streams
+retarget --from http: --to https: --name move   | admin     | writes streams
+retarget --from http: --to https: --dry-run     | admin     | streams
+export jsonl --history                          | admin     | streams
+import csv --on-conflict replace                | admin     | writes streams
+rebind                                          | admin     | writes streams
+undo 3                                          | admin     | writes streams
+undo 3 --dry-run                                | admin     | streams
 cite X                                          | read      |
 same X X                                        | read      |
 context                                         | admin     |
 context alias 1.2 1.3 --authority Me            | admin     | writes batches
 context resolver https://example.org/           | admin     | writes batches
-verify X                                        | admin     | writes batches
-verify                                          | admin     | writes streams
-verify --links X                                | admin     | writes streams
+context purpose Books                           | admin     | writes batches
+verify X                                        | read      |
+verify X --quality unique                       | read      |
+verify                                          | admin     | streams
+verify --links X                                | admin     | streams
+verify X --record                               | admin     | writes batches
+verify --record                                 | admin     | writes streams
+verify --links --record X                       | admin     | writes streams
+quality                                         | read      |
+quality X                                       | read      |
+quality state trusted --authority Me            | bind      | writes batches
+quality deny universal X --authority Me         | bind      | writes batches
+quality remove nameable X                       | bind      | writes batches
 describe                                        | read      |
 describe X                                      | read      |
 note name text                                  | admin     | writes batches
@@ -145,7 +178,7 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_form_is_in_the_table() -> None:
     seen = {Invocation([word.encode() for word in row.words]).form for row in [*ROWS, *rows(TIMED)]}
-    missing = [f"{command.name} {form.usage}" for command in OFFERED for form in command.forms if form not in seen]
+    missing = [f"{command.name} {form.usage}" for command in OFFERED for form in command.web_forms if form not in seen]
     assert missing == []
 
 
@@ -167,17 +200,20 @@ Letters = dict[str, str]
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Letters]:
     """A folder with a minter, and what the letters of the table stand for: X is bound and has an alias, R is reserved,
-    C has a custodian, S is preferred, H is held, D is queued, and nothing is known of Q."""
+    C has a custodian, S is preferred, H is held, D is queued, W is withdrawn, and nothing is known of Q."""
     folder = tmp_path_factory.mktemp("template")
     noid = Noid.created(folder, "x.rdddd", "medium", "13030")
-    letters = dict(zip("XRCSHDQ", noid.mint(6) + ["13030/x9999"], strict=True))
+    letters = dict(zip("XRCSHDWQ", noid.mint(7) + ["13030/x9999"], strict=True))
     x = letters["X"]
     for words in (
         ["bind", "set", x, "title", "t"], ["bind", "set", x, "_t", "http://127.0.0.1:1/"], ["alias", "old", x],
         ["synonym", x, "doi:10.1/2", "--authority", "Me"], ["reserve", letters["R"]], ["custodian", "set", "Chris"],
         ["custodian", "set", "Kim", letters["C"]], ["synonym", letters["S"], "doi:10.1/3", "--authority", "Me"],
-        ["prefer", letters["S"], "--authority", "Me"],
+        ["policy", "persistence", "kept"], ["prefer", letters["S"], "--authority", "Me"],
         ["hold", "set", letters["H"]], ["queue", "now", letters["D"]], ["policy", "bind", "alice"],
+        ["withdraw", letters["W"]], ["abstract", "context", "Library", "--authority", "Me"],
+        ["quality", "state", "nameable", x, "--authority", "Me"],
+        ["relate", x, "equivalent", "doi:10.1/3", "--authority", "Me"],
     ):
         noid.records(*words)
     noid.close()
@@ -214,13 +250,19 @@ def transactions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def call_of(noid: Noid, row: Expected, letters: Letters) -> Call:
     words = [letters.get(word, word).encode() for word in row.words]
-    return Call(noid.session, words, [(b"title", b"v")] if "input" in row.facts else None)
+    call = Call(noid.session, words, [(b"title", b"v")] if "input" in row.facts else None)
+    if call.form.takes_file:
+        call.file = BytesIO(b"id,element,value\r\n%b,title,w\r\n" % letters["X"].encode())
+    return call
 
 
+@pytest.mark.only("lmdb")
 @pytest.mark.parametrize("row", [row for row in ROWS if row.words != ["mint", "0"]], ids=title)
 def test_a_call_writes_if_it_says_so_and_in_one_transaction_unless_it_streams(
     noid: Noid, template: tuple[Path, Letters], row: Expected, transactions: list[int]
 ) -> None:
+    if row.words[0] == "check":
+        noid.write(lambda writer: writer.put(META, b"held", b"99"))  # so that there is something to repair
     before = noid.text("dbinfo", "dump")
     transactions.clear()
     assert all(record is not None for record in call_of(noid, row, template[1]).run().records)
@@ -232,6 +274,7 @@ def test_a_call_writes_if_it_says_so_and_in_one_transaction_unless_it_streams(
         assert written == 3
 
 
+@pytest.mark.only("lmdb")
 @pytest.mark.parametrize("row", [row for row in ROWS if "batches" in row.facts], ids=title)
 def test_what_may_be_batched_runs_in_a_transaction_with_others(
     noid: Noid, template: tuple[Path, Letters], row: Expected, transactions: list[int]
@@ -264,7 +307,25 @@ class OneLine(LineSource):
 
 
 def test_these_commands_are_for_the_shell_only() -> None:
-    assert SHELL_ONLY == ["dbcreate", "route", "serve", "export", "resolve-loop", "backup", "restore"]
+    assert SHELL_ONLY == [
+        "dbcreate", "route", "token", "status", "serve", "setup", "resolve-loop", "backup", "restore", "copy", "sql",
+    ]
+
+
+@pytest.mark.parametrize("line", [
+    "export --map txt file", "export csv file", "import csv file", "import perl file", "rebind file",
+])
+def test_forms_that_work_on_files_of_the_machine_are_for_the_shell_only(noid: Noid, line: str) -> None:
+    with pytest.raises(ForbiddenError, match="for the shell"):
+        _ = Invocation(line.encode().split()).access
+    (result,) = run_lines(noid.session, OneLine(line.encode()))
+    assert result.error is not None and "cannot be used in bulk" in result.error.message
+
+
+@pytest.mark.parametrize("line", ["export csv", "import csv", "rebind"])
+def test_forms_whose_input_or_answer_is_a_file_cannot_be_used_in_bulk(noid: Noid, line: str) -> None:
+    (result,) = run_lines(noid.session, OneLine(line.encode()))
+    assert result.error is not None and "cannot be used in bulk" in result.error.message
 
 
 @pytest.mark.parametrize("name", SHELL_ONLY)

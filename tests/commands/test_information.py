@@ -39,7 +39,7 @@ def test_every_command_is_explained(noid):
 
 def test_hello_and_the_version_are_printed(noid):
     assert noid("hello") == "Hello.\n\n"
-    assert re.fullmatch(r"noid \d+\.\d+\.\d+\n", noid("-v"))
+    assert re.fullmatch(r"noid \d+\.\d+\.\d+(?:\.dev\d+)?\n", noid("-v"))
 
 
 def test_path_prints_the_path_of_an_identifier(noid):
@@ -49,4 +49,4 @@ def test_path_prints_the_path_of_an_identifier(noid):
 
 
 def test_options_may_be_joined(noid):
-    assert noid("-vh") == noid("-h")
+    assert noid("-vh") == noid("-hv") == noid("-v") + noid("-h")

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from noidtools.errors import ConflictError, ExhaustedError, ForbiddenError, InvalidError, NotFoundError, UsageError
-from noidtools.minter import lifecycle
+from noidtools.errors import (
+    ConflictError,
+    ExhaustedError,
+    ForbiddenError,
+    GoneError,
+    InvalidError,
+    NotFoundError,
+    UsageError,
+)
+from noidtools.minter import lifecycle, tombstones
 from support.minter import START, Noid
 from support.templates import CHECKED
 
@@ -153,7 +161,7 @@ def test_a_withdrawn_identifier_leaves_a_tombstone(minter):
     answer = minter.records("withdraw", identifier, "--reason", "a duplicate", "--successor", other)
     assert answer == [{"id": identifier, "state": "withdrawn", "withdrawn": "20261201120000", "reason": "a duplicate",
                        "successor": other}]
-    tombstone = minter.read(lambda reader: lifecycle.tombstone_of(reader, identifier.encode()))
+    tombstone = minter.read(lambda reader: tombstones.tombstone_of(reader, identifier.encode()))
     assert (tombstone.date, tombstone.minted) == (b"20261201120000", START.encode())
     assert (tombstone.reason, tombstone.successor) == (b"a duplicate", other.encode())
     assert minter.resolved(identifier) == minter.resolved(identifier + "/page") == "gone"
@@ -161,25 +169,62 @@ def test_a_withdrawn_identifier_leaves_a_tombstone(minter):
     assert minter.read(lambda reader: lifecycle.state_since(reader, other.encode())) == START.encode()
 
 
-def test_bindings_of_a_withdrawn_identifier_are_still_shown(minter):
-    identifier = bound(minter)
-    minter.records("withdraw", identifier)
-    shown = minter.text("fetch", identifier)
-    assert "State: withdrawn\n" in shown and f"_t: {URL}\n" in shown
+def test_a_withdrawn_identifier_answers_with_its_tombstone_and_its_bindings_stay_in_its_history(minter):
+    """9.4: it is no longer maintained; the association may still be recovered from the log."""
+    identifier, other = bound(minter), bound(minter)
+    minter.records("withdraw", identifier, "--reason", "a duplicate.", "--successor", other)
+    assert minter.text("fetch", identifier) == (
+        f"id:    {identifier}\nCirc:  i|{START}|me/us|1\nState: withdrawn\nWithdrawn: {START}\n"
+        f"Reason: a duplicate.\nSuccessor: {other}\n")
+    assert minter.records("fetch", identifier)[0]["elements"] == []
+    sentence = f"{identifier} was withdrawn on 2026-11-16: a duplicate; use {other} instead"
+    for words in (["get", identifier], ["get", identifier, "_t"], ["fetch", identifier, "_t"],
+                  ["get", identifier, "computed"]):
+        refusal = minter.refusal(*words)
+        assert isinstance(refusal, GoneError) and refusal.message == sentence, words
+    assert f"after: {URL}" in minter.text("history", identifier)
+    assert f"note: {sentence}\n" in minter.text("cite", identifier)
     (unbound,) = minter.mint()
     minter.records("withdraw", unbound)
-    assert "State: withdrawn\n" in minter.text("fetch", unbound)
+    assert minter.text("fetch", unbound).endswith(f"State: withdrawn\nWithdrawn: {START}\n")
 
 
 def test_nothing_more_can_be_done_to_a_withdrawn_identifier(minter):
-    identifier = bound(minter)
-    minter.records("withdraw", identifier, "--reason", "r")
+    identifier, other = bound(minter), bound(minter)
+    authority = ["--authority", "The Library"]
+    minter.records("synonym", identifier, "doi:10.1/1", *authority)
+    minter.records("relate", identifier, "equivalent", "doi:10.1/1", *authority)
+    minter.records("relate", identifier, "equivalent", other, *authority)
+    minter.records("quality", "state", "trusted", identifier, *authority)
+    minter.records("custodian", "set", "Jo", identifier)
+    for name in (identifier, other):
+        minter.records("withdraw", name, "--reason", "r")
+    events = minter.event_count()
     for words in (["publish", identifier], ["reserve", identifier], ["hold", "set", identifier],
                   ["hold", "release", identifier], ["queue", "now", identifier], ["queue", "first", identifier],
                   ["bind", "set", identifier, "e", "v"], ["bind", "purge", identifier, "_t"],
-                  ["alias", identifier, "x50"], ["withdraw", identifier]):
+                  ["alias", identifier, "x50"], ["alias", "old/1", identifier], ["withdraw", identifier],
+                  ["withdraw", identifier, "--reason", "again"], ["synonym", identifier, "doi:10.9/9", *authority],
+                  ["synonym", "doi:10.9/9", identifier, *authority], ["prefer", identifier, *authority],
+                  ["custodian", "set", "Kim", identifier], ["custodian", "remove", identifier],
+                  ["quality", "state", "reliable", identifier, *authority],
+                  ["quality", "remove", "trusted", identifier, *authority],
+                  ["relate", identifier, "equivalent", "doi:10.9/9", *authority],
+                  ["relate", "doi:10.9/9", "equivalent", identifier, *authority],
+                  ["relate", "--remove", identifier, "equivalent", other]):
         refusal = minter.refusal(*words)
         assert isinstance(refusal, ConflictError) and "withdrawn" in refusal.message, words
+    assert minter.event_count() == events
+
+
+def test_what_is_claimed_of_a_withdrawn_identifier_and_another_name_can_be_taken_back(minter):
+    identifier, authority = bound(minter), ["--authority", "The Library"]
+    minter.records("synonym", identifier, "doi:10.1/1", *authority)
+    minter.records("relate", "doi:10.1/1", "equivalent", identifier, *authority)
+    minter.records("withdraw", identifier)
+    minter.records("synonym", "--remove", identifier, "doi:10.1/1")
+    minter.records("relate", "--remove", identifier, "equivalent", "doi:10.1/1")
+    assert minter.records("relations", "doi:10.1/1") == []
 
 
 def test_only_reason_and_successor_of_a_tombstone_can_be_changed(minter):
@@ -187,10 +232,14 @@ def test_only_reason_and_successor_of_a_tombstone_can_be_changed(minter):
     other = bound(minter)
     minter.records("withdraw", identifier, "--reason", "first")
     minter.clock.set("20270101000000")
-    answer = minter.records("withdraw", identifier, "--successor", other)
+    answer = minter.records("tombstone", identifier, "--successor", other)
+    assert answer == minter.records("tombstone", identifier)
     assert answer[0]["withdrawn"] == START and answer[0]["reason"] == "first"
     assert [r["relation"] for r in minter.records("relations", other)] == ["predecessor"]
-    minter.records("withdraw", identifier, "--reason", "second", "--successor", "")
+    assert isinstance(minter.refusal("tombstone", other), NotFoundError)
+    assert isinstance(minter.refusal("tombstone", other, "--reason", "r"), NotFoundError)
+    assert isinstance(minter.refusal("tombstone", identifier, "--reason", "r" * 5000), InvalidError)
+    minter.records("tombstone", identifier, "--reason", "second", "--successor", "")
     assert minter.records("relations", other) == []
     assert minter.records("history", identifier)[-1]["changes"] == [
         {"id": identifier, "what": "reason", "before": "first", "after": "second"},

@@ -99,3 +99,12 @@ def test_the_fallback_of_the_minter_that_was_chosen_takes_precedence(several):
 
 def test_without_minters_no_name_is_found():
     assert resolve_among([], b"x").kind == NOT_FOUND
+
+
+def test_an_imported_name_of_any_form_is_found_beside_other_minters(several):
+    several["kt"]("import", "csv", stdin=b"id,_t\nark:/55555/old17,https://old.example/17\ndoi:10.1/x,https://b.example/\n")
+    minters = domains(several)
+    for name in ("ark:/55555/old17", "ark:55555/old-17", "ark:/55555/old17/page", "doi:10.1/x"):
+        outcome = resolve_among(minters, name.encode())
+        assert outcome.targets and outcome.minter is several["kt"].opened, name
+    assert resolve_among(minters, b"ark:/55555/other").kind == NOT_FOUND

@@ -65,7 +65,7 @@ def test_minting_with_an_element_skips_identifiers_that_have_it_and_keeps_other_
     assert noid("get", "0", "e") == noid("get", "2", "e") == "mine\n"
     noid("bind", "set", "4", "other", "mine")
     assert noid("mint", "1", "e", "z") == "id: 4\n\n"
-    assert noid("get", "4") == "z\nmine\n"
+    assert noid("get", "4") == "z\n\nmine\n"
 
 
 def test_an_unlimited_template_with_a_check_character_ends_where_the_guarantee_does(noid):

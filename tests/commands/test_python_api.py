@@ -420,7 +420,16 @@ def test_states(minter):
     assert gone == noidtools.Withdrawal(identifier, NOW, NOW, "a mistake", SECOND)
     with pytest.raises(ConflictError):
         minter.publish(identifier)
-    assert minter.withdraw(identifier, reason="").reason == ""
+    with pytest.raises(ConflictError):
+        minter.withdraw(identifier, reason="again")
+    assert minter.tombstone(identifier) == gone
+    assert minter.amend_tombstone(identifier, reason="") == noidtools.Withdrawal(identifier, NOW, NOW, "", SECOND)
+    with pytest.raises(noidtools.GoneError):
+        minter.elements(identifier)
+    assert (minter.fetch(identifier).state, minter.fetch(identifier).elements) == ("withdrawn", {})
+    assert minter.get(identifier, "_t", default="") == ""
+    with pytest.raises(NotFoundError):
+        minter.tombstone(SECOND)
 
 
 # -- relations, spellings, custodians --------------------------------------------------------------------------------
@@ -764,3 +773,49 @@ def test_a_call_is_refused_as_the_command_is(tmp_path, command, call):
         assert isinstance(refusal, UsageError) or error.value.message == refusal.message
         assert stored(commands.opened) == stored(minter._open)
     commands.close()
+
+
+def test_abstract_names_and_claims(tmp_path):
+    with noidtools.create(tmp_path / "kerry", labels=["hdl:100/"]) as minter:
+        minter.bind("xyzzy", "_t", "https://books.example/xyzzy")
+        library = minter.declare_abstract("context", "Kerry's Library", authority="Kerry", about="all that Kerry has")
+        assert (library.kind, library.about, library.label) == ("context", "all that Kerry has", "")
+        minter.declare_abstract("identifier", "Kerry's Library:xyzzy", authority="Kerry")
+        for context in ("hdl:100", "http://purl.kerry.org"):
+            minter.relate(context, "realises", "Kerry's Library", authority="Kerry")
+        one = minter.relate("xyzzy", "realises", "Kerry's Library:xyzzy", authority="Kerry", start="2020")
+        assert (one.relation, one.name, one.start.year) == ("realises", "Kerry's Library:xyzzy", 2020)
+        minter.relate("http://purl.kerry.org/xyzzy", "realises", "Kerry's Library:xyzzy", authority="Kerry")
+        found = minter.same("hdl:100/xyzzy", "http://purl.kerry.org/xyzzy")
+        assert not found and found.senses == (
+            "homologues (7.2): both realise Kerry's Library:xyzzy, in the scope of Kerry's Library",)
+        assert [name.name for name in minter.abstract_names()] == ["Kerry's Library", "Kerry's Library:xyzzy"]
+        with pytest.raises(ConflictError):
+            minter.remove_abstract("Kerry's Library:xyzzy")
+        assert minter.unrelate("xyzzy", "realises", "Kerry's Library:xyzzy") == one
+        assert minter.relations("xyzzy") == []
+        with pytest.raises(UsageError):
+            minter.relate("xyzzy", "likes", "y", authority="Kerry")
+        with pytest.raises(UsageError):
+            minter.declare_abstract("thing", "y", authority="Kerry")
+
+
+def test_stated_and_verified_qualities_and_custodians_with_purposes(tmp_path):
+    with noidtools.create(tmp_path / "x", ".sdd") as minter:
+        (name,) = minter.mint(element="_t", value="https://example.org/")
+        claim = minter.state_quality("persistent", name, authority="Jo", refinement="resolvable", until="2126")
+        assert (claim.identifier, claim.quality, claim.holds) == (name, "persistent", True)
+        assert claim.refinement == "resolvable" and claim.until.year == 2126
+        assert minter.qualities(name) == [claim] and minter.qualities() == []
+        assert minter.state_quality("trusted", authority="Jo", holds=False).identifier is None
+        assert minter.remove_quality("persistent", name) == claim
+        (found,) = minter.verify(name)
+        assert not found and {finding.verdict for finding in found.findings} == {"holds", "unknown"}
+        minter.set_custodian("Jo", contact="tel:1")
+        minter.set_custodian("Kim", purpose="titles")
+        assert [(one.name, one.purpose) for one in minter.present_custodians(name)] == [("Jo", ""), ("Kim", "titles")]
+        assert minter.remove_custodian(purpose="titles").name == "Kim"
+        minter.set_policy(persistence="kept")
+        (found,) = minter.verify(name, record=True)
+        assert found and found.identifier == name
+        assert {finding.quality for finding in minter.describe(name).findings} >= {"resolvable", "persistent"}

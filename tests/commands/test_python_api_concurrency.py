@@ -158,12 +158,13 @@ def test_two_that_opened_one_minter_share_its_transaction_in_one_thread(folder, 
     assert [event.who for event in minter.log()][1:] == ["another"]
 
 
+@pytest.mark.only("lmdb")
 def test_a_transaction_that_finds_no_room_says_so_and_can_be_done_again(tmp_path):
     """In a process that may have little address space, as in some containers."""
     code = """
 import sys
-import noidtools.store.lmdb
-noidtools.store.lmdb.RESERVED = 1 << 20
+import noidtools.store.lmdb.store
+noidtools.store.lmdb.store.RESERVED = 1 << 20
 with noidtools.create(sys.argv[1]) as minter:
     for attempt in range(10):
         try:

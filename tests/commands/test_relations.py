@@ -8,6 +8,8 @@ def test_relations_are_made_shown_and_removed_by_commands(noid):
     assert noid("alias", "old", "new") == "ok: old stands for new\n\n"
     assert noid("synonym", "new", "hdl:1/2", "--authority", "me", "--from", "2020-01-02", "--until", "2030") == (
         "ok: new and hdl:1/2 are synonyms according to me\n\n")
+    noid("bind", "set", "new", "_t", "https://example.org/")
+    noid("policy", "persistence", "we keep it")
     assert noid("prefer", "new") == "ok: new is preferred by me\n\n"
     shown = noid("relations", "new")
     assert shown.count("id: new\n") == 3 and shown.endswith("\n\n")

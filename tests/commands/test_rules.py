@@ -152,11 +152,25 @@ def test_a_rule_does_not_override_a_withdrawn_reserved_or_stored_name(tmp_path):
     for name in (stored, gone, kept):
         noid("bind", "set", name, "_t", "https://stored.example/")
     noid("bind", "set", ":idmap/^13030/kt5(.*)", "_t", "https://rule.example/$1")
+    noid("alias", "13030/kt5old", gone)
     noid("withdraw", gone)
     noid("reserve", kept)
     for rest in ("", "?x=1", "/a", ".v2", "/a?x=1"):
         assert "withdrawn" in noid.refused("resolve", f"ark:/{gone}{rest}"), rest
         assert "reserved" in noid.refused("resolve", f"ark:/{kept}{rest}"), rest
+    # Escapes and odd characters make no other name of it, neither for rules nor for the fallback.
+    for fallback in ("-", "https://elsewhere.example/"):
+        noid("resolver", "fallback", fallback)
+        for rest in ("%2Fx", "%2fx", "%252Fx", "|x", "%7Cx", "%3Fx", "%2Ev2", " x", "%20x", "\\x", "%5Cx", '"', "<x>",
+                     "(x)", "^", "`", "{x}", "[x]", "%00x", "%", "%zz", "'x", "%2F..%2Fx", "%2Fx/y?z"):
+            for spelled in (gone, f"ark:/{gone}", f"ark:{gone}", f"https://n2t.net/ark:/{gone}", "13030/kt5old",
+                            f"ark:/{gone[:8]}%{ord(gone[8]):02x}{gone[9:]}"):
+                assert "withdrawn" in noid.refused("resolve", spelled + rest), spelled + rest
+            assert "reserved" in noid.refused("resolve", f"ark:/{kept}{rest}"), rest
+        assert "withdrawn" in noid.refused("resolve", "13030/kt5old/x")
+    # What letters are added to it makes another name.
+    assert noid("resolve", f"ark:/{gone}2") == f"https://rule.example/{gone[9:]}2\n"
+    assert noid("resolve", f"ark:/{gone}_x%2Fy") == f"https://rule.example/{gone[9:]}_x%2Fy\n"
     assert noid("resolve", f"ark:/{stored}?x=1") == "https://stored.example/?x=1\n"
     # An extension is another name, and rules come before passthrough.
     assert noid("resolve", f"ark:/{stored}/a") == f"https://rule.example/{stored[9:]}/a\n"

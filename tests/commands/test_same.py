@@ -26,6 +26,37 @@ def test_the_documents_representations_of_one_name_are_the_same(noid, first, sec
     assert noid("same", second, first).startswith("same: yes\n")
 
 
+@pytest.mark.parametrize(("first", "second"), [
+    ("sid.inpe.br/mtc-m18@80/2009/02.16.17.46", "sid.INPE.br/MTC-m18@80/2009/02.16.17.46"),
+    ("sid.inpe.br/mtc-m18@80/2009/02.16.17.46", "sid.inpe.br/mtc-m18/2009/02.16.17.46.00"),
+    ("sid.inpe.br./mtc-m18@1905/2009/02.16.17.46", "sid.inpe.br/mtc-m18.1905/2009/02.16.17.46"),
+    ("8JMKD3MGP8W/34PGRBS", "8jmkd3mgp8w/34pgrbs"),
+    ("http://urlib.net/8JMKD3MGP8W/34PGRBS", "https://urlib.net/8jmkd3mgp8w/34pgrbs"),
+    ("http://urlib.net/sid.inpe.br/mtc-m18/2009/02.16.17.46", "sid.inpe.br/mtc-m18/2009/02.16.17.46"),
+    ("hdl:102.100.272/Y35XYS0QH", "hdl:102.100.272/y35xys0qh"),
+    ("102.100.272/Y35XYS0QH", "102.100.272/y35xys0qh"),
+])
+@pytest.mark.parametrize("words", [(), ("f5.reedeedk", "long", "13030", "cdlib.org", "oac/cmp"), ("-",)])
+def test_the_form_of_a_name_decides_what_is_equal(noid, words, first, second):
+    """With a minter of another scheme, and without one."""
+    if words:
+        noid("dbcreate", *words)
+    assert noid("same", first, second).startswith("same: yes\n")
+    assert noid("same", second, first).startswith("same: yes\n")
+
+
+@pytest.mark.parametrize(("first", "second"), [
+    ("sid.inpe.br/mtc-m18/2009/02.16.17.46", "sid.inpe.br/mtc-m18.81/2009/02.16.17.46"),
+    ("sid.inpe.br/mtc-m18/2009/02.16.17.46", "sid.inpe.br/mtc-m18/2009/02.16.17.46.01"),
+    ("8JMKD3MGP8W/34PGRBS", "8JMKD3MGP8W34M/34PGRBS"),
+    ("13030/f54x54g11", "13030/F54X54G11"), ("hdl:13030/f54x54g11", "hdl:13030/F54X54G11"),
+    ("RPLZ54PQH", "rplz54pqh"), ("sid.inpe.br/a/b/c", "sid.INPE.br/a/b/c"),
+])
+def test_what_has_no_such_form_is_compared_as_it_is_written(noid, first, second):
+    done = noid.run("same", first, second)
+    assert done.returncode == 1 and done.stdout.startswith(b"same: no\n")
+
+
 @pytest.mark.parametrize(("first", "second", "why"), [
     ("http://purl.kerry.org/XYZZY", "hdl:100/XYZZY", "Two systems define two contexts"),
     ("hdl:102.100.272/XYZZY", "hdl:102.100.273/XYZZY", "Their contexts are not the same"),

@@ -96,7 +96,8 @@ def test_validate_reports_what_is_wrong(timed):
         assert fault in timed.refused("bind", "set", name, "a", "b")
     assert timed.run("validate", "pilin", "102.100.272/RPLZ54PQH", "102.100.272/RPLZ54PQI").stdout == (
         b"id: 102.100.272/RPLZ54PQH\n"
-        b"iderr: character 9 of 'RPLZ54PQI' is 'I', which no PILIN suffix contains: probably 1 was meant\n"
+        b"iderr: 102.100.272/RPLZ54PQI: character 9 of 'RPLZ54PQI' is 'I', which no PILIN suffix contains: "
+        b"probably 1 was meant\n"
     )
     assert "no IP address" in timed.run("validate", "ibip", "8JMKD3MGP9W/34PGRBS", "UUUUW/3").stdout.decode()
 

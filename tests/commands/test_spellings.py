@@ -5,6 +5,7 @@ One table of minters with the spellings of their names, one table of commands; e
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +14,10 @@ from urllib.parse import quote
 
 import pytest
 
+from noidtools.commands import Invocation, all_commands
+from noidtools.commands.command import Form
 from noidtools.errors import ConflictError, ForbiddenError, InvalidError, NoidError, NotFoundError
+from noidtools.minter.findings import last_findings
 from noidtools.minter.tables import META
 from noidtools.resolution.catalogue import Domain, resolve_among
 from support.minter import Noid
@@ -138,6 +142,7 @@ def minters(tmp_path_factory) -> Iterator[dict[str, Names]]:
     for names in made.values():
         # Names that are minted alone and stay so, that a wrong spelling could be mistaken for.
         names.mint()
+        names.noid.records("policy", "persistence", "kept")
     yield made
     for names in made.values():
         names.noid.close()
@@ -156,6 +161,19 @@ def every_spelling(test):
     return pytest.mark.parametrize("case", CASES, indirect=True, ids=ids)(test)
 
 
+def some_spellings(test):
+    """As `every_spelling`, for tests of commands that differ in little but their words: one spelling in six."""
+    return pytest.mark.parametrize("case", CASES[::6], indirect=True, ids=["-".join(case) for case in CASES[::6]])(test)
+
+
+def a_third_of_spellings(test):
+    """As `every_spelling`, for tests that take long: two thirds are among the long tests."""
+    ids = ["-".join(case) for case in CASES]
+    cases = [case if number % 3 == 0 else pytest.param(case, marks=pytest.mark.long)
+             for number, case in enumerate(CASES)]
+    return pytest.mark.parametrize("case", cases, indirect=True, ids=ids)(test)
+
+
 # -- commands that read ----------------------------------------------------------------------------------------------
 
 
@@ -169,6 +187,7 @@ def answers(noid: Noid, words: tuple[str, ...]) -> object:
 
 READING: dict[str, tuple[str, ...]] = {
     "fetch": ("fetch", "NAME"), "fetch one": ("fetch", "NAME", "title"), "get": ("get", "NAME"),
+    "get items": ("get", "--items", "NAME", "title"), "quality": ("quality", "NAME"),
     "get one": ("get", "NAME", "_t"), "get what a rule computes": ("get", "NAME", "computed"),
     "path": ("path", "NAME"), "relations": ("relations", "NAME"), "history": ("history", "NAME"),
     "custodian": ("custodian", "NAME"), "custodian show": ("custodian", "show", "NAME"),
@@ -187,6 +206,7 @@ def test_every_reading_command_finds_the_name(case):
     noid.records("bind", "set", ":idmap/^.*(.)$", "computed", "https://rule.example/$1")
     noid.records("custodian", "set", "somebody", display)
     noid.records("synonym", display, "doi:10.1000/182", "--authority", "me")
+    noid.records("quality", "state", "persistent", display, "--authority", "me")
     for name, words in READING.items():
         expected = noid.records(*(display if word == "NAME" else word for word in words))
         assert expected, name
@@ -319,6 +339,150 @@ def related(noid: Noid, name: str) -> list[tuple[str, str | None]]:
     return [(relation["relation"], relation["name"]) for relation in noid.records("relations", name)]
 
 
+# What is run one after the other with a name that was just minted; elements and files are on standard input.  OTHER is
+# a name of the same minter.
+CHANGING: list[tuple[tuple[str, ...], str]] = [
+    (("bind", "set", "NAME", "_t", TARGET), ""),
+    (("bind", "new", "NAME", ":"), "title: one\n\n"),
+    (("bind", "append-item", "NAME", "title", "two"), ""),
+    (("bind", "delete", "NAME", "title"), ""),
+    (("rebind",), "id,_t\nNAME,https://target.example/y\n"),
+    (("import", "csv", "--on-conflict", "replace"), "id,_t\nNAME,https://target.example/z\n"),
+    (("hold", "set", "NAME"), ""), (("hold", "release", "NAME"), ""),
+    (("queue", "1d", "NAME"), ""), (("queue", "delete", "NAME"), ""),
+    (("reserve", "NAME"), ""), (("publish", "NAME"), ""),
+    (("custodian", "set", "somebody", "NAME"), ""), (("custodian", "remove", "NAME"), ""),
+    (("resolver", "passthrough", "off", "NAME"), ""), (("resolver", "passthrough", "on", "NAME"), ""),
+    (("synonym", "NAME", "doi:10.1000/182", "--authority", "me"), ""),
+    (("prefer", "NAME"), ""), (("prefer", "--remove", "NAME"), ""),
+    (("synonym", "--remove", "NAME", "doi:10.1000/182"), ""),
+    (("relate", "NAME", "synonym", "doi:10.1000/183", "--authority", "me"), ""),
+    (("relate", "--remove", "NAME", "synonym", "doi:10.1000/183"), ""),
+    (("quality", "state", "persistent", "NAME", "--authority", "me"), ""),
+    (("quality", "deny", "reliable", "NAME", "--authority", "me"), ""),
+    (("quality", "remove", "persistent", "NAME"), ""),
+    (("alias", "NAME", "OTHER"), ""), (("alias", "--remove", "NAME"), ""),
+    (("withdraw", "NAME", "--successor", "OTHER"), ""), (("tombstone", "NAME", "--reason", "lost"), ""),
+]
+
+
+@some_spellings
+def test_every_change_is_in_the_history_of_the_name(case):
+    names, display, spelled = case
+    noid = names.noid
+    _, other = names.mint()
+    noid.records("bind", "set", other, "_t", TARGET)
+    before = noid.events_of(display)
+    for words, stdin in CHANGING:
+        if words[0] == "queue" and names.timed:
+            continue
+        given = [{"NAME": spelled, "OTHER": other}.get(word, word) for word in words]
+        done = noid.run(*given, stdin=stdin.replace("NAME", spelled).encode())
+        assert (done.returncode, done.stderr) == (0, b""), words
+        after = noid.events_of(display)
+        assert len(after) > len(before), words
+        before = after
+    assert noid.records("tombstone", spelled) == noid.records("tombstone", display)
+    assert "lost" in noid.text("tombstone", spelled)
+
+
+@some_spellings
+def test_findings_are_those_of_the_name(case):
+    names, display, spelled = case
+    noid = names.noid
+    noid.records("bind", "set", display, "_t", TARGET)
+    noid.records("verify", spelled, "--record")
+    assert noid.read(lambda reader: last_findings(reader, display.removeprefix(names.label).encode()))
+
+
+@some_spellings
+def test_a_name_in_circulation_is_not_abstract_in_any_spelling(case):
+    names, display, spelled = case
+    names.noid.records("bind", "set", display, "_t", TARGET)
+    for words in (("abstract", "show", spelled), ("abstract", "--remove", spelled)):
+        assert isinstance(names.noid.refusal(*words), NotFoundError)
+    for kind in ("context", "name"):
+        assert display in names.noid.refusal("abstract", kind, spelled, "--authority", "me").message
+
+
+@pytest.mark.parametrize("spelled", ["work:hamlet", " work:hamlet ", "work:%68amlet", "%77ork:hamlet"])
+def test_an_abstract_name_has_spellings_like_others(tmp_path, spelled):
+    noid = Noid.with_clock(tmp_path)
+    noid.records("abstract", "context", "work", "--authority", "me")
+    noid.records("abstract", "name", "work:hamlet", "--authority", "me")
+    assert noid.records("abstract", "show", spelled) == noid.records("abstract", spelled)
+    assert noid.records("abstract", "show", spelled)[0]["label"] == "hamlet"
+    noid.records("abstract", "--remove", spelled)
+    assert isinstance(noid.refusal("abstract", "show", "work:hamlet"), NotFoundError)
+    noid.close()
+
+
+@a_third_of_spellings
+def test_a_beginning_of_names_selects_the_names(case):
+    names, display, spelled = case
+    noid = names.noid
+    noid.records("bind", "set", display, "_t", TARGET)
+    assert display in noid.text("export", "csv", "--prefix", spelled)
+    change = ("retarget", "--from", TARGET, "--to", f"{TARGET}/new", "--prefix", spelled)
+    assert noid.records(*change, "--dry-run")[0]["id"] == display
+    assert "ok: 1 binding changed" in noid.text(*change)
+    assert noid.records("get", display, "_t")[0]["value"] == f"{TARGET}/new"
+
+
+@pytest.mark.parametrize(("prefix", "count"), [
+    ("13030/f5", 3), ("ark:/13030/f5", 3), ("ark:13030/f5", 3), ("ark:/13030/f5-1", 2), ("13030/f-5-1", 2),
+    ("https://n2t.net/ark:/13030/f51", 2), ("https://n2t.net/ark:/13030/f5-1a", 1), ("ark:/13030/f5%31", 2), ("", 4),
+    ("ark:/", 4), ("ark:/1303", 4), ("ark:/13030/", 4), ("ark:/13030/f5/", 0), ("ark:/13030/f52/", 1), ("13030/x", 1),
+    ("ark:/13030/y", 0), ("doi:10.1000/", 0),
+])
+def test_a_beginning_of_names_may_be_spelled_like_a_name(tmp_path, prefix, count):
+    noid = Noid.with_clock(tmp_path, "-", "medium", "13030", "a", "b")
+    for key in ("13030/f51a", "13030/f51b", "13030/f52/c", "13030/x"):
+        noid.records("bind", "set", key, "_t", TARGET)
+    lines = noid.text("export", "csv", "--prefix", prefix).splitlines()
+    assert len(lines) - 1 == count, lines
+    done = noid.records("retarget", "--from", TARGET, "--to", f"{TARGET}/new", "--prefix", prefix, "--dry-run")
+    assert done[-1]["ok"].startswith(f"{count} binding")
+    noid.close()
+
+
+# Forms that take a name, with which the tests above do not deal by a table, and why.
+ELSEWHERE = {
+    "same Name Name": "two names: test_every_reading_command_finds_the_name",
+    "validate Template|Scheme|- Id…": "answers the spelling that was given: the same test",
+    "decode Label": "for schemes of time: the same test",
+    "tombstone Id": "for withdrawn names: test_every_change_is_in_the_history_of_the_name",
+    "abstract": "names that are not in circulation: test_an_abstract_name_has_spellings_like_others",
+    "export": "beginnings of names: test_a_beginning_of_names_selects_the_names",
+    "retarget": "the same",
+    "verify [Id…]": "test_findings_are_those_of_the_name; --links reads as --record does",
+    "resolver canary Name [Target|-]": "test_every_changing_command_changes_the_name",
+    "token": "its names are those of tokens",
+    "note": "its names are those of notes",
+    "rebind File": "reads a file as rebind does standard input", "import csv|jsonl|anvl File": "the same",
+    "import perl Source": "a whole minter of another program",
+    "import noid4php Source": "a whole minter of another program",
+}
+# Words of usages that stand for names, and options whose value is one.
+NAME_WORD = re.compile(r"\b(?:Id|Name|Alias|Label)\b")
+NAME_OPTIONS = {"successor", "prefix", "in"}
+
+
+def takes_a_name(form: Form) -> bool:
+    """Whether the words of a form may be names, or the file that it reads may hold some."""
+    usage = re.sub(r"--(\S+) [A-Z]\w*", lambda match: "Name" if match[1] in NAME_OPTIONS else "", form.usage)
+    return bool(NAME_WORD.search(usage)) or form.takes_file
+
+
+def test_every_form_that_takes_a_name_is_tested_with_spellings():
+    tested = {Invocation([word.encode() for word in words]).form
+              for words in (*READING.values(), *(words for words, _ in CHANGING))}
+    missing = [whole for command in all_commands() for form in command.forms
+               if takes_a_name(form) and form not in tested and command.name not in ("dbcreate", "serve", "setup")
+               and not (whole := f"{command.name} {form.usage}").startswith(tuple(ELSEWHERE))]
+    assert missing == []
+
+
 # -- peppers ---------------------------------------------------------------------------------------------------------
 
 
@@ -335,7 +499,7 @@ READS = [
 ]
 
 
-@every_spelling
+@a_third_of_spellings
 def test_a_pepper_is_needed_for_changes_and_a_wrong_one_is_refused_always(case, request):
     names, _, _ = case
     noid = names.noid

@@ -11,16 +11,18 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from noidtools.commands.bulk import run_lines
 from noidtools.commands.lines import LineSource
 from noidtools.errors import NoidError
-from noidtools.minter import history, identifiers, lifecycle, records, relations
+from noidtools.minter import history, identifiers, lifecycle, preferences, records, relations
+from noidtools.minter.check import examine
 from noidtools.minter.events import LONGEST_VALUE, Digest
 from noidtools.minter.meta import held_count
 from noidtools.minter.records import Circulation, find
 from noidtools.minter.tables import ALIASES, EVENTS, IDS, QUEUE
+from noidtools.minter.tombstones import tombstone_of
 from support.minter import Noid
 
 pytestmark = pytest.mark.slow
@@ -54,6 +56,13 @@ commands = st.one_of(
     st.tuples(st.just("prefer"), names),
     st.tuples(st.just("prefer"), st.just("--remove"), names),
     st.tuples(st.just("custodian"), st.just("set"), st.sampled_from(["Kim", "Lee"]), own),
+    st.tuples(st.just("custodian"), st.just("set"), st.just("Max"), own, st.just("--purpose"), st.just("titles")),
+    st.tuples(st.just("relate"), names, st.sampled_from(["equivalent", "contains"]), names, st.just("--authority"),
+              st.sampled_from(AUTHORITIES)),
+    st.tuples(st.just("relate"), st.just("--remove"), names, st.just("equivalent"), names),
+    st.tuples(st.just("quality"), st.just("state"), st.sampled_from(["trusted", "persistent"]), names,
+              st.just("--authority"), st.sampled_from(AUTHORITIES)),
+    st.tuples(st.just("tombstone"), own, st.just("--reason"), st.sampled_from("rs")),
     st.tuples(st.just("policy"), st.just("minting"), st.sampled_from(["publish", "reserve"])),
     st.tuples(st.just("note"), st.just("n"), st.text("ab", max_size=2)),
 )
@@ -129,6 +138,7 @@ class LifecycleMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "minter"):
+            assert [fault.sentence for fault in examine(self.minter.opened).faults] == []
             self.minter.close()
             shutil.rmtree(self.folder)
 
@@ -179,14 +189,18 @@ class LifecycleMachine(RuleBasedStateMachine):
                     self.peppers[bare] = identifier
             return
         if words[0] == "withdraw":
-            assert name not in self.withdrawn or "--reason" in words
+            assert name not in self.withdrawn, "what was withdrawn was withdrawn again"
             self.withdrawn.add(name)
+        elif words[0] == "tombstone":
+            assert name in self.withdrawn
+        elif words[0] in ("synonym", "relate", "custodian", "quality", "prefer") and "--remove" not in words:
+            assert not self.withdrawn & set(words), "something was stated of a withdrawn name"
         elif words[0] in ("bind", "hold", "queue"):
             assert not self.withdrawn & set(words[2:]), "a withdrawn name was changed"
         elif words[0] in ("publish", "reserve"):
             assert not self.withdrawn & set(words[1:]), "a withdrawn name was brought back"
         elif words[0] == "alias" and words[1] != "--remove":
-            assert words[1] not in self.withdrawn
+            assert not self.withdrawn & set(words[1:])
 
     # -- what must be true after each ----------------------------------------------------------------------------
 
@@ -222,7 +236,7 @@ class LifecycleMachine(RuleBasedStateMachine):
                 assert reader.get(ALIASES, key) == replayed.alias, name
                 if record.withdrawn:
                     assert lifecycle.state_of(reader, key, record) == "withdrawn"
-                    assert lifecycle.tombstone_of(reader, key) is not None
+                    assert tombstone_of(reader, key) is not None
 
         self.minter.read(work)
 
@@ -251,16 +265,14 @@ class LifecycleMachine(RuleBasedStateMachine):
     def relations_are_told_by_both_names(self) -> None:
         if not self.ready():
             return
-        back = {relations.ALIAS: relations.ALIAS_OF, relations.ALIAS_OF: relations.ALIAS,
-                relations.SYNONYM: relations.SYNONYM, relations.SUCCESSOR: relations.PREDECESSOR,
-                relations.PREDECESSOR: relations.SUCCESSOR}
+        back = {kind.letter: kind.inverse for kind in relations.KINDS.values()}
 
         def work(reader) -> None:
             for name in self.names:
                 key = identifiers.identify(self.minter.opened, reader, name.encode()).key
                 for relation in relations.relations_of(reader, key):
                     if relation.kind == relations.PREFERRED:
-                        group = relations.synonym_group(reader, key, relation.authority)
+                        group = preferences.synonym_group(reader, key, relation.authority)
                         assert len(group) > 1
                         preferring = [other for other in group if any(
                             found.authority == relation.authority
@@ -283,7 +295,17 @@ class LifecycleMachine(RuleBasedStateMachine):
             assert held == counted
 
 
-LifecycleMachine.TestCase.settings = settings(
-    max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck), print_blob=False,
-)
-test_no_order_of_commands_breaks_what_must_be_true = LifecycleMachine.TestCase
+def run(examples: int) -> None:
+    run_state_machine_as_test(LifecycleMachine, settings=settings(
+        max_examples=examples, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck),
+        print_blob=False,
+    ))
+
+
+def test_no_order_of_commands_breaks_what_must_be_true(engine):
+    run(40 if engine == "lmdb" else 3)
+
+
+@pytest.mark.long
+def test_no_order_of_commands_in_many_breaks_what_must_be_true(engine):
+    run(300 if engine == "lmdb" else 50)

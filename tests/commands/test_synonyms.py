@@ -6,28 +6,20 @@ import pytest
 
 from noidtools.errors import ConflictError, InvalidError, NotFoundError, UsageError
 from support.minter import START, Noid
-from support.templates import CHECKED
 
 A = "https://a.example/"
 KERRY = ["--authority", "Kerry's Library"]
 
 
 @pytest.fixture
-def minter(tmp_path):
-    """A minter that binds anything."""
-    minter = Noid.with_clock(tmp_path)
-    yield minter
-    minter.close()
+def minter(free_with_clock):
+    return free_with_clock
 
 
-@pytest.fixture
-def ark(tmp_path):
-    """A long-term minter; its first identifiers are 13030/f54x54g11 and 13030/f5154dn7k."""
-    minter = Noid.with_clock(tmp_path / "ark", *CHECKED)
-    minter.mint(2)
-    minter.records("bind", "set", "13030/f54x54g11", "_t", A)
-    yield minter
-    minter.close()
+def guarantee(minter: Noid, *names: str, authority: str = "Kerry's Library") -> None:
+    """Let an authority guarantee the persistence of names, without which it cannot prefer them."""
+    for name in names:
+        minter.records("quality", "state", "persistent", name, "--authority", authority)
 
 
 def related(minter: Noid, name: str) -> list[tuple]:
@@ -98,11 +90,12 @@ def test_synonyms_need_two_names_and_an_authority(minter):
 def test_one_of_all_synonyms_is_preferred_by_an_authority(minter):
     minter.records("synonym", "a", "b", *KERRY)
     minter.records("synonym", "b", "c", *KERRY)
+    guarantee(minter, "a", "c")
     assert minter.records("prefer", "a") == [{"ok": "a is preferred by Kerry's Library"}]
     minter.records("prefer", "c")
     assert ("preferred", None, "Kerry's Library") in related(minter, "c")
     assert ("preferred", None, "Kerry's Library") not in related(minter, "a")
-    assert minter.events_of("a") == ["synonym", "prefer", "prefer"]
+    assert minter.events_of("a") == ["synonym", "quality", "prefer", "prefer"]
     assert "already" in minter.refusal("prefer", "c").message
     minter.records("prefer", "--remove", "c")
     assert isinstance(minter.refusal("prefer", "--remove", "c"), NotFoundError)
@@ -111,6 +104,7 @@ def test_one_of_all_synonyms_is_preferred_by_an_authority(minter):
 def test_a_synonym_between_two_preferred_names_is_refused(minter):
     minter.records("synonym", "a", "b", *KERRY)
     minter.records("synonym", "c", "d", *KERRY)
+    guarantee(minter, "a", "d")
     minter.records("prefer", "a")
     minter.records("prefer", "d")
     assert "prefers both a and d" in minter.refusal("synonym", "b", "c", *KERRY).message
@@ -124,12 +118,37 @@ def test_a_preference_needs_a_synonym_and_ends_with_the_last_one(minter):
     minter.records("synonym", "a", "c", "--authority", "two")
     assert "one, two" in minter.refusal("prefer", "a").message
     assert isinstance(minter.refusal("prefer", "a", "--authority", "three"), NotFoundError)
+    guarantee(minter, "a", authority="two")
     minter.records("prefer", "a", "--authority", "two")
     minter.records("synonym", "--remove", "a", "c")
     assert related(minter, "a") == [("synonym", "b", "one")]
     changes = minter.records("history", "a")[-1]["changes"]
     assert {"id": "a", "what": "preferred", "before": "two", "after": None} in changes
     assert isinstance(minter.refusal("prefer"), UsageError)
+
+
+@pytest.mark.parametrize(("words", "committed"), [
+    (("x.sd",), False), (("x.sd", "long", "13030", "a", "b"), True), (("x.sd", "medium", "--label", "hdl:1/"), False),
+])
+def test_only_a_name_to_which_somebody_is_committed_can_be_preferred(tmp_path, words, committed):
+    """5.6: the authority guarantees the persistence of what it prefers; only what is managed can be so."""
+    minter = Noid.with_clock(tmp_path, *words)
+    (name,) = minter.mint()
+    minter.records("synonym", name, "doi:10.1/2", *KERRY)
+    refusal = minter.refusal("prefer", "doi:10.1/2")
+    assert isinstance(refusal, ConflictError) and "not registered here" in refusal.message
+    if not committed:
+        assert "nothing is promised" in minter.refusal("prefer", name).message
+        minter.records("policy", "persistence", "until last year", "--from", "2020", "--until", "2025")
+        assert "nothing is promised" in minter.refusal("prefer", name).message
+        minter.records("policy", "persistence", "as long as we can", "--from", "2020")
+    minter.records("prefer", name)
+    minter.records("quality", "state", "persistent", "doi:10.1/2", "--authority", "somebody else")
+    assert isinstance(minter.refusal("prefer", "doi:10.1/2"), ConflictError)
+    guarantee(minter, "doi:10.1/2")
+    minter.records("prefer", "doi:10.1/2")
+    assert [relation for relation, *_ in related(minter, name)] == ["synonym"]
+    minter.close()
 
 
 def test_a_withdrawn_name_is_no_longer_preferred(ark):
@@ -146,8 +165,10 @@ def test_relations_and_custodians_end_when_an_identifier_is_issued_again(tmp_pat
     minter.mint()
     minter.records("alias", "old", "x0")
     minter.records("synonym", "x0", "doi:10.1000/182", *KERRY)
+    guarantee(minter, "x0")
     minter.records("prefer", "x0")
     minter.records("custodian", "set", "Jane", "x0")
+    minter.records("custodian", "set", "Kim", "x0", "--purpose", "its title")
     minter.records("queue", "now", "x0")
     assert minter.mint() == ["x0"]
     assert related(minter, "doi:10.1000/182") == [] and related(minter, "x0") == [("alias", "old", None)]
@@ -156,6 +177,7 @@ def test_relations_and_custodians_end_when_an_identifier_is_issued_again(tmp_pat
     assert cleared["what"] == "clear"
     assert {(c["what"], c["before"]) for c in cleared["changes"]} == {
         ("synonym", "doi:10.1000/182"), ("authority", "Kerry's Library"), ("preferred", "Kerry's Library"),
-        ("custodian", "Jane")}
+        ("custodian", "Jane"), ("custodian", "Kim"), ("purpose", "its title"), ("persistent", "yes"), ("from", START)}
+    assert minter.text("quality", "x0") == "note: nobody states a quality of x0\n"
     assert minter.events_of("doi:10.1000/182") == ["synonym", "clear"]
     minter.close()

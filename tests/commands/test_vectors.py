@@ -9,6 +9,8 @@ import pytest
 
 from support.project import vectors
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 TEMPLATES = vectors("noid-templates.json")
 SESSIONS = vectors("noid-sessions.json")
 REPERTOIRES = vectors("noid-repertoires.json")
@@ -19,7 +21,16 @@ def create(noid, template, term, naan):
     return noid("dbcreate", *words)
 
 
-@pytest.mark.parametrize("vector", [v for v in TEMPLATES if v["valid"]], ids=lambda v: f"{v['template']}-{v['term']}")
+def on_all_engines(vector: dict) -> list:
+    """A vector with each engine; of those that mint many identifiers, one engine is enough for every run."""
+    many = [pytest.mark.long] if vector["asked"] > 500 else []
+    name = f"{vector['template']}-{vector['term']}"
+    return [pytest.param("lmdb", vector, id=f"lmdb-{name}"),
+            pytest.param("postgres", vector, id=f"postgres-{name}", marks=[pytest.mark.servers, *many])]
+
+
+@pytest.mark.parametrize(("engine", "vector"), [pair for v in TEMPLATES if v["valid"] for pair in on_all_engines(v)],
+                         indirect=["engine"])
 def test_a_template_gives_the_identifiers_the_original_gave(noid, vector):
     report = create(noid, vector["template"], vector["term"], vector["naan"])
     assert f"\nSize: {vector['size']}\n" in report

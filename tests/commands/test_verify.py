@@ -136,13 +136,16 @@ def test_the_configured_element_of_the_resolver_is_verified(f5):
     assert findings_of(f5, "13030/f54x54g11")["resolvable"] == "holds (9.9)"
 
 
-def test_resolvability_of_reserved_and_withdrawn_names_is_unknown(f5):
+def test_resolvability_of_a_reserved_name_is_unknown_and_a_withdrawn_one_is_not_registered(f5):
     f5("mint", "2")
     f5("reserve", "13030/f5154dn7k")
     f5("withdraw", "13030/f5wd3q12m", "--reason", "an error")
     reserved = findings_of(f5, "13030/f5154dn7k")
     assert reserved["resolvable"] == "unknown (9.9): it is reserved, and not yet for the public"
-    assert findings_of(f5, "13030/f5wd3q12m")["resolvable"] == "unknown (9.9): it was withdrawn"
+    withdrawn = f5.run("verify", "13030/f5wd3q12m")
+    assert withdrawn.returncode == 1 and b"registered: fails (9.3): it was withdrawn on 20" in withdrawn.stdout
+    assert b"resolvable" not in withdrawn.stdout
+    assert "f5wd3q12m" not in f5.run("verify").stdout.decode()
     assert verified(f5)[0] == 0
 
 
@@ -183,3 +186,21 @@ def test_a_failure_of_all_identifiers_is_reported_once(f5):
     assert status == 1 and found == {}
     assert summary["verified"] == "21, 21 failing"
     assert summary["persistent"] == "21 fail: it was promised until 2020-12-31 only"
+
+
+def test_an_identifier_is_confirmed_only_if_nothing_is_unknown(noid):
+    """9.12: the answer is yes or no."""
+    noid("dbcreate", ".sdd")
+    noid("mint", "1", "_t", "https://example.org/")
+    done = noid.run("verify", "00")
+    assert done.returncode == 1 and b"\naccountable: unknown" in done.stdout and b"\nanswer: no\n" in done.stdout
+    asked = noid("verify", "00", "--quality", "resolvable", "--quality", "registered")
+    assert asked.split("\n\n")[0] == (
+        "id: 00\nregistered: holds (9.3)\nresolvable: holds (9.9)\nanswer: yes")
+    assert noid.run("verify", "00", "--quality", "persistent").returncode == 1
+    assert b"answer: no" in noid.run("verify", "77", "--quality", "resolvable").stdout, "it is not registered"
+    for word in ("retrievable", "beautiful", ""):
+        assert "say one of registered" in noid.refused("verify", "00", "--quality", word, status=2)
+    noid("custodian", "set", "Jo", "--contact", "tel:1")
+    noid("policy", "persistence", "kept")
+    assert "\nanswer: yes\n" in noid("verify", "00")

@@ -58,6 +58,8 @@ def test_many_elements_of_one_identifier_across_pages_count_once(noid, monkeypat
 def test_findings_are_stored_with_their_date(f5):
     f5("mint", "1")
     verified(f5)
+    assert f5.read(lambda reader: list(reader.scan(VERIFIED))) == [], "nobody asked to store it"
+    verified(f5, "--record")
     found = f5.read(lambda reader: last_findings(reader, b"13030/f5154dn7k"))
     assert [(finding.quality.name, finding.verdict) for finding in found] == [
         ("registered", HOLDS), ("well-formed", HOLDS), ("check-sound", HOLDS), ("unique", HOLDS), ("bound", FAILS),
@@ -98,8 +100,11 @@ def test_verifying_is_one_event_and_part_of_the_history_of_those_named(f5):
 
     before = events()
     verified(f5)
-    assert events() == before + 1
     verified(f5, "13030/f54x54g11")
+    assert events() == before, "verifying changes nothing"
+    verified(f5, "--record")
+    assert events() == before + 1
+    verified(f5, "--record", "13030/f54x54g11")
     assert events() == before + 2
     history = f5("history", "13030/f54x54g11")
     assert history.count("what: verify") == 1 and "1 identifier, 0 failing" in history

@@ -17,8 +17,8 @@ FRONT_PAGE = ROOT / "README.md"
 PAGES = [FRONT_PAGE, *sorted(DOCS.glob("*.md"))]
 LANGUAGES = {"console", "sh", "text", "python", "json", "turtle"}
 # Pages whose commands need root or take minutes, and pages that only list or explain.
-WITHOUT_EXAMPLES = {"README.md", "architecture.md", "benchmarks.md", "commands.md", "deploy-apache.md",
-                    "deploy-nginx.md", "deploy-systemd.md", "security.md"}
+WITHOUT_EXAMPLES = {"README.md", "architecture.md", "benchmarks.md", "commands.md", "conformance.md", "deploy.md",
+                    "deploy-apache.md", "deploy-nginx.md", "deploy-systemd.md", "security.md"}
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -37,9 +37,16 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if examples(page)], ids=title)
+# Its examples show the figures of a minter in files.
+ABOUT_FILES = {"operations.md"}
+
+
+@pytest.mark.parametrize("page", [
+    pytest.param(page, marks=[pytest.mark.only("lmdb")] if page.name in ABOUT_FILES else [], id=title(page))
+    for page in PAGES if examples(page)
+])
 def test_the_examples_of_a_page_give_what_it_prints(page: Path, tmp_path: Path):
-    reader = Reader(tmp_path)
+    reader = Reader(tmp_path, page)
     try:
         for example in examples(page):
             output = reader.type(example)

@@ -13,47 +13,14 @@ import pytest
 
 from support.browser import BrowserSession
 from support.http import free_port
-from support.project import CONF
-from support.servers.configuration import edited
-from support.servers.deployment import PASSWORD, USER, wait_for_file
-from support.servers.nginx import NginxResolver
+from support.servers.deployment import PASSWORD, USER
 
-# Names and commands at one address: both files for nginx in one server block, Apache with CGI and with FastCGI.
-DEPLOYMENTS = ("nginx-one-host", "apache-resolver-of-all-paths", "rewrite")
+# Names and commands at one address.
+DEPLOYMENTS = ("nginx-resolver", "apache-resolver-of-all-paths", "rewrite")
 FOREIGN_HOST = "noid.example"
+# A browser takes it for the same site, and sends logins from its pages to ours.
+NEIGHBOUR = f"evil.{FOREIGN_HOST}"
 ASKS = "Shall this be done?"
-
-
-class NginxOneHost(NginxResolver):
-    """nginx with the location of resolver-fcgi.conf in the server block of noid-fcgi.conf."""
-
-    def start(self) -> None:
-        path = self.folder / "noid.sock"
-        self.service = self.run_service("--fcgi", path)
-        wait_for_file(path)
-        commands = self.configured(
-            "noid-fcgi.conf", self.port, {"/etc/noid/users": self.site.users, "/run/noid/noid.sock": path})
-        names = edited(CONF / "nginx" / "resolver-fcgi.conf", {"/run/noid/noid.sock": path})
-        upstream = names[names.index("upstream noid") : names.index("\nserver {")]
-        location = names[names.index("    location / {") : names.rindex("}")]
-        end = commands.rindex("}")
-        self._resolver_port = self.port
-        self.serve(f"{upstream}{commands[:end]}{location}}}")
-
-
-@pytest.fixture
-def deployment(request, site, deploy):
-    name = request.param
-    if name != "nginx-one-host":
-        found = deploy(name)
-    elif name in site.deployments:
-        found = site.deployments[name]
-    else:
-        found = site.add(NginxOneHost, name)
-        found.start()
-        found.create("kt5", "kt.reeded", "long", "13030", "cdlib.org", "dpg")
-    yield found
-    print(found.logs())
 
 
 class OtherSite(BaseHTTPRequestHandler):
@@ -102,7 +69,7 @@ class LoggedIn:
 @pytest.fixture(params=["localhost", FOREIGN_HOST])
 def logged_in(request, deployment, tmp_path: Path) -> Iterator[LoggedIn]:
     deployment.noid("-f", "kt5", "policy", "admin", USER)
-    with BrowserSession(tmp_path / "profile", FOREIGN_HOST, "evil.example") as browser:
+    with BrowserSession(tmp_path / "profile", FOREIGN_HOST, "evil.example", NEIGHBOUR) as browser:
         yield LoggedIn(browser, deployment, request.param)
 
 
@@ -153,6 +120,11 @@ def test_another_site_changes_nothing_by_leading_a_browser_here(deployment, logg
             browser.evaluate(f"window.e = document.createElement('{tag}'); "
                              "e.onload = e.onerror = () => { document.title = 'done' }; "
                              f"e.src = '{url}'; document.body.append(e); 0")
+            browser.wait_for("document.title == 'done'")
+        for headers in ("{}", "{'Accept-Language': ''}", "{'Accept-Language': '', 'Accept': 'x/y'}"):
+            browser.enter(other_site.replace("evil.example", NEIGHBOUR))
+            browser.evaluate(f"fetch('{url}', {{mode: 'no-cors', credentials: 'include', headers: {headers}}})"
+                             ".finally(() => { document.title = 'done' }); 0")
             browser.wait_for("document.title == 'done'")
     browser.enter(other_site)
     browser.run("document.body.innerHTML = '<form method=post enctype=text/plain action=\""

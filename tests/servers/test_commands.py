@@ -168,3 +168,17 @@ def test_a_wrong_password_is_refused_even_for_reading(deployment):
     claims = [option for name in ("X-Remote-User", "Remote-User", "REMOTE_USER", "X_REMOTE_USER", "X-Forwarded-User")
               for option in ("--header", f"{name}: {USER}")]
     assert deployment.ask(minter, "mint+1", *claims, user="").status == 401
+
+
+def test_a_token_passes_through_the_web_server_and_a_password_does_not(deployment):
+    minter = deployment.new_minter()
+    printed = deployment.noid("-f", minter, "token", "new", "job", "--may", "mint")
+    secret = printed.split()[1]
+    header = ("-H", f"Authorization: Bearer {secret}")
+    assert deployment.ask(minter, "mint+1", *header, user="").ids == ["kt4x551"]
+    assert deployment.ask(minter, "note+a+b", *header, user="").status == 403
+    assert deployment.ask(minter, "mint+1", "-H", "Authorization: Bearer noid_wrong", user="").status == 401
+    assert deployment.ask(minter, "mint+1", "-H", "Authorization: Bearer", user="").status == 401
+    assert "token:job@127.0.0.1" in deployment.noid("-f", minter, "log")
+    deployment.noid("-f", minter, "token", "revoke", "job")
+    assert deployment.ask(minter, "mint+1", *header, user="").status == 401

@@ -63,7 +63,10 @@ def served(tmp_path_factory):
         minter.text("bind", "set", NAME, element, value)
     minter.text("custodian", "set", "Jo Keeper", "--contact", "jo@example.org", NAME)
     minter.text("synonym", NAME, "hdl:102.100.272/XYZZY", "--authority", "library")
-    minter.text("verify", NAME)
+    for words in (("abstract", "context", "Kerry's Library"), ("quality", "state", "universal", NAME),
+                  ("relate", "ark:/13030/f5", "realises", "Kerry's Library")):
+        minter.text(*words, "--authority", "Kerry")
+    minter.text("verify", "--record", NAME)
     served.plain = minter.mint_with_target("javascript:document.title='taken over'")
     for element in ("who", "what", HOSTILE, "long"):
         minter.text("bind", "set", served.plain, element, HOSTILE if element != "long" else "x" * 300 + " " + "ä" * 200)
@@ -120,6 +123,12 @@ def test_a_mistyped_and_a_withdrawn_name_are_explained(served, tmp_path):
     assert "withdrawn" in gone and "Superseded by a corrected edition." in gone
     for name, path in (("unknown", "ark:/13030/nothing"), ("gone", f"ark:/{served.gone}"), ("home", "")):
         screenshot(f"{served.base}/{path}", tmp_path, tmp_path / f"{name}-phone.png", width=390, height=844)
+
+
+def test_what_is_abstract_is_shown_with_what_realises_it(served, tmp_path):
+    page = document(f"{served.base}/Kerry's%20Library", tmp_path)
+    assert "This is an abstract context" in text_of(page) and "13030/f5" in text_of(page)
+    screenshot(f"{served.base}/Kerry's%20Library", tmp_path, tmp_path / "abstract-phone.png", width=390, height=844)
 
 
 def test_a_name_full_of_html_does_no_harm(served, tmp_path):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import random
 import signal
 import subprocess
+import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,7 +19,7 @@ import pytest
 from support.http import raw
 from support.process import command_line, process_is_alive, wait_until
 from support.servers.apache import ApacheRewrite
-from support.servers.system import program
+from support.servers.system import as_server_user, program
 from support.templates import LONG_TERM
 
 # -- hostile requests --------------------------------------------------------------------------------------------
@@ -100,6 +103,106 @@ def test_a_reply_left_over_by_a_killed_apache_process_reaches_no_other_request(d
         assert deployment.location(f"ark:/{name}") == f"https://own.example/{name}"
 
 
+# -- deaths of noidr -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def with_noidr(deploy):
+    """Apache with a RewriteMap, and names with targets of their own."""
+    deployment = deploy("rewrite", "deaths")
+    names = deployment.mint("kt5", 20)
+    deployment.ask("kt5", "-", "--data-binary", "@-", stdin="".join(
+        f"bind set {name} _t https://own.example/{name}\n" for name in names).encode())
+    deployment.wait_for_location(f"ark:/{names[-1]}", f"https://own.example/{names[-1]}")
+    return deployment, names
+
+
+def answers_under_load(deployment, names: list[str], stop: threading.Event, seed: int) -> Counter:
+    """What a client gets until it is stopped: right redirects, statuses of other answers, and "wrong"."""
+    dice = random.Random(seed)
+    found: Counter = Counter()
+    connection = http.client.HTTPConnection("127.0.0.1", deployment.resolver_port(), timeout=20)
+    while not stop.is_set():
+        name = dice.choice(names)
+        connection.request("GET", f"/ark:/{name}")
+        answer = connection.getresponse()
+        answer.read()
+        location = answer.getheader("Location")
+        found["wrong" if location not in (None, f"https://own.example/{name}") else answer.status] += 1
+    connection.close()
+    return found
+
+
+def run_out_of_memory(worker: int) -> None:
+    """It has more than that already: the next allocation fails."""
+    subprocess.run([program("prlimit"), "--pid", str(worker), f"--as={1 << 20}"], check=True, **as_server_user())
+    time.sleep(0.1)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(worker, signal.SIGKILL)  # what the system does to a process when no memory is left at all
+
+
+DEATHS = {number.name: (lambda worker, number=number: os.kill(worker, number))
+          for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV)} | {"memory": run_out_of_memory}
+
+
+@pytest.mark.parametrize("death", DEATHS)
+def test_a_dead_worker_of_noidr_is_replaced_under_load_and_every_later_answer_is_right(with_noidr, death):
+    deployment, names = with_noidr
+    before = deployment.logs().count("the worker ")
+    stop = threading.Event()
+    with ThreadPoolExecutor(4) as pool:
+        clients = [pool.submit(answers_under_load, deployment, names, stop, seed) for seed in range(4)]
+        try:
+            for _ in range(3):
+                time.sleep(0.3)
+                (worker,) = deployment.workers()
+                DEATHS[death](worker)
+                wait_until(lambda worker=worker: deployment.workers() not in ([], [worker]), describe=deployment.logs)
+        finally:
+            stop.set()
+        found = sum((client.result() for client in clients), Counter())
+    assert not found["wrong"] and not found[404], found
+    # A lost reply is asked for again; only where memory is short, the worker itself answers that it cannot.
+    assert found[302] and (death == "memory" or set(found) == {302}), found
+    for name in names:
+        assert deployment.location(f"ark:/{name}") == f"https://own.example/{name}"
+    assert deployment.logs().count("the worker ") == before + 3
+    assert death == "memory" or f"was killed by {death}" in deployment.logs()
+
+
+def test_without_noidr_names_are_503_not_404(deploy):
+    deployment = deploy("rewrite", "gone")
+    (name,) = deployment.mint("kt5")
+    deployment.bind(name, "https://a.example/")
+    deployment.wait_for_location(f"ark:/{name}", "https://a.example/")
+    assert deployment.resolve("ark:/13030/ktnone").status == 404
+    (parent,), (worker,) = deployment.noidr(), deployment.workers()
+    os.kill(parent, signal.SIGKILL)
+    assert deployment.location(f"ark:/{name}") == "https://a.example/"  # the worker goes on alone
+    wait_until(lambda: "noidr: the parent process has died: the worker goes on" in deployment.logs())
+    os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: not process_is_alive(worker))
+    for path in (f"ark:/{name}", "ark:/13030/ktnone", "healthz"):
+        assert deployment.resolve(path).status == 503
+    assert deployment.resolve("static").status == 302
+
+
+def test_a_database_that_cannot_be_read_makes_names_503_by_the_map_and_is_logged_once(deploy):
+    deployment = deploy("rewrite", "unreadable")
+    (name,) = deployment.mint("kt5")
+    deployment.bind(name, "https://a.example/")
+    deployment.wait_for_location(f"ark:/{name}", "https://a.example/")
+    data = deployment.minters / "kt5" / "NOID" / "data.mdb"
+    data.chmod(0)
+    (worker,) = deployment.workers()
+    os.kill(worker, signal.SIGKILL)  # what is open stays readable
+    wait_until(lambda: deployment.resolve(f"ark:/{name}").status == 503, describe=deployment.logs)
+    assert [deployment.resolve(path).status for path in (f"ark:/{name}", "healthz")] == [503, 503]
+    assert deployment.logs().count("noidr: ") == 2 and "change the owner or the permissions" in deployment.logs()
+    data.chmod(0o660)
+    deployment.wait_for_location(f"ark:/{name}", "https://a.example/")
+
+
 # -- accounts and the life of noidr ------------------------------------------------------------------------------
 
 
@@ -126,17 +229,23 @@ def test_noidr_runs_under_its_own_account_reads_only_and_ends_with_its_server(si
     os.chmod(database / "lock.mdb", 0o666)
     deployment.start()
     deployment.wait_for_location(f"ark:/{name}", "https://a.example/")
-    (noidr,) = deployment.workers()
+    (noidr,), (parent,) = deployment.workers(), deployment.noidr()
     status = Path(f"/proc/{noidr}/status").read_text()
     if os.getuid() == 0:
         assert "Uid:\t65534\t65534\t65534\t65534" in status and "Gid:\t65534\t65534\t65534\t65534" in status
     deployment.noid("-f", "kt5", "bind", "set", name, "_t", "https://b.example/")
     assert deployment.location(f"ark:/{name}") == "https://b.example/"
+    # Under another account, too, the parent knows what a dead worker has written.
+    os.kill(noidr, signal.SIGKILL)
+    assert deployment.location(f"ark:/{name}") == "https://b.example/"
+    wait_until(lambda: deployment.workers() not in ([], [noidr]))
+    (noidr,) = deployment.workers()
+    assert deployment.location(f"ark:/{name}") == "https://b.example/" and "is not known" not in deployment.logs()
     # Its server is killed, with all its processes, as hard as can be.
     for pid in (deployment.apache.pid, *deployment.apache.children()):
-        if pid != noidr:
+        if pid not in (noidr, parent):
             os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not process_is_alive(noidr))
+    wait_until(lambda: not process_is_alive(noidr) and not process_is_alive(parent))
 
 
 def test_a_restored_database_is_read_without_a_restart(deploy):

@@ -42,6 +42,10 @@ def screenshot(url: str, profile: Path, file: Path, *, width: int = 1000, height
     return file.read_bytes()
 
 
+class NavigatedError(Exception):
+    """The page in which a script ran was replaced by another before the script ended."""
+
+
 class BrowserSession:
     """A browser with one page, controlled through its DevTools protocol; logins are remembered as long as it is open.
 
@@ -94,6 +98,8 @@ class BrowserSession:
             text, _, self._rest = self._rest.partition(b"\0")
             reply = json.loads(text)
             if reply.get("id") == self._number:
+                if "navigated" in str(reply.get("error")):
+                    raise NavigatedError(reply)
                 assert "result" in reply, reply
                 result: dict[str, Any] = reply["result"]
                 return result
@@ -119,9 +125,15 @@ class BrowserSession:
     def wait_for(self, condition: str, seconds: float = 20) -> None:
         """Return when a condition in the page is true."""
         deadline = time.monotonic() + seconds
-        while not self.evaluate(condition):
+        while not self._is(condition):
             assert time.monotonic() < deadline, (condition, self.url)
             time.sleep(0.05)
+
+    def _is(self, condition: str) -> bool:
+        try:
+            return bool(self.evaluate(condition))
+        except NavigatedError:
+            return False  # while it was evaluated, another page took the place of this one
 
     @property
     def url(self) -> str:

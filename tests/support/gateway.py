@@ -1,4 +1,4 @@
-"""The web server's side of FastCGI and SCGI, as small as it can be: one request, one answer."""
+"""The web server's side of FastCGI and SCGI, reduced to one request and one answer."""
 
 from __future__ import annotations
 
@@ -97,14 +97,19 @@ def fastcgi(address: str | tuple[str, int], query: str, body: bytes = b"",
 # -- SCGI --------------------------------------------------------------------------------------------------------
 
 
+def scgi_bytes(variables: dict[str, str], body: bytes = b"") -> bytes:
+    """A request, up to its body."""
+    fields = {"CONTENT_LENGTH": "", "SCGI": "1", **variables}
+    fields["CONTENT_LENGTH"] = str(len(body))
+    packed = "".join(f"{name}\0{value}\0" for name, value in fields.items()).encode("latin-1")
+    return b"%d:%b," % (len(packed), packed)
+
+
 def scgi(address: str | tuple[str, int], query: str, body: bytes = b"",
          **variables: str) -> tuple[int, dict[str, str], bytes]:
-    fields = {"CONTENT_LENGTH": str(len(body)), "SCGI": "1"} | environ(query, body=body, **variables)
-    fields["CONTENT_LENGTH"] = fields["CONTENT_LENGTH"] or "0"
-    packed = "".join(f"{name}\0{value}\0" for name, value in fields.items()).encode("latin-1")
     out = b""
     with connect(address) as peer:
-        peer.sendall(b"%d:%b," % (len(packed), packed) + body)
+        peer.sendall(scgi_bytes(environ(query, body=body, **variables), body) + body)
         with contextlib.suppress(ConnectionResetError):
             while piece := peer.recv(65536):
                 out += piece

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import gc
+import random
 import time
 from collections.abc import Callable, Iterator
 
 # The length in bytes at which a function is measured, and how many times longer it may take for four times that:
 # 4 times would be in proportion, 16 times the square.
-SIZE = 1 << 16
+SIZE = 1 << 14
 _MOST_TIMES_LONGER = 7.0
 
 # What takes less is quick enough: a step for each byte that looks at all the others takes longer.
-_QUICK_SECONDS = 0.01
+_QUICK_SECONDS = 0.004
 _SLOW_SECONDS = 0.25
 _ATTEMPTS = 4
 
@@ -60,10 +61,20 @@ _ENDS = (b"", b'"', b">", b"x")
 
 
 def texts() -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Beginning, repeated unit and end of hostile texts: each unit alone, and with some beginning and end."""
+    """Beginning, repeated unit and end of hostile texts: units alone and with some beginning and end, in turn."""
     for number, unit in enumerate(_UNITS):
-        yield b"", unit, b""
+        if number % 2:
+            yield b"", unit, b""
+            continue
         yield _BEGINNINGS[number % len(_BEGINNINGS)], unit, _ENDS[number % len(_ENDS)]
+
+
+def random_texts(seed: str, count: int) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """As `texts`, with repeated units that are put together of several; the same ones for the same seed."""
+    dice = random.Random(seed)
+    for _ in range(count):
+        unit = b"".join(dice.choices(_UNITS, k=dice.randint(2, 5)))
+        yield dice.choice(_BEGINNINGS), unit, dice.choice(_ENDS)
 
 
 def maker(beginning: bytes, unit: bytes, end: bytes) -> Callable[[int], bytes]:

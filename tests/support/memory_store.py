@@ -9,7 +9,7 @@ import os
 import pickle
 import threading
 from bisect import bisect_left, bisect_right
-from itertools import count
+from itertools import chain, count
 
 from noidtools.errors import BusyError, ConflictError, NoMinterError, StoreError
 from noidtools.store.transactions import TransactionalStore
@@ -144,7 +144,7 @@ class MemoryStore(TransactionalStore):
     def _refusal(self, error):
         return None
 
-    def version(self, *, max_age=0.0):
+    def version(self, max_age=0.0):
         return self._database.committed[1]
 
     def identity(self):
@@ -174,17 +174,18 @@ class MemoryStore(TransactionalStore):
         pass
 
 
-def open_store(location: str) -> MemoryStore:
+def open_store(location: str, *, resolving: bool = False) -> MemoryStore:
     if not exists(location):
         raise NoMinterError(f"there is no minter in {location}: create one with 'noid dbcreate', or name its folder")
     return _stores[os.path.realpath(location)]
 
 
-def create_store(location: str, fill, *, readme: bytes = b"") -> MemoryStore:
+def create_store(location: str, fill, *, chunks=(), readme=b"") -> MemoryStore:
     if os.path.lexists(location):
         raise ConflictError(f"{location} exists already")
     store = MemoryStore(location)
-    store.write(fill)
+    for work in chain(chunks, (fill,)):
+        store.write(work)
     with open(location, "x", encoding="utf-8") as file:
         file.write("engine: memory\n")
     _stores[os.path.realpath(location)] = store
@@ -206,6 +207,12 @@ def restore_store(location: str, source: str, adjust) -> str | None:
     before.replace(open_store(location)._database.committed[0])
     open_store(location).replace(writer.items)
     return before.location
+
+
+def remove_store(location):
+    _stores.pop(location, None)
+    if os.path.exists(location):
+        os.unlink(location)
 
 
 def exists(location: str) -> bool:

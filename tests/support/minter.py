@@ -22,11 +22,11 @@ from noidtools.clock import system_clock
 from noidtools.commands import Call, Session, run
 from noidtools.commands.answers import anvl, json_ready
 from noidtools.errors import NoidError
-from noidtools.minter import Minter
+from noidtools.minter import Minter, config
 from noidtools.minter.events import Actor, Event, newest_number, read_event
 from noidtools.minter.folder import MinterFolder
+from noidtools.minter.identifiers import identify
 from noidtools.minter.lifecycle import state_of
-from noidtools.minter.records import find
 from noidtools.resolution import Outcome, resolve
 from noidtools.store import Reader, Writer
 from support.clock import SettableClock
@@ -194,8 +194,11 @@ class Noid(NoidCommand):
     # -- what is stored ----------------------------------------------------------------------------------------
 
     def state(self, identifier: str) -> str | None:
-        key = identifier.encode()
-        return self.read(lambda reader: state_of(reader, key, find(reader, key)))
+        def work(reader: Reader) -> str | None:
+            ref = identify(self.opened, reader, identifier.encode())
+            return state_of(reader, ref.key, ref.record)
+
+        return self.read(work)
 
     def outcome(self, name: str | bytes, **options: Any) -> Outcome:
         """What resolving a name gives."""
@@ -229,15 +232,23 @@ def timed_noid(folder: Path) -> Noid:
     return Noid(folder, clock=SettableClock("1287587646"))
 
 
-def run_in_child(dbdir: Path, *words: str | bytes) -> list[dict[str, Any]]:
-    """What a command answers, as data, when another process runs it: for minters that this one has open."""
+def run_in_child(
+    dbdir: Path, *words: str | bytes, after: Callable[[Writer], None] | None = None
+) -> list[dict[str, Any]]:
+    """What a command answers, as data, when another process runs it: for minters that this one has open.
+
+    `after` is done in a transaction after it.
+    """
     context = multiprocessing.get_context("fork")
     receiving, sending = context.Pipe(duplex=False)
 
     def work() -> None:
         session = Session(str(dbdir), Actor(b"shell", b"shell"))
         records = run(Call(session, [_encoded(word) for word in words])).records
-        sending.send([data for record in records for data in record.data()])
+        answer = [data for record in records for data in record.data()]
+        if after is not None:
+            session.minter.write(after)
+        sending.send(answer)
         session.close()
 
     process = context.Process(target=work)
@@ -251,9 +262,12 @@ def run_in_child(dbdir: Path, *words: str | bytes) -> list[dict[str, Any]]:
 
 
 def create_in_child(dbdir: Path, *words: str) -> None:
-    """A new minter, made by another process."""
+    """A new minter, made by another process.  On the web, who has logged in may administer it."""
+    def open_admin(writer: Writer) -> None:
+        writer.put(*config.place("policy/admin"), b"authenticated")  # without an event, which tests would have to count
+
     dbdir.mkdir(parents=True, exist_ok=True)
-    run_in_child(dbdir, "dbcreate", *words)
+    run_in_child(dbdir, "dbcreate", *words, after=open_admin)
 
 
 def _encoded(word: str | bytes) -> bytes:

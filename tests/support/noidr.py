@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 from typing import Any
 
-from support.process import NOIDR
+from support.process import NOIDR, children, wait_until
 
 
 class NoidrProcess:
@@ -30,6 +32,23 @@ class NoidrProcess:
             reply += piece
         assert reply.count(b"\n") == 1
         return reply[:-1]
+
+    @property
+    def worker(self) -> int:
+        """The process that answers."""
+        wait_until(lambda: len(children(self.process.pid)) == 1)
+        return children(self.process.pid)[0]
+
+    def close(self) -> None:
+        """End it, whatever it does."""
+        workers = children(self.process.pid)
+        self.process.kill()
+        for worker in workers:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+        self.process.wait()
+        for file in (self.stdin, self.stdout, self.stderr):
+            file.close()
 
     def end(self) -> int:
         """Its exit status after its input has ended; it must have replied to nothing else."""

@@ -1,4 +1,4 @@
-"""A web server on 127.0.0.1 that answers as no server should, by the path it is asked for."""
+"""A web server on 127.0.0.1 that sends malformed or hostile responses, chosen by path."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class OddServer:
             time.sleep(0.05)
 
     def _answer_closed(self, connection: socket.socket, method: str) -> None:
-        """Nothing."""
+        """Close the connection without an answer."""
 
     def _answer_half(self, connection: socket.socket, method: str) -> None:
         self._send(connection, b"HTTP/1.1 200 OK\r\nContent-")

@@ -7,6 +7,9 @@ below it are its whole output, standard error included.  A command that ends in 
 All examples of a page share one temporary folder and the working folder in which the command before left the shell.
 A command that ends in `&` is a server: it is started for real, the examples go on when it accepts connections, and it
 is stopped when the page is done.  Pages write the address 127.0.0.1:8080; a free port is used in its place.
+
+Files that a page takes for granted, such as one that another program wrote, lie in tests/docs/files/, in a folder with
+the name of the page; a copy of them is there when its first example is run.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -23,8 +27,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from support.postgres import shared_server
 from support.project import ROOT
 
+_FILES = ROOT / "tests" / "docs" / "files"
+# Pages whose reader has a PostgreSQL server.
+_WITH_DATABASE = {"scale"}
 PRINTED_ADDRESS = "127.0.0.1:8080"
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SECONDS_TO_START = 30
@@ -79,11 +87,13 @@ def matches(output: str, printed: str) -> bool:
 class Reader:
     """Somebody who types the commands of a page into a shell on a machine where this tree is installed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, page: Path | None = None) -> None:
         self._where = folder / "where"
         self._log = folder / "servers.log"
         self._folder = folder / "work"
         self._folder.mkdir()
+        if page is not None and (_FILES / page.stem).is_dir():
+            shutil.copytree(_FILES / page.stem, self._folder, dirs_exist_ok=True)
         self._servers: list[subprocess.Popen[bytes]] = []
         self._address = f"127.0.0.1:{_free_port()}"
         home = folder / "home"
@@ -94,6 +104,9 @@ class Reader:
                              "PATH": f"{_programs(folder)}:{os.environ['PATH']}"}
         for name in ("NOID", "NOIDTOOLS_CLOCK"):
             self._environment.pop(name, None)
+        if page is not None and page.stem in _WITH_DATABASE:
+            server = shared_server()
+            self._environment |= {"PGHOST": str(server.folder), "PGUSER": "noid", "PGDATABASE": "postgres"}
 
     def type(self, example: Example) -> str:
         """Run the command and return what it printed, with the address that the page prints."""

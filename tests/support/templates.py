@@ -10,3 +10,12 @@ CHECKED = ("f5.reedeedk", "long", "13030", "cdlib.org", "oac")
 IBI = ("--scheme", "ibi", "--computer", "mtc-m18.sid.inpe.br", "--port", "80")
 IBIP = ("--scheme", "ibip", "--ip", "150.163.34.243", "--port", "800")
 PILIN = ("--scheme", "pilin", "--prefix", "102.100.272")
+
+# The words of dbcreate for minters of labels made from place and time.
+SCHEMES = {
+    "ibi": ("--scheme", "ibi", "--computer", "mtc-m18.sid.inpe.br", "--granularity", "0.01"),
+    "ibip": ("--scheme", "ibip", "--ip", "150.163.34.243", "--port", "800", "--granularity", "0.01"),
+    "pilin": ("--scheme", "pilin", "--prefix", "102.100.272", "--label", "hdl:"),
+}
+# What names begin with that a web server has to be told of, as its configuration wants it.
+PREFIXES = r"kt|102\.100\.272/"

@@ -23,7 +23,16 @@ def verified(noid: NoidCommand, *words: str) -> tuple[int, Findings, dict[str, s
     assert done.stderr == b"", done.stderr
     blocks = done.stdout.decode("utf-8", "surrogateescape").strip("\n").split("\n\n")
     parsed = [dict(line.split(": ", 1) for line in block.split("\n")) for block in blocks]
+    for block in parsed[:-1]:
+        # Named identifiers have an answer; the failures among all have none.
+        assert block.pop("answer", None) in (None, _answer(block)), block
     return done.returncode, {block.pop("id"): block for block in parsed[:-1]}, parsed[-1]
+
+
+def _answer(block: dict[str, str]) -> str:
+    """Yes, if all findings in a block hold."""
+    verdicts = [text for label, text in block.items() if label != "id"]
+    return "yes" if all(text.startswith("holds") for text in verdicts) else "no"
 
 
 def findings_of(noid: NoidCommand, name: str, *words: str) -> dict[str, str]:

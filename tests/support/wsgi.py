@@ -53,7 +53,7 @@ class Response:
 def call(application: Any, environ: dict[str, Any]) -> Response:
     """The response of an application, which must keep to the specification of WSGI."""
     sent: list[Any] = []
-    log = environ["wsgi.errors"]  # in its place the validator puts an object of its own
+    log = environ["wsgi.errors"]  # the validator replaces it by an object of its own
 
     def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None, /) -> Any:
         sent.append((status, headers))
@@ -73,7 +73,7 @@ def call(application: Any, environ: dict[str, Any]) -> Response:
 def _strange_methods_allowed(method: str) -> Iterator[None]:
     """The validator warns of methods it does not know; what we do with them is what is tested."""
     if method in ("GET", "HEAD", "POST"):
-        yield  # nothing to do: the filter of warnings is shared by all threads, and better left alone
+        yield  # the filter of warnings is shared by all threads, so that it is not changed without need
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WSGIWarning)

@@ -1,4 +1,4 @@
-"""`check --through` uses the guarded HTTP client: bounded in size and time, without credentials."""
+"""`canary --through` uses the guarded HTTP client: bounded in size and time, without credentials."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from noidtools.clock import (
     posix,
     timestamp,
     timestamp_after,
+    utc_datetime,
     xsd_datetime,
 )
 from noidtools.errors import UsageError
@@ -33,6 +34,7 @@ def test_one_moment_in_every_format():
     assert display_day(stamp) == "2026-11-16"
     assert xsd_datetime(stamp.decode()) == "2026-11-16T00:28:25+00:00"
     assert iso_datetime(SECONDS) == b"2026-11-16T00:28:25Z"
+    assert utc_datetime(stamp).isoformat() == "2026-11-16T00:28:25+00:00"
     assert iso_datetime(SECONDS, b"05") == b"2026-11-16T00:28:25.05Z"
 
 

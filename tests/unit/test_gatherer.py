@@ -8,7 +8,8 @@ import pytest
 
 from noidtools.description import formats, gatherer
 from noidtools.description.facts import Element, NameFacts, Party
-from noidtools.description.gatherer import COMPLETE, SUMMARY, gather_minter, gather_outcome, gather_text
+from noidtools.description.gatherer import COMPLETE, SUMMARY, gather_outcome, gather_text
+from noidtools.description.minter_gatherer import gather_minter
 from noidtools.errors import NotFoundError
 from noidtools.names.targets import Target
 from noidtools.resolution import Lookup, follow_aliases
@@ -43,7 +44,7 @@ def spelled(live: Noid, text: str, extent=COMPLETE) -> NameFacts:
 def test_both_ways_to_a_name_gather_the_same(live):
     live.records("bind", "set", NAME, "what", "A title")
     live.records("synonym", NAME, "doi:10.5/a", "--authority", "A Library")
-    live.records("verify", NAME)
+    live.records("verify", "--record", NAME)
     one, other = resolved(live, f"ark:/{NAME}", COMPLETE), spelled(live, NAME)
     findings = [[(found.code, found.date) for found in facts.findings] for facts in (one, other)]
     assert dataclasses.replace(one, findings=()) == dataclasses.replace(other, findings=())
@@ -88,7 +89,7 @@ def test_private_elements_are_never_gathered_and_others_only_for_those_who_may_r
     live.records("bind", "set", NAME, "what", "A title")
     live.records("bind", "set", NAME, "_secret", "x")
     assert [element.name for element in resolved(live, NAME, COMPLETE).elements] == [b"what"]
-    closed = resolved(live, NAME, COMPLETE, with_elements=False)
+    closed = resolved(live, NAME, COMPLETE, targets_only=True)
     assert closed.elements == () and closed.thing == b"" and closed.targets
 
 
@@ -115,7 +116,8 @@ def test_a_withdrawn_name_has_the_facts_of_its_tombstone(live):
         assert facts.date == facts.state_since and len(facts.minted) == 14 and facts.targets == ()
         assert [related.relation for related in facts.relations] == ["successor"]
         assert formats.related_names(facts) == []
-        assert [action.name for action in facts.actions] == ["cite", "query", "represent", "resolve", "verify"]
+        assert [action.name for action in facts.actions] == [
+            "cite", "print-cite", "query", "represent", "speech-cite", "web-cite"]
 
 
 def test_a_name_that_only_a_rule_knows_has_no_state(live):

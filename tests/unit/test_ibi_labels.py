@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from noidtools.clock import posix
 from noidtools.errors import InvalidError
-from noidtools.schemes.ibi import canonical, computer_name, encode, parse, parse_port, path, prefix, suffix
+from noidtools.schemes.ibi import canonical, computer_name, encode, parse, path, prefix, suffix
+from noidtools.schemes.placed import parse_port
 from noidtools.schemes.timegrid import MAX_PLACES, Date, parse_date
 from support.project import vectors
 

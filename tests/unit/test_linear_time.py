@@ -9,19 +9,22 @@ from typing import Any
 
 import pytest
 
-from noidtools import codec
+from noidtools import clock, codec
 from noidtools.commands import Invocation
 from noidtools.commands.answers import FetchedRecord, Fields, Values
 from noidtools.commands.bulk import parse_lines
 from noidtools.commands.lines import LineSource, read_elements, read_one_element, split_words
-from noidtools.errors import NoidError, printable
+from noidtools.errors import InvalidError, NoidError, printable
 from noidtools.minter.validation import validate_form
 from noidtools.names import candidates, citation, cuts, pairtree, parse, spellings, targets
 from noidtools.rules import replacement
+from noidtools.transfer.importer import READERS
+from noidtools.transfer.input_file import InputFile
+from noidtools.transfer.jsonl import read_line
 from noidtools.web import negotiation
 from noidtools.web.request import Request, Trust, query_words
 from noidtools.web.writers import JsonWriter, TextWriter
-from support.growth import growth, maker, texts
+from support.growth import growth, maker, random_texts, texts
 
 LABELS = (b"https://n2t.example/ark:/13030/", b"hdl:10.1/")
 
@@ -83,6 +86,27 @@ def _cited(text: bytes) -> None:
     citation.same(text, text + b"x", labels=LABELS)
 
 
+def _imported(text: bytes) -> None:
+    quoted = text.replace(b'"', b"'")
+    for form, head in (("csv", b"id,a\nx,"), ("csv", b"id,"), ("anvl", b":: x\na: b\n"), ("jsonl", b'{"id": "')):
+        for _ in READERS[form](InputFile(io.BytesIO(head + quoted + b'"}\n'))):
+            pass
+    for form, file in (("csv", b'id,a\nx,"' + text + b'"\n'), ("anvl", text), ("jsonl", text + b"\n"),
+                       ("jsonl", b'{"id": "x", "elements": {"a": [' + b'"",' * text.count(b"a") + b'""]}}\n')):
+        for _ in READERS[form](InputFile(io.BytesIO(file))):
+            pass
+
+
+def _dates(text: bytes) -> None:
+    spelled = text.decode("latin-1")
+    for date in (spelled, "2026-11-17T" + spelled, "2026-" + spelled):
+        for parse_date in (clock.first_second, clock.last_second, clock.xsd_datetime, clock.to_utc):
+            with contextlib.suppress(NoidError, ValueError):
+                parse_date(date)
+    with contextlib.suppress(NoidError, ValueError):
+        clock.to_utc("+0100")(text)
+
+
 PARSERS: dict[str, Callable[[bytes], Any]] = {
     "words": split_words,
     "quoted words": lambda text: split_words(b'"' + text + b'"'),
@@ -91,6 +115,8 @@ PARSERS: dict[str, Callable[[bytes], Any]] = {
     "bulk": lambda text: list(parse_lines(None, _Lines(b"bind set x :\na: b\n" + text))),  # type: ignore[arg-type]
     "query": query_words,
     "invocations": lambda text: [Invocation([name, *text.split()]).options for name in (b"mint", b"bind", b"verify")],
+    "imported lines": _imported,
+    "dates": _dates,
     "names": _names,
     "targets": _targets,
     "replacements": replacement.parse,
@@ -119,8 +145,20 @@ def test_time_grows_in_proportion_to_the_length(parser: str) -> None:
 
     # Citations are written in a dozen forms, each by functions that the others are made of too.
     step = 4 if parser == "citations" else 1
-    slow = {text: ratio for text in list(texts())[::step] if (ratio := growth(run, maker(*text)))}
-    assert not slow
+    tried = [*texts(), *random_texts(parser, 16)][::step]
+    assert not {text: ratio for text in tried if (ratio := growth(run, maker(*text)))}
+
+
+def test_a_name_that_is_given_twice_at_the_end_of_a_line_of_json_is_found_in_proportion_to_its_length() -> None:
+    def run(line: bytes) -> None:
+        with pytest.raises(InvalidError, match="given twice"):
+            read_line(line)
+
+    def line(size: int) -> bytes:
+        names = [*range(size // 8), size // 8 - 1]
+        return b"{%b}" % b",".join(b'"%d":1' % name for name in names)
+
+    assert not growth(run, line)
 
 
 def test_the_measurement_notices_the_square() -> None:

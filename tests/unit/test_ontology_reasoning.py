@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-import owlrl
 import pytest
 from rdflib import OWL, RDF, RDFS, Graph, Namespace, URIRef
 from rdflib.term import Node
 
-from support.ontology import DESCRIBED, MODEL, PIL, PREFIXES
+from support.ontology import DESCRIBED, PIL
+from support.reasoning import close
 
 # rdflib's own JSON-LD parser uses a class that rdflib has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
@@ -99,28 +99,6 @@ CONTRADICTIONS = {
     "a party that is a policy": ":x13 a pil:Policy . :x13b pil:responsibleFor :x13c . :x13 pil:responsibleFor :x13c .",
     "a registered abstract name": ":x14 a pil:AbstractName, pil:Registered .",
 }
-
-
-class Reasoner(owlrl.OWLRL_Semantics):  # type: ignore[misc]
-    """The same rules without the conclusions that everything is itself, in half the time."""
-
-    def store_triple(self, triple: tuple[Node, Node, Node]) -> None:
-        if triple[0] != triple[2]:
-            super().store_triple(triple)
-
-
-def close(data: str, *graphs: Graph) -> tuple[Graph, list[str]]:
-    """The OWL RL closure of the model with the data, and what the reasoner finds contradictory."""
-    graph = Graph()
-    for triple in MODEL:
-        if triple[1] not in (RDFS.label, RDFS.comment, RDFS.seeAlso, PIL.section, PIL.origin, PIL.necessaryRule):
-            graph.add(triple)
-    graph.parse(data=PREFIXES + data, format="turtle")
-    for other in graphs:
-        graph += other
-    reasoner = Reasoner(graph, False, False, False)
-    reasoner.closure()
-    return graph, reasoner.error_messages
 
 
 @pytest.fixture(scope="module")

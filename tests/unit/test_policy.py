@@ -70,7 +70,8 @@ def test_an_invalid_access_rule_is_refused(given: list[str]) -> None:
 
 
 def test_a_login_is_requested_only_where_it_would_help() -> None:
-    rules = AccessPolicy({MINT: AccessRule(policies.NOBODY), BIND: AccessRule(users=(b"bob",))})
+    rules = AccessPolicy({MINT: AccessRule(policies.NOBODY), BIND: AccessRule(users=(b"bob",)),
+                          ADMIN: AccessRule(policies.AUTHENTICATED)})
     rules.ensure("get", (READ,), NOBODY_KNOWN)
     with pytest.raises(LoginNeededError, match="log in"):
         rules.ensure("note", (ADMIN,), NOBODY_KNOWN)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from noidtools.cli.noidr import LONGEST_LINE, MinterResolver, ReplyProtocol, ReplySource
 from noidtools.errors import StoreError
-from noidtools.store.lmdb import LmdbStore
+from noidtools.store.lmdb.store import LmdbStore
 from support.minter import Noid
 from support.templates import LONG_TERM
 
@@ -75,6 +75,24 @@ def test_a_request_line_may_name_an_element(line, expected):
     assert ReplyProtocol(Echo()).request(line) == expected
 
 
+@pytest.mark.parametrize(("line", "value", "asked", "expected"), [
+    (b"/13030/x", b"https://a.example/x?y", b"ark:/13030/x", b"/13030/x //a.example/x?y\n"),
+    (b"ark:/13030/x", b"https://a.example/", b"ark:/13030/x", b"ark:/13030/x //a.example/\n"),
+    (b"/13030/x", b"http://a.example/", b"ark:/13030/x", b"/13030/x http://a.example/\n"),
+    (b"/13030/x", b"303 https://a.example/", b"ark:/13030/x", b"/13030/x 303 https://a.example/\n"),
+    (b"/13030/x", b"/local", b"ark:/13030/x", b"/13030/x /local\n"), (b"/x", b"410", b"ark:/x", b"/x 410\n"),
+    (b"/x", b"//evil.example/", b"ark:/x", b"/x NULL\n"), (b"/x", None, b"ark:/x", b"/x NULL\n"),
+    (b"x", b"https:", b"x", b"x https:\n"), (b"/", b"", b"ark:/", b"/ NULL\n"),
+])
+def test_compact_requests_and_replies_leave_out_what_is_known(line, value, asked, expected):
+    class Fixed(Echo):
+        def answer(self, name, element):
+            assert name == asked
+            return value, None
+
+    assert ReplyProtocol(Fixed(), b"_t", echo=True, compact=True).feed(line + b"\n") == expected
+
+
 def test_with_the_element_as_an_option_every_line_is_a_name():
     replies = ReplyProtocol(Echo(), b"_t")
     assert replies.request(b"get secret element") == (b"get secret element", b"_t")
@@ -132,12 +150,28 @@ def test_a_cached_reply_is_not_used_for_a_longer_line():
     assert replies.feed(b"a\n") == b"a/-\n"
 
 
-def test_the_cache_of_replies_is_bounded():
+@pytest.mark.parametrize("times", [1, 2])
+def test_the_cache_of_replies_is_bounded(times):
     replies = ReplyProtocol(Echo())
     for number in range(50_000):
-        replies.reply(b"%d" % number)
+        for _ in range(times):
+            replies.reply(b"%d" % number)
     replies.reply(b"x" * 5000)
     assert len(replies._cache) <= 20_000
+
+
+def test_many_names_that_are_asked_for_once_leave_the_cache_to_the_others():
+    echo = Echo()
+    replies = ReplyProtocol(echo)
+    often = [b"often %d\n" % number for number in range(5000)]
+    for line in often * 2:
+        replies.feed(line)
+    for number in range(15_000):
+        replies.feed(b"once %d\n" % number)
+    before = echo.asked
+    for line in often:
+        assert replies.feed(line) == line[:-1] + b"/-\n"
+    assert echo.asked == before
 
 
 @pytest.fixture
@@ -148,6 +182,7 @@ def minter(tmp_path):
     minter.close()
 
 
+@pytest.mark.only("lmdb")
 def test_a_failed_lookup_gives_null_and_is_not_cached(minter, monkeypatch):
     resolver = MinterResolver(str(minter.folder))
     replies = ReplyProtocol(resolver)

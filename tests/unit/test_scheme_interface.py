@@ -36,9 +36,9 @@ def test_a_class_without_the_abstract_members_cannot_be_instantiated(base):
 
 @pytest.mark.parametrize("member", ["next_date", "label", "canonical_label", "form", "durability"])
 def test_a_scheme_of_time_needs_each_member(member):
-    ibi = scheme_class("ibi")
+    pilin = scheme_class("pilin")
     incomplete = type("Incomplete", (TimedScheme,), {
-        name: vars(ibi)[name] for name in ("next_date", "label", "canonical_label", "form", "durability")
+        name: vars(pilin)[name] for name in ("next_date", "label", "canonical_label", "form", "durability")
         if name != member})
     with pytest.raises(TypeError, match=member):
         incomplete(Settings({"granularity": "1"}))

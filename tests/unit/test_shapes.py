@@ -102,6 +102,13 @@ BROKEN: dict[str, tuple[str, tuple[Any, Any, Any] | None, str, str]] = {
     "a policy without words": ("minter", (None, OURS.text, None), "", "->noid:text"),
     "a commitment without a time span": ("minter", (PROMISE, OURS.during, None), "", "for which time span"),
     "an action nobody performed": ("minter", None, ":act a pil:Publish ; pil:hasInput :it .", "for just these"),
+    "an action on nothing and without a result": (
+        "minter",
+        None,
+        f":act a pil:Publish ; pil:hasSystem <{SYSTEM}> ; pil:hasUser :jill ; pil:hasTime :now ; "
+        f"pil:hasAuthorisation [ pil:authorisesUser :jill ; pil:authorisesSystem <{SYSTEM}> ] .",
+        "has an input or a result",
+    ),
     "an action authorised for someone else": (
         "minter",
         None,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
-import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noidtools.errors import BusyError, NoidError, StoreError
-from noidtools.store import lmdb, open_store
-from support.stores import new_store
+from noidtools.errors import NoidError, StoreError
+from noidtools.store import open_store
+from support.stores import folder_of, new_store
+
+pytestmark = pytest.mark.only("lmdb")
 
 T, U = b"t", b"u"
 
@@ -26,7 +28,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def small_map(monkeypatch):
-    monkeypatch.setattr(lmdb, "RESERVED", 1 << 20)
+    monkeypatch.setattr("noidtools.store.lmdb.store.RESERVED", 1 << 20)
 
 
 def test_a_write_happens_whole_or_not_at_all(store):
@@ -53,6 +55,29 @@ def test_a_write_inside_a_write_is_undone_alone(store):
 
     assert store.write(outer) == [b"a", b"c"]
     assert store.read(lambda reader: list(reader.scan(T))) == [(b"a", b"1"), (b"c", b"3")]
+
+
+def test_a_read_that_raises_gives_its_place_among_the_readers_back_though_the_exception_is_kept(store):
+    store.write(lambda writer: writer.put_many(T, [(b"a", b"1"), (b"b", b"2")]))
+    kept = []
+
+    def work(reader):
+        scan = reader.scan(T)
+        next(scan)
+        raise ValueError
+
+    def readers():
+        return store._environment.readers().count("\n") - 1
+
+    gc.disable()
+    try:
+        for _ in range(5):
+            with pytest.raises(ValueError) as raised:
+                store.read(work)
+            kept.append(raised)
+            assert readers() <= 1
+    finally:
+        gc.enable()
 
 
 keys = st.one_of(
@@ -92,24 +117,6 @@ def test_the_map_grows_when_it_is_full(tmp_path, small_map):
         assert store.read(lambda reader: reader.get(T, b"big")) == value
     finally:
         store.close()
-
-
-def test_a_second_writer_waits_no_longer_than_its_patience(store, tmp_path):
-    held = threading.Event()
-
-    def slow(writer):
-        held.set()
-        time.sleep(0.6)
-        writer.put(T, b"slow", b"1")
-
-    thread = threading.Thread(target=lambda: store.write(slow))
-    thread.start()
-    held.wait()
-    with pytest.raises(BusyError):
-        store.write(lambda writer: None, timeout=0.1)
-    store.write(lambda writer: writer.put(T, b"after", b"2"), timeout=5)
-    thread.join()
-    assert store.read(lambda reader: [key for key, _ in reader.scan(T)]) == [b"after", b"slow"]
 
 
 def put_in_place(new, old):
@@ -162,15 +169,6 @@ def test_errors_of_the_engine_are_raised_as_our_exceptions(tmp_path, store):
             open_store(str(tmp_path / name))
     with pytest.raises(NoidError):
         store.write(lambda writer: writer.put(T, b"k", b"v" * 0) or writer._txn.put(b"", b"x"))
-
-
-def folder_of(parent, name, value):
-    folder = parent / name
-    folder.mkdir()
-    made = new_store(folder)
-    made.write(lambda writer: writer.put(T, b"which", value))
-    made.close()
-    return folder
 
 
 def test_a_nested_read_sees_the_same_snapshot_even_when_the_database_was_replaced(tmp_path):

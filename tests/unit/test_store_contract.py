@@ -1,4 +1,4 @@
-"""What every engine of the store promises: one suite for LMDB and for the engine in memory."""
+"""What every engine of the store promises: one suite for LMDB, for PostgreSQL and for the engine in memory."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from noidtools import store as stores
 from noidtools.errors import BusyError, ConflictError, NoidError, NoMinterError, StoreError
 from noidtools.store import create_store, exists, open_store, restore_store
 from support import memory_store
+from support.postgres import postgres_address
 
 T, U = b"t", b"u"
-ENGINES = ("lmdb", "memory")
+POSTGRES = pytest.param("postgres", marks=pytest.mark.servers)
+ENGINES = ("lmdb", "memory", POSTGRES)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -28,8 +30,11 @@ def memory_engine():
     del stores.ENGINES["memory"]
 
 
-def make(engine: str, location, fill=lambda writer: None):
-    return create_store(str(location), fill) if engine == "lmdb" else memory_store.create_store(str(location), fill)
+def make(engine: str, location, fill=lambda writer: None, **options):
+    if engine == "memory":
+        return memory_store.create_store(str(location), fill, **options)
+    address = postgres_address() if engine == "postgres" else ""
+    return create_store(str(location), fill, **options, address=address)
 
 
 @pytest.fixture(params=ENGINES)
@@ -72,6 +77,32 @@ def test_a_store_appears_with_all_that_was_put_into_it_or_not_at_all(engine, tmp
     again.close()
     with pytest.raises(ConflictError):
         make(engine, location)
+
+
+def test_a_store_is_made_of_chunks_and_appears_after_the_last_or_not_at_all(engine, tmp_path):
+    location = tmp_path / "store"
+    asked, done = [], []
+
+    def chunks(last):
+        for number in range(3):
+            asked.append(number)
+            yield lambda writer, number=number: (writer.put(T, b"%d" % number, b""), done.append(number))
+            assert not exists(str(location)) and done[-1] == number, "a chunk is run before the next is asked for"
+        if last is not None:
+            raise last
+
+    with pytest.raises(ZeroDivisionError):
+        make(engine, location, chunks=chunks(ZeroDivisionError()))
+    assert not exists(str(location)) and os.listdir(tmp_path) == []
+    made = make(engine, location, lambda writer: writer.put(U, b"count", b"%d" % sum(1 for _ in writer.scan(T))),
+                chunks=chunks(None), readme=lambda: b"asked %d times" % len(asked))
+    assert [key for key, _ in items(made)] == [b"0", b"1", b"2"] and items(made, U) == [(b"count", b"3")]
+    made.close()
+    if engine == "lmdb":
+        assert (location / "README").read_bytes() == b"asked 6 times"
+    with pytest.raises(ConflictError):
+        make(engine, location, chunks=chunks(None))
+    assert len(asked) == 6
 
 
 def test_an_engine_is_chosen_by_what_lies_at_the_location(tmp_path):
@@ -134,13 +165,18 @@ def test_a_transaction_inside_a_transaction_of_the_same_thread_joins_it(store):
 
     assert store.write(outer) == [b"1"]
 
-    def reading(reader):
-        thread = threading.Thread(target=store.write, args=(lambda writer: writer.put(T, b"a", b"3"),))
-        thread.start()
-        thread.join()
-        return reader.get(T, b"a"), store.read(lambda inner: inner.get(T, b"a"))
+    written = []
 
-    assert store.read(reading) == (b"2", b"2")
+    def reading(reader):
+        # The moment that a transaction reads is that of its first look.
+        seen = reader.get(T, b"a")
+        if not written:
+            thread = threading.Thread(target=store.write, args=(lambda writer: writer.put(T, b"a", b"3"),))
+            written.append(thread.start())
+            thread.join()
+        return seen, reader.get(T, b"a"), store.read(lambda inner: inner.get(T, b"a"))
+
+    assert len(set(store.read(reading))) == 1
     assert items(store) == [(b"a", b"3")]
 
 
@@ -265,6 +301,40 @@ def test_a_store_has_an_identity_a_generation_and_a_size(engine, store):
     assert store.suspend() and items(store) == [(b"a", b"1")]
 
 
+def test_a_few_values_are_read_with_the_version_of_their_moment(store):
+    store.write(lambda writer: writer.put_many(T, [(b"a", b"1"), (b"k" * 600, b"long")]))
+    places = [(T, b"a"), (U, b"a"), (T, b"k" * 600), (T, b"k" * 601)]
+    for max_age in (0.0, 10.0):
+        assert store.get_many(places, max_age) == ([b"1", None, b"long", None], store.version())
+    assert store.get_many([]) == ([], store.version())
+
+    def work(writer):
+        writer.put(T, b"a", b"2")
+        return store.get_many(places[:1], 10.0)
+
+    assert store.write(work) == ([b"2"], None)
+    store.suspend()
+    assert store.get_many(places[:1], 10.0) == ([b"2"], store.version())
+
+
+def test_two_values_are_read_with_the_version_of_their_moment(store):
+    store.write(lambda writer: writer.put_many(T, [(b"a", b"1"), (b"k" * 600, b"long")]))
+    for max_age in (0.0, 10.0):
+        for other, value in (b"b", None), (b"k" * 600, b"long"), (b"k" * 601, None):
+            assert store.get_both(T, b"a", T, other, max_age) == (b"1", value, store.version())
+            assert store.get_both(T, other, T, b"a", max_age) == (value, b"1", store.version())
+        assert store.get_both(U, b"a", T, b"a", max_age) == (None, b"1", store.version())
+
+    def work(writer):
+        writer.put(T, b"a", b"2")
+        return store.get_both(T, b"a", U, b"a", 10.0)
+
+    assert store.write(work) == (b"2", None, None)
+    assert store.read(lambda reader: store.get_both(T, b"a", U, b"a", 10.0)) == (b"2", None, store.version())
+    store.suspend()
+    assert store.get_both(T, b"a", U, b"a", 10.0) == (b"2", None, store.version())
+
+
 # -- scans -----------------------------------------------------------------------------------------------------------
 
 
@@ -312,10 +382,10 @@ def test_a_scan_may_be_left_at_any_place(store):
 SHORT = st.binary(min_size=1, max_size=4)
 # Around the limits of an engine, sharing long heads, where two ways of storing keys meet.
 LONG = st.builds(lambda letter, length, tail: letter * length + tail, st.sampled_from([b"k", b"\xff", b"\0"]),
-                 st.integers(470, 515), st.binary(max_size=3))
+                 st.integers(470, 515) | st.integers(985, 1030), st.binary(max_size=3))
 KEYS = st.one_of(SHORT, LONG)
 VALUES = st.binary(max_size=5)
-PREFIXES = st.one_of(st.sampled_from([b"", b"k", b"k" * 480, b"k" * 512, b"\xff" * 500]), SHORT, LONG)
+PREFIXES = st.one_of(st.sampled_from([b"", b"k", b"k" * 480, b"k" * 512, b"k" * 1000, b"\xff" * 500]), SHORT, LONG)
 
 
 class Comparison(RuleBasedStateMachine):
@@ -412,14 +482,16 @@ def test_a_store_holds_what_a_dictionary_would_hold(name, comparisons):
 
     from hypothesis.stateful import run_state_machine_as_test
 
-    run_state_machine_as_test(Compared, settings=settings(max_examples=60, stateful_step_count=20, deadline=None))
+    examples = 15 if name == "postgres" else 40
+    run_state_machine_as_test(Compared, settings=settings(max_examples=examples, stateful_step_count=20, deadline=None))
 
 
-@given(st.dictionaries(KEYS, VALUES, max_size=12), st.data())
-@settings(max_examples=40, deadline=None)
-def test_the_engines_agree_about_every_scan(comparisons, pairs, data):
+@pytest.mark.parametrize("other", ENGINES[1:])
+@given(pairs=st.dictionaries(KEYS, VALUES, max_size=12), data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_the_engines_agree_about_every_scan(comparisons, other, pairs, data):
     made = [make(engine, comparisons / f"{engine}{next(Comparison.places)}",
-                 lambda writer: writer.put_many(T, sorted(pairs.items()))) for engine in ENGINES]
+                 lambda writer: writer.put_many(T, sorted(pairs.items()))) for engine in ("lmdb", other)]
     options = {"after": data.draw(st.none() | KEYS), "limit": data.draw(st.none() | st.integers(0, 5)),
                "reverse": data.draw(st.booleans())}
     prefix = data.draw(PREFIXES)

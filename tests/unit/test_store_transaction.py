@@ -10,6 +10,8 @@ from noidtools import store as stores
 from noidtools.errors import StoreError
 from support import memory_store
 
+pytestmark = pytest.mark.only("lmdb")
+
 TABLE = b"t"
 
 

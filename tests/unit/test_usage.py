@@ -65,8 +65,12 @@ def test_options_stand_anywhere_until_two_hyphens(line: bytes, options: dict, wo
 
 
 def test_options_may_have_to_stand_first() -> None:
-    assert split_options([b"--remove", b"a", b"--authority", b"b"], OPTIONS, first=True) == (
-        {"remove": [""]}, [b"a", b"--authority", b"b"])
+    assert split_options([b"--remove", b"a", b"--other", b"b"], OPTIONS, first=True) == (
+        {"remove": [""]}, [b"a", b"--other", b"b"])
+    assert split_options([b"--remove", b"--", b"a", b"--authority"], OPTIONS, first=True) == (
+        {"remove": [""]}, [b"a", b"--authority"])
+    with pytest.raises(UsageError, match="--authority comes before the other words"):
+        split_options([b"--remove", b"a", b"--authority", b"b"], OPTIONS, first=True)
 
 
 @pytest.mark.parametrize(("line", "sentence"), [
@@ -80,23 +84,24 @@ def test_what_is_no_option_is_refused(line: bytes, sentence: str) -> None:
 
 @pytest.mark.parametrize(("line", "sentence"), [
     ("hello you", "too many words for hello: say hello"),
-    ("get", "too few words for get: say get Id [Element…]"),
+    ("get", "too few words for get: say get [--items] Id [Element…]"),
     ("hold keep x", "hold 'keep'? say hold set Id… or hold release Id…"),
     ("hold set", "too few words for hold: say hold set Id…"),
-    ("mint", "too few words for mint: say mint [--patience S] N or mint [--patience S] N Element Value"),
-    ("mint 1 e", "an Element needs a Value: say mint [--patience S] N or mint [--patience S] N Element Value"),
+    ("mint", "too few words for mint: say mint [--patience S] [--folders Dir] N or "
+             "mint [--patience S] [--folders Dir] N Element Value"),
+    ("mint 1 e", "an Element needs a Value: say mint [--patience S] [--folders Dir] N or "
+                 "mint [--patience S] [--folders Dir] N Element Value"),
     ("bind mint x e v", "write the word new in place of 'x': say bind mint|peppermint new Element Value or "
                         "bind mint|peppermint new :|:-"),
     ("bind delete x e v", "removing takes no Value: say bind delete|purge Id Element|:|:-"),
-    ("custodian set", "too few words for custodian: say custodian set Name [Id] [--contact Contact]"),
-    ("custodian remove x --contact c", "--contact does not go with this: say custodian remove Id"),
+    ("custodian set", "too few words for custodian: say custodian set Name [Id] [--contact Contact] [--purpose Text]"),
+    ("custodian remove x --contact c", "--contact does not go with this: say custodian remove [Id] [--purpose Text]"),
     ("synonym a b", "--authority is missing: say synonym Name Name --authority Who [--from Date] [--until Date] or "
                     "synonym --remove Name Name [--authority Who]"),
     ("dbinfo all", "dbinfo 'all'? say dbinfo [brief], dbinfo full or dbinfo dump"),
     ("policy label-format x", "the label format follows from the template and is not set by hand: say policy "
                               "read|mint|bind|admin|label-format|minting|association|persistence"),
-    ("verify x --timeout 5", "--links is missing: say verify [Id…] or verify [Id…] --links [--timeout S] [--delay S] "
-                             "[--parallel N] [--allow-private]"),
+    ("verify x --timeout 5", "--links is missing: say help verify to see its forms"),
 ])
 def test_a_refusal_names_the_usage_of_the_form_that_comes_closest(line: str, sentence: str) -> None:
     with pytest.raises(UsageError) as caught:

@@ -8,11 +8,21 @@ from typing import Any
 
 import pytest
 
-from support.minter import create_in_child
+from support.minter import Noid, create_in_child
 from support.served import Served
+from support.templates import LONG_TERM
 from support.wsgi import CommandClient
 
 Serve = Callable[..., Served]
+
+
+@pytest.fixture
+def kt5(tmp_path: Path) -> Iterator[Noid]:
+    """A long-term minter with one bound name, 13030/kt4x551, in a folder of minters."""
+    made = Noid.created(tmp_path / "kt5", *LONG_TERM)
+    assert made.mint_with_target("https://a.example/x") == "13030/kt4x551"
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ def test_an_answer_in_parts_is_one_result(tmp_path: Path) -> None:
 
 def test_elements_may_follow_their_command(web: CommandClient) -> None:
     reply = web.post("bind set kt639k9 :\na: 1\nb: 2\n\nget kt639k9 a b\nbind set kt639k9 :-\nc: all\nthe rest\n")
-    assert "\n1\n2\n\n" in reply.text and reply.text.endswith("bulk: 3 commands, 3 done, 0 refused\n")
+    assert "\n1\n \n2\n\n" in reply.text and reply.text.endswith("bulk: 3 commands, 3 done, 0 refused\n")
     assert run_in_child(web.folder / "kt5", "get", "kt639k9", "c") == [{"name": b"c", "value": b"all\nthe rest\n"}]
 
 

@@ -13,6 +13,7 @@ def web(tmp_path, noid):
     folder.mkdir()
     noid("-f", "kt5", "dbcreate", "--label", "ark:/", "kt5.reeded", "medium", "13030", "a", "b")
     noid("-f", "kt5", "mint", "1")
+    noid("-f", "kt5", "policy", "admin", USER)
     return CommandClient(tmp_path)
 
 

@@ -44,8 +44,8 @@ def test_an_empty_query_and_help_list_the_commands(web: CommandClient, query: st
     reply = web(query)
     assert reply.status == 200
     for described in all_commands():
-        for usage in described.usage.splitlines():
-            assert (f"\n  {usage}\n" in reply.text) == (not described.shell_only), usage
+        for form, usage in zip(described.forms, described.usages(described.forms), strict=True):
+            assert (f"\n  {usage}\n" in reply.text) == (not form.shell_only), usage
 
 
 def test_help_is_available_as_json(web: CommandClient) -> None:
@@ -116,7 +116,8 @@ def test_the_status_tells_the_outcome(web: CommandClient, query: str, status: in
 def test_a_refusal_for_lack_of_permission_is_401_or_403_with_the_remedy(web: CommandClient) -> None:
     reply = web("mint+1")
     assert (reply.status, reply.headers["www-authenticate"]) == (401, 'Basic realm="noid"')
-    assert "log in" in reply.text
+    assert reply.text == ("error: mint is of the class mint, which here is for users who have logged in: log in first; "
+                          "an administrator can open it with 'noid policy mint anyone'\n")
     run_in_child(web.folder / "kt5", "policy", "mint", "bob")
     reply = web("mint+1", user="eve")
     assert reply.status == 403 and "www-authenticate" not in reply.headers and "certain users" in reply.text
@@ -125,6 +126,11 @@ def test_a_refusal_for_lack_of_permission_is_401_or_403_with_the_remedy(web: Com
 def test_without_a_login_an_unauthenticated_write_is_403(web: CommandClient) -> None:
     reply = web.with_settings(challenge="")("mint+1")
     assert reply.status == 403 and "www-authenticate" not in reply.headers
+    assert reply.text == ("error: mint is of the class mint, which here is for users who have logged in: this server "
+                          "has no login, so send a token of 'noid token new'; an administrator can open it with "
+                          "'noid policy mint anyone'\n")
+    run_in_child(web.folder / "kt5", "policy", "mint", "anyone")
+    assert web.with_settings(challenge="")("mint+1").status == 200
 
 
 def test_what_is_already_bound_or_held_is_a_conflict(web: CommandClient) -> None:
@@ -235,7 +241,7 @@ def test_a_store_error_is_logged_and_its_details_are_kept_from_the_client(
 
     monkeypatch.setattr(Minter, "write", broken)
     reply = web("mint+1", user=USER)
-    assert reply.status == 500 and "secret" not in reply.text
+    assert reply.status == 503 and "secret" not in reply.text
     assert reply.log == "noid: the disk under /srv/secret?place?[31m is full\n"
 
 
@@ -249,3 +255,33 @@ def test_an_unexpected_exception_is_one_line_in_the_log_and_no_traceback(
     reply = web("mint+1", user=USER)
     assert reply.status == 500 and "Traceback" not in reply.text + reply.log and "oh" not in reply.text
     assert reply.log.count("\n") == 1 and "ZeroDivisionError" in reply.log
+
+
+def test_elements_that_are_not_bound_are_errors_beside_those_that_are(web: CommandClient) -> None:
+    for element, value in (("a", "1"), ("b", "2")):
+        assert web(f"bind+set+kt639k9+{element}+{value}", user="alice").status == 200
+    reply = web("get+kt639k9+a+nix+b")
+    assert (reply.status, reply.text) == (200, "1\n\n2\n\nerror: nothing is bound to nix under kt639k9\n")
+    reply = web("fetch+kt639k9+a+nix")
+    assert reply.status == 200 and reply.text.endswith("\na: 1\nerror: nothing is bound to nix under kt639k9\n\n")
+    answer = web("get+kt639k9+a+nix", accept="application/json").json
+    assert answer == {"records": [{"name": "a", "value": "1"}, {
+        "name": "nix", "error": "nothing is bound to nix under kt639k9"}], "failed": True}
+    assert web("get+kt639k9+nix+nor").status == 404
+    assert web("fetch+kt639k9").status == 200
+
+
+def test_in_bulk_only_the_end_of_an_answer_is_an_empty_line(web: CommandClient) -> None:
+    reply = web.post("bind set kt639k9 a 1\nbind set kt639k9 b 2\nget kt639k9 a nix b\nget kt639k9 b\n")
+    answers = reply.text.split("\n\n")
+    assert answers[2:] == ["1\n \n2\n \nerror: nothing is bound to nix under kt639k9", "2",
+                           "bulk: 4 commands, 3 done, 1 refused\n"]
+
+
+def test_items_are_lines_or_an_array(web: CommandClient) -> None:
+    for value in ("one\ntwo", "error: no error", "last"):
+        assert web(f"bind+add-item+kt639k9+list+{word(value)}", user=USER).status == 200
+    assert web("get+--items+kt639k9+list").text == "one\n two\nerror: no error\nlast\n"
+    assert web.post("get --items kt639k9 list\n").text.startswith("one\n two\n error: no error\nlast\n\nbulk: ")
+    assert web("get+--items+kt639k9+list", accept="application/json").json == {
+        "records": [{"name": "list", "items": ["one\ntwo", "error: no error", "last"]}]}

@@ -7,7 +7,7 @@ from rdflib import Literal
 from rdflib.compare import isomorphic
 
 from support.ontology import OURS, valid_graph
-from support.wsgi import CommandClient
+from support.wsgi import USER, CommandClient
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def web(tmp_path, noid):
 
 
 def test_a_description_is_available_by_url_and_in_bulk(web):
-    reply = web("describe+kt500")
+    reply = web("describe+kt500", user=USER)
     assert reply.status == 200
     graph = valid_graph(reply.text)
     assert Literal('two\n lines and """quotes"""\n\ncid: x') in set(graph.objects(None, OURS.value))

@@ -45,12 +45,37 @@ def test_every_writing_command_can_be_repeated_with_its_key(web: CommandClient) 
     assert web("get+kt639k9+x").text == "1\n"
 
 
+@pytest.mark.only("lmdb")
 def test_no_secret_is_stored_with_a_reply(web: CommandClient) -> None:
     (minted,) = web("peppermint+1", **keyed("a-key-nobody-guesses")).ids
     identifier, _, pepper = minted.partition("!")
     database = (web.folder / "kt5" / "NOID" / "data.mdb").read_bytes()
     assert identifier.encode() in database
     assert pepper.encode() not in database and b"a-key-nobody-guesses" not in database
+
+
+# With {} for a peppered name and its pepper, in the order in which they can be given.
+WITH_PEPPER = (
+    "bind+set+{}+_t+https://a.example/", "hold+set+{}", "resolver+canary+{}", "resolver+canary+{}+https://b.example/",
+    "resolver+passthrough+off+{}", "resolver+passthrough+on+{}", "custodian+set+Jo+{}", "custodian+remove+{}",
+    "synonym+{}+hdl:100/x+--authority+A", "prefer+{}", "reserve+{}", "publish+{}", "alias+old/1+{}", "verify+{}",
+    "verify+{}+--record", "quality+state+trusted+{}+--authority+A", "relate+{}+equivalent+hdl:100/y+--authority+A",
+    "withdraw+kt639k9+--successor+{}", "bind+append+{}+_t+x", "withdraw+{}+--reason+done",
+)
+
+
+@pytest.mark.only("lmdb")
+@pytest.mark.parametrize("mark", ["!", "%2521"])
+def test_no_command_stores_a_pepper(web: CommandClient, mark: str) -> None:
+    web("bind+set+kt639k9+x+y", user=USER)
+    (minted,) = web("peppermint+1", **keyed("first")).ids
+    identifier, _, pepper = minted.partition("!")
+    web("policy+persistence+kept", user=USER)
+    for number, query in enumerate(WITH_PEPPER):
+        reply = web(query.format(f"{identifier}{mark}{pepper}"), **keyed(f"key{number}"))
+        assert reply.status == 200 and pepper not in reply.text, (query, reply)
+    database = (web.folder / "kt5" / "NOID" / "data.mdb").read_bytes()
+    assert identifier.encode() in database and pepper.encode() not in database
 
 
 def test_a_key_is_for_one_command(web: CommandClient) -> None:

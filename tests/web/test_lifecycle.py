@@ -33,3 +33,18 @@ def test_withdrawing_is_for_administrators(tmp_path):
     assert web("reserve+x00").status == 200
     assert web("withdraw+x00", user=USER).status == 403
     assert web("withdraw+x00", user="boss").status == 200
+
+
+def test_a_withdrawn_identifier_answers_with_its_tombstone_by_url(tmp_path):
+    create_in_child(tmp_path / "kt5", "x.sdd")
+    web = CommandClient(tmp_path)
+    web("mint+2+_t+https:%2F%2Fa.example%2F", user=USER)
+    web("withdraw+x00+--reason+twice+--successor+x01", user=USER)
+    assert web("get+x00+_t").status == web("get+x00").status == web("fetch+x00+_t").status == 410
+    assert "x00 was withdrawn on " in web("get+x00+_t").text and "a.example" not in web("get+x00").text
+    fetched = web("fetch+x00")
+    assert fetched.status == 200 and "State: withdrawn\n" in fetched.text and "a.example" not in fetched.text
+    assert web("tombstone+x00").text.splitlines()[-3:-1] == ["Reason: twice", "Successor: x01"]
+    assert web("tombstone+x00+--reason+mine").status == 401
+    for words in ("bind+set+x00+a+b", "synonym+x00+y+--authority+me", "withdraw+x00", "custodian+set+Kim+x00"):
+        assert web(words, user=USER).status == 409, words

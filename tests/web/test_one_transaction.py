@@ -15,6 +15,9 @@ from support.minter import Noid
 from support.read_counter import counted_reads
 from support.templates import CHECKED, LONG_TERM
 
+# Transactions are counted in the environments of LMDB.
+pytestmark = pytest.mark.only("lmdb")
+
 FORMATS = ("text/plain", "application/json", "text/html", "text/turtle", "application/ld+json", "application/rdf+xml")
 NAME, GONE, UNFOLLOWED, KNOWN = "13030/f54x54g11", "13030/f5154dn7k", "13030/f5wd3q12m", "13030/f5rn30687"
 
@@ -48,7 +51,7 @@ def folder(tmp_path_factory):
     live.records("context", "resolver", "https://id.example.org/")
     live.records("context", "alias", "ark:/99999", "ark:/13030", "--authority", "A Library")
     live.records("policy", "persistence", "we keep them", "--until", "2999")
-    live.records("verify", NAME)
+    live.records("verify", "--record", NAME)
     live.records("withdraw", GONE, "--reason", "a mistake", "--successor", NAME)
     live.set_target(UNFOLLOWED, "javascript:alert(1)")
     live.records("alias", "13030/f5old", NAME)
@@ -87,17 +90,17 @@ def status(resolver: Resolver, name: str, query: str, accept: str) -> int:
     return int(begun[0].split()[0])
 
 
-def assert_one_read(resolver: Resolver, monkeypatch, name: str, query: str, accept: str, expected: int) -> None:
+def assert_one_read(resolver: Resolver, name: str, query: str, accept: str, expected: int) -> None:
     resolver._catalogue.domains()
     minter = minter_of(resolver)
     # That the folder is looked at from time to time is not part of a request.
     resolver._catalogue._refreshed += 3600
     try:
-        with counted_reads(minter, monkeypatch) as counts:
+        with counted_reads() as counts:
             assert status(resolver, name, query, accept) == expected
     finally:
         resolver._catalogue._refreshed -= 3600
-    assert counts.pop(id(minter.store)) == 1
+    assert counts.pop(minter.store.location) == 1
     # Other minters are only asked for their fallback, once, when the name leads nowhere.
     assert not counts or (name in LEADING_NOWHERE and set(counts.values()) == {1})
 
@@ -105,30 +108,28 @@ def assert_one_read(resolver: Resolver, monkeypatch, name: str, query: str, acce
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("accept", FORMATS)
 @pytest.mark.parametrize(("name", "query", "expected"), DESCRIBED)
-def test_a_description_in_every_format_is_one_transaction(resolver, monkeypatch, name, query, expected, accept):
-    assert_one_read(resolver, monkeypatch, name, query, accept, expected)
+def test_a_description_in_every_format_is_one_transaction(resolver, name, query, expected, accept):
+    assert_one_read(resolver, name, query, accept, expected)
 
 
 @pytest.mark.parametrize("accept", FORMATS[:3])
 @pytest.mark.parametrize(("name", "query", "expected"), OTHERS)
-def test_redirects_and_pages_for_missing_names_are_one_transaction(
-    resolver, monkeypatch, name, query, expected, accept
-):
-    assert_one_read(resolver, monkeypatch, name, query, accept, expected)
+def test_redirects_and_pages_for_missing_names_are_one_transaction(resolver, name, query, expected, accept):
+    assert_one_read(resolver, name, query, accept, expected)
 
 
-def test_where_nobody_can_be_sent_the_description_is_of_the_same_transaction(resolver, monkeypatch):
-    assert_one_read(resolver, monkeypatch, UNFOLLOWED, "", "text/html", 200)
+def test_where_nobody_can_be_sent_the_description_is_of_the_same_transaction(resolver):
+    assert_one_read(resolver, UNFOLLOWED, "", "text/html", 200)
 
 
-def test_a_request_for_statements_is_led_to_them_in_one_transaction(resolver, monkeypatch):
-    assert_one_read(resolver, monkeypatch, NAME, "", "text/turtle", 303)
+def test_a_request_for_statements_is_led_to_them_in_one_transaction(resolver):
+    assert_one_read(resolver, NAME, "", "text/turtle", 303)
 
 
 @pytest.mark.parametrize("words", [["describe"], ["describe", NAME], ["describe", GONE], ["describe", "13030/f5older"]])
-def test_the_command_describes_in_one_transaction(resolver, monkeypatch, words):
+def test_the_command_describes_in_one_transaction(resolver, words):
     minter = minter_of(resolver)
     session = Session(minter.dbdir, Actor(b"me", b"test"), minter=minter)
-    with counted_reads(minter, monkeypatch) as counts:
+    with counted_reads() as counts:
         assert run(Call(session, [word.encode() for word in words])).records
-    assert counts == {id(minter.store): 1}
+    assert counts == {minter.store.location: 1}

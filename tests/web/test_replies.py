@@ -51,6 +51,7 @@ def test_a_repeated_bind_of_a_peppered_identifier_does_not_repeat_its_pepper(web
     assert rest_again[: len(rest) - 1] == rest[:-1] and "given once only" in again.text
 
 
+@pytest.mark.only("lmdb")
 def test_neither_peppers_nor_keys_are_in_the_database(web: CommandClient) -> None:
     peppers = [identifier.partition("!")[2] for identifier in ask(web, "peppermint+3").ids]
     peppers += [web.post("peppermint 1\n", HTTP_IDEMPOTENCY_KEY=KEY).ids[0].partition("!")[2]]
@@ -145,11 +146,11 @@ def test_a_repeated_verify_says_again_that_it_failed(web: CommandClient) -> None
     web("bind+set+kt4x551+_t+nowhere", user=USER)
     web("mint+1", user=USER)
     web("bind+set+kt4x551+_t+nowhere", user=USER)
-    replies = [ask(web, "verify+kt4x551", accept=JSON).json for _ in range(2)]
+    replies = [ask(web, "verify+kt4x551+--record", accept=JSON).json for _ in range(2)]
     assert [reply.get("failed") for reply in replies] == [True, True] and replies[0] == replies[1]
 
 
-@pytest.mark.parametrize("query", ["verify", "verify+--links+kt4x551"])
+@pytest.mark.parametrize("query", ["verify+--record", "verify+--links+--record+kt4x551"])
 def test_what_takes_long_and_does_no_harm_twice_takes_no_key(web: CommandClient, query: str) -> None:
     web("mint+1", user=USER)
     reply = ask(web, query)

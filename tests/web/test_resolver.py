@@ -8,23 +8,20 @@ import pytest
 
 from noidtools.web import resolver
 from support.minter import Noid
-from support.templates import CHECKED, LONG_TERM
+from support.templates import CHECKED
 from support.wsgi import HTML, resolver_of
 
 NAME = "13030/kt4x551"
 
 
 @pytest.fixture
-def minter(tmp_path):
-    minter = Noid.created(tmp_path / "kt5", *LONG_TERM)
-    assert minter.mint_with_target("https://a.example/x") == NAME
-    yield minter
-    minter.close()
+def minter(kt5):
+    return kt5
 
 
 @pytest.fixture
-def web(minter):
-    return resolver_of(minter)
+def web(kt5):
+    return resolver_of(kt5)
 
 
 # -- redirects ---------------------------------------------------------------------------------------------------

@@ -16,16 +16,13 @@ NAME = "13030/kt4x551"
 
 
 @pytest.fixture
-def minter(tmp_path):
-    minter = Noid.created(tmp_path / "kt5", *LONG_TERM)
-    assert minter.mint_with_target("https://a.example/x") == NAME
-    yield minter
-    minter.close()
+def minter(kt5):
+    return kt5
 
 
 @pytest.fixture
-def web(minter):
-    return resolver_of(minter)
+def web(kt5):
+    return resolver_of(kt5)
 
 
 @pytest.mark.parametrize("query", ["?info", "?", "??"])
@@ -122,7 +119,7 @@ def test_a_withdrawn_name_is_410_with_its_tombstone(minter, web):
     assert f"reason: Superseded <b>\nsuccessor: {other}\n" in answer.text
     page = web(f"/ark:/{NAME}", **HTML)
     assert page.status == 410
-    assert "This name was withdrawn. <bdi>Superseded &lt;b&gt;</bdi>" in page.text
+    assert "This name was withdrawn.</strong> <bdi>Superseded &lt;b&gt;</bdi>" in page.text
     assert f'href="/{other}"' in page.text
     assert web(f"/ark:/{NAME}/page").status == 410
     assert web(f"/ark:/{NAME}?info").status == 200
@@ -133,6 +130,8 @@ def test_a_reserved_name_is_404_and_not_described(minter, web):
     minter.text("reserve", NAME)
     for query in ("", "?info", "/page"):
         answer = web(f"/ark:/{NAME}{query}")
+        assert answer.status == 404 and "Nothing is known" in answer.text and "secret" not in answer.text
+        answer = web(f"/ark:/{NAME}{query}", REMOTE_USER="alice")
         assert answer.status == 404 and "reserved" in answer.text and "secret" not in answer.text
     minter.text("publish", NAME)
     assert web(f"/ark:/{NAME}").status == 302
@@ -141,7 +140,7 @@ def test_a_reserved_name_is_404_and_not_described(minter, web):
 def test_a_description_contains_custodian_relations_and_verification(minter, web):
     minter.text("custodian", "set", "Jo Keeper", "--contact", "jo@example.org", NAME)
     minter.text("synonym", NAME, "hdl:100/x", "--authority", "library")
-    minter.text("verify", NAME)
+    minter.text("verify", "--record", NAME)
     for form in (web(f"/ark:/{NAME}?info").text, web(f"/ark:/{NAME}?info", **HTML).text,
                  web(f"/ark:/{NAME}?info", HTTP_ACCEPT="application/json").text):
         for word in ("Jo Keeper", "jo@example.org", "hdl:100/x", "ell-formed"):
@@ -200,7 +199,86 @@ def test_a_description_contains_current_relations_with_their_authority(tmp_path)
     assert "synonym: doi:10.5/a according to The Library\n" in text and "hdl:9/9" not in text
     assert "preferred: according to The Library\n" in text
     page = web(f"/{name}?info", **HTML).text
-    assert 'href="/doi:10.5/a"' in page and "according to <bdi>The Library</bdi>" in page
+    assert 'href="https://doi.org/10.5/a"' in page and "according to <bdi>The Library</bdi>" in page
     minter.records("withdraw", name)
     assert "minted: 2" in web(f"/{name}", HTTP_ACCEPT="text/plain").text
     minter.close()
+
+
+def test_an_abstract_name_is_answered_with_what_realises_it(minter, web):
+    who = ("--authority", "Kerry")
+    label = NAME.removeprefix("13030/kt")
+    for words in (("abstract", "context", "Kerry's Library", *who, "--purpose", "<all> of it"),
+                  ("abstract", "identifier", f"Kerry's Library:{label}", *who, "--thing", "a book"),
+                  ("relate", "ark:/13030/kt", "realises", "Kerry's Library", *who),
+                  ("relate", "hdl:100", "realises", "Kerry's Library", *who),
+                  ("relate", NAME, "realises", f"Kerry's Library:{label}", *who),
+                  ("relate", f"hdl:100/{label}", "realises", f"Kerry's Library:{label}", *who)):
+        minter.text(*words)
+    path = f"/Kerry's%20Library:{label}"
+    assert web(path).status == 300 and web(f"{path}?info").status == 200
+    assert f"realised-by: {NAME} according to Kerry\n" in web(path).text
+    page = web(path, **HTML)
+    assert page.status == 300 and "This is an abstract identifier" in page.text and "a book" in page.text
+    assert f'href="https://hdl.handle.net/100/{label}"' in page.text
+    context = web("/Kerry's%20Library", **HTML)
+    assert context.status == 300 and "&lt;all&gt; of it" in context.text and "<bdi>hdl:100</bdi>" in context.text
+    assert 'href="/hdl:100"' not in context.text, "nothing is known of where that leads"
+    described = json.loads(web(path, HTTP_ACCEPT="application/json").text)
+    assert described["abstract"] == "identifier" and described["context"] == "Kerry's Library"
+    assert {related["name"] for related in described["relations"]} == {NAME, f"hdl:100/{label}"}
+    assert web(path, HTTP_ACCEPT="text/turtle").headers["content-type"] == "text/turtle; charset=utf-8"
+    own = web(f"/ark:/{NAME}?info", **HTML).text
+    assert "<dt>Realises</dt>" in own and "<dt>Homologue</dt>" in own
+    assert 'within <a href="/Kerry&#39;s%20Library">' in own
+
+
+def test_a_name_of_another_system_is_described_by_what_is_claimed_of_it(minter, web):
+    who = ("--authority", "The Library")
+    minter.text("synonym", NAME, "doi:10.5/a", *who)
+    minter.text("quality", "state", "trusted", "doi:10.5/a", *who)
+    assert web("/doi:10.5/a").status == 404, "it leads nowhere from here"
+    page = web("/doi:10.5/a?info", **HTML)
+    assert page.status == 200 and "is not managed here" in page.text
+    assert f'href="/{NAME}"' in page.text and 'href="https://doi.org/10.5/a"' in page.text and "Trusted" in page.text
+    text = web("/doi:10.5/a?info").text
+    assert f"synonym: {NAME} according to The Library\n" in text and "stated: trusted according to" in text
+    described = json.loads(web("/doi:10.5/a?info", HTTP_ACCEPT="application/json").text)
+    assert [related["name"] for related in described["relations"]] == [NAME]
+    assert web("/doi:10.5/b?info").status == web(f"/{'x' * 70000}?info").status == web("/%20?info").status == 404
+    minter.text("resolver", "fallback", "https://n2t.net/")
+    assert web("/doi:10.5/a?info").status == 302, "the resolver that knows it is asked"
+
+
+def test_a_description_shows_what_authorities_state_and_who_answers_for_what(minter, web):
+    minter.text("custodian", "set", "Jo <b>")
+    minter.text("custodian", "set", "Kim", "--purpose", "titles")
+    minter.text("custodian", "set", "Lee", NAME, "--purpose", "titles")
+    minter.text("quality", "state", "universal", NAME, "--authority", "The <Library>", "--in", "ark:/13030")
+    minter.text("quality", "deny", "trusted", NAME, "--authority", "Nigel", "--from", "2020", "--until", "2099-06")
+    minter.text("synonym", NAME, "doi:10.5/a", "--authority", "Nigel", "--from", "2021-02-03")
+    text = web(f"/ark:/{NAME}?info").text
+    assert "custodian: Jo <b>\ncustodian: Lee, for titles\n" in text
+    assert "stated: not trusted according to Nigel\n" in text
+    assert "stated: universal (ark:/13030) according to The <Library>\n" in text
+    page = web(f"/ark:/{NAME}?info", **HTML).text
+    universal = "yes (<bdi>ark:/13030</bdi>), according to <bdi>The &lt;Library&gt;</bdi> <small>from "
+    assert f"<dt>Universal</dt><dd>{universal}" in page
+    trusted = "no, according to <bdi>Nigel</bdi> <small>from 2020-01-01 until 2099-06-30</small>"
+    assert f"<dt>Trusted</dt><dd>{trusted}</dd>" in page and "Lee, for titles" in page
+    assert "according to <bdi>Nigel</bdi> <small>from 2021-02-03</small></dd>" in page
+    described = json.loads(web(f"/ark:/{NAME}?info", HTTP_ACCEPT="application/json").text)
+    assert {"quality": "trusted", "holds": False, "authority": "Nigel", "from": "20200101000000",
+            "until": "20990630235959"} in described["stated"]
+    assert described["relations"] == [
+        {"relation": "synonym", "name": "doi:10.5/a", "authority": "Nigel", "from": "20210203000000"}]
+    assert described["custodians"] == [{"name": "Lee", "purpose": "titles"}]
+
+
+def test_a_public_description_has_the_newest_actions_but_not_who_performed_them(minter, web):
+    for number in range(60):
+        minter.text("bind", "set", NAME, "note", str(number))
+    public = web(f"/ark:/{NAME}?info", HTTP_ACCEPT="text/turtle").text
+    assert "me/us" not in public and "a user of this minter" in public
+    assert public.count("pil:Identify") <= 52 and "#event-62>" in public and "#event-3>" not in public
+    assert "me/us" in minter.text("describe", NAME)

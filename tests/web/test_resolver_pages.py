@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -25,7 +26,7 @@ MINTER = MinterFacts(
     authority=HOSTILE.decode("latin-1"),
 )
 FACTS = NameFacts(
-    name=HOSTILE, identifier=HOSTILE, minter=MINTER, state="withdrawn",
+    name=HOSTILE, identifier=HOSTILE, minter=MINTER, state="published",
     date=b"20261116002825", minted=b"20250102030405", reason=HOSTILE, pattern=HOSTILE,
     successor=RelatedName("successor", HOSTILE),
     requested_targets=(Target(b"javascript:alert(1)"), Target(b"https://a.example/" + HOSTILE)),
@@ -75,18 +76,19 @@ def text(value: bytes) -> str:
 def all_pages() -> dict[str, str]:
     responses = {
         "name": pages.name_page(200, FACTS, b"https://id.example/x", path_of, [], "A <note>"),
+        "tombstone": pages.name_page(410, replace(FACTS, state="withdrawn"), b"https://id.example/x", path_of, []),
         "missing": pages.missing_page(HOSTILE, [HOSTILE.decode("latin-1")], HOSTILE, b"/", path_of, []),
         "home": pages.home_page(b"/\"><script>", []),
     }
     return {name: response.body.decode() for name, response in responses.items()}
 
 
-@pytest.mark.parametrize("name", ["name", "missing", "home"])
+@pytest.mark.parametrize("name", ["name", "tombstone", "missing", "home"])
 def test_every_value_is_text_and_no_markup(name):
     page = Page(all_pages()[name])
     assert set(page.tags) <= {
         "html", "head", "meta", "link", "title", "style", "body", "main", "h1", "h2", "p", "bdi", "ol", "li", "a", "dl",
-        "dt", "dd", "form", "input", "button", "footer", "code"}
+        "dt", "dd", "form", "input", "button", "footer", "code", "div", "strong"}
     assert not any(link.lower().startswith(("javascript:", "//")) for link in page.links)
 
 
@@ -103,6 +105,16 @@ def test_a_page_shows_all_facts_under_their_labels():
     assert path_of(HOSTILE).decode() in page.links and "A <note>" in page.texts
     # A target that a browser may not follow is there, and is no link.
     assert "javascript:alert(1)" in page.texts
+
+
+def test_a_tombstone_shows_when_and_why_and_what_to_use_instead_but_nothing_that_was_bound():
+    page = Page(all_pages()["tombstone"])
+    assert [term for term, _ in page.terms] == [
+        "First issued", "Withdrawn", "Responsible", "Custodian", "Contact", "Synonym", "Preferred"]
+    shown = "".join(page.texts)
+    assert "This name was withdrawn." in shown and "In its place there is" in shown
+    assert "2026-11-16 00:28:25 UTC" in shown and "javascript:" not in shown
+    assert page.links.count(path_of(HOSTILE).decode()) == 2, "the successor and the synonym"
 
 
 def test_a_browser_may_use_only_the_style_of_the_page():

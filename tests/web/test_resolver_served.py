@@ -41,10 +41,10 @@ def test_canaries_can_be_checked_through_a_web_resolver(served, noid):
     noid("dbcreate", *LONG_TERM)
     noid("resolver", "canary", f"ark:/{NAME}", "https://a.example/x")
     noid("resolver", "canary", "ark:/13030/zzz", "status 404")
-    assert noid("check", "--through", base).count("ok: ") == 2
+    assert noid("canary", "--through", base).count("ok: ") == 2
     noid("resolver", "canary", f"ark:/{NAME}", "https://a.example/y")
-    done = noid.run("check", "--through", base)
+    done = noid.run("canary", "--through", base)
     assert done.returncode == 1 and b"leads to https://a.example/x, not to https://a.example/y" in done.stdout
     done = noid.run("check", "--through", f"http://127.0.0.1:{free_port()}/")
     assert done.returncode == 1 and b"no answer" in done.stdout
-    noid.refused("check", "--through", "nonsense", status=2)
+    noid.refused("canary", "--through", "nonsense", status=2)

@@ -18,16 +18,13 @@ NAME = "13030/kt4x551"
 
 
 @pytest.fixture
-def minter(tmp_path):
-    minter = Noid.created(tmp_path / "kt5", *LONG_TERM)
-    assert minter.mint_with_target("https://a.example/x") == NAME
-    yield minter
-    minter.close()
+def minter(kt5):
+    return kt5
 
 
 @pytest.fixture
-def web(minter):
-    return resolver_of(minter)
+def web(kt5):
+    return resolver_of(kt5)
 
 
 def test_the_front_page_has_a_form_that_leads_to_the_name(web):
@@ -55,6 +52,9 @@ def test_healthz_is_200_if_all_minters_can_be_read_and_503_otherwise(tmp_path):
     web = ResolverClient(Resolver(MinterFolder(str(tmp_path))))
     answer = web("/healthz")
     assert answer.status == 503 and str(tmp_path) not in answer.text
+    (tmp_path / "empty").mkdir()
+    answer = ResolverClient(Resolver(MinterFolder(str(tmp_path / "empty"))))("/healthz")
+    assert answer.status == 503 and "there is no minter yet" in answer.text
 
 
 def test_a_resolver_serves_many_minters_and_finds_new_ones(tmp_path):
@@ -128,6 +128,53 @@ def test_an_alias_of_any_form_resolves_beside_other_minters(tmp_path):
     assert web("/hdl:20.500/9").status == 410
     assert web("/hdl:20.500/8").status == 404
     assert "https://a.example/x" in web("/old-catalogue/17?info").text
+
+
+def declare_monash(minter: Noid, label: str) -> None:
+    who = ("--authority", "Monash University")
+    minter.records("abstract", "context", "Monash", *who)
+    minter.records("abstract", "identifier", f"Monash:{label}", *who)
+
+
+@pytest.mark.parametrize("others", [(LONG_TERM,), ((),), ((), LONG_TERM)])
+def test_an_abstract_name_is_described_beside_other_minters(tmp_path, others):
+    one = Noid.created(tmp_path / "m", "--label", "ark:/", *CHECKED)
+    identifier = one.mint_with_target("https://a.example/x")
+    label = identifier.removeprefix("ark:/13030/f5")
+    declare_monash(one, label)
+    one.records("relate", "ark:/13030/f5", "realises", "Monash", "--authority", "Monash University")
+    one.records("relate", identifier, "realises", f"Monash:{label}", "--authority", "Monash University")
+    one.close()
+    for number, template in enumerate(others):
+        other = Noid.created(tmp_path / f"{'az'[number]}", *template)
+        other.text("resolver", "fallback", "https://n2t.net/")
+        other.close()
+    web = ResolverClient(Resolver(MinterFolder(str(tmp_path))))
+    page = web(f"/{identifier}?info", **HTML).text
+    assert f'href="/Monash:{label}"' in page
+    for path in (f"/Monash:{label}", "/Monash"):
+        assert [web(path).status, web(f"{path}?info").status] == [300, 200], path
+    assert f"realised-by: {identifier} according to" in web(f"/Monash:{label}").text
+    assert web("/Monash:other").headers["location"] == "https://n2t.net/Monash:other"
+
+
+def test_an_abstract_name_is_found_in_the_second_of_two_minters_that_bind_anything(tmp_path):
+    for name in ("a", "b"):
+        minter = Noid.created(tmp_path / name)
+        if name == "b":
+            declare_monash(minter, "x")
+        minter.close()
+    web = ResolverClient(Resolver(MinterFolder(str(tmp_path))))
+    assert [web("/Monash").status, web("/Monash:x?info").status, web("/Monash:y").status] == [300, 200, 404]
+
+
+def test_an_abstract_name_is_not_sent_to_the_fallback(minter, web):
+    declare_monash(minter, "x")
+    minter.text("resolver", "fallback", "https://n2t.net/")
+    assert web("/Monash").status == web("/Monash:x").status == 300
+    assert web("/Monash:y").status == 302
+    minter.text("policy", "read", "editor")
+    assert web("/Monash").status == 404, "who may not read learns nothing of it"
 
 
 @pytest.mark.parametrize("name", [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import grp
 import os
 import signal
 import socket
@@ -32,11 +33,17 @@ def test_serve_answers_by_http(http_server: Served) -> None:
     assert status == 200 and body.endswith(b"bulk: 2 commands, 2 done, 0 refused\n")
 
 
+def test_a_link_in_place_of_the_mark_that_a_folder_is_served_is_not_followed(serve, tmp_path: Path) -> None:
+    (tmp_path / ".noid-served").symlink_to(tmp_path / "elsewhere")
+    assert serve("--http", "127.0.0.1:0").http("GET", "/noidu_kt5?hello")[0] == 200
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_serve_by_http_without_a_user_refuses_to_write_with_403(serve) -> None:
     served = serve("--http", "127.0.0.1:0")
     assert served.http("GET", "/noidu_kt5?hello")[0] == 200
     status, body = served.http("GET", "/noidu_kt5?mint+1")
-    assert status == 403 and b"does not offer" in body
+    assert status == 403 and b"has no login" in body and b"'noid policy mint anyone'" in body
 
 
 def test_serve_trusts_the_headers_of_a_configured_proxy(serve, tmp_path: Path) -> None:
@@ -115,6 +122,15 @@ def test_noid_fcgi_at_a_shell_names_the_command_to_use_instead() -> None:
     assert done.returncode == 2 and b"noid serve --fcgi" in done.stderr and b"Traceback" not in done.stderr
 
 
+def test_a_socket_gets_its_folder_its_group_and_its_mode(serve, tmp_path: Path) -> None:
+    group = os.getgroups()[-1] if os.getgroups() else os.getgid()
+    path = tmp_path / "run" / "noid.sock"
+    served = serve("--fcgi", str(path), "--socket-group", grp.getgrgid(group).gr_name, "--socket-mode", "620")
+    assert served.fastcgi("hello")[0] == 200
+    status = path.stat()
+    assert (status.st_gid, status.st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (group, 0o620, 0o755)
+
+
 def test_serve_uses_the_socket_of_systemd(tmp_path: Path) -> None:
     create_in_child(tmp_path / "kt5", "kt.reeded")
     log = tmp_path / "log"
@@ -141,7 +157,8 @@ def test_serve_uses_the_socket_of_systemd(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [
     ["--http", "8080"], ["--http", "127.0.0.1:99999"], ["--http", ":80"], ["--http", "a:b"], ["--workers", "0"],
-    ["--workers", "x"], ["--socket-mode", "888"], ["--socket-mode", "7777"], ["--max-body", "-1"], ["extra"],
+    ["--workers", "x"], ["--socket-mode", "888"], ["--socket-mode", "7777"], ["--socket-group", "no-such-group"],
+    ["--http", "127.0.0.1:0", "--socket-group", "root"], ["--max-body", "-1"], ["extra"],
     ["--http", "127.0.0.1:0", "--fcgi", "127.0.0.1:0"], ["--user", "a", "--http", "0.0.0.0:0"], ["--odd", "1"],
     ["--user", "a", "--fcgi", "127.0.0.1:0"], ["--user-header", "X-User"], ["--fcgi", "systemd"], ["--threads", "0"],
     ["--fcgi", "127.0.0.1:0", "--allow", "nowhere"], ["--allow", "127.0.0.1"], ["--timeout", "0"],
@@ -172,4 +189,4 @@ def test_serve_refuses_missing_minters_and_unusable_addresses(noid_process, tmp_
     (tmp_path / "file").write_text("mine")
     assert "not a socket" in noid_process.refused("serve", "--minters", ".", "--fcgi", "./file")
     assert (tmp_path / "file").read_text() == "mine"
-    assert "cannot listen" in noid_process.refused("serve", "--minters", ".", "--fcgi", "/nonexistent/s")
+    assert "cannot listen" in noid_process.refused("serve", "--minters", ".", "--fcgi", "/nonexistent/folder/s")

@@ -47,6 +47,7 @@ def new_minter(folder: Path, tmp_path: Path) -> None:
     Noid.created(folder / "kt5", "kt.reeded").close()
 
 
+@pytest.mark.only("lmdb")
 @pytest.mark.parametrize(("sent", "status"), [
     (b"GET /noidu_kt5?mint+%zz HTTP/1.0\r\n\r\n", 400),
     (b"GET /noidu_kt5?get+" + b"x" * 100_000 + b" HTTP/1.0\r\n\r\n", 400),

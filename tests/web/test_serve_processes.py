@@ -145,7 +145,32 @@ def test_reloading_refuses_no_request(serve, way: str) -> None:
     assert refused == []
 
 
-@pytest.mark.parametrize(("way", "lines"), [("--fcgi", 100_000), ("--http", 10_000), ("--scgi", 10_000)])
+def test_a_connection_that_a_proxy_keeps_is_answered_after_a_reload_and_then_closed(serve) -> None:
+    served = serve("--http", "127.0.0.1:0", "--user", "alice", "--workers", "1")
+    kept = http.client.HTTPConnection(*served.address, timeout=30)
+    kept.request("GET", "/noidu_kt5?hello")
+    kept.getresponse().read()
+    peer = kept.sock
+    served.process.send_signal(signal.SIGHUP)
+    served.until(lambda: served.log.read_text().count("serving") == 2)
+    time.sleep(3)  # as long as a proxy may keep a connection for another request
+    kept.request("GET", "/noidu_kt5?mint+1")
+    reply = kept.getresponse()
+    assert kept.sock in (peer, None), "the connection was made anew"
+    assert reply.status == 200 and reply.getheader("Connection") == "close"
+    kept.close()
+
+
+def test_a_kept_connection_does_not_delay_the_end_of_the_service(http_server: Served) -> None:
+    kept = http.client.HTTPConnection(*http_server.address, timeout=30)
+    kept.request("GET", "/noidu_kt5?hello")
+    kept.getresponse().read()
+    http_server.process.send_signal(signal.SIGTERM)
+    assert http_server.process.wait(5) == 0
+    kept.close()
+
+
+@pytest.mark.parametrize(("way", "lines"), [("--fcgi", 20_000), ("--http", 10_000), ("--scgi", 10_000)])
 def test_a_large_bulk_run_uses_bounded_memory(serve, way: str, lines: int) -> None:
     served = serve(way, "127.0.0.1:0", *(["--user", "alice"] if way == "--http" else ["--allow", "127.0.0.1"]),
                    "--workers", "1")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import resource
+import select
 import socket
 import threading
 import time
@@ -14,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from noidtools.server import waitress
 from support import gateway
 from support.process import processor_seconds
 from support.served import Served
@@ -35,30 +38,55 @@ def used_by(served: Served) -> int:
 
 
 def test_an_unread_answer_does_not_fill_the_disk_and_its_client_is_dropped(serve: Callable[..., Served]) -> None:
-    served = serve("--http", "127.0.0.1:0", "--user", "alice", "--timeout", "4")
+    served = serve("--http", "127.0.0.1:0", "--user", "alice", "--workers", "1", "--threads", "2", "--timeout", "60")
     assert served.http("POST", "/noidu_kt5?bind+set+kt4x551+:-", b"e: " + b"x" * MEGABYTE)[0] == 200
     body = b"get kt4x551 e\n" * 250
-    head = b"POST /noidu_kt5?- HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
-    peers = [gateway.connect(served.address) for _ in range(6)]
-    for peer in peers:
-        peer.sendall(head + body)
-    most = 0
-    started = time.monotonic()
-    # More clients than threads: the service is back when those that do not read were dropped.
+    peers = [_sent(served, body) for _ in range(4)]
+    served.until(lambda: used_by(served) > 2 * MEGABYTE)
+    # All threads are held by clients that do not read: the service is back when those were dropped, long before their
+    # time is over.
     status = [0]
+    started = time.monotonic()
     other = threading.Thread(target=lambda: status.__setitem__(0, served.http("GET", "/noidu_kt5?hello")[0]))
     other.start()
-    while other.is_alive() and time.monotonic() - started < 60:
+    most = 0
+    while other.is_alive() or used_by(served) > 2 * 12 * MEGABYTE:
         most = max(most, used_by(served))
         time.sleep(0.05)
-    other.join(60)
-    assert status == [200]
-    assert most < len(peers) * 12 * MEGABYTE
-    served.until(lambda: used_by(served) == 0, 30)
+        assert time.monotonic() - started < 40
+    assert status == [200] and MEGABYTE < most < 2 * 12 * MEGABYTE
     for peer in peers:
         peer.close()
+    served.until(lambda: used_by(served) == 0, 30)
     # Who does read gets all of it.
     assert len(served.http("POST", "/noidu_kt5?-", body)[1]) > 250 * MEGABYTE
+
+
+def _sent(served: Served, body: bytes) -> socket.socket:
+    """A connection over which commands in bulk were sent, and whose answer is not read."""
+    peer = gateway.connect(served.address)
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    peer.sendall(b"POST /noidu_kt5?- HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    return peer
+
+
+def test_readers_of_whom_none_reads_hold_no_thread(serve: Callable[..., Served]) -> None:
+    served = serve("--http", "127.0.0.1:0", "--workers", "1", "--threads", "2", "--timeout", "60")
+    peers = [_sent(served, b"help\n" * 9000) for _ in range(8)]
+    started = time.monotonic()
+    assert served.http("GET", "/noidu_kt5?hello")[0] == 200
+    # The eight answers are made, and nothing is waited for.
+    assert time.monotonic() - started < 20
+    for peer in peers:
+        assert not _dropped(peer)
+        peer.close()
+
+
+def _dropped(peer: socket.socket) -> bool:
+    """Whether the other side has closed a connection, found out without reading what it sent."""
+    poll = select.poll()
+    poll.register(peer, select.POLLHUP | select.POLLERR | select.POLLRDHUP)
+    return bool(poll.poll(0))
 
 
 def test_a_request_that_trickles_is_dropped_when_its_time_is_over(serve: Callable[..., Served]) -> None:
@@ -87,20 +115,20 @@ def _closed(peer: socket.socket) -> bool:
 
 
 def test_one_address_has_a_bounded_number_of_connections(serve: Callable[..., Served]) -> None:
-    served = serve("--http", "127.0.0.1:0", "--max-per-address", "20")
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    served = serve("--http", "127.0.0.1:0", "--workers", "1")
     head = b"POST /noidu_kt5?- HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
-    peers = [gateway.connect(served.address) for _ in range(40)]
+    peers = [gateway.connect(served.address) for _ in range(1000)]
     for peer in peers:
         with contextlib.suppress(ConnectionError):
             peer.sendall(head)
     # Another address of this computer.
     assert _get_from("127.0.0.2", served) == 200
-    for peer in peers:
-        peer.settimeout(0.2)
-    assert sum(_closed(peer) for peer in peers) == 20
+    served.until(lambda: sum(map(_dropped, peers)) == 900)
     for peer in peers:
         peer.close()
-    assert served.log.read_text().count("20 connections") == 1
+    assert served.log.read_text().count("100 connections") == 1
     trusted = serve("--http", "127.0.0.1:0", "--max-per-address", "20", "--proxy", "127.0.0.1")
     peers = [gateway.connect(trusted.address) for _ in range(40)]
     assert trusted.http("GET", "/noidu_kt5?hello")[0] == 200
@@ -108,11 +136,41 @@ def test_one_address_has_a_bounded_number_of_connections(serve: Callable[..., Se
         peer.close()
 
 
+def test_bodies_that_do_not_end_take_a_bounded_part_of_the_disk(serve: Callable[..., Served]) -> None:
+    largest = 3 * MEGABYTE
+    served = serve("--http", "127.0.0.1:0", "--user", "alice", "--workers", "1", "--max-body", str(largest))
+    head = b"POST /noidu_kt5?- HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % largest
+    peers = []
+    for number in range(16):
+        peers.append(_connected_from(f"127.0.0.{1 + number // 4}", served))
+        with contextlib.suppress(ConnectionError):
+            peers[-1].sendall(head + b"#" * (largest - 10))
+    served.until(lambda: _open_bodies(peers) <= 4)
+    # Two of the first address, two of the next; beyond them less than a step of each.
+    assert _open_bodies(peers) >= 3 and used_by(served) <= 5 * largest
+    assert served.log.read_text().count("more than they may on disk") == 1
+    assert served.http("GET", "/noidu_kt5?hello")[0] == 200
+    for peer in peers:
+        peer.close()
+    served.until(lambda: used_by(served) == 0)
+    whole = b"#" * (largest - 7) + b"\nhello\n"
+    assert served.http("POST", "/noidu_kt5?-", whole)[0] == 200
+
+
+def _open_bodies(peers: list[socket.socket]) -> int:
+    return sum(not _dropped(peer) for peer in peers)
+
+
+def _connected_from(address: str, served: Served) -> socket.socket:
+    peer = socket.socket()
+    peer.settimeout(20)
+    peer.bind((address, 0))
+    peer.connect(served.address)
+    return peer
+
+
 def _get_from(address: str, served: Served) -> int:
-    with socket.socket() as peer:
-        peer.settimeout(20)
-        peer.bind((address, 0))
-        peer.connect(served.address)
+    with _connected_from(address, served) as peer:
         peer.sendall(b"GET /noidu_kt5?hello HTTP/1.0\r\n\r\n")
         return int(peer.recv(1000).split()[1])
 
@@ -144,6 +202,102 @@ def test_without_descriptors_the_server_waits_quietly_and_recovers(
         assert carry(served.address, "hello", path="/noidu_kt5")[0] == 200
 
 
+def _request(way: str, query: str) -> bytes:
+    """A whole request, as bytes."""
+    variables = gateway.environ(query, path="/noidu_kt5")
+    if way == "--http":
+        return f"GET /noidu_kt5?{query} HTTP/1.0\r\n\r\n".encode()
+    if way == "--fcgi":
+        return gateway.request_bytes(variables)
+    return gateway.scgi_bytes(variables)
+
+
+def _begun(served: Served, way: str, count: int) -> list[socket.socket]:
+    """Connections over which requests have begun to arrive."""
+    peers = [gateway.connect(served.address) for _ in range(count)]
+    for peer in peers:
+        peer.sendall(_request(way, "dbinfo")[:5])
+    return peers
+
+
+@pytest.mark.parametrize("way", ["--http", "--fcgi", "--scgi"])
+def test_connections_leave_descriptors_for_the_minters(
+    serve: Callable[..., Served], tmp_path: Path, way: str
+) -> None:
+    address = "127.0.0.1:0" if way == "--http" else str(tmp_path / "noid.sock")
+    served = serve(way, address, "--workers", "1", preexec_fn=_few_files(48))
+    served.until(lambda: len(served.workers) == 1)
+    peers = _begun(served, way, 60)
+    peers[0].sendall(_request(way, "dbinfo")[5:])
+    assert b"Template: " in _all_of(peers[0])
+    for peer in peers:
+        peer.close()
+
+
+def _all_of(peer: socket.socket) -> bytes:
+    out = b""
+    with contextlib.suppress(ConnectionError):
+        while b"Template: " not in out and (piece := peer.recv(65536)):
+            out += piece
+    return out
+
+
+@pytest.mark.parametrize("way", ["--http", "--fcgi", "--scgi"])
+def test_accepting_pauses_when_descriptors_run_out_though_there_are_few_connections(
+    serve: Callable[..., Served], tmp_path: Path, way: str
+) -> None:
+    address = "127.0.0.1:0" if way == "--http" else str(tmp_path / "noid.sock")
+    served = serve(way, address, "--workers", "1")
+    served.until(lambda: len(served.workers) == 1)
+    (worker,) = served.workers
+    peers = _begun(served, way, 2)
+    served.until(lambda: "serving" in served.log.read_text())
+    before = resource.prlimit(worker, resource.RLIMIT_NOFILE)
+    used = max(int(name) for name in os.listdir(f"/proc/{worker}/fd"))
+    resource.prlimit(worker, resource.RLIMIT_NOFILE, (used + 4, before[1]))
+    peers += _begun(served, way, 20)
+    served.until(lambda: "no file descriptor is left" in served.log.read_text())
+    started = processor_seconds(worker)
+    time.sleep(2)
+    assert processor_seconds(worker) - started < 0.7
+    assert served.log.read_text().count("no file descriptor is left") == 1
+    resource.prlimit(worker, resource.RLIMIT_NOFILE, before)
+    peers[-1].sendall(_request(way, "dbinfo")[5:])
+    assert b"Template: " in _all_of(peers[-1])
+    for peer in peers:
+        peer.close()
+
+
+class _WithoutDescriptors:
+    """A listening socket of which no connection can be accepted."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self.attempts = 0
+
+    def accept(self) -> tuple[socket.socket, object]:
+        self.attempts += 1
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._listener, name)
+
+
+def test_an_http_server_without_descriptors_tries_again_only_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waitress, "PAUSE_SECONDS", 3600.0)
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()):
+        server = waitress.HttpServer(listener, lambda *_: [], threads=1, largest_body=1, timeout=1, per_address=1)
+        server._server.socket = failing = _WithoutDescriptors(listener)
+        for _ in range(20):
+            server.poll(0.01)
+        assert failing.attempts == 1
+        server._resume_at = time.monotonic()
+        for _ in range(2):
+            server.poll(0.01)
+        assert failing.attempts == 2
+        server.close()
+
+
 def test_the_limit_of_open_files_is_raised_at_the_start(serve: Callable[..., Served]) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = min(hard, 4096)
@@ -159,9 +313,7 @@ def _head(way: str, body: bytes) -> bytes:
     variables = gateway.environ("-", path="/noidu_kt5", user="alice", method="POST", body=body)
     if way == "--fcgi":
         return gateway.begin() + gateway.stream(gateway.PARAMS, gateway.parameters(variables))
-    fields = {"CONTENT_LENGTH": str(len(body)), "SCGI": "1"} | variables
-    packed = "".join(f"{name}\0{value}\0" for name, value in fields.items()).encode("latin-1")
-    return b"%d:%b," % (len(packed), packed)
+    return gateway.scgi_bytes(variables, body)
 
 
 @pytest.mark.parametrize("way", ["--fcgi", "--scgi"])
@@ -208,12 +360,7 @@ def test_an_answer_that_a_web_server_does_not_read_is_given_up(
     value = b"e: " + b"x" * MEGABYTE
     assert carry(served.address, "bind+set+kt4x551+:-", value, path="/noidu_kt5", user="alice", method="POST")[0] == 200
     with gateway.connect(served.address) as peer:
-        variables = gateway.environ("get+kt4x551+e", path="/noidu_kt5")
-        if way == "--fcgi":
-            peer.sendall(gateway.request_bytes(variables))
-        else:
-            packed = "".join(f"{name}\0{text}\0" for name, text in {**variables, "CONTENT_LENGTH": "0"}.items())
-            peer.sendall(b"%d:%b," % (len(packed), packed.encode()))
+        peer.sendall(_request(way, "get+kt4x551+e"))
         time.sleep(0.5)
         assert carry(served.address, "hello", path="/noidu_kt5")[0] == 200
 

@@ -63,6 +63,43 @@ def test_a_thousand_minters_are_served_by_threads_with_few_open_files(folder):
     assert most <= 3 * (shared.MOST_OPEN + 2 * THREADS)
 
 
+def test_a_name_that_no_minter_claims_opens_none_of_them_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(shared, "MOST_OPEN", 2)
+    dbdirs = [tmp_path / f"m{letter}" for letter in "bcdfgh"]
+    for dbdir in dbdirs:
+        Noid.created(dbdir, f"{dbdir.name}.sdd", "long", "13030", "a", "b").close()
+        _age(dbdir)
+    minters = MinterFolder(str(tmp_path))
+    web = ResolverClient(Site(minters))
+    assert web("/nonsense").status == 404
+    # Those of the catalogue, which resolves.
+    stores = [minter.store for minter in _open_minters(minters)]
+    before = [store.generation for store in stores]
+    assert [web(f"/nonsense{number}").status for number in range(20)] == [404] * 20
+    assert [store.generation for store in stores] == before
+    noid = Noid(dbdirs[3])
+    noid.set_target(noid.mint()[0], "https://target.example/")
+    noid("alias", "nonsense7", "13030/mf00")
+    noid("resolver", "fallback", "https://elsewhere.example/")
+    noid.close()
+    for _ in range(2):
+        assert web("/nonsense7").headers["location"] == "https://target.example/"
+        assert web("/nonsense8").headers["location"] == "https://elsewhere.example/nonsense8"
+        _age(dbdirs[3])
+
+
+def _age(dbdir):
+    """Let the last change of a database be a while ago."""
+    data = dbdir / "NOID" / "data.mdb"
+    if data.exists():
+        changed = data.stat().st_mtime - 60
+        os.utime(data, (changed, changed))
+
+
+def _open_minters(minters):
+    return [minters.open(dbdir, name) for name, dbdir in minters.dbdirs()]
+
+
 def test_looking_for_minters_is_no_use_of_them(folder):
     """A minter that is used stays open, however often the folder is looked through."""
     from noidtools.resolution.catalogue import Catalogue

@@ -13,14 +13,29 @@ from support.servers.apache import (
     ApacheModCgi,
     ApacheResolver,
     ApacheResolverOfAllPaths,
+    ApacheResolverOfPrefixes,
     ApacheRewrite,
+    ApacheRewriteIbi,
+    ApacheRewriteIbip,
     ApacheRewriteMap,
+    ApacheRewriteMapIbi,
     ApacheRewriteMyGoto,
+    ApacheRewritePrefix,
     ApacheWsgi,
+    ApacheWsgiResolver,
 )
 from support.servers.deployment import Deployment
 from support.servers.embedded import Embedded, EmbeddedResolver
-from support.servers.nginx import NginxFcgi, NginxMap, NginxProxy, NginxResolver, NginxScgi
+from support.servers.nginx import (
+    NginxFcgi,
+    NginxMap,
+    NginxProxy,
+    NginxProxyResolver,
+    NginxResolver,
+    NginxResolverByForm,
+    NginxResolverOfPrefixes,
+    NginxScgi,
+)
 
 # The ways to serve commands by URL.
 COMMANDS: dict[str, type[Deployment]] = {
@@ -30,6 +45,10 @@ COMMANDS: dict[str, type[Deployment]] = {
 # The ways to resolve names, which serve commands too.
 RESOLVERS: dict[str, type[Deployment]] = {
     "rewrite": ApacheRewrite, "rewrite-mygoto": ApacheRewriteMyGoto, "rewrite-map": ApacheRewriteMap,
+    "rewrite-map-ibi": ApacheRewriteMapIbi,
+    "rewrite-ibi": ApacheRewriteIbi, "rewrite-ibip": ApacheRewriteIbip, "rewrite-pilin": ApacheRewritePrefix,
+    "apache-resolver-of-prefixes": ApacheResolverOfPrefixes, "nginx-resolver-of-prefixes": NginxResolverOfPrefixes,
     "apache-resolver": ApacheResolver, "apache-resolver-of-all-paths": ApacheResolverOfAllPaths,
-    "nginx-resolver": NginxResolver, "nginx-map": NginxMap, "embedded-resolver": EmbeddedResolver,
+    "wsgi-resolver": ApacheWsgiResolver, "nginx-resolver": NginxResolver, "proxy-resolver": NginxProxyResolver,
+    "nginx-resolver-by-form": NginxResolverByForm, "nginx-map": NginxMap, "embedded-resolver": EmbeddedResolver,
 }

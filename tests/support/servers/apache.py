@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from support.process import command_line
+from support.process import children, command_line
 from support.project import CONF
 from support.servers.configuration import edited
 from support.servers.deployment import STATIC_PATH, STATIC_TARGET, Deployment, Resolving, wait_for_file
 from support.servers.installation import APACHE_MODULES
 from support.servers.system import MissingError, program, server_ids
-from support.templates import LONG_TERM
+from support.templates import LONG_TERM, PREFIXES, SCHEMES
 
 # What a fresh Debian loads; a file in conf/ names what it needs besides, in its line "a2enmod".
 _USUAL_MODULES = (
@@ -115,12 +115,19 @@ class ApacheModCgi(ApacheCgi):
 class ApacheFcgi(Apache):
     """Apache in front of the service, by FastCGI over a Unix socket."""
 
+    # What is changed in the line that says which paths are names.
+    names: dict[str, object] = {}
+
     def start(self) -> None:
         path = self.folder / "noid.sock"
         self.service = self.run_unit("noid.service", path)
         wait_for_file(path)
-        self.serve(edited(CONF / "apache" / "noid-fcgi.conf",
-                          {"/run/noid/noid.sock": path, "/etc/noid/users": self.site.users}))
+        self.serve(edited(CONF / "apache" / "noid-fcgi.conf", {
+            "/run/noid/noid.sock": path, "/etc/noid/users": self.site.users, **self.names}) + self.more())
+
+    def more(self) -> str:
+        """Further lines of the configuration."""
+        return ""
 
     def workers(self) -> list[int]:
         return self.service.children()
@@ -129,12 +136,20 @@ class ApacheFcgi(Apache):
 class ApacheWsgi(Apache):
     """Apache that runs the program in processes of its own."""
 
+    # How many requests a second each of them takes from a client; 0 for any number.
+    rate = 0
+
     def start(self) -> None:
         wsgi = self.folder / "noidtools.wsgi"
-        wsgi.write_text(edited(CONF / "noidtools.wsgi", {"/srv/noid": self.minters}))
+        wsgi.write_text(edited(CONF / "noidtools.wsgi", {
+            "/srv/noid": self.minters, "REQUESTS_A_SECOND = 50": f"REQUESTS_A_SECOND = {self.rate}"}))
         self.serve(edited(CONF / "apache" / "noid-wsgi.conf", {
             "/etc/noid/noidtools.wsgi": wsgi, "/opt/noid": self.site.installation, "/etc/noid/users": self.site.users,
-        }))
+        }) + self.more())
+
+    def more(self) -> str:
+        """Further lines of the configuration."""
+        return ""
 
     def workers(self) -> list[int]:
         return [pid for pid in self.apache.children() if "noid-wsgi" in command_line(pid)]
@@ -148,8 +163,12 @@ class ApacheRewrite(Resolving, Apache):
 
     element = "_t"
     map_file = False
+    # The words of dbcreate for the minter kt5, if it is to be made before Apache starts.
+    minter_words: tuple[str, ...] = ()
 
     def start(self) -> None:
+        if self.minter_words and not (self.minters / "kt5").exists():
+            self.create("kt5", *self.minter_words)
         link = self.minters / "noidr_kt5"
         link.symlink_to(self.site.installation / "bin" / "noidr")
         commands = edited(CONF / "apache" / "noid-cgi.conf",
@@ -164,7 +183,7 @@ class ApacheRewrite(Resolving, Apache):
         self.serve(f"{outside}{commands}{names}\nRedirect 302 {STATIC_PATH} {STATIC_TARGET}\n")
 
     def account(self) -> dict[str, object]:
-        """What is changed in the line that names the account of noidr."""
+        """What is changed in the lines that name the account of noidr and the prefixes of names."""
         return {}
 
     def more(self) -> str:
@@ -176,14 +195,40 @@ class ApacheRewrite(Resolving, Apache):
         self.link_noidu(name)
 
     def workers(self) -> list[int]:
-        """The processes of noidr."""
-        return [pid for pid in self.apache.children() if "noidr" in command_line(pid)]
+        """The worker of noidr."""
+        return [worker for parent in self.noidr() for worker in children(parent)]
+
+    def noidr(self) -> list[int]:
+        """The process that Apache has started."""
+        found = [pid for pid in self.apache.children() if "noidr" in command_line(pid)]
+        return [pid for pid in found if not any(pid in children(parent) for parent in found)]
 
 
 class ApacheRewriteMyGoto(ApacheRewrite):
     """The same with another element."""
 
     element = "myGoto"
+
+
+class ApacheRewriteIbi(ApacheRewrite):
+    """The same with a minter of IBI repository names."""
+
+    minter_words = SCHEMES["ibi"]
+
+
+class ApacheRewriteIbip(ApacheRewrite):
+    """The same with a minter of IBIp labels."""
+
+    minter_words = SCHEMES["ibip"]
+
+
+class ApacheRewritePrefix(ApacheRewrite):
+    """The same with a minter of PILIN suffixes, whose prefix is named in the line for that."""
+
+    minter_words = SCHEMES["pilin"]
+
+    def account(self) -> dict[str, object]:
+        return {"(?!)": PREFIXES}
 
 
 class ApacheRewriteMap(ApacheRewrite):
@@ -194,31 +239,39 @@ class ApacheRewriteMap(ApacheRewrite):
     def start(self) -> None:
         # Apache wants the map to be there when it starts.
         if not (self.minters / "kt5").exists():
-            self.create("kt5", *LONG_TERM)
+            self.create("kt5", *self.minter_words or LONG_TERM)
         self.noid("-f", "kt5", "export", "--map", "dbm", str(self.folder / "kt5.dbm"))
         super().start()
 
 
-class ApacheResolver(Resolving, Apache):
+class ApacheRewriteMapIbi(ApacheRewriteMap):
+    """The same with a minter of IBI repository names."""
+
+    minter_words = SCHEMES["ibi"]
+
+
+class ApacheResolver(Resolving, ApacheFcgi):
     """Apache with FastCGI."""
 
-    # What is changed in the line that says which paths are names.
-    names: dict[str, object] = {}
+    def more(self) -> str:
+        return f"Redirect 302 {STATIC_PATH} {STATIC_TARGET}\n"
 
-    def start(self) -> None:
-        path = self.folder / "noid.sock"
-        self.service = self.run_service("--fcgi", path)
-        wait_for_file(path)
-        commands = edited(CONF / "apache" / "noid-fcgi.conf",
-                          {"/run/noid/noid.sock": path, "/etc/noid/users": self.site.users})
-        names = edited(CONF / "apache" / "resolver-fcgi.conf", {"/run/noid/noid.sock": path, **self.names})
-        self.serve(f"{commands}{names}\nRedirect 302 {STATIC_PATH} {STATIC_TARGET}\n")
 
-    def workers(self) -> list[int]:
-        return self.service.children()
+class ApacheWsgiResolver(Resolving, ApacheWsgi):
+    """Apache with mod_wsgi."""
+
+    def more(self) -> str:
+        return f"Redirect 302 {STATIC_PATH} {STATIC_TARGET}\n"
+
+
+class ApacheResolverOfPrefixes(ApacheResolver):
+    """Apache with prefixes of names, in the line for that."""
+
+    names = {"(?!)": PREFIXES}
 
 
 class ApacheResolverOfAllPaths(ApacheResolver):
     """Apache configured to take every path for a name, as a comment in its file explains."""
 
-    names = {"^/+(?i:ark|hdl|doi|urn|info):": "^/+(?!nd/|static)"}
+    names = {"^/+(?:(?i:ark|hdl|doi|urn|info):|${NOID_IBI}|${NOID_PREFIXES}|healthz$|readyz$|metrics$|$)":
+             "^/+(?!nd/|static)"}

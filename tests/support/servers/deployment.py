@@ -153,9 +153,10 @@ class Deployment(abc.ABC):
         return str(done.stdout, "utf-8", "surrogateescape")
 
     def create(self, name: str, *words: str) -> None:
-        """Make a new minter, which is served at once."""
+        """Make a new minter, which is served at once.  On the web, who has logged in may administer it."""
         self.site.folder_for(f"{self.name}/minters/{name}")
         self.noid("-f", name, "dbcreate", *words)
+        self.noid("-f", name, "policy", "admin", "authenticated")
 
     def new_minter(self, *words: str) -> str:
         """The name of a new minter that no other test uses."""

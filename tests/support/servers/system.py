@@ -10,6 +10,7 @@ from typing import Any
 _PACKAGE_OF = {
     "apache2": "apache2", "nginx": "nginx-light", "curl": "curl", "htpasswd": "apache2-utils", "wrk": "wrk",
     "systemd-analyze": "systemd", "systemd-socket-activate": "systemd", "openssl": "openssl", "chromium": "chromium",
+    "unshare": "util-linux", "nsenter": "util-linux", "setpriv": "util-linux",
 }
 
 

@@ -1,0 +1,359 @@
+"""The two processes of `noidr`: a worker that answers, and a parent that starts another one when the worker dies.
+
+Apache never restarts the program of a RewriteMap, so the program must not end while Apache runs.  The worker reads
+and writes the pipes itself, so that the parent costs nothing.  When the worker has died, the parent makes up for
+what the worker left undone, so that each request line still has exactly one reply line:
+
+- A piece of input that the worker had read is in memory which both share: the system copies it there as part of the
+  call that takes it out of the pipe.  The worker clears it after the reply was written.
+- Whether that reply was written is known from the number of bytes that the worker has written in all, which Linux
+  counts in /proc/PID/io.
+
+If it was not written, the parent writes NULL for each line of the piece.  A rewriting engine that checks for its own
+name (--echo) asks again after such a reply.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+from io import FileIO
+
+from ..console import exit_reason, log_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+    from typing import NoReturn, Protocol
+
+    class LineProtocol(Protocol):
+        """Bytes in, bytes out: one reply line for each request line."""
+
+        incomplete: bool
+
+        def feed(self, piece: bytes) -> bytes: ...
+
+        def end(self) -> bytes: ...
+
+    # Makes the protocol of a process: `log` writes its messages; with `skip` the input begins in the middle of a line.
+    NewProtocol = Callable[[Callable[[str], None], bool], LineProtocol]
+
+NULL = b"NULL\n"
+
+# How many bytes are read at once: enough for most requests, and more of them for the rest of a longer one.
+_LINE, _PIECE = 479, 1 << 16
+
+# The shared memory: numbers, the piece of input in flight, a copy of a long reply.  Pages that are never used take
+# no memory.
+_NUMBERS = 64
+_INPUT = _NUMBERS
+_COPY = _INPUT + _PIECE
+_LONGEST_COPY = 4 << 20
+_SIZE = _COPY + _LONGEST_COPY
+
+# Places of the numbers: bytes written in replies; bytes written when the worker began, plus _KNOWN; the length of the
+# reply that was copied, 0 if none; whether the input so far ends within a line.
+_REPLIED, _BEFORE, _COPIED, _INCOMPLETE = range(4)
+
+# Values of _BEFORE that are no number of bytes: the system does not count; the worker writes to the log, so that the
+# reply to the piece in flight was not written yet.
+_UNCOUNTED, _LOGGING, _KNOWN = range(3)
+
+# What clears a piece of input, by its length.
+_ZEROS = [bytes(size) for size in range(_LINE + 1)]
+
+# Up to this length a write to a pipe happens at once or not at all.
+_ATOMIC = select.PIPE_BUF
+
+# When more workers than this die in a second, requests are answered without a worker for a moment.
+_MAX_DEATHS = 5
+_DEATHS_SECONDS = 1.0
+_PAUSE_SECONDS = 0.25
+
+# Where bytes are not counted: how long a rewriting engine that got its reply may take to send the next request.
+_NEXT_REQUEST_SECONDS = 1.0
+
+
+class SharedState:
+    """What the parent must know of the worker when that has died."""
+
+    def __init__(self) -> None:
+        self.memory = mmap.mmap(-1, _SIZE)
+        view = memoryview(self.memory)
+        self.numbers = view[:_NUMBERS].cast("Q")
+        self.line, self.piece = view[_INPUT : _INPUT + _LINE], view[_INPUT:_COPY]
+
+    def begin(self) -> None:
+        """Called by a worker before it reads."""
+        self.numbers[_REPLIED] = self.numbers[_COPIED] = 0
+        self._count()
+
+    def log(self, message: str) -> None:
+        """Write a line to the log, which counts as no reply."""
+        self.numbers[_BEFORE] = _LOGGING
+        log_line("noidr", message)
+        self._count()
+
+    def _count(self) -> None:
+        with Counters("self") as counters:
+            written = counters.bytes_written()
+        self.numbers[_BEFORE] = _UNCOUNTED if written is None else written - self.numbers[_REPLIED] + _KNOWN
+
+    def in_flight(self) -> bytes:
+        """The piece of input that was read and not yet answered."""
+        return self.memory[_INPUT:_COPY].rstrip(b"\0")
+
+    def copy(self, reply: bytes) -> None:
+        """Keep a reply that may be written in several steps, if it is not too long."""
+        if len(reply) <= _LONGEST_COPY:
+            self.memory[_COPY : _COPY + len(reply)] = reply
+            self.numbers[_COPIED] = len(reply)
+
+    def copied(self) -> bytes:
+        return self.memory[_COPY : _COPY + self.numbers[_COPIED]]
+
+    def bytes_written(self, counters: Counters) -> int | None:
+        """How many bytes of the reply to the piece in flight a dead worker has written; None if that is unknown."""
+        before = self.numbers[_BEFORE]
+        if before == _LOGGING:
+            return 0
+        written = None if before == _UNCOUNTED else counters.bytes_written()
+        return None if written is None else written - (before - _KNOWN) - self.numbers[_REPLIED]
+
+    def clear(self) -> None:
+        self.memory[_INPUT:_COPY] = bytes(_PIECE)
+
+
+class Counters:
+    """What the system counts of a process.  It can be read until the process is waited for, but a process that has
+    died is root's, so that the file must be opened before."""
+
+    def __init__(self, process: str) -> None:
+        try:
+            self._descriptor = os.open(f"/proc/{process}/io", os.O_RDONLY)
+        except OSError:
+            self._descriptor = -1
+
+    def __enter__(self) -> Counters:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+    def bytes_written(self) -> int | None:
+        """The number of bytes that the process has written; None if the system does not tell."""
+        try:
+            lines = os.pread(self._descriptor, 4096, 0).splitlines()
+        except OSError:
+            return None
+        return next((int(line[6:]) for line in lines if line.startswith(b"wchar:")), None)
+
+
+def serve_pipe(replies: LineProtocol, state: SharedState, source: int = 0, sink: int = 1) -> None:
+    """The worker: answer until the input ends.  Raises BrokenPipeError if nobody reads the output any more."""
+    write, feed = os.write, replies.feed
+    # FileIO.readinto is faster than os.readv: it builds no list of buffers.
+    read = FileIO(source, "rb", closefd=False).readinto
+    memory, numbers, zeros, start, atomic = state.memory, state.numbers, _ZEROS, _INPUT, _ATOMIC
+    line, whole = state.line, state.piece
+    replied, buffer = 0, line
+    while size := read(buffer):
+        end = start + size
+        out = feed(memory[start:end])
+        if replies.incomplete or buffer is whole or len(out) > atomic:
+            state.copy(out)
+            replied += _write_all(sink, out)
+            numbers[_INCOMPLETE] = replies.incomplete
+            memory[start:end] = bytes(size)
+            numbers[_COPIED] = 0
+            # Of a line that is longer than the buffer, more is read at once.
+            buffer = line if out else whole
+        else:
+            replied += write(sink, out)
+            memory[start:end] = zeros[size]
+        # In this order: while the piece is not cleared, its reply must not be among those that are counted.
+        numbers[_REPLIED] = replied
+    write(sink, replies.end())
+
+
+class Supervisor:
+    """The parent: holds the pipes, and replaces a worker that died.
+
+    `protocol` makes the protocol of a worker, and `unavailable` one that answers without a database.
+    """
+
+    def __init__(self, protocol: NewProtocol, unavailable: NewProtocol) -> None:
+        self._protocol = protocol
+        self._unavailable = unavailable
+        self._state = SharedState()
+        self._worker = 0
+        self._deaths: list[float] = []
+
+    def run(self, source: int = 0, sink: int = 1) -> int:
+        """Until the input ends; returns the exit status."""
+        try:
+            return self._run(source, sink)
+        except OSError as error:
+            log_line("noidr", f"requests cannot be read, or replies cannot be written: {error.strerror}")
+            return 1
+
+    def _run(self, source: int, sink: int) -> int:
+        os.fstat(source)
+        os.fstat(sink)
+        signal.signal(signal.SIGTERM, self._stop)
+        # Where a parent process ignores it, the system would not keep what is known of a dead worker.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        while True:
+            start = os.pipe()
+            # A signal that arrives before the child has left our handler would be taken for the end of the input.
+            signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM,))
+            try:
+                self._worker = os.fork()
+            except OSError as error:
+                log_line("noidr", f"no worker can be started ({error.strerror}): requests are not answered meanwhile")
+                self._worker = -1
+            if not self._worker:
+                self._run_worker(start, source, sink)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM,))
+            with Counters(str(self._worker)) as counters:
+                os.close(start[0])
+                with suppress(BrokenPipeError):  # it has died already
+                    os.write(start[1], b"\n")
+                status = self._wait(counters, source, sink)
+            os.close(start[1])
+            if status is not None:
+                return status
+
+    def _stop(self, _: int, __: FrameType | None) -> NoReturn:
+        if self._worker > 0:
+            os.kill(self._worker, signal.SIGTERM)
+        os._exit(0)
+
+    def _run_worker(self, start: tuple[int, int], source: int, sink: int) -> NoReturn:
+        status = 1
+        try:
+            # The parent writes to the pipe when it is ready to count what this process writes.
+            os.close(start[1])
+            os.read(start[0], 1)
+            _log_end_of(start[0])
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM,))
+            # Bytes that are written elsewhere would be taken for those of a reply.
+            sys.dont_write_bytecode = True
+            self._state.begin()
+            skip = bool(self._state.numbers[_INCOMPLETE])
+            serve_pipe(self._protocol(self._state.log, skip), self._state, source, sink)
+            status = 0
+        except BrokenPipeError:
+            status = 0  # the web server has ended
+        except KeyboardInterrupt:
+            pass  # Ctrl-C interrupts the parent, too
+        except BaseException as error:  # noqa: BLE001 - one line in the log, and the parent starts another
+            self._state.log(f"the worker failed: {type(error).__name__}: {error}")
+        finally:
+            os._exit(status)
+
+    def _wait(self, counters: Counters, source: int, sink: int) -> int | None:
+        """Wait until the worker has ended; returns the exit status of noidr, None if there must be another worker."""
+        if self._worker < 0:
+            return None if self._answer_without_worker(source, sink) else 0
+        ended = os.waitid(os.P_PID, self._worker, os.WEXITED | os.WNOWAIT)
+        pid, self._worker = self._worker, 0
+        assert ended is not None
+        # Until it is waited for, the system still knows what it has written.
+        written = self._state.bytes_written(counters)
+        os.waitpid(pid, 0)
+        if ended.si_code == os.CLD_EXITED and ended.si_status == 0:
+            return 0
+        reason = exit_reason(ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status)
+        try:
+            lost = self._write_missing_replies(written, source, sink)
+        except BrokenPipeError:
+            return 0
+        if lost is None:
+            log_line("noidr", f"the worker {pid} {reason}, and whether its last reply was written is not known: noidr "
+                              "ends, so that no request gets the reply of another; restart the web server")
+            return 1
+        log_line("noidr", f"the worker {pid} {reason}: another one is started; requests that got no answer: {lost}")
+        return None if self._pause(source, sink) else 0
+
+    def _write_missing_replies(self, written: int | None, source: int, sink: int) -> int | None:
+        """Write what the dead worker did not; returns how many lines were answered NULL, None if that is unknown."""
+        state = self._state
+        piece = state.in_flight()
+        state.clear()
+        if not piece:
+            return 0
+        lines, copy = piece.count(b"\n"), state.copied()
+        if written is None:
+            # A web server that sends the next request has read the reply.
+            if not select.select([source], [], [], _NEXT_REQUEST_SECONDS)[0]:
+                return None
+            written = 1 if lines else 0
+        state.numbers[_INCOMPLETE] = not piece.endswith(b"\n")
+        if not written:
+            _write_all(sink, NULL * lines)
+            return lines
+        if copy:
+            _write_all(sink, copy[written:])
+        return 0
+
+    # -- without a worker ------------------------------------------------------------------------------
+
+    def _pause(self, source: int, sink: int) -> bool:
+        """After many deaths, answer without a worker for a while; returns False when the input has ended."""
+        now = time.monotonic()
+        self._deaths = [death for death in self._deaths if now - death < _DEATHS_SECONDS] + [now]
+        return len(self._deaths) <= _MAX_DEATHS or self._answer_without_worker(source, sink)
+
+    def _answer_without_worker(self, source: int, sink: int) -> bool:
+        """For _PAUSE_SECONDS answer every request with NULL or 503; returns False when the input has ended."""
+        state = self._state
+        replies = self._unavailable(state.log, bool(state.numbers[_INCOMPLETE]))
+        deadline = time.monotonic() + _PAUSE_SECONDS
+        try:
+            while (left := deadline - time.monotonic()) > 0:
+                if select.select([source], [], [], left)[0]:
+                    piece = os.read(source, _PIECE)
+                    _write_all(sink, replies.feed(piece) if piece else replies.end())
+                    if not piece:
+                        return False
+        except BrokenPipeError:
+            return False
+        state.numbers[_INCOMPLETE] = replies.incomplete
+        return True
+
+
+def _log_end_of(pipe: int) -> None:
+    """Log the death of the parent, which holds the other end of a pipe; the system sends a signal when that is closed.
+
+    The worker goes on alone, because Apache would not start another noidr.
+    """
+    def log_end(*_: object) -> None:
+        nonlocal pipe
+        if pipe >= 0 and select.select([pipe], [], [], 0)[0]:
+            os.close(pipe)
+            pipe = -1
+            log_line("noidr", "the parent process has died: the worker goes on, and if it dies, too, no name is "
+                              "answered until the web server is restarted")
+
+    signal.signal(signal.SIGIO, log_end)
+    fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
+    log_end()  # if it has died meanwhile
+
+
+def _write_all(sink: int, out: bytes) -> int:
+    """Write all of it; returns how many bytes that were."""
+    done = 0
+    while done < len(out):
+        done += os.write(sink, out[done:])
+    return done

@@ -1,0 +1,142 @@
+"""The command that tells how a minter, or all minters of a folder, are doing."""
+
+from __future__ import annotations
+
+from ..clock import SECOND, iso_datetime
+from ..errors import NoidError
+from .answers import Answer, Fields
+from .command import Command, Form, Option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .call import Call
+    from .service_status import ServiceStatus
+
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+class MinterStatus:
+    """How one minter is doing.
+
+    name     that of its folder
+    figures  see minter/figures.py, with the number of wrong canaries; empty if it cannot be read
+    fault    why it cannot be read, empty if it can
+    """
+
+    __slots__ = ("name", "figures", "fault")
+
+    def __init__(self, name: str, figures: dict[str, float], fault: str = "") -> None:
+        self.name = name
+        self.figures = figures
+        self.fault = fault
+
+
+def statuses(dbdir: str, folder: str | None) -> Iterator[MinterStatus]:
+    """How the minters in a folder are doing, or the one in `dbdir` if no folder is named."""
+    from ..minter.figures import minter_figures
+    from ..minter.folder import MinterFolder, SingleMinter
+    from ..resolution.canaries import wrong_canaries
+
+    minters = MinterFolder(folder) if folder else SingleMinter(dbdir)
+    for name, path in minters.dbdirs():
+        try:
+            minter = minters.open(path, name)
+            yield MinterStatus(name, minter_figures(minter) | {"canaries_wrong": len(wrong_canaries(minter))})
+        except NoidError as error:
+            yield MinterStatus(name, {}, error.message)
+
+
+def lines_of(status: MinterStatus, now: float) -> list[tuple[str, str]]:
+    """Labels and texts for one minter; `now` is in seconds since 1970."""
+    if status.fault:
+        return [("minter", status.name), ("error", status.fault)]
+    found = status.figures
+    lines = [("minter", status.name), ("minted", f"{found['drawn']:.0f}"), ("left", _left(found)),
+             ("held", f"{found['held']:.0f}"), ("queued", f"{found['queued']:.0f}")]
+    if "size_bytes" in found:
+        room = f", {size_text(found['free_bytes'])} left on its disk" if "free_bytes" in found else ""
+        lines.append(("database", size_text(found["size_bytes"]) + room))
+    if "readers" in found:
+        oldest = found["oldest_reader_seconds"]
+        since = f", the oldest for {oldest:.0f} s" if oldest >= 1 else ""
+        lines.append(("readers", f"{found['readers']:.0f}{since}"))
+    if "replica_lag_seconds" in found:
+        lines.append(("replica", f"{found['replica_lag_seconds']:.1f} s behind"))
+    lines.append(("backup", _backup(found, now)))
+    if found["canaries_wrong"]:
+        lines.append(("error", f"{found['canaries_wrong']:.0f} canaries lead elsewhere than they must; say canary"))
+    return lines
+
+
+def _left(found: dict[str, float]) -> str:
+    if "left" not in found:
+        return "unlimited"
+    return f"{found['left']:.0f} of {found['total']:.0f} ({100 * found['left'] / max(1, found['total']):.1f} %)"
+
+
+def _backup(found: dict[str, float], now: float) -> str:
+    if "last_backup" not in found:
+        return "none is known"
+    hours = (now - found["last_backup"]) / 3600
+    age = f"{hours / 24:.0f} days ago" if hours >= 48 else f"{max(0.0, hours):.1f} hours ago"
+    return f"{iso_datetime(int(found['last_backup'])).decode()}, {age}"
+
+
+def size_text(size: float) -> str:
+    """A number of bytes for people."""
+    unit = 0
+    while size >= 1000 and unit + 1 < len(_UNITS):
+        size, unit = size / 1000, unit + 1
+    return f"{size:.0f} {_UNITS[unit]}" if unit == 0 or size >= 100 else f"{size:.1f} {_UNITS[unit]}"
+
+
+def _status(call: Call) -> Answer:
+    found = list(statuses(call.session.dbdir, call.option("minters")))
+    now = call.actor.now() / SECOND
+    records = [Fields(*((label, text.encode("utf-8", "surrogateescape")) for label, text in lines_of(status, now)))
+               for status in found]
+    failed = any(status.fault or status.figures.get("canaries_wrong") for status in found)
+    if not records:
+        records = [Fields(("note", b"there is no minter"))]
+    service = service_at(call.option("url"))
+    if service is not None:
+        records.append(Fields(*((label, text.encode("utf-8", "surrogateescape")) for label, text in service.lines())))
+        failed = failed or bool(service.fault)
+    return Answer(*records, spaced=True, failed=failed)
+
+
+def service_at(url: str | None) -> ServiceStatus | None:
+    """How the service at an address is doing; None if no address is given."""
+    if url is None:
+        return None
+    from .service_status import ServiceStatus
+
+    return ServiceStatus(url)
+
+
+COMMANDS = (
+    Command(
+        "status", "how the minter is doing: what is left, its database, backups, canaries",
+        Form("[--minters Dir] [--url Url] [--watch]", _status, writes=False),
+        options=(
+            Option("--minters Dir", "all minters in the folders of Dir"),
+            Option("--url Url", "also how the service at this address is doing: requests, outcomes, durations, how "
+                   "names were resolved, dead workers"),
+            Option("--watch", "again every two seconds, until it is interrupted"),
+        ),
+        shell_only=True, see="operations.md#watch",
+        fails="if a minter or the service cannot be read, or a canary leads elsewhere than it must",
+        about="""\
+At a terminal with bars and colours, else as labelled lines. The figures of a service are those of its /metrics, which
+must be readable for anyone.
+""",
+        example="""\
+$ noid status | grep -E '^(minted|left|backup)'
+minted: 4
+left: 2438896 of 2438900 (100.0 %)
+backup: none is known
+""",
+    ),
+)

@@ -1,0 +1,80 @@
+"""Examination of a minter's database, as a file system check does it, and repair of what it finds.
+
+All tables are read in one transaction, so what is compared belongs to one moment, while others go on reading and
+writing.
+"""
+
+from __future__ import annotations
+
+from ...errors import NoidError
+from .. import meta
+from ..events import record_event
+from ..tables import ALL_TABLES
+from . import changes, circulation, config, history, names
+from .examination import Examination, Fault, Result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...store import Reader, Writer
+    from .. import Minter
+    from ..events import Actor
+    from .examination import Progress
+
+# Faults that are mended in one transaction.
+_MENDED_AT_ONCE = 200
+
+
+def examine(minter: Minter, progress: Progress | None = None) -> Result:
+    """Examine the whole database.  Raises StoreError if the engine finds it damaged."""
+    def work(reader: Reader) -> Result:
+        examination = Examination(minter, reader, progress)
+        _check_generator(examination)
+        for module in (circulation, changes, history, names, config):
+            for check in module.CHECKS:
+                check(examination)
+        _check_tables(examination)
+        return examination.result
+
+    return minter.read(work)
+
+
+def repair(minter: Minter, actor: Actor, result: Result) -> list[Fault]:
+    """Mend what can be mended of what was found, and record that; returns the faults that were mended."""
+    mended: list[Fault] = []
+    todo = [fault for fault in result.faults if fault.mend is not None]
+    for start in range(0, len(todo), _MENDED_AT_ONCE):
+        page = todo[start : start + _MENDED_AT_ONCE]
+        mended += minter.write(lambda writer: _mend_all(writer, actor, page))  # noqa: B023 - run before the loop goes on
+    return mended
+
+
+def _mend_all(writer: Writer, actor: Actor, faults: list[Fault]) -> list[Fault]:
+    mended = [fault for fault in faults if fault.mend is not None and fault.mend(writer)]
+    if mended:
+        record_event(writer, actor, b"check repair",
+                     *(fault.sentence.encode("utf-8", "surrogateescape") for fault in mended))
+    return mended
+
+
+def _check_generator(examination: Examination) -> None:
+    """Whether the state of the generator can be continued; others compare records with it."""
+    try:
+        generator = meta.generator_of(examination.minter.scheme, examination.reader)
+        generator.state()
+    except (NoidError, ValueError, IndexError, ArithmeticError, AssertionError) as error:
+        examination.report(f"the state of the generator is damaged ({type(error).__name__}), so that nothing can be "
+                           "minted: restore a backup")
+        return
+    examination.generator = generator
+    if generator.fault():
+        examination.report(f"the state of the generator is damaged: {generator.fault()}; restore a backup")
+
+
+def _check_tables(examination: Examination) -> None:
+    """Whether there is anything that this release does not know."""
+    # Tables have printable names; an engine may use others for itself.
+    for number in range(0x21, 0x7F):
+        table = bytes((number,))
+        if table not in ALL_TABLES and next(examination.reader.scan(table, limit=1), None) is not None:
+            examination.report(f"there is a table {table!r} that this release does not know: a newer one has written "
+                               "it, so use that")

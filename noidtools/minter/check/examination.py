@@ -1,0 +1,162 @@
+"""What the checks of a minter's database share: the transaction in which they read, and the faults that they find."""
+
+from __future__ import annotations
+
+from array import array
+
+from ...codec import pack, split_pair, unpack
+from ...errors import printable
+from ..events import NUMBER_SIZE, newest_number, number_key
+from ..tables import EVENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ...schemes import Generator
+    from ...store import Reader, Writer
+    from .. import Minter
+
+    # Mends one fault if it is still there, in a write transaction; returns whether it was there.
+    Mend = Callable[[Writer], bool]
+    Progress = Callable[[int, int, str], None]
+
+# Faults that are kept in memory; of more only the number is known, until these are mended.
+_MOST_FAULTS = 1000
+
+# Items between two reports of progress.
+_EVERY = 5000
+_MOST_EVENTS = 100_000
+
+# Numbers up to which references are counted, in a few bytes each.
+_MOST_COUNTED = 1 << 26
+_DATE_DIGITS = 14
+
+
+class Fault:
+    """Something that is wrong in the database.
+
+    sentence  what it is, and what can be done about it
+    mend      mends it; None if that would be a guess
+    """
+
+    __slots__ = ("sentence", "mend")
+
+    def __init__(self, sentence: str, mend: Mend | None = None) -> None:
+        self.sentence = sentence
+        self.mend = mend
+
+
+class Result:
+    """What an examination found.
+
+    items   how many items there are
+    faults  the first of the faults
+    more    how many there are besides
+    """
+
+    __slots__ = ("items", "faults", "more")
+
+    def __init__(self) -> None:
+        self.items = 0
+        self.faults: list[Fault] = []
+        self.more = 0
+
+
+class References:
+    """How many items of a table refer to each event, by its number."""
+
+    __slots__ = ("_counts",)
+
+    def __init__(self, newest: int) -> None:
+        """`newest` is the greatest number; where it is too great to be true, nothing is counted."""
+        self._counts = array("I", bytes(4 * (newest + 1 if newest < _MOST_COUNTED else 0)))
+
+    def __bool__(self) -> bool:
+        """Whether references are counted."""
+        return len(self._counts) > 0
+
+    def __getitem__(self, number: int) -> int:
+        return self._counts[number]
+
+    def add(self, number: int) -> None:
+        if number < len(self._counts):
+            self._counts[number] += 1
+
+
+class Examination:
+    """One examination, in a read transaction.
+
+    pointed, indexed  how many circulation records, and how many entries of the index of events, refer to each event
+    changes           how many rows each bulk event has, and how many identifiers of these have the event in their index
+    misplaced         identifiers that are in the queue, but not where its index says
+    """
+
+    def __init__(self, minter: Minter, reader: Reader, progress: Progress | None) -> None:
+        self.minter = minter
+        self.reader = reader
+        self.result = Result()
+        self.generator: Generator | None = None
+        self.misplaced: set[bytes] = set()
+        newest = newest_number(reader)
+        self.changes: dict[int, tuple[int, int]] = {}
+        self.pointed, self.indexed = References(newest), References(newest)
+        self._progress = progress
+        # Numbers of events that are known to exist, so that they are looked up once.
+        self._events: set[int] = set()
+
+    def items(self, table: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """All items of a table, counted."""
+        result = self.result
+        for item in self.reader.scan(table):
+            result.items += 1
+            if not result.items % _EVERY and self._progress is not None:
+                self._progress(result.items, 0, "items examined")
+            yield item
+
+    def report(self, sentence: str, mend: Mend | None = None) -> None:
+        """Add a fault."""
+        if len(self.result.faults) < _MOST_FAULTS:
+            self.result.faults.append(Fault(sentence, mend))
+        else:
+            self.result.more += 1
+
+    def name(self, identifier: bytes) -> str:
+        """An identifier for a sentence."""
+        return printable(identifier[:200]) or "(an empty name)"
+
+    def has_event(self, number: int) -> bool:
+        """Whether an event of this number exists."""
+        if number in self._events:
+            return True
+        found = 0 < number < 1 << 8 * NUMBER_SIZE and self.reader.get(EVENTS, number_key(number)) is not None
+        if found and len(self._events) < _MOST_EVENTS:
+            self._events.add(number)
+        return found
+
+
+def fields_of(packed: bytes, count: int | None = None) -> list[bytes] | None:
+    """The fields of a packed value; None if it is damaged, or if it has another number of fields."""
+    try:
+        fields = unpack(packed)
+    except IndexError:
+        return None
+    return fields if pack(fields) == packed and count in (None, len(fields)) else None
+
+
+def is_date(field: bytes) -> bool:
+    """Whether a field is a date of fourteen digits."""
+    return len(field) == _DATE_DIGITS and field.isdigit()
+
+
+def are_dates(fields: list[bytes]) -> bool:
+    """Whether each field is a date, or empty."""
+    return all(not field or is_date(field) for field in fields)
+
+
+def parts_of(key: bytes) -> tuple[bytes, bytes] | None:
+    """The two strings of a key that is a pair; None if it is none."""
+    try:
+        return split_pair(key)
+    except (ValueError, IndexError):
+        return None

@@ -1,0 +1,182 @@
+"""Checks of events, of their index, and of what refers to them; for bulk changes see changes.py."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ...codec import pair
+from ...errors import printable
+from .. import meta
+from ..bulk_changes import changes_to
+from ..events import NUMBER_SIZE, Event, index_event, number_key, read_event
+from ..tables import CUSTODY, EVENTS, HISTORY, OFFICES, STATED
+from .examination import are_dates, fields_of, is_date, parts_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...store import Reader, Writer
+    from .examination import Examination
+
+_PAGE = 500
+
+
+def _check_events(examination: Examination) -> None:
+    expected = 1
+    suspects: dict[int, frozenset[bytes]] = {}
+    for key, packed in examination.items(EVENTS):
+        number = int.from_bytes(key, "big")
+        if len(key) != NUMBER_SIZE:
+            examination.report(f"event {printable(key[:40])!r} has no number: restore a backup, or compare with one")
+            continue
+        if number != expected:
+            missing = f"event {expected} is" if number == expected + 1 else f"events {expected} to {number - 1} are"
+            examination.report(f"{missing} missing, and with them a part of the history: compare with a backup")
+        expected = number + 1
+        event = _parsed(number, packed)
+        if event is None:
+            examination.report(f"event {number} is damaged: restore a backup, or compare with one")
+        elif _check_index_of(examination, event):
+            suspects[number] = frozenset(event.ids)
+    if suspects:
+        _report_superfluous(examination, suspects)
+
+
+def _parsed(number: int, packed: bytes) -> Event | None:
+    """The event; None if it is damaged."""
+    fields = fields_of(packed)
+    if fields is None or len(fields) < 4 or not is_date(fields[0]) or not all(fields[4:]):
+        return None
+    try:
+        return Event(number, packed)
+    except (ValueError, IndexError):
+        return None
+
+
+def _check_index_of(examination: Examination, event: Event) -> bool:
+    """Check that an event is found from each identifier that it concerns; returns whether it is found from others."""
+    ids = list(dict.fromkeys(event.ids))
+    found = 0
+    for start in range(0, len(ids), _PAGE):
+        page = ids[start : start + _PAGE]
+        indexed = index_entries(examination.reader, event.number, page)
+        found += len(indexed)
+        for identifier in page:
+            if identifier not in indexed:
+                report_missing_entry(examination, identifier, event.number)
+    rows, changed = examination.changes.get(event.number, (0, 0))
+    if rows != (event.bulk or 0):
+        examination.report(f"event {event.number} changed {event.bulk or 0} bindings, but {rows} of these changes are "
+                           "stored: restore a backup, or compare with one")
+        return False  # an identifier whose changes are lost would look like one that the event does not concern
+    # What an archived event concerns is not known here.
+    more = examination.indexed[event.number] - found - changed if examination.indexed and not event.archive else 0
+    if event.tally is not None and examination.indexed:
+        _check_tally(examination, event, event.tally.minted, more)
+        return False
+    return more > 0 and not _is_imported(event)
+
+
+def _check_tally(examination: Examination, event: Event, minted: int, indexed: int) -> None:
+    """Whether each identifier of a minting still refers to it: by its record, or since a later one by the index."""
+    known = examination.pointed[event.number] + indexed
+    if known != minted:
+        fault = "circulation records are missing" if known < minted else "that is too many"
+        examination.report(f"event {event.number} minted {minted} identifiers, but {known} refer to it: {fault}, so "
+                           "restore a backup, or compare with one")
+
+
+def _is_imported(event: Event) -> bool:
+    """Whether an event was made of what another program has stored, and does not name its identifiers."""
+    return event.interface == b"perl" or event.verb == b"import perl"
+
+
+def index_entries(reader: Reader, number: int, identifiers: list[bytes]) -> set[bytes]:
+    """Those of the identifiers whose index of events has this event."""
+    key = number_key(number)
+    found = reader.get_many([(HISTORY, pair(identifier, key)) for identifier in identifiers])
+    return {identifier for identifier, value in zip(identifiers, found, strict=True) if value is not None}
+
+
+def report_missing_entry(examination: Examination, identifier: bytes, number: int) -> None:
+    examination.report(f"event {number} is missing in the history of {examination.name(identifier)}",
+                       partial(_mend_index, identifier, number))
+
+
+def _mend_index(identifier: bytes, number: int, writer: Writer) -> bool:
+    if writer.get(HISTORY, pair(identifier, number_key(number))) is not None:
+        return False
+    index_event(writer, identifier, number)
+    return True
+
+
+def _report_superfluous(examination: Examination, events: dict[int, frozenset[bytes]]) -> None:
+    """Name the identifiers in whose history one of these events is, although it does not concern them."""
+    for key, _ in examination.reader.scan(HISTORY):
+        identifier, rest = parts_of(key) or (b"", b"")
+        number = int.from_bytes(rest, "big")
+        concerned = events.get(number)
+        if concerned is None or identifier in concerned or changes_to(examination.reader, number, identifier):
+            continue
+        examination.report(f"the history of {examination.name(identifier)} has event {number}, which does not concern "
+                           "it", partial(_mend_superfluous, identifier, number))
+
+
+def _mend_superfluous(identifier: bytes, number: int, writer: Writer) -> bool:
+    event = read_event(writer, number)
+    if event is None or identifier in event.ids or changes_to(writer, number, identifier):
+        return False
+    return writer.delete(HISTORY, pair(identifier, number_key(number)))
+
+
+def _check_index(examination: Examination) -> None:
+    for key, _ in examination.items(HISTORY):
+        parts = parts_of(key)
+        if parts is None or len(parts[1]) != NUMBER_SIZE:
+            examination.report(f"the entry {printable(key[:60])!r} of the index of events is damaged: compare with a "
+                               "backup")
+            continue
+        number = int.from_bytes(parts[1], "big")
+        examination.indexed.add(number)
+        if not examination.has_event(number):
+            examination.report(f"the history of {examination.name(parts[0])} refers to event {number}, which does not "
+                               "exist: compare with a backup")
+
+
+def _check_names_of_events(examination: Examination) -> None:
+    for name, number in meta.event_references(examination.reader):
+        if number is None:
+            examination.report(f"{name} refers to an event, but the number of it is damaged: compare with a backup")
+        elif not examination.has_event(number):
+            examination.report(f"{name} refers to event {number}, which does not exist: compare with a backup")
+
+
+def _check_custodians(examination: Examination) -> None:
+    for table, count in ((CUSTODY, 4), (OFFICES, 5)):
+        _check_custody(examination, table, count)
+
+
+def _check_custody(examination: Examination, table: bytes, count: int) -> None:
+    for key, packed in examination.items(table):
+        parts, fields = parts_of(key), fields_of(packed, count)
+        if parts is None or len(parts[1]) != NUMBER_SIZE or fields is None or not are_dates(fields[2:4]):
+            examination.report(f"the custodian under {printable(key[:60])!r} is damaged: compare with a backup")
+            continue
+        number = int.from_bytes(parts[1], "big")
+        if not examination.has_event(number):
+            examination.report(f"a custodian of {examination.name(parts[0] or b'the minter')} refers to event "
+                               f"{number}, which does not exist: compare with a backup")
+
+
+def _check_statements(examination: Examination) -> None:
+    for key, packed in examination.items(STATED):
+        parts, fields = parts_of(key), fields_of(packed, 5)
+        if (parts is None or parts_of(parts[1]) is None or fields is None or not fields[4].isdigit()
+                or not are_dates(fields[2:4])):
+            examination.report(f"the statement under {printable(key[:60])!r} is damaged: compare with a backup")
+        elif not examination.has_event(int(fields[4])):
+            examination.report(f"a statement about {examination.name(parts[0] or b'the minter')} refers to event "
+                               f"{int(fields[4])}, which does not exist: compare with a backup")
+
+
+# The index first, because the events are compared with what it refers to.
+CHECKS = (_check_index, _check_events, _check_names_of_events, _check_custodians, _check_statements)

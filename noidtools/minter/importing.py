@@ -1,0 +1,271 @@
+"""The writing side of an import: bindings of identifiers that were read from a file, many in one transaction."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from ..codec import pair
+from ..errors import ConflictError, NoidError, NotFoundError, printable
+from . import meta, records
+from .bindings import ensure_element
+from .bulk_changes import Applied, Edit, changes_to, put_edits, recorded_before
+from .events import index_event, indexed_numbers
+from .records import FOREIGN, HELD, RESERVED, Circulation, advanced
+from .tables import ELEMENTS, IDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..store import Reader, Writer
+    from . import Minter
+    from .events import Actor
+
+# How many records are read at once in search of those that an import has added, and how many are deleted at once.
+_READ_TOGETHER, _FORGOTTEN_TOGETHER = 20_000, 500
+
+
+class ImportRow:
+    """One record of a file: an identifier, and what it shall have.
+
+    key, display   the identifier as stored, and as written in answers
+    state          reserved or withdrawn, else empty; reason and successor of a withdrawn one; the name of which it is
+                   an alias
+    status         what was done, once it was
+    """
+
+    __slots__ = ("line", "key", "display", "pairs", "state", "reason", "successor", "alias", "status")
+
+    def __init__(
+        self, line: int, key: bytes, display: bytes, pairs: list[tuple[bytes, bytes]], state: str = "",
+        reason: bytes = b"", successor: bytes = b"", alias: bytes = b"",
+    ) -> None:
+        self.line = line
+        self.key = key
+        self.display = display
+        self.pairs = pairs
+        self.state = state
+        self.reason = reason
+        self.successor = successor
+        self.alias = alias
+        self.status = b""
+
+    @property
+    def size(self) -> int:
+        return len(self.key) + sum(len(element) + len(value) for element, value in self.pairs)
+
+    @property
+    def weight(self) -> int:
+        """How much work it is, in names and bindings."""
+        return 1 + len(self.pairs)
+
+    @property
+    def is_related(self) -> bool:
+        """Whether it is more than bindings: an alias, or withdrawn.  That is an event of its own."""
+        return bool(self.alias) or self.state == "withdrawn"
+
+    def fields(self) -> tuple[bytes, ...]:
+        """The row as byte strings; `from_fields` is the inverse."""
+        head = b"%d" % self.line, self.key, self.display, self.state.encode(), self.reason, self.successor, self.alias
+        return (*head, *(text for both in self.pairs for text in both))
+
+    @classmethod
+    def from_fields(cls, fields: tuple[bytes, ...]) -> ImportRow:
+        line, key, display, state, reason, successor, alias, *texts = fields
+        return cls(int(line), key, display, list(zip(texts[::2], texts[1::2], strict=True)), state.decode(), reason,
+                   successor, alias)
+
+
+class ImportPage(Applied):
+    """Writes some rows in one transaction, and counts.
+
+    kept, refused   bindings that stayed as they were, and rows that were refused
+    partial         rows of which the bindings were written, but not the alias or the tombstone
+    weight, seconds   how much was looked at, and how long that took
+    """
+
+    __slots__ = ("rows", "kept", "refused", "partial", "weight", "seconds", "_minter", "_actor", "_on_conflict",
+                 "_keep_going", "_known_only", "_reversible", "_values", "_befores", "_records", "_edits",
+                 "_new_records", "_new_holds", "_indexed")
+
+    def __init__(
+        self, minter: Minter, actor: Actor, on_conflict: str, *, keep_going: bool = False, known_only: bool = False,
+        reversible: bool = False,
+    ) -> None:
+        """With `reversible`, `forget_names` can take back which identifiers are recorded."""
+        super().__init__()
+        self.rows: list[ImportRow] = []
+        self.kept = self.refused = self.partial = self.weight = 0
+        self.seconds = 0.0
+        self._minter = minter
+        self._actor = actor
+        self._on_conflict = on_conflict
+        self._keep_going = keep_going
+        self._known_only = known_only
+        self._reversible = reversible
+        # What is stored, as far as it was looked up, with what this page will write.
+        self._values: dict[tuple[bytes, bytes], bytes | None] = {}
+        # What was bound before the import, where an earlier line has bound something else.
+        self._befores: dict[tuple[bytes, bytes], bytes | None] = {}
+        self._records: dict[bytes, Circulation | None] = {}
+        self._edits: dict[tuple[bytes, bytes], Edit] = {}
+        self._new_records: dict[bytes, Circulation] = {}
+        self._new_holds = 0
+        self._indexed: set[bytes] = set()
+
+    def write(self, writer: Writer, number: int, rows: list[ImportRow]) -> None:
+        """Write the rows under the event with this number.
+
+        A row that is refused raises its refusal with its line; with `keep_going` it only has a status.
+        """
+        began = perf_counter()
+        self.rows = rows
+        self._look_up(writer, number, rows)
+        for row in rows:
+            self.weight += row.weight
+            try:
+                self._plan(writer, number, row)
+            except NoidError as error:
+                self._refuse(row, error)
+        self._put(writer, number)
+        for row in rows:
+            if row.is_related and not row.status.startswith(b"refused"):
+                self._relate(writer, row)
+        self.seconds = perf_counter() - began
+
+    def _refuse(self, row: ImportRow, error: NoidError) -> None:
+        if not self._keep_going:
+            error.message = f"line {row.line}: {error.message}"
+            raise error
+        row.status = b"refused: " + error.message.encode("utf-8", "surrogateescape")
+        self.refused += 1
+
+    def _look_up(self, writer: Writer, number: int, rows: list[ImportRow]) -> None:
+        keys = list({row.key for row in rows})
+        self._records = dict(zip(keys, records.find_many(writer, keys), strict=True))
+        places = [(row.key, element) for row in rows for element, _ in row.pairs]
+        values = writer.get_many([(ELEMENTS, pair(key, element)) for key, element in places])
+        self._values = dict(zip(places, values, strict=True))
+        self._befores = recorded_before(writer, number, places)
+
+    def _plan(self, writer: Writer, number: int, row: ImportRow) -> None:
+        """Decide about all bindings of a row; nothing of it is done if one is refused."""
+        record = self._records[row.key]
+        self._ensure_known(writer, row, record)
+        planned: dict[tuple[bytes, bytes], Edit] = {}
+        same = kept = 0
+        for element, value in row.pairs:
+            ensure_element(element)
+            place = (row.key, element)
+            current = self._values[place]
+            if current == value:
+                same += 1
+            elif current is None or self._on_conflict == "replace":
+                planned[place] = Edit(row.key, element, self._befores.get(place, current), value)
+            elif self._on_conflict == "keep":
+                kept += 1
+            else:
+                raise ConflictError(self._conflict(row, element))
+        adding = not (record and (record.was_issued or record.foreign or record.withdrawn))
+        if planned or adding:
+            _ensure_may_be_bound(row, record)
+        if adding:
+            self._add_record(writer, number, row, record)
+        elif planned:
+            self._indexed.add(row.key)
+        self._edits.update(planned)
+        for place, edit in planned.items():
+            self._values[place] = edit.after
+            # A binding that an earlier line has changed already is one change, from the value before that line.
+            self.changed += place not in self._befores
+            self._befores[place] = edit.before
+        self.recorded = self.changed
+        self.same += same
+        self.kept += kept
+        parts = [(len(planned), b"bound"), (same, b"unchanged"), (kept, b"kept")]
+        row.status = b", ".join(b"%d %b" % part for part in parts if part[0]) or (
+            b"recorded" if adding else b"nothing to bind")
+
+    def _ensure_known(self, writer: Writer, row: ImportRow, record: Circulation | None) -> None:
+        if self._known_only and record is None and not records.is_known(writer, row.key):
+            raise NotFoundError(f"{printable(row.display)} is not known here: it was neither minted nor bound")
+
+    def _add_record(self, writer: Writer, number: int, row: ImportRow, record: Circulation | None) -> None:
+        """Record an identifier as one of foreign origin, and hold it, so that it is never minted."""
+        known = record or Circulation()
+        if self._reversible and record is not None:
+            meta.save_record_before(writer, number, row.key, record.packed())
+        new = advanced(writer, row.key, known, FOREIGN, number, 0)
+        new.flags = known.flags | HELD | (RESERVED if row.state == "reserved" and record is None else 0)
+        self._new_holds += not known.held
+        self._new_records[row.key] = self._records[row.key] = new
+        self.added += 1
+
+    def _conflict(self, row: ImportRow, element: bytes) -> str:
+        own = (row.key, element) in self._befores
+        where = "an earlier line of the file has bound it to another value" if own else (
+            "another value is bound to it already; --on-conflict keep or replace decides which one stays")
+        return f"{printable(element)} under {printable(row.display)}: {where}"
+
+    def _put(self, writer: Writer, number: int) -> None:
+        put_edits(writer, number, list(self._edits.values()), indexed=self._indexed)
+        writer.put_many(IDS, sorted((key, record.packed()) for key, record in self._new_records.items()))
+        meta.add_to_held_count(writer, self._new_holds)
+        if self._new_records:
+            meta.note_foreign(writer)
+
+    def _relate(self, writer: Writer, row: ImportRow) -> None:
+        """Make an identifier an alias, or withdraw it, as the export of another minter says."""
+        from . import aliases, lifecycle, tombstones
+
+        try:
+            if row.alias:
+                if records.alias_target(writer, row.key) != row.alias:
+                    aliases.create_alias(self._minter, writer, self._actor, row.display, row.alias)
+            elif tombstones.tombstone_of(writer, row.key) is None and row.key in self._new_records:
+                lifecycle.withdraw(self._minter, writer, self._actor, row.display, row.reason or None,
+                                   row.successor or None)
+        except NoidError as error:
+            if not self._keep_going:
+                self._refuse(row, error)
+            self.partial += 1
+            row.status += b"; left out: " + error.message.encode("utf-8", "surrogateescape")
+
+
+def names_added_by(
+    reader: Reader, number: int, after: bytes | None
+) -> tuple[list[bytes], bytes | None]:
+    """Identifiers that an import has recorded, and that did not circulate before or since, from the first behind a
+    place on; and the place to go on from, None at the end."""
+    keys = []
+    for read, (key, record) in enumerate(records.in_circulation(reader, after=after), 1):
+        if record.event == number and record.history == FOREIGN:
+            keys.append(key)
+        if read == _READ_TOGETHER or len(keys) == _FORGOTTEN_TOGETHER:
+            return keys, key
+    return keys, None
+
+
+def forget_names(writer: Writer, number: int, undoing: int, keys: list[bytes]) -> None:
+    """Give identifiers the records that they had before an import, or none, unless something happened to them since.
+
+    `undoing` is the event that takes the import back.
+    """
+    released = 0
+    for key in keys:
+        record = records.find(writer, key)
+        newer = max(indexed_numbers(writer, key) - {undoing}, default=0) > number
+        if record is None or record.event != number or newer:
+            continue
+        packed = meta.record_before(writer, number, key)
+        before = Circulation.unpacked(packed) if packed else Circulation()
+        records.save(writer, key, before)
+        released += record.held - before.held
+        if changes_to(writer, number, key):
+            index_event(writer, key, number)  # which the record has pointed to
+    meta.add_to_held_count(writer, -released)
+
+
+def _ensure_may_be_bound(row: ImportRow, record: Circulation | None) -> None:
+    records.ensure_not_withdrawn(row.display, record, "bound")
+    if record is not None and record.queued:
+        raise ConflictError(f"{printable(row.display)} is in the queue to be minted: take it out first with 'noid "
+                            "queue delete'")

@@ -1,0 +1,179 @@
+"""Relations between names: their kinds, and the table in which they are stored.
+
+Each relation is stored under both names, so that it is found from either: an alias and its target, two synonyms, a
+withdrawn name and its successor.  That an authority prefers a name is stored under that name alone.  A name may be one
+of another system, or an abstract one (see abstractions.py); a name of this minter is in the form in which it is stored.
+
+What authorities claim, such as that two names are synonyms, is in claims.py; the rest in aliases.py and tombstones.py.
+"""
+
+from __future__ import annotations
+
+from ... import names
+from ...codec import pack, pair, pair_prefix, split_pair, unpack
+from ...errors import InvalidError
+from ..tables import CLAIMS, RELATIONS
+from ..visibility import hides
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...store import Reader, Writer
+
+
+class RelationKind:
+    """What another name can be to a name.
+
+    letter    its code in the database
+    word      what the other name is, as written in answers
+    inverse   the letter of the kind under which the other name has the relation; its own if it is symmetric, empty if
+              there is no other name
+    section   the section of the PILIN ontology of identifier systems that defines it; empty if none does
+    verb      for what an authority claims: the verb between two names, or the noun for both if it is symmetric
+    claimed   whether several authorities may claim the same, each with an entry of its own
+    table     where it is stored: CLAIMS has the kinds that release 0.1.0 does not know
+    """
+
+    __slots__ = ("claimed", "inverse", "letter", "section", "table", "verb", "word")
+
+    def __init__(
+        self, letter: bytes, word: str, inverse: bytes, section: str = "", *, verb: str = "", claimed: bool = False,
+        table: bytes = CLAIMS,
+    ) -> None:
+        self.letter = letter
+        self.word = word
+        self.inverse = inverse
+        self.section = section
+        self.verb = verb
+        self.claimed = claimed
+        self.table = table
+
+    @property
+    def symmetric(self) -> bool:
+        return self.letter == self.inverse
+
+    def sentence(self, one: bytes, other: bytes, *, ended: bool = False) -> bytes:
+        """The relation in words, or that it is no longer so."""
+        verb = self.verb.encode()
+        if self.symmetric:
+            return one + b" and " + other + (b" are no longer " if ended else b" are ") + verb
+        return one + (b" no longer " if ended else b" ") + verb + b" " + other
+
+
+ALIAS_OF, ALIAS, SYNONYM, PREFERRED, SUCCESSOR, PREDECESSOR = b"a", b"t", b"s", b"p", b"n", b"o"
+CONTAINS, CONTAINED_IN, REALISES, REALISED_BY = b"c", b"C", b"r", b"R"
+HOMOLOGUE, HOMOLOGOUS_NAME, EQUIVALENT = b"h", b"m", b"e"
+KINDS = {kind.letter: kind for kind in (
+    RelationKind(ALIAS_OF, "alias-of", ALIAS, "5.5", table=RELATIONS),
+    RelationKind(ALIAS, "alias", ALIAS_OF, "5.5", table=RELATIONS),
+    RelationKind(SYNONYM, "synonym", SYNONYM, "5.4", verb="synonyms", claimed=True, table=RELATIONS),
+    RelationKind(PREFERRED, "preferred", b"", "5.6", claimed=True, table=RELATIONS),
+    RelationKind(SUCCESSOR, "successor", PREDECESSOR, table=RELATIONS),
+    RelationKind(PREDECESSOR, "predecessor", SUCCESSOR, table=RELATIONS),
+    RelationKind(CONTAINS, "contains", CONTAINED_IN, "5.10", verb="contains", claimed=True),
+    RelationKind(CONTAINED_IN, "contained-in", CONTAINS, "5.10", verb="is contained in", claimed=True),
+    RelationKind(REALISES, "realises", REALISED_BY, "7.1", verb="realises", claimed=True),
+    RelationKind(REALISED_BY, "realised-by", REALISES, "7.1", verb="is realised by", claimed=True),
+    RelationKind(HOMOLOGUE, "homologue", HOMOLOGUE, "7.2", verb="homologues", claimed=True),
+    RelationKind(HOMOLOGOUS_NAME, "homologous-name", HOMOLOGOUS_NAME, "10.4", verb="homologous names", claimed=True),
+    RelationKind(EQUIVALENT, "equivalent", EQUIVALENT, "5.3", verb="equivalent", claimed=True),
+)}
+WORDS = {kind.letter: kind.word for kind in KINDS.values()}
+CLAIMED = {kind.word: kind for kind in KINDS.values() if kind.claimed and kind.inverse}
+"""The kinds of which an authority may claim that two names have them, by their words."""
+_LONGEST_AUTHORITY = 1000
+
+
+class Relation:
+    """A relation of a name to another.
+
+    kind          what `other` is to the name: a key of KINDS
+    other         the other name, as stored
+    display       the other name, as written in answers
+    authority     who claims the relation; may be empty
+    start, until  dates of fourteen digits; `until` is empty if no end is set
+    event         the number of the event that recorded it; 0 for a derived one
+    """
+
+    __slots__ = ("kind", "other", "display", "authority", "start", "until", "event")
+
+    def __init__(self, kind: bytes, other: bytes, display: bytes = b"", authority: bytes = b"", start: bytes = b"",
+                 until: bytes = b"", event: int = 0) -> None:
+        self.kind = kind
+        self.other = other
+        self.display = display
+        self.authority = authority
+        self.start = start
+        self.until = until
+        self.event = event
+
+    @property
+    def word(self) -> str:
+        """The kind as written in answers."""
+        return WORDS[self.kind]
+
+    @property
+    def derived(self) -> bool:
+        """Whether nobody claims it, as authorities claim other homologues: it follows from what both names realise."""
+        return self.kind in (HOMOLOGUE, HOMOLOGOUS_NAME) and not self.authority
+
+    def holds_at(self, date: bytes) -> bool:
+        """Whether the relation is in force at a date of fourteen digits."""
+        return self.start <= date and (not self.until or date <= self.until)
+
+
+def ensure_authority(authority: bytes) -> None:
+    """Raise InvalidError for what cannot be the name of an authority."""
+    if not authority.strip() or len(authority) > _LONGEST_AUTHORITY or b"\n" in authority:
+        raise InvalidError(f"an authority is named in one line of 1 to {_LONGEST_AUTHORITY} bytes")
+
+
+def put_relation(writer: Writer, name: bytes, relation: Relation) -> None:
+    """Store a relation under one of its names; the caller stores the inverse under the other."""
+    fields = relation.display, relation.authority, relation.start, relation.until, b"%d" % relation.event
+    writer.put(KINDS[relation.kind].table, _key(name, relation), pack(fields))
+
+
+def delete_relation(writer: Writer, name: bytes, relation: Relation) -> None:
+    """Delete a relation under one of its names; only its kind, other name and authority are compared."""
+    writer.delete(KINDS[relation.kind].table, _key(name, relation))
+
+
+def _key(name: bytes, relation: Relation) -> bytes:
+    # Several authorities may claim the same of two names, and each claim has an entry of its own.
+    authority = relation.authority if KINDS[relation.kind].claimed else b""
+    return pair(name, relation.kind + pair(authority, relation.other))
+
+
+def relations_of(reader: Reader, name: bytes, kind: bytes = b"") -> Iterator[Relation]:
+    """The relations of a name, or those of one kind; without those to names that the reader may not see."""
+    for table in (KINDS[kind].table,) if kind else (RELATIONS, CLAIMS):
+        for key, packed in reader.scan(table, pair_prefix(name) + kind):
+            relation = _relation(split_pair(key)[1], packed)
+            if not hides(reader, relation.other):
+                yield relation
+
+
+def _relation(rest: bytes, packed: bytes) -> Relation:
+    display, authority, start, until, event = unpack(packed)
+    return Relation(rest[:1], split_pair(rest[1:])[1], display, authority, start, until, int(event))
+
+
+def parsed(rest: bytes, packed: bytes) -> Relation | None:
+    """A row of the table, `rest` being the key behind the name; None if it is damaged."""
+    try:
+        relation = _relation(rest, packed)
+    except (ValueError, IndexError):
+        return None
+    return relation if relation.kind in WORDS else None
+
+
+def relations_of_extensions(reader: Reader, name: bytes, kind: bytes) -> Iterator[Relation]:
+    """The relations of one kind, of a name and of all names that begin with it and a boundary character."""
+    beginning = pair_prefix(name)[:-2]
+    for key, packed in reader.scan(KINDS[kind].table, beginning):
+        other, rest = split_pair(key)
+        boundary = other[len(name) : len(name) + 1]
+        if rest[:1] == kind and (not boundary or boundary in names.BOUNDARIES):
+            yield _relation(rest, packed)

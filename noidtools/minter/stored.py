@@ -1,0 +1,253 @@
+"""All that is stored about one identifier after the other, and about a minter as a whole, to be written elsewhere.
+
+An export reads it, and an import of a whole minter writes it.  Every table is in one of the lists below, so that none
+is forgotten; those in NOT_EXPORTED stay where they are, because they hold what gives access, or only last for a day.
+"""
+
+from __future__ import annotations
+
+from ..codec import pair, pair_end, pair_prefix, split_pair
+from .events import NUMBER_SIZE
+from .records import Circulation
+from .tables import (
+    ABSTRACT,
+    ALIASES,
+    CHANGES,
+    CLAIMS,
+    CONFIG,
+    CUSTODY,
+    ELEMENTS,
+    EVENTS,
+    HISTORY,
+    IDS,
+    META,
+    NOTES,
+    OFFICES,
+    PEPPERS,
+    QUEUE,
+    QUEUED,
+    RELATIONS,
+    REPLIES,
+    RULES,
+    SECRETS,
+    STATED,
+    TOKENS,
+    TOMBSTONES,
+    VERIFIED,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..store import Reader, Writer
+
+# Tables with one value for each identifier, and those with several, whose keys are pairs that begin with it.
+_ONE = {
+    "circulation": IDS, "alias": ALIASES, "queue": QUEUED, "pepper": PEPPERS, "tombstone": TOMBSTONES,
+    "verified": VERIFIED, "abstract": ABSTRACT,
+}
+_SEVERAL = {
+    "elements": ELEMENTS, "relations": RELATIONS, "claims": CLAIMS, "custody": CUSTODY, "offices": OFFICES,
+    "stated": STATED, "events": HISTORY,
+}
+# Those of them in which the empty identifier stands for the minter.
+OF_MINTER = {"custody": CUSTODY, "offices": OFFICES, "stated": STATED}
+# Tables of the minter as a whole, by the names under which they are exported.
+WHOLE = {"meta": META, "config": CONFIG, "note": NOTES, "rule": RULES}
+# Tables that follow from others, or are read by functions of their own; and tables that stay in the minter.
+OTHERS = (QUEUE, EVENTS, CHANGES)
+NOT_EXPORTED = (REPLIES, SECRETS, TOKENS)
+
+# What a new minter has from its settings.
+_CREATED = (b"format", b"settings")
+
+
+class StoredName:
+    """What is stored about an identifier: of each table what stands behind the identifier in the key, and the value.
+
+    key          the identifier as stored
+    circulation, alias, queue, pepper, tombstone, verified, abstract   values, None where there is none
+    elements, relations, claims, custody, offices, stated, events   the rest of each key, and its value
+    """
+
+    __slots__ = ("key", "circulation", "alias", "queue", "pepper", "tombstone", "verified", "abstract", "elements",
+                 "relations", "claims", "custody", "offices", "stated", "events")
+
+    def __init__(self, key: bytes) -> None:
+        self.key = key
+        self.circulation: bytes | None = None
+        self.alias: bytes | None = None
+        self.queue: bytes | None = None
+        self.pepper: bytes | None = None
+        self.tombstone: bytes | None = None
+        self.verified: bytes | None = None
+        self.abstract: bytes | None = None
+        self.elements: list[tuple[bytes, bytes]] = []
+        self.relations: list[tuple[bytes, bytes]] = []
+        self.claims: list[tuple[bytes, bytes]] = []
+        self.custody: list[tuple[bytes, bytes]] = []
+        self.offices: list[tuple[bytes, bytes]] = []
+        self.stated: list[tuple[bytes, bytes]] = []
+        self.events: list[tuple[bytes, bytes]] = []
+
+    @property
+    def record(self) -> Circulation | None:
+        return None if self.circulation is None else Circulation.unpacked(self.circulation)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether commands know it as a name of this minter: it was minted, held, bound or made an alias."""
+        return self.circulation is not None or bool(self.elements) or self.alias is not None
+
+    def event_numbers(self) -> list[int]:
+        """The numbers of its events, the one to which its circulation record points included."""
+        numbers = {int.from_bytes(rest, "big") for rest, _ in self.events}
+        record = self.record
+        if record is not None and record.event:
+            numbers.add(record.event)
+        return sorted(numbers)
+
+
+class _Cursor:
+    """Goes through a table, one identifier after the other."""
+
+    __slots__ = ("name", "several", "items", "key", "rest", "value")
+
+    def __init__(self, reader: Reader, name: str, table: bytes, prefix: bytes, *, several: bool) -> None:
+        self.name = name
+        self.several = several
+        # The identifier in a pair has its NUL bytes escaped.
+        start = prefix.replace(b"\0", b"\0\xff") if several else prefix
+        # What is stored about the minter itself is left out.
+        after = pair_end(b"") if several and not start else None
+        self.items = reader.scan(table, start, after=after)
+        self.key: bytes | None = None
+        self.rest = self.value = b""
+        self.advance()
+
+    def advance(self) -> None:
+        item = next(self.items, None)
+        if item is None:
+            self.key = None
+        elif self.several:
+            (self.key, self.rest), self.value = split_pair(item[0]), item[1]
+        else:
+            self.key, self.value = item
+
+    def take(self, name: StoredName) -> None:
+        """Put what the table has about an identifier into `name`, and go on to the next identifier."""
+        if not self.several:
+            setattr(name, self.name, self.value)
+            self.advance()
+            return
+        rows = getattr(name, self.name)
+        while self.key == name.key:
+            rows.append((self.rest, self.value))
+            self.advance()
+
+
+def stored_names(reader: Reader, prefix: bytes = b"", *, only: frozenset[str] | None = None) -> Iterator[StoredName]:
+    """All identifiers that begin with `prefix` and have anything stored, in the order of their bytes.
+
+    With `only` no other attributes of StoredName are read than these.
+    """
+    cursors = [_Cursor(reader, name, table, prefix, several=tables is _SEVERAL)
+               for tables in (_ONE, _SEVERAL) for name, table in tables.items() if only is None or name in only]
+    while True:
+        cursors = [cursor for cursor in cursors if cursor.key is not None]
+        if not cursors:
+            return
+        # The list is made anew only when a table has come to its end.
+        ended = False
+        while not ended:
+            key = min([cursor.key for cursor in cursors if cursor.key is not None])
+            found = StoredName(key)
+            for cursor in cursors:
+                if cursor.key == key:
+                    cursor.take(found)
+                    ended = ended or cursor.key is None
+            yield found
+
+
+def put_name(writer: Writer, name: StoredName) -> None:
+    """Write all that is stored about an identifier into a store that has nothing about it."""
+    for attribute, table in _ONE.items():
+        value = getattr(name, attribute)
+        if value is not None:
+            writer.put(table, name.key, value)
+    for attribute, table in _SEVERAL.items():
+        for rest, value in getattr(name, attribute):
+            writer.put(table, pair(name.key, rest), value)
+    if name.queue is not None:
+        writer.put(QUEUE, name.queue, name.key)
+
+
+# -- the minter as a whole -------------------------------------------------------------------------------------------
+
+
+def whole_rows(reader: Reader, kind: str) -> Iterator[tuple[bytes, bytes]]:
+    """Keys and values of one of the tables in WHOLE, but for what follows from the settings."""
+    for key, value in reader.scan(WHOLE[kind]):
+        if kind != "meta" or key not in _CREATED:
+            yield key, value
+
+
+def put_whole_row(writer: Writer, kind: str, key: bytes, value: bytes) -> None:
+    writer.put(WHOLE[kind], key, value)
+
+
+def minter_rows(reader: Reader, kind: str) -> Iterator[tuple[bytes, bytes]]:
+    """What one of the tables in OF_MINTER has about the minter: the rest of each key, and its value."""
+    for key, value in reader.scan(OF_MINTER[kind], pair_prefix(b"")):
+        yield split_pair(key)[1], value
+
+
+def put_minter_row(writer: Writer, kind: str, rest: bytes, value: bytes) -> None:
+    writer.put(OF_MINTER[kind], pair(b"", rest), value)
+
+
+def event_rows(reader: Reader) -> Iterator[tuple[int, bytes]]:
+    """Numbers of all events, in order, and the events as stored."""
+    for key, packed in reader.scan(EVENTS):
+        yield int.from_bytes(key, "big"), packed
+
+
+def put_event(writer: Writer, number: int, packed: bytes) -> None:
+    writer.put(EVENTS, number.to_bytes(NUMBER_SIZE, "big"), packed)
+
+
+def change_rows(reader: Reader) -> Iterator[tuple[int, bytes, bytes]]:
+    """The rows of the table of changes: number of the event, place and value."""
+    for key, packed in reader.scan(CHANGES):
+        yield int.from_bytes(key[:NUMBER_SIZE], "big"), key[NUMBER_SIZE:], packed
+
+
+def put_change(writer: Writer, number: int, place: bytes, packed: bytes) -> None:
+    writer.put(CHANGES, number.to_bytes(NUMBER_SIZE, "big") + place, packed)
+
+
+# -- what changed since ----------------------------------------------------------------------------------------------
+
+_DATE = slice(1, 15)
+
+
+class ChangedSince:
+    """Which identifiers have an event that is not older than a date of fourteen digits."""
+
+    __slots__ = ("_reader", "_date", "_first")
+
+    def __init__(self, reader: Reader, date: bytes) -> None:
+        self._reader = reader
+        self._date = date
+        # Events of later numbers may have earlier dates, if the clock was set back: they are looked at one by one.
+        self._first = next((key for key, packed in reader.scan(EVENTS) if packed[_DATE] >= date), None)
+
+    def __contains__(self, name: object) -> bool:
+        if self._first is None or not isinstance(name, StoredName):
+            return False
+        numbers = [rest for rest, _ in name.events if rest >= self._first]
+        if name.circulation is not None and name.circulation[1:6] >= self._first:
+            numbers.append(name.circulation[1:6])
+        return any(packed is not None and packed[_DATE] >= self._date
+                   for packed in self._reader.get_many([(EVENTS, number) for number in numbers]))

@@ -1,0 +1,152 @@
+"""Tokens: secrets by which programs use the web interfaces, each for certain access classes and perhaps for a time.
+
+The secret is printed once, when the token is made; only its hash is stored.  A token is admitted to the classes it was
+made for, and to those that are for anyone, whatever the policy says of users.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..clock import SECOND, system_clock, timestamp
+from ..codec import pack, unpack
+from ..errors import BusyError, ConflictError, InvalidError, NotFoundError, StoreError, UsageError
+from .events import record_event
+from .policies import ANYONE, CLASSES, TOKEN_USER, AccessPolicy, AccessRule
+from .tables import TOKENS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..store import Reader, Writer
+    from . import Minter
+    from .events import Actor
+
+# What a secret begins with, so that one that was published by mistake can be found; and how many random bytes follow.
+_PREFIX = b"noid_"
+_RANDOM_BYTES = 32
+_LONGEST_NAME = 64
+_NAME_CHARACTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+# How exactly the last use is known: it is written once in so many nanoseconds at most, because each write is a commit.
+_USE_INTERVAL = 3600 * SECOND
+
+# Seconds for which that write may have to wait.
+_PATIENCE = 0.2
+
+# The access rules of classes to which a token is admitted, and of others.
+_OPEN, _CLOSED = AccessRule(ANYONE), AccessRule()
+
+
+class Token:
+    """A token as stored.
+
+    name     by which it is listed and revoked
+    classes  the access classes that it is admitted to
+    created  when it was made; times are in fourteen digits
+    expires  when it ends, empty if never
+    used     when it was used last, to the hour; empty if never
+    """
+
+    __slots__ = ("name", "classes", "created", "expires", "used", "_digest")
+
+    def __init__(self, digest: bytes, packed: bytes) -> None:
+        self._digest = digest
+        self.name, classes, self.created, self.expires, self.used = unpack(packed)
+        self.classes = tuple(classes.decode().split(","))
+
+    @property
+    def user(self) -> bytes:
+        """How events name who used it."""
+        return TOKEN_USER + self.name
+
+    def is_expired(self) -> bool:
+        return bool(self.expires) and self.expires <= timestamp(system_clock())
+
+    def policy(self, policy: AccessPolicy) -> AccessPolicy:
+        """The access policy for requests with this token, made of that for users."""
+        rules = policy.rules
+        return AccessPolicy({name: _OPEN if name in self.classes or rules[name].word == ANYONE else _CLOSED
+                             for name in CLASSES})
+
+    def record_use(self, minter: Minter) -> None:
+        """Store that it is used now, unless that was done within the hour; a minter that cannot be written is left."""
+        now = system_clock()
+        if self.used > timestamp(now - _USE_INTERVAL):
+            return
+
+        def work(writer: Writer) -> None:
+            # It may have been revoked meanwhile.
+            if writer.get(TOKENS, self._digest) is not None:
+                self.used = timestamp(now)
+                self._store(writer)
+
+        try:
+            # The request may be one that only reads, and must not wait for a long write of others.
+            minter.write(work, timeout=_PATIENCE)
+        except (BusyError, StoreError):
+            return
+
+    def _store(self, writer: Writer) -> None:
+        fields = (self.name, ",".join(self.classes).encode(), self.created, self.expires, self.used)
+        writer.put(TOKENS, self._digest, pack(fields))
+
+
+def new_token(writer: Writer, actor: Actor, name: bytes, classes: Iterable[str], expires: bytes = b"") -> bytes:
+    """Make a token and return its secret, which is not stored.
+
+    Raises InvalidError for an unsuitable name, UsageError for unknown classes, ConflictError if the name is taken.
+    """
+    if not 0 < len(name) <= _LONGEST_NAME or not _NAME_CHARACTERS.issuperset(name):
+        raise InvalidError(f"the name of a token has 1 to {_LONGEST_NAME} letters, digits, dots, hyphens and _")
+    chosen = [known for known in CLASSES if known in set(classes)]
+    if not chosen or set(classes) - set(CLASSES):
+        raise UsageError(f"a token is for one or more of the classes {', '.join(CLASSES)}, as in --may mint,bind")
+    if any(token.name == name for token in all_tokens(writer)):
+        raise ConflictError(f"there is a token {name.decode()} already: revoke it first, or choose another name")
+    now = timestamp(actor.now())
+    if expires and expires <= now:
+        raise UsageError("the token would have expired already")
+    from base64 import urlsafe_b64encode
+
+    secret = _PREFIX + urlsafe_b64encode(os.urandom(_RANDOM_BYTES)).rstrip(b"=")
+    Token(_digest(secret), pack((name, ",".join(chosen).encode(), now, expires, b"")))._store(writer)
+    record_event(writer, actor, b"token new", name, ",".join(chosen).encode(), *([expires] if expires else []))
+    return secret
+
+
+def find_token(reader: Reader, secret: bytes) -> Token | None:
+    """The token with this secret, None if there is none or if it has expired.
+
+    It is found by the hash of the secret, of which nobody can choose a part, so that the time this takes tells nothing
+    about the secrets of others.
+    """
+    if not secret.startswith(_PREFIX):
+        return None
+    digest = _digest(secret)
+    packed = reader.get(TOKENS, digest)
+    token = None if packed is None else Token(digest, packed)
+    return None if token is None or token.is_expired() else token
+
+
+def all_tokens(reader: Reader) -> list[Token]:
+    """All tokens, in the order of their names; those that have expired, too."""
+    return sorted((Token(digest, packed) for digest, packed in reader.scan(TOKENS)), key=lambda token: token.name)
+
+
+def revoke_token(writer: Writer, actor: Actor, name: bytes) -> None:
+    """Delete a token: the next request with it is refused.  Raises NotFoundError if there is none of that name."""
+    for token in all_tokens(writer):
+        if token.name == name:
+            writer.delete(TOKENS, token._digest)
+            record_event(writer, actor, b"token revoke", name)
+            return
+    raise NotFoundError(f"there is no token {name[:_LONGEST_NAME].decode('utf-8', 'replace')!r}: say token list")
+
+
+def _digest(secret: bytes) -> bytes:
+    # Few processes meet a token, and importing this takes long.
+    import hashlib
+
+    return hashlib.sha256(secret).digest()

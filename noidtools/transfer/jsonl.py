@@ -1,0 +1,271 @@
+"""JSON lines: the format of a whole minter, and of the bindings of any identifiers.
+
+An export begins with a line about itself and ends with a line that counts the others and has their digest, so that one
+that was cut off or damaged is recognized:
+
+    {"noidtools": {"export": 1, "complete": true, "settings": {…}, …}}
+    {"id": "13030/kt4x551", "state": "published", "elements": {"_t": "https://example.org/"}, …}
+    {"end": {"lines": 3, "identifiers": 1, "sha256": "…"}}
+
+A complete export, which has the history and leaves nothing out, has more kinds of lines: `meta`, `config`, `note`,
+`rule`, `custody`, `offices` and `stated` of the minter, `event`, and `change` for the rows of bulk changes.  Lines of
+others have an `id` and the elements either under `elements` or beside it.
+"""
+
+from __future__ import annotations
+
+import json
+
+from ..codec import split_pair, unpack
+from ..errors import InvalidError, NoidError
+from ..minter.records import Circulation
+from .input_file import BadLineError, Entry, ensure_length
+from .json_values import as_bytes, json_base64, json_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from ..minter.stored import StoredName
+    from .input_file import InputFile
+
+FORMAT = 1
+
+# Kinds of rows of which an identifier, or the minter, may have several.
+ROWS = ("custody", "offices", "stated")
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------
+
+
+def write_line(data: dict[str, object]) -> bytes:
+    return json.dumps(data, separators=(",", ":")).encode() + b"\n"
+
+
+def elements_data(elements: list[tuple[bytes, bytes]]) -> object:
+    """Elements for JSON: an object, or a list of names and values where a name is not UTF-8."""
+    try:
+        return {name.decode(): json_text(value) for name, value in elements}
+    except UnicodeDecodeError:
+        return [{"name": json_text(name), "value": json_text(value)} for name, value in elements]
+
+
+def name_data(
+    name: StoredName, display: bytes, literal: bytes, state: str | None, *, history: bool, complete: bool
+) -> dict[str, object]:
+    """An identifier for JSON.
+
+    display   how it is written in answers
+    literal   the key to which that leads; the key itself is written only if it is another one
+    complete  whether all that is stored is needed, to make the same minter of it
+    """
+    data: dict[str, object] = {"id": json_text(display)}
+    if literal != name.key:
+        data["key"] = json_text(name.key)
+    if state is not None:
+        data["state"] = state
+    record = name.record
+    if record is not None:
+        data["circulation"] = {"history": record.history.decode("latin-1"), "flags": record.flags,
+                               "event": record.event, "number": record.number}
+        data["held"] = record.held
+    if name.elements:
+        data["elements"] = elements_data(name.elements)
+    if name.alias is not None:
+        data["alias"] = json_text(name.alias)
+    if name.tombstone is not None:
+        data["withdrawn"] = [json_text(part) for part in unpack(name.tombstone)]
+    if history:
+        data["events"] = [int.from_bytes(rest, "big") for rest, _ in name.events] if complete else name.event_numbers()
+    if complete:
+        data |= _stored_data(name)
+    return data
+
+
+def _stored_data(name: StoredName) -> dict[str, object]:
+    data: dict[str, object] = {}
+    if name.queue is not None:
+        data["queue"] = json_base64(name.queue)
+    if name.pepper is not None:
+        data["pepper"] = json_base64(name.pepper)
+    if name.verified is not None:
+        data["verified"] = json_base64(name.verified)
+    if name.abstract is not None:
+        data["abstract"] = [json_text(part) for part in unpack(name.abstract)]
+    for kind, rows in (("relations", name.relations), ("claims", name.claims)):
+        if rows:
+            data[kind] = [_relation_data(rest, value) for rest, value in rows]
+    for kind in ROWS:
+        rows = getattr(name, kind)
+        if rows:
+            data[kind] = [row_data(rest, value) for rest, value in rows]
+    return data
+
+
+def _relation_data(rest: bytes, value: bytes) -> object:
+    """The kind, the authority and the other name, then the fields of the value."""
+    authority, other = split_pair(rest[1:])
+    return [json_text(part) for part in (rest[:1], authority, other, *unpack(value))]
+
+
+def row_data(rest: bytes, value: bytes) -> object:
+    """What stands behind the identifier in the key, then the fields of the value."""
+    return [json_text(part) for part in (rest, *unpack(value))]
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read_line(line: bytes) -> dict[str, Any]:
+    """The object in a line; raises InvalidError for anything else.  Numbers are read as their text."""
+    try:
+        data = json.loads(line.decode(), object_pairs_hook=_object, parse_int=str, parse_float=str,
+                          parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        raise InvalidError(f"the byte {line[error.start]:#04x} at {error.start + 1} is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise InvalidError(f"this is not JSON: {error.msg} at character {error.pos + 1}") from None
+    except RecursionError:
+        raise InvalidError("this JSON is nested too deeply") from None
+    if not isinstance(data, dict):
+        raise InvalidError("this is JSON, but not an object with an id")
+    return data
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        raise InvalidError(f"{_first_repeated(pairs)[:60]!r} is given twice")
+    return data
+
+
+def _first_repeated(pairs: list[tuple[str, Any]]) -> str:
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            break
+        seen.add(name)
+    return name
+
+
+def _refuse_constant(name: str) -> object:
+    raise InvalidError(f"{name} is no value in JSON")
+
+
+def elements_from(data: object) -> list[tuple[bytes, bytes]]:
+    """The elements of a line, from an object or from a list of names and values; null stands for no value."""
+    if isinstance(data, dict):
+        return [(as_bytes(name, "the name of an element"), as_bytes(value, f"the value of {name[:60]!r}"))
+                for name, value in data.items() if value is not None]
+    if not isinstance(data, list):
+        raise InvalidError("'elements' is neither an object nor a list")
+    pairs = []
+    for item in data:
+        if not isinstance(item, dict) or not {"name", "value"} <= item.keys():
+            raise InvalidError("an element in the list has no 'name' and 'value'")
+        pairs.append((as_bytes(item["name"], "the name of an element"), as_bytes(item["value"], "a value")))
+    return pairs
+
+
+def circulation_from(data: object) -> Circulation:
+    """The circulation record of a complete export."""
+    from .json_values import as_number, field
+
+    if not isinstance(data, dict):
+        raise InvalidError("'circulation' is not an object")
+    history = as_bytes(field(data, "history"), "the history")
+    if history.translate(None, b"iquf"):
+        raise InvalidError("the history in 'circulation' has a letter that is not known")
+    flags, event, number = (as_number(field(data, name), name) for name in ("flags", "event", "number"))
+    if flags > 255 or event >= 1 << 40 or number >= 1 << 48:
+        raise InvalidError("a number in 'circulation' is out of range")
+    return Circulation(flags, event, number, history)
+
+
+def read_header(line: bytes) -> dict[str, Any] | None:
+    """What the first line of an export says about it; None if this is no line of an export."""
+    try:
+        header = read_line(line).get("noidtools")
+    except InvalidError:
+        return None
+    if not isinstance(header, dict):
+        return None
+    if header.get("export") != str(FORMAT):
+        raise InvalidError("this export was made by a newer release of noidtools: install that release")
+    # true is neither a number nor text, and stays what it is.
+    return {**header, "complete": header.get("complete") is True}
+
+
+# -- the bindings of identifiers -------------------------------------------------------------------------------------
+
+# Lines of a complete export that are not about an identifier.
+_OF_THE_MINTER = frozenset(("meta", "config", "note", "rule", "change", "end", "noidtools", *ROWS))
+
+
+# The fields of an identifier in our exports.
+_FIELDS = frozenset((
+    "id", "key", "state", "circulation", "held", "elements", "alias", "withdrawn", "events", "queue", "pepper",
+    "verified", "abstract", "relations", "claims", *ROWS,
+))
+
+
+# Those of them that are not imported into a minter that exists.
+_LEFT_OUT = frozenset(("events", "queue", "pepper", "verified", "abstract", "relations", "claims", *ROWS))
+
+
+def read_jsonl(file: InputFile) -> Iterator[Entry | BadLineError]:
+    """The entries of a file, and what is wrong with lines that cannot be understood.
+
+    Lines of our exports that are not about an identifier are left out.  Raises BadLineError if an export is cut off.
+    """
+    exported = ended = False
+    for line in file.lines():
+        if not line.strip():
+            continue
+        try:
+            data = read_line(line)
+            exported, ended = exported or "noidtools" in data, ended or "end" in data
+            entry = None if _is_of_the_minter(data) else _entry(file.number, data, exported=exported)
+            file.left_out = file.left_out or (exported and _is_left_out(data))
+        except NoidError as error:
+            yield error if isinstance(error, BadLineError) else BadLineError(file.number, error.message)
+            continue
+        if entry is not None:
+            yield entry
+    if exported and not ended:
+        raise BadLineError(file.number, "the export is cut off: its last line, which counts the others, is missing",
+                           fatal=True)
+
+
+def _is_of_the_minter(data: dict[str, Any]) -> bool:
+    return "id" not in data and ("what" in data or (len(data) == 1 and not _OF_THE_MINTER.isdisjoint(data)))
+
+
+def _is_left_out(data: dict[str, Any]) -> bool:
+    """Whether a line of our exports has something that is not imported into a minter that exists."""
+    return not _LEFT_OUT.isdisjoint(data) if "id" in data else "noidtools" not in data and "end" not in data
+
+
+def _entry(line: int, data: dict[str, Any], *, exported: bool) -> Entry | None:
+    """What a line states about an identifier; None for a name of which an export of ours only has the history."""
+    if "id" not in data:
+        raise InvalidError("'id' is missing")
+    name = as_bytes(data["id"], "id")
+    if exported and not {"circulation", "elements", "alias"} & data.keys():
+        return None
+    if not exported and "circulation" not in data and "elements" not in data:
+        entry = Entry(line, name, elements_from({key: value for key, value in data.items() if key != "id"}))
+    else:
+        strange = next((key for key in data if key not in _FIELDS), None)
+        if strange is not None:
+            raise InvalidError(f"{strange[:60]!r} stands beside 'elements', and is therefore no element: put it there")
+        entry = Entry(line, name, elements_from(data.get("elements", {})))
+        entry.state = data["state"] if data.get("state") in ("reserved", "withdrawn") else ""
+        entry.alias = as_bytes(data.get("alias", ""), "alias")
+        stone = data.get("withdrawn")
+        if isinstance(stone, list) and len(stone) > 3:
+            entry.reason, entry.successor = as_bytes(stone[2], "the reason"), as_bytes(stone[3], "the successor")
+    for _, value in entry.pairs:
+        ensure_length(line, value)
+    return entry

@@ -1,0 +1,36 @@
+"""The command canary, and check, its name in 0.1.0."""
+
+from __future__ import annotations
+
+from support.templates import LONG_TERM
+
+A, B = "https://a.example/", "https://b.example/"
+
+
+def test_canaries_that_resolve_to_another_target_are_reported(noid):
+    noid("dbcreate", *LONG_TERM)
+    (name,) = noid.ids(1)
+    noid("bind", "set", name, "_t", A)
+    assert noid("canary").startswith("note: ")
+    noid("resolver", "canary", f"ark:/{name}")
+    noid("resolver", "canary", "ark:/13030/nothing", "not found")
+    assert noid("canary") == f"ok: ark:/{name} leads to {A}\nok: ark:/13030/nothing leads to not found\n\n"
+    assert f"canary: ark:/{name} {A}\n" in noid("resolver")
+    noid("bind", "set", name, "_t", B)
+    done = noid.run("canary")
+    assert done.returncode == 1
+    assert f"error: ark:/{name} leads to {B}, not to {A}\n" in done.stdout.decode()
+    noid("resolver", "canary", f"ark:/{name}", "-")
+    assert noid("canary") == "ok: ark:/13030/nothing leads to not found\n\n"
+
+
+def test_the_former_name_of_the_command_goes_on_with_a_note(noid):
+    noid("dbcreate", *LONG_TERM)
+    (name,) = noid.ids(1)
+    noid("bind", "set", name, "_t", A)
+    noid("resolver", "canary", name)
+    lines = noid("check").splitlines()
+    assert lines[0] == f"ok: {name} leads to {A}" and lines[1].startswith("note: canaries have a command of their own")
+    assert lines[2].endswith("nothing is wrong")
+    noid("bind", "set", name, "_t", B)
+    assert noid.run("check").returncode == 1 and noid.run("canary").returncode == 1

@@ -1,0 +1,386 @@
+"""The commands retarget and undo: many bindings changed at once, and taken back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noidtools.minter import bulk_changes
+from noidtools.names.targets import parse, replace_beginning
+from noidtools.transfer import retarget
+from support.minter import Noid
+
+OLD, NEW = "https://old.example/", "https://new.example/x/"
+
+
+@pytest.fixture
+def full(free: Noid) -> Noid:
+    """A minter with targets at the old address and elsewhere."""
+    for number in range(7):
+        free.set_target(f"a/{number}", f"{OLD}{number}")
+    free.set_target("b/1", f"303 {OLD}1|https://mirror.example/1|{OLD}2")
+    free.set_target("b/2", "https://old.example.org/2")
+    free.records("bind", "set", "a/1", "title", f"{OLD} is the title")
+    return free
+
+
+def targets(minter: Noid) -> dict[str, str]:
+    lines = minter.text("dbinfo", "dump").splitlines()
+    return dict(line.removeprefix("ELEMENTS/").split("%00%00_t: ") for line in lines
+                if line.startswith("ELEMENTS/") and "_t: " in line)
+
+
+def summary(minter: Noid, *words: str) -> dict[str, str]:
+    return {name: text for record in minter.records(*words) for name, text in record.items()}
+
+
+def test_every_target_that_begins_with_the_address_is_changed_and_no_other(full):
+    before = targets(full)
+    done = summary(full, "retarget", "--from", OLD, "--to", NEW)
+    assert done["ok"] == "8 bindings changed"
+    assert targets(full) == {name: value.replace(OLD, NEW) for name, value in before.items()}
+    assert full.text("get", "a/1", "title") == f"{OLD} is the title\n"
+
+
+def test_a_dry_run_lists_the_changes_and_makes_none(full):
+    before, events = targets(full), full.event_count()
+    *changes, last = full.records("retarget", "--from", OLD, "--to", NEW, "--dry-run")
+    assert last == {"ok": "8 bindings would be changed"}
+    assert changes[0] == {"id": "a/0", "element": "_t", "before": f"{OLD}0", "after": f"{NEW}0"}
+    assert len(changes) == 8
+    assert (targets(full), full.event_count()) == (before, events)
+
+
+def test_prefix_and_element_restrict_it(full):
+    assert summary(full, "retarget", "--from", OLD, "--to", NEW, "--prefix", "b/")["ok"] == "1 binding changed"
+    done = summary(full, "retarget", "--from", OLD, "--to", NEW, "--element", "title")
+    assert done["ok"] == "1 binding changed"
+    assert full.text("get", "a/1", "title") == f"{NEW} is the title\n"
+    assert targets(full)["a/1"] == f"{OLD}1"
+
+
+def test_all_changes_are_one_event_in_the_history_of_each_name(full):
+    events = full.event_count()
+    done = summary(full, "retarget", "--from", OLD, "--to", NEW, "--name", "new server")
+    assert full.event_count() == events + 1 == int(done["event"])
+    event = full.newest_event()
+    assert (event.verb, event.bulk) == (b"retarget", 8)
+    last = full.records("history", "a/3")[-1]
+    assert (last["what"], last["bindings"]) == ("retarget", 8)
+    assert last["changes"] == [{"id": "a/3", "element": "_t", "before": f"{OLD}3", "after": f"{NEW}3"}]
+    assert "bindings: 8\n" in full.text("log")
+
+
+def test_where_nothing_begins_with_it_nothing_is_recorded(full):
+    events = full.event_count()
+    done = summary(full, "retarget", "--from", "https://nowhere.example/", "--to", NEW, "--name", "n")
+    assert done == {"ok": "0 bindings changed"} and full.event_count() == events
+    assert "event" in summary(full, "retarget", "--from", OLD, "--to", NEW, "--name", "n"), "the name is free"
+
+
+def test_rules_with_the_address_are_mentioned(full):
+    full.records("bind", "set", ":idmap/^c", "_t", f"{OLD}c")
+    assert "1 rule contains that address" in full.text("retarget", "--from", OLD, "--to", NEW)
+
+
+def test_peppered_and_withdrawn_names_are_left_and_listed(tmp_path):
+    minter = Noid.created(tmp_path, "kt.reeded")
+    (peppered,) = (record["id"] for record in minter.records("peppermint", "1"))
+    withdrawn, plain = minter.mint(2)
+    for name in (peppered, withdrawn, plain):
+        minter.set_target(name, f"{OLD}1")
+    minter.records("withdraw", withdrawn)
+    left = (f"left: {peppered.partition('!')[0]} _t: it cannot be changed without its pepper\n",
+            f"left: {withdrawn} _t: it was withdrawn\n")
+    preview = minter.text("retarget", "--from", OLD, "--to", NEW, "--dry-run")
+    assert all(line in preview for line in left) and "ok: 1 binding would be changed\n" in preview
+    text = minter.text("retarget", "--from", OLD, "--to", NEW)
+    assert all(line in text for line in left) and "ok: 1 binding changed\n" in text
+    minter.close()
+
+
+def test_what_was_withdrawn_since_is_left_by_undo_and_its_dry_run(tmp_path):
+    minter = Noid.created(tmp_path, "kt.reeded")
+    withdrawn, plain = minter.mint(2)
+    for name in (withdrawn, plain):
+        minter.set_target(name, f"{OLD}1")
+    number = summary(minter, "retarget", "--from", OLD, "--to", NEW)["event"]
+    minter.records("withdraw", withdrawn)
+    left = f"left: {withdrawn} _t: it was withdrawn\n"
+    preview = minter.text("undo", number, "--dry-run")
+    assert left in preview and "ok: 1 change would be taken back\n" in preview
+    text = minter.text("undo", number)
+    assert left in text and "ok: 1 change taken back\n" in text
+    minter.close()
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (("--from", "", "--to", NEW), "--from is empty"),
+    (("--from", OLD, "--to", OLD), "nothing to change"),
+    (("--from", OLD, "--to", NEW, "--name", "12"), "no number"),
+    (("--from", OLD, "--to", NEW, "--name", "a\nb"), "one line"),
+    (("--from", OLD), "--to is missing"),
+])
+def test_what_makes_no_sense_is_refused(full, words, message):
+    assert message in full.refusal("retarget", *words).message
+
+
+def test_a_name_is_given_once(full):
+    full.records("retarget", "--from", OLD, "--to", NEW, "--name", "move")
+    assert "has the name 'move' already" in full.refusal("retarget", "--from", NEW, "--to", OLD, "--name",
+                                                         "move").message
+
+
+# -- interrupted -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(bulk_changes.ChunkSize, "__init__", lambda self: setattr(self, "size", 2))
+    monkeypatch.setattr(bulk_changes.ChunkSize, "adapt", lambda *_: None)
+    monkeypatch.setattr(retarget, "_READ_TOGETHER", 3)
+
+
+def interrupted(minter: Noid, monkeypatch, chunks: int, *words: str) -> str:
+    """The refusal of a command that is interrupted after so many transactions."""
+    write, left = bulk_changes.BulkEvent.write, [chunks]
+
+    def interrupting(self, work, **options):
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        return write(self, work, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bulk_changes.BulkEvent, "write", interrupting)
+        try:
+            minter.records(*words)
+        except Exception as error:  # noqa: BLE001
+            return str(error)
+    raise AssertionError("it was not interrupted")
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 3])
+def test_an_interrupted_change_is_continued_where_it_ended_and_changes_nothing_twice(
+    full, small_chunks, monkeypatch, chunks
+):
+    # Every new target begins with the old address, too, so that a second pass would change it again.
+    words = ("retarget", "--from", OLD, "--to", f"{OLD}sub/")
+    before, events = targets(full), full.event_count()
+    assert f"interrupted after {2 * chunks} bindings" in interrupted(full, monkeypatch, chunks, *words)
+    done = full.records(*words)
+    assert {"note": "a change that was interrupted was continued"} in done
+    assert targets(full) == {name: value.replace(OLD, f"{OLD}sub/") for name, value in before.items()}
+    assert full.event_count() == events + 1 and full.newest_event().bulk == 8
+    assert summary(full, *words)["ok"] == "8 bindings changed", "it is over, so the same again is another change"
+
+
+def test_an_interrupted_change_can_be_taken_back_and_is_then_over(full, small_chunks, monkeypatch):
+    words = ("retarget", "--from", OLD, "--to", f"{OLD}sub/")
+    before = targets(full)
+    interrupted(full, monkeypatch, 2, *words)
+    number = str(full.event_count())
+    assert summary(full, "undo", number)["ok"] == "4 changes taken back"
+    assert targets(full) == before
+    done = full.records(*words)
+    assert {"note": "a change that was interrupted was continued"} not in done
+    assert {"ok": "8 bindings changed"} in done
+
+
+@pytest.mark.parametrize("command", ["retarget", "undo"])
+def test_two_that_run_the_same_change_at_once_make_it_once(full, small_chunks, monkeypatch, command):
+    before = targets(full)
+    words, expected = ("retarget", "--from", OLD, "--to", f"{OLD}sub/"), {
+        name: value.replace(OLD, f"{OLD}sub/") for name, value in before.items()}
+    if command == "undo":
+        words, expected = ("undo", summary(full, *words)["event"]), before
+    events, write, others = full.event_count(), bulk_changes.BulkEvent.write, []
+
+    def interleaved(self, work, **options):
+        """The second begins when the first has made its first step, and comes to its end before the next one."""
+        done = write(self, work, **options)
+        if not others:
+            others.append(None)
+            others.append(summary(full, *words)["ok"])
+        return done
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bulk_changes.BulkEvent, "write", interleaved)
+        first = summary(full, *words)["ok"]
+    assert (first.split()[0], others[1].split()[0]) == ("2", "6") and targets(full) == expected
+    assert full.event_count() == events + 1 and full.newest_event().bulk == 8
+    full("check")
+
+
+def test_what_was_put_back_by_other_means_is_changed_again_when_the_change_is_continued(
+    full, small_chunks, monkeypatch
+):
+    before = targets(full)
+    interrupted(full, monkeypatch, 2, "retarget", "--from", OLD, "--to", NEW)
+    number = full.event_count()
+    full.records("retarget", "--from", NEW, "--to", OLD)
+    assert targets(full) == before
+    done = full.records("retarget", "--from", OLD, "--to", NEW)
+    assert {"ok": "8 bindings changed"} in done and {"event": str(number)} in done
+    assert targets(full) == {name: value.replace(OLD, NEW) for name, value in before.items()}
+    full("check")
+    assert summary(full, "undo", str(number))["ok"] == "8 changes taken back" and targets(full) == before
+
+
+def test_a_name_that_was_bound_since_is_changed_when_the_change_is_continued(full, small_chunks, monkeypatch):
+    words = ("retarget", "--from", OLD, "--to", f"{OLD}sub/")
+    interrupted(full, monkeypatch, 2, *words)
+    full.set_target("a/00", f"{OLD}00")
+    full.set_target("a/1", f"{OLD}another")
+    full.records(*words)
+    found = targets(full)
+    assert (found["a/00"], found["a/1"], found["a/0"]) == (f"{OLD}sub/00", f"{OLD}sub/another", f"{OLD}sub/0")
+    summary(full, "undo", str(full.event_count() - 2))
+    assert targets(full)["a/1"] == f"{OLD}another"
+
+
+def test_a_change_that_is_continued_gets_the_name_that_is_given_then(full, small_chunks, monkeypatch):
+    before = targets(full)
+    full.records("retarget", "--from", "https://old.example.org/", "--to", "https://o.example/", "--name", "taken")
+    interrupted(full, monkeypatch, 2, "retarget", "--from", OLD, "--to", NEW)
+    assert "has the name 'taken' already" in full.refusal("retarget", "--from", OLD, "--to", NEW, "--name",
+                                                          "taken").message
+    full.records("retarget", "--from", OLD, "--to", NEW, "--name", "move")
+    assert b"name move" in full.newest_event().details
+    assert summary(full, "undo", "move")["ok"] == "8 changes taken back"
+    assert targets(full) == before | {"b/2": "https://o.example/2"}
+
+
+def test_an_interrupted_undo_is_continued_as_one_event_that_can_be_taken_back(full, small_chunks, monkeypatch):
+    before = targets(full)
+    number = summary(full, "retarget", "--from", OLD, "--to", NEW)["event"]
+    after, events = targets(full), full.event_count()
+    assert "say the same again" in interrupted(full, monkeypatch, 2, "undo", number)
+    assert "ok: 4 changes would be taken back" in full.text("undo", number, "--dry-run")
+    done = full.records("undo", number)
+    assert {"note": "a change that was interrupted was continued"} in done and targets(full) == before
+    assert full.event_count() == events + 1 and full.newest_event().bulk == 8
+    full("check")
+    assert summary(full, "undo", str(events + 1))["ok"] == "8 changes taken back" and targets(full) == after
+
+
+def test_an_interrupted_undo_can_be_taken_back_and_is_then_over(full, small_chunks, monkeypatch):
+    number = summary(full, "retarget", "--from", OLD, "--to", NEW)["event"]
+    after, events = targets(full), full.event_count()
+    interrupted(full, monkeypatch, 2, "undo", number)
+    assert summary(full, "undo", str(events + 1))["ok"] == "4 changes taken back" and targets(full) == after
+    assert summary(full, "undo", number)["event"] == str(events + 3)
+
+
+@pytest.mark.parametrize("command", ["retarget", "undo"])
+def test_one_transaction_changes_few_large_values(full, monkeypatch, command):
+    words = ("retarget", "--from", OLD, "--to", NEW)
+    for number in range(8):
+        full.set_target(f"a/{number}", f"{OLD}{number}{'x' * 500}")
+    if command == "undo":
+        words = ("undo", summary(full, *words)["event"])
+    monkeypatch.setattr(bulk_changes, "MOST_BYTES", 1000)
+    monkeypatch.setattr(retarget, "MOST_BYTES", 1000)
+    write, together = bulk_changes.BulkEvent.write, []
+
+    def counting(self, work, **options):
+        done = write(self, work, **options)
+        together.append(done.changed)
+        return done
+
+    monkeypatch.setattr(bulk_changes.BulkEvent, "write", counting)
+    assert summary(full, *words)["ok"].startswith("9 changes taken" if command == "undo" else "9 bindings")
+    assert max(together) <= 2 and sum(together) == 9
+
+
+# -- undo ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_change_is_taken_back_and_the_taking_back_too(full):
+    before = targets(full)
+    number = summary(full, "retarget", "--from", OLD, "--to", NEW)["event"]
+    after = targets(full)
+    undone = summary(full, "undo", number)
+    assert undone["ok"] == "8 changes taken back" and targets(full) == before
+    assert summary(full, "undo", number) == {"ok": "0 changes taken back"}, "it was taken back already"
+    assert summary(full, "undo", undone["event"])["ok"] == "8 changes taken back" and targets(full) == after
+
+
+def test_what_was_changed_since_is_left_and_named(full):
+    summary(full, "retarget", "--from", OLD, "--to", NEW, "--name", "move")
+    full.set_target("a/2", "https://third.example/")
+    full.records("bind", "purge", "a/3", "_t")
+    preview = full.text("undo", "move", "--dry-run")
+    assert "ok: 6 changes would be taken back\n" in preview
+    text = full.text("undo", "move")
+    assert "left: a/2 _t: it was changed since\nleft: a/3 _t: it was changed since\n" in text
+    assert "ok: 6 changes taken back\n" in text
+    assert targets(full)["a/2"] == "https://third.example/" and "a/3" not in targets(full)
+
+
+def test_single_bindings_are_taken_back_too(free):
+    free.records("bind", "set", "x", "e", "one")
+    first = str(free.event_count())
+    free.records("bind", "set", "x", "e", "two")
+    second = str(free.event_count())
+    assert "left: x e: it was changed since" in free.text("undo", first)
+    assert summary(free, "undo", second)["ok"] == "1 change taken back"
+    assert free.text("get", "x", "e") == "one\n"
+    assert summary(free, "undo", first)["ok"] == "1 change taken back"
+    assert "nothing is bound" in free.refusal("get", "x", "e").message
+
+
+def test_long_values_are_taken_back_from_bulk_changes_and_left_after_single_ones(free):
+    long = OLD + "x" * 5000
+    free.set_target("x", long)
+    number = summary(free, "retarget", "--from", OLD, "--to", NEW)["event"]
+    assert summary(free, "undo", number)["ok"] == "1 change taken back"
+    assert free.text("get", "x", "_t") == long + "\n"
+    free.set_target("x", "short")
+    assert "its value before was too long to be stored" in free.text("undo", str(free.event_count()))
+
+
+@pytest.mark.parametrize("words", [
+    ("mint", "1"), ("hold", "set", "x"), ("note", "n", "t"), ("bind", "set", ":idmap/^a", "_t", "https://a.example/"),
+    ("alias", "y", "x"), ("policy", "mint", "anyone"),
+])
+def test_other_events_cannot_be_taken_back(tmp_path, words):
+    minter = Noid.created(tmp_path, *(() if words[0] != "mint" else (".sd",)))
+    minter.records(*words)
+    assert "only changes of bindings can be taken back" in minter.refusal("undo", str(minter.event_count())).message
+    minter.close()
+
+
+@pytest.mark.parametrize("event", ["0", "999", "99999999999999999999", "nonsense", ""])
+def test_an_event_that_does_not_exist_is_not_found(free, event):
+    assert "there is no event" in free.refusal("undo", event).message
+
+
+# -- values ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("value", "old", "expected"), [
+    (b"https://a.example/1", b"https://a.example/", b"N1"),
+    (b"https://a.example", b"https://a.example", b"N"),
+    (b"https://a.example.org/", b"https://a.example", b"https://a.example.org/"),
+    (b"https://a.example:8080/", b"https://a.example", b"N:8080/"),
+    (b"https://a.example?x", b"https://a.example", b"N?x"),
+    (b"https://a.example/item?id=7", b"https://a.example/item?id=", b"N7"),
+    (b"303 https://a.example/1|302  https://a.example/2", b"https://a.example/", b"303 N1|302  N2"),
+    (b" https://a.example/1\nhttps://a.example/2", b"https://a.example/", b" N1\nhttps://a.example/2"),
+    (b"https://b.example/?u=https://a.example/", b"https://a.example/", b"https://b.example/?u=https://a.example/"),
+    (b"", b"x", b""),
+])
+def test_the_beginning_of_every_target_is_replaced(value, old, expected):
+    assert replace_beginning(value, old, b"N") == expected
+
+
+@given(st.lists(st.tuples(st.sampled_from([b"", b"303 ", b" "]), st.sampled_from([b"http://a/", b"http://b/"]),
+                          st.binary(max_size=3)), max_size=4))
+def test_only_targets_that_begin_with_it_change_and_their_number_stays(parts):
+    value = b"|".join(code + base + rest.replace(b"|", b"") for code, base, rest in parts)
+    changed = replace_beginning(value, b"http://a/", b"http://c/d/")
+    expected = [(target.url.replace(b"http://a/", b"http://c/d/", 1) if target.url.startswith(b"http://a/")
+                 else target.url, target.code) for target in parse(value)]
+    assert [(target.url, target.code) for target in parse(changed)] == expected

@@ -1,0 +1,162 @@
+"""The guides, followed to the letter on an empty machine: from the first command to a redirect that curl shows.
+
+In every run the program is installed by copying; `./test --long` also runs the commands that install it with pip.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from support.page_examples import blocks
+from support.project import ROOT
+from support.servers.machine import Machine
+from support.servers.system import MissingError
+
+# The machine has no network: what would be installed must be there.
+PRELUDE = 'apt-get() { shift; dpkg-query -W "$@"; }\n'
+INSTALLING = re.compile(r"^/\S*(?:python3 -m venv|/pip install) .*\n", re.MULTILINE)
+
+SERVICE = ("deploy-systemd.md", ("Install", "Start the service", "Make minters"))
+HTTP_SERVICE = ("deploy-systemd.md", ("Install", "Start the service", "HTTP in place of FastCGI", "Make minters"))
+# The pages and sections of each way, in the order in which they send their reader from one to the next.
+GUIDES = {
+    "setup": [("deploy.md", ("Install", "Set up", "Make a minter, mint, bind, resolve", "Check"))],
+    "apache-cgi": [("deploy-apache.md", ("First, for every way", "Apache with CGI", "Use it"))],
+    "apache-wsgi": [("deploy-apache.md", ("First, for every way", "Apache with mod_wsgi", "Use it"))],
+    "apache-fcgi": [("deploy-apache.md", ("First, for every way",)), SERVICE,
+                    ("deploy-apache.md", ("Apache with FastCGI", "Use it"))],
+    "nginx-fcgi": [SERVICE, ("deploy-nginx.md", ("First, for every way", "nginx with FastCGI", "Use it"))],
+    "nginx-proxy": [HTTP_SERVICE, ("deploy-nginx.md", ("First, for every way", "nginx as a proxy", "Use it"))],
+}
+BUSY = "Names on a very busy server"
+
+
+def commands(page: str, title: str) -> str:
+    """The lines for a shell in one section of a page."""
+    path = ROOT / "docs" / page
+    lines = path.read_text(encoding="utf-8").splitlines()
+    heads = [number for number, line in enumerate(lines, 1) if line.startswith("## ")] + [len(lines) + 1]
+    (start,) = [number for number in heads[:-1] if lines[number - 1] == f"## {title}"]
+    end = heads[heads.index(start) + 1]
+    return "".join(block.text for block in blocks(path) if block.language == "sh" and start < block.line < end)
+
+
+def guide(way: str, *, install: bool = False) -> str:
+    """All commands of a guide."""
+    text = "".join(commands(page, title) for page, titles in GUIDES[way] for title in titles)
+    if way == "apache-cgi":
+        # What needs one of the other ways, as the page says.
+        text = re.sub(r".*\?info.*\n", "", text)
+    if way.startswith("apache-f"):
+        # With FastCGI, as the page says, the user is noid.
+        text = text.replace("runuser -u www-data", "runuser -u noid")
+    return PRELUDE + (text if install else INSTALLING.sub("", text))
+
+
+@pytest.fixture
+def machine(installation) -> Iterator[Machine]:
+    try:
+        made = Machine(installation.root)
+    except MissingError as missing:
+        pytest.fail(str(missing))
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("way", GUIDES)
+def test_a_guide_leads_from_an_empty_machine_to_a_redirect(machine, way):
+    printed = machine.type(guide(way))
+    assert "id: 13030/kt4x551\n" in printed
+    assert "ocation: https://library.example/kt4x551\n" in printed
+    if way == "setup":
+        assert "13030/kt4x551 leads where it should" in printed and "error:" not in printed
+    else:
+        assert "ocation: https://library.example/kt4x551/page-7.pdf?zoom=2\n" in printed
+    # Passwords are for the web server alone.
+    assert machine.run("stat -c '%a %U:%G' /etc/noid/users") == "640 root:www-data\n"
+    if way in ("apache-cgi", "nginx-fcgi"):
+        page = "deploy-apache.md" if way == "apache-cgi" else "deploy-nginx.md"
+        assert "ocation: https://library.example/kt4x551\n" in machine.type(PRELUDE + commands(page, BUSY))
+    if way not in ("apache-cgi", "setup"):
+        assert "erc:\n" in printed and '"targets": [{"url": "https://library.example/kt4x551"' in printed
+        assert machine.run("curl -s http://localhost/healthz") == "ok\n"
+
+
+def test_the_service_can_be_looked_at_and_reloaded_as_its_guide_says(machine):
+    machine.type(guide("nginx-fcgi"))
+    printed = machine.run(commands("deploy-systemd.md", "Look, reload, restart"))
+    assert "active (running)" in printed and "serving the minters in /srv/noid by fcgi" in printed
+    assert machine.run("curl -s 'http://localhost/nd/noidu_kt5?hello'") == "Hello.\n\n"
+
+
+def test_the_service_runs_without_systemd_as_its_guide_says(machine):
+    machine.type(guide("nginx-fcgi"))
+    machine.run("systemctl disable --now noid.socket noid.service; rm -rf /run/noid")
+    script = commands("deploy-systemd.md", "Without systemd")
+    machine.run(f"({script}) > /tmp/log 2>&1 &\n"
+                "for i in $(seq 100); do [ -S /run/noid/noid.sock ] && break; sleep 0.1; done")
+    assert machine.run("curl -s 'http://localhost/nd/noidu_kt5?hello'; cat /tmp/log").startswith("Hello.\n\n")
+    assert machine.run("stat -c '%a %U:%G' /run/noid/noid.sock") == "660 noid:www-data\n"
+
+
+def test_backup_upgrade_and_uninstalling_are_as_the_page_says(machine):
+    machine.type(guide("nginx-fcgi"))
+    machine.run(commands("operations.md", "Back up"))
+    assert machine.run("ls /srv/backup/kt5-*") == "README\ndata.mdb\n"
+    # The service starts anew; what pip does is tried with --long.
+    machine.run(INSTALLING.sub("", commands("operations.md", "Upgrade")))
+    assert machine.run("curl -s 'http://localhost/nd/noidu_kt5?hello'") == "Hello.\n\n"
+    machine.run(commands("operations.md", "Uninstall"))
+    assert machine.run("ls -d /etc/noid /opt/noid /etc/nginx/conf.d/noid.conf 2>/dev/null || true") == ""
+    assert machine.run("systemctl list-units --all 'noid*' --plain --no-legend | grep -v machine || true") == ""
+    assert machine.run("getent passwd noid || echo none") == "none\n"
+    assert machine.run("ls /srv/noid/kt5/NOID/data.mdb") == "/srv/noid/kt5/NOID/data.mdb\n"
+
+
+# What certbot would do, and the machine's knowledge of the host.
+CERTBOT = """
+apt-get() { :; }
+certbot() {
+    echo $* | grep -q -- '-w /var/www/noid-acme -d ids.example.org'
+    mkdir -p /etc/letsencrypt/live/ids.example.org
+    cd /etc/letsencrypt/live/ids.example.org
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=ids.example.org \\
+        -out fullchain.pem -keyout privkey.pem 2>/dev/null
+    cd /checkout
+}
+echo 127.0.0.1 ids.example.org >> /etc/hosts
+"""
+
+
+@pytest.mark.parametrize("way", ["nginx-fcgi", "apache-fcgi"])
+def test_https_is_served_as_the_page_says(machine, way):
+    machine.type(guide(way))
+    page = "deploy-nginx.md" if way == "nginx-fcgi" else "deploy-apache.md"
+    machine.run(CERTBOT + commands(page, "HTTPS"))
+    name = "ids.example.org/ark:/13030/kt4x551"
+    assert "ocation: https://library.example/kt4x551" in machine.run(f"curl -ski https://{name}")
+    assert f"ocation: https://{name}" in machine.run(f"curl -si http://{name}")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", ["setup", "apache-wsgi"])
+def test_a_guide_installs_the_program_itself(tmp_path, way):
+    """With pip, from packages that were fetched before."""
+    subprocess.run([sys.executable, "-m", "pip", "download", "-q", "-d", tmp_path, "setuptools>=61", "wheel",
+                    f"{ROOT}[http,rdf]"], check=True, cwd=tmp_path)
+    for own in tmp_path.glob("noidtools-*"):
+        own.unlink()
+    machine = Machine(None, tmp_path)
+    try:
+        pip = "export PIP_NO_INDEX=1 PIP_FIND_LINKS=/checkout/wheels\n"
+        printed = machine.type(pip + guide(way, install=True), 300)
+        assert "ocation: https://library.example/kt4x551\n" in printed
+        described = machine.run("curl -s -H 'Accept: text/turtle' 'http://localhost/ark:/13030/kt4x551?info'")
+        assert "13030/kt4x551" in described and "@prefix" in described
+    finally:
+        machine.close()

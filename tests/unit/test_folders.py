@@ -1,0 +1,66 @@
+"""A folder takes the place of another one in one step, and whatever goes wrong, neither is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from noidtools.errors import StoreError
+from noidtools.store import folders
+
+
+@pytest.fixture
+def both(tmp_path):
+    """A folder, and one that is to take its place."""
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "which").write_text(name)
+    return tmp_path
+
+
+def found(folder) -> dict[str, str]:
+    return {path.parent.name: path.read_text() for path in folder.glob("*/which")}
+
+
+def put_in_place(folder) -> None:
+    folders.put_in_place(str(folder / "new"), str(folder / "old"), str(folder / "aside"))
+
+
+def test_the_new_folder_is_in_place_and_the_old_one_aside(both):
+    put_in_place(both)
+    assert found(both) == {"old": "new", "aside": "old"}
+
+
+def test_where_folders_cannot_be_exchanged_both_are_where_they_were(both, monkeypatch):
+    def refuse(one: str, other: str) -> None:
+        raise StoreError("not on this file system")
+
+    monkeypatch.setattr(folders, "_exchange", refuse)
+    with pytest.raises(StoreError):
+        put_in_place(both)
+    assert found(both) == {"old": "old", "new": "new"}
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_an_interrupt_around_the_exchange_loses_neither(both, monkeypatch, moment):
+    exchange = folders._exchange
+
+    def interrupted(one: str, other: str) -> None:
+        if moment == "after":
+            exchange(one, other)
+        raise KeyboardInterrupt
+
+    def fill(folder: str) -> None:
+        (both / "new" / "which").rename(f"{folder}/which")
+
+    monkeypatch.setattr(folders, "_exchange", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        folders.replace_folder(str(both / "old"), fill, str(both / "aside"))
+    assert sorted(found(both).values()) == ["new", "old"]
+
+
+def test_a_name_aside_is_free(tmp_path, monkeypatch):
+    monkeypatch.setattr(folders, "system_clock", lambda: 0)
+    first = folders.aside_name(str(tmp_path / "NOID"), "moved")
+    assert first.startswith(f"{tmp_path}/NOID-moved-19700101000000-")
+    (tmp_path / first).mkdir()
+    assert folders.aside_name(str(tmp_path / "NOID"), "moved") == f"{first}-2"
