@@ -110,9 +110,10 @@ def _resolve_loop(dbdir: str, invocation: Invocation) -> int:
     from .noidr import answer_requests
 
     invocation.ensure_fits()
-    element = invocation.option("element")
-    return answer_requests(dbdir, None if element is None else element.encode(), codes=invocation.flag("codes"),
-                           echo=invocation.flag("echo"), compact=invocation.flag("compact"))
+    element, compact = (None if value is None else value.encode()
+                        for value in (invocation.option("element"), invocation.option("compact")))
+    return answer_requests(dbdir, element, codes=invocation.flag("codes"), echo=invocation.flag("echo"),
+                           compact=compact)
 
 
 def _options(program: str, words: list[bytes]) -> tuple[str, list[bytes]]:

@@ -1,6 +1,6 @@
 """The interface for a web server's rewriting engine: `noidr`, one reply line for each request line.
 
-    noidr [-f Dbdir] [--element NAME] [--codes] [--echo] [--compact]
+    noidr [-f Dbdir] [--element NAME] [--codes] [--echo] [--compact PREFIX]
 
 A request is `get NAME ELEMENT`, where the last word is the element and all
 between is the name, or any other line, which is a name as a whole.  With
@@ -12,9 +12,10 @@ with its own redirect code has that in front, the reply for a withdrawn name is
 410, and 503 if the database cannot be read.  With --echo each reply, NULL
 included, begins with the requested name and a blank, so that a server can check
 that the reply belongs to its request.  With --compact a request that begins with
-a slash is an ARK without its `ark:`, and a reply that begins with two slashes is
-a target without its `https:`: Apache reads replies byte by byte, which is a good
-part of what a redirect costs it.
+a slash is a name without this prefix; if it has no other slash, and its target is
+a https address, the reply is the request without the slash, and the target
+without `https:/`.  Apache reads replies byte by byte, which is a good part of
+what a redirect costs it.
 
 Requests can only read.  Each line gets exactly one reply line: `feed` has the
 reply before it processes the next line, and an error makes the reply NULL.  A
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 1 << 20
 
-# What is left out of compact requests.
-_ARK = b"ark:"
+# A target that a compact reply can carry, and the part that it leaves out.
+_HTTPS, _LEFT_OUT = b"https://", len(b"https:/")
 
 # How many replies are cached, and how long a request and its reply together may be: some twenty megabytes at most.
 _MOST_CACHED, _LONGEST_CACHED = 20_000, 1_000
@@ -74,8 +75,10 @@ class ReplyProtocol:
     __slots__ = ("_resolver", "_latest_version", "_element", "_echo", "_compact", "_unanswered", "_log", "_rest",
                  "_skipping", "_cache", "_asked", "_version", "_whole", "incomplete")
 
-    def __init__(self, resolver: ReplySource, element: bytes | None = None, *, echo: bool = False,
-                 compact: bool = False, unanswered: bytes = b"NULL", log: Log = _log, skip: bool = False) -> None:
+    def __init__(
+        self, resolver: ReplySource, element: bytes | None = None, *, echo: bool = False, compact: bytes | None = None,
+        unanswered: bytes = b"NULL", log: Log = _log, skip: bool = False,
+    ) -> None:
         """`unanswered` is the reply where the database cannot be read; with `skip` the input begins within a line."""
         self._resolver = resolver
         self._element = element
@@ -140,16 +143,18 @@ class ReplyProtocol:
     def reply(self, line: bytes, piece: bytes = b"") -> bytes:
         """The reply line to a request line; NULL if the request fails.  `piece` is the line with its line break."""
         name, element = self.request(line)
+        prefix = self._compact if line[:1] == b"/" else None
         try:
-            value, version = self._resolver.answer(_ARK + name if self._compact and name[:1] == b"/" else name, element)
+            value, version = self._resolver.answer(name if prefix is None else prefix + name[1:], element)
         except UnansweredError:
             return self._line(name, self._unanswered)
         except Exception as error:  # noqa: BLE001 - an unforeseen error must not end the loop or shift the replies
             self._log(f"a request could not be answered: {type(error).__name__}: {error}")
             return self._line(name, self._unanswered)
-        if self._compact and value is not None:
-            value = _compacted(value)
-        reply = self._line(name, value) if self._echo or value is None else targets.one_line(value) + b"\n"
+        if prefix is not None and value is not None and value[:8] == _HTTPS and b"/" not in name[1:]:
+            reply = targets.one_line(name[1:] + value[_LEFT_OUT:]) + b"\n"
+        else:
+            reply = self._line(name, value) if self._echo or value is None else targets.one_line(value) + b"\n"
         if version is not self._version:
             self._use_version(version)
         if version is None or len(line) + len(reply) >= _LONGEST_CACHED:
@@ -184,13 +189,6 @@ class ReplyProtocol:
             if space:
                 return name, element
         return line, self._element
-
-
-def _compacted(value: bytes) -> bytes | None:
-    """A reply without the `https:` of its target; None for one that could be mistaken for such a reply."""
-    if value[:8] == b"https://":
-        return value[6:]
-    return None if value[:2] == b"//" else value
 
 
 class UnansweredError(Exception):
@@ -315,23 +313,24 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(dbdir: str, words: list[bytes]) -> int:
     """Parse the options of noidr.  It imports nothing of the command language, so that it starts quickly."""
-    element, switches = None, set()
+    element, compact, switches = None, None, set()
     while words:
         option, equals, value = words[0].partition(b"=")
-        if words[0] in (b"--codes", b"--echo", b"--compact"):
+        if words[0] in (b"--codes", b"--echo"):
             switches.add(words[0])
             words = words[1:]
             continue
-        if option not in (b"-f", b"--element") or (not equals and len(words) == 1):
+        if option not in (b"-f", b"--element", b"--compact") or (not equals and len(words) == 1):
             raise UsageError("noidr takes these options: -f Dbdir, --element NAME, --codes, --echo, "
-                             "--compact")
+                             "--compact PREFIX")
         value, words = (value, words[1:]) if equals else (words[1], words[2:])
         if option == b"-f":
             dbdir = os.fsdecode(value)
+        elif option == b"--compact":
+            compact = value
         else:
             element = value
-    return answer_requests(dbdir, element, codes=b"--codes" in switches, echo=b"--echo" in switches,
-                           compact=b"--compact" in switches)
+    return answer_requests(dbdir, element, codes=b"--codes" in switches, echo=b"--echo" in switches, compact=compact)
 
 
 def _import_ahead(dbdir: str, element: bytes | None) -> None:
@@ -343,7 +342,9 @@ def _import_ahead(dbdir: str, element: bytes | None) -> None:
     resolver.close()
 
 
-def answer_requests(dbdir: str, element: bytes | None, *, codes: bool, echo: bool, compact: bool = False) -> int:
+def answer_requests(
+    dbdir: str, element: bytes | None, *, codes: bool, echo: bool, compact: bytes | None = None
+) -> int:
     """Answer requests on standard input from the minter in a folder."""
     unanswered = b"503" if codes else b"NULL"
 

@@ -81,13 +81,13 @@ https://library.example/kt4x551/page-7.pdf
     ),
     Command(
         "resolve-loop", "answer lines of standard input, each a name, with targets, as noidr does",
-        Form("[--element Element] [--codes] [--echo] [--compact]", _resolve_loop),
+        Form("[--element Element] [--codes] [--echo] [--compact Prefix]", _resolve_loop),
         options=(
             Option("--element Element", "take every line for a name as a whole, and this for the element"),
             Option("--codes", "begin an answer with the code of the target, if it has one; 410 for a withdrawn name"),
             Option("--echo", "repeat the name in front of every answer"),
-            Option("--compact", "a name that begins with a slash is one without its ark:, and an answer that begins "
-                   "with two slashes is a target without its https:"),
+            Option("--compact Prefix", "a line that begins with a slash is a name without this prefix; if its target "
+                   "is a https address, the answer is the line and the target, without the first slash and https:/"),
         ),
         shell_only=True, see="resolving.md#noidr-one-line-a-name",
         about="""\

@@ -111,6 +111,7 @@ class HttpServer:
         if now >= self._check_at:
             self._check_at = now + _SECONDS_BETWEEN_CHECKS
             self._close_overdue(now)
+            self._close_large_bodies()
         if self._resume_at and now >= self._resume_at:
             self._resume_at = 0.0
             self._server.accepting = not self._stopped
@@ -148,20 +149,33 @@ class HttpServer:
 
     def _has_room(self, channel: _Channel) -> bool:
         """Whether the body that a connection sends may grow."""
-        host = channel.addr[0]
-        largest = max(self._largest_body, _BODY_STEP)
-        of_all = of_host = 0
+        bodies = _BodySizes(self._largest_body, self._proxies)
         for other in self._server.active_channels.values():
-            size = other.body_size
-            of_all += size
-            of_host += size if other.addr[0] == host else 0
-        if of_all <= _LARGEST_FOR_ALL * largest and (
-            of_host <= _LARGEST_FOR_ADDRESS * largest or not host or host in self._proxies
-        ):
-            return True
+            bodies.count(other, other.body_size)
+        if bodies.are_too_large(channel):
+            self._log_large_bodies()
+            return False
+        return True
+
+    def _close_large_bodies(self) -> None:
+        """Close the latest of the connections that send bodies, until what is left keeps the limits.
+
+        `_has_room` is asked when a body has grown by a step: several that grow at the same time can each have room, and
+        be too large together.
+        """
+        bodies = _BodySizes(self._largest_body, self._proxies)
+        # Those whose request has arrived are first: they are being answered, and are not closed.
+        for channel in sorted(self._server.active_channels.values(), key=lambda channel: channel.request is not None):
+            size = channel.body_size
+            bodies.count(channel, size)
+            if size and channel.request is not None and bodies.are_too_large(channel):
+                bodies.count(channel, -size)
+                self._log_large_bodies()
+                channel.handle_close()
+
+    def _log_large_bodies(self) -> None:
         self._log.write("bodies that are being received take more than they may on disk, those of one address "
                         f"{_LARGEST_FOR_ADDRESS} and all {_LARGEST_FOR_ALL} times --max-body: connections are closed")
-        return False
 
     def _close_overdue(self, now: float) -> None:
         """Close connections that send a request, or read an answer, too slowly or not at all.
@@ -243,6 +257,28 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
         # While a request is answered, input of the next one waits.
         arriving = None if self.requests else self._arriving
         return arriving is not None and arriving.seconds_left(now) <= 0
+
+
+class _BodySizes:
+    """The bodies that are being received, added up for each address and for all."""
+
+    def __init__(self, largest_body: int, proxies: Collection[str]) -> None:
+        self._largest = max(largest_body, _BODY_STEP)
+        self._proxies = proxies
+        self._of_host: dict[str, int] = {}
+        self._of_all = 0
+
+    def count(self, channel: _Channel, size: int) -> None:
+        host = channel.addr[0]
+        self._of_all += size
+        self._of_host[host] = self._of_host.get(host, 0) + size
+
+    def are_too_large(self, channel: _Channel) -> bool:
+        """Whether all bodies, or those of the address of this connection, take more than they may."""
+        host = channel.addr[0]
+        is_limited = bool(host) and host not in self._proxies
+        return self._of_all > _LARGEST_FOR_ALL * self._largest or (
+            is_limited and self._of_host[host] > _LARGEST_FOR_ADDRESS * self._largest)
 
 
 class _Watcher:

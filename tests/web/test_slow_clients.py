@@ -157,6 +157,35 @@ def test_bodies_that_do_not_end_take_a_bounded_part_of_the_disk(serve: Callable[
     assert served.http("POST", "/noidu_kt5?-", whole)[0] == 200
 
 
+class _Sender:
+    """A connection that sends a body, or of which the request has arrived."""
+
+    def __init__(self, host: str, size: int, *, arrived: bool = False) -> None:
+        self.addr = (host, 1)
+        self.body_size = size
+        self.request = None if arrived else object()
+        self.closed = False
+
+    def handle_close(self) -> None:
+        self.closed = True
+
+
+def test_bodies_that_grew_at_the_same_time_are_too_large_together() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = waitress.HttpServer(listener, lambda *_: [], threads=1, largest_body=3 * MEGABYTE, timeout=60,
+                                     per_address=100, proxies=("10.0.0.9",))
+        senders = [_Sender(host, size * MEGABYTE) for host, size in
+                   (("10.0.0.1", 3), ("10.0.0.1", 2), ("10.0.0.1", 2), ("10.0.0.1", 0), ("10.0.0.2", 3))]
+        senders += [_Sender("10.0.0.1", MEGABYTE, arrived=True), _Sender("10.0.0.9", MEGABYTE),
+                    _Sender("10.0.0.9", 3 * MEGABYTE)]
+        server._server.active_channels.update(enumerate(senders))
+        server._close_large_bodies()
+        # One of the first address is too much, and the last is too much for all.
+        assert [sender.closed for sender in senders] == [False, False, True, False, False, False, False, True]
+        server._server.active_channels.clear()
+        server.close()
+
+
 def _open_bodies(peers: list[socket.socket]) -> int:
     return sum(not _dropped(peer) for peer in peers)
 
