@@ -142,45 +142,48 @@ class ReplyProtocol:
 
     def reply(self, line: bytes, piece: bytes = b"") -> bytes:
         """The reply line to a request line; NULL if the request fails.  `piece` is the line with its line break."""
-        name, element = self.request(line)
-        prefix = self._compact if line[:1] == b"/" else None
+        name, element = self.request(line) if line[:4] == b"get " else (line, self._element)
+        prefix = self._compact
+        asked = name if prefix is None or line[:1] != b"/" else prefix + name[1:]
         try:
-            value, version = self._resolver.answer(name if prefix is None else prefix + name[1:], element)
+            value, version = self._resolver.plain_line(asked, element)
+            if value is None:
+                value, version = self._resolver.answer(asked, element)
+                value = None if value is None else targets.one_line(value)
         except UnansweredError:
             return self._line(name, self._unanswered)
         except Exception as error:  # noqa: BLE001 - an unforeseen error must not end the loop or shift the replies
             self._log(f"a request could not be answered: {type(error).__name__}: {error}")
             return self._line(name, self._unanswered)
-        if prefix is not None and value is not None and value[:8] == _HTTPS and b"/" not in name[1:]:
-            reply = targets.one_line(name[1:] + value[_LEFT_OUT:]) + b"\n"
+        if asked is not name and value is not None and value[:8] == _HTTPS and b"/" not in name[1:]:
+            reply = targets.one_line(name[1:]) + value[_LEFT_OUT:] + b"\n"
         else:
-            reply = self._line(name, value) if self._echo or value is None else targets.one_line(value) + b"\n"
+            reply = self._line(name, value) if self._echo or value is None else value + b"\n"
         if version is not self._version:
             self._use_version(version)
         if version is None or len(line) + len(reply) >= _LONGEST_CACHED:
             return reply
-        cache, line = self._cache, piece or line + b"\n"
-        if len(cache) >= _CACHED_AT_ONCE and not self._came_before(line):
-            return reply
-        cache[line] = reply
+        line = piece or line + b"\n"
+        if len(self._cache) >= _CACHED_AT_ONCE:
+            place = hash(line) % _NOTED
+            if not self._asked[place]:
+                self._asked[place] = 1
+                return reply
+            self._make_room()
+        self._cache[line] = reply
         return reply
 
-    def _came_before(self, line: bytes) -> bool:
-        """Note that a line came; returns whether it did before.  Makes room in a full cache."""
-        place = hash(line) % _NOTED
-        if not self._asked[place]:
-            self._asked[place] = 1
-            return False
+    def _make_room(self) -> None:
         if len(self._cache) >= _MOST_CACHED:
             self._cache.clear()
             self._asked = bytearray(_NOTED)
-        return True
 
     def _line(self, name: bytes, value: bytes | None) -> bytes:
+        """A reply line; the value is None or one line already."""
         if self._echo:
             # A server takes a name with nothing behind it for no reply at all.
-            return targets.one_line(name + b" " + (value or b"NULL")) + b"\n"
-        return targets.one_line(b"NULL" if value is None else value) + b"\n"
+            return targets.one_line(name) + b" " + (value or b"NULL") + b"\n"
+        return (b"NULL" if value is None else value) + b"\n"
 
     def request(self, line: bytes) -> tuple[bytes, bytes | None]:
         """Name and element of a request line."""
@@ -201,6 +204,10 @@ class ReplySource(ABC):
     @abstractmethod
     def version(self) -> object | None:
         """Equal versions: all answers between them are still valid.  None: unknown."""
+
+    def plain_line(self, name: bytes, element: bytes | None) -> tuple[bytes | None, object | None]:
+        """As `answer`, for values that are found quickly and have no control characters; None: `answer` has to look."""
+        return None, None
 
     @abstractmethod
     def answer(self, name: bytes, element: bytes | None) -> tuple[bytes | None, object | None]:
@@ -236,14 +243,20 @@ class MinterResolver(ReplySource):
     def version(self) -> object | None:
         return None if self._store is None else self._store.version(_MAX_AGE)
 
+    def plain_line(self, name: bytes, element: bytes | None) -> tuple[bytes | None, object | None]:
+        plain = self._plain
+        if plain is None:
+            return None, None
+        try:
+            return plain.find(name, element)
+        except NoidError:
+            return None, None  # `answer` meets with the same error
+
     def answer(self, name: bytes, element: bytes | None) -> tuple[bytes | None, object | None]:
         plain = self._plain or self._open()
         if plain is None:
             raise UnansweredError
         try:
-            found = plain.find(name, element)
-            if found[0] is not None:
-                return found
             outcome, version = self._resolve(plain.minter, name, element)
         except NoidError as error:
             if isinstance(error, NoMinterError):

@@ -50,13 +50,12 @@ NULL = b"NULL\n"
 # How many bytes are read at once: enough for most requests, and more of them for the rest of a longer one.
 _LINE, _PIECE = 479, 1 << 16
 
-# The shared memory: numbers, the piece of input in flight, a copy of a long reply.  Pages that are never used take
-# no memory.
-_NUMBERS = 64
-_INPUT = _NUMBERS
-_COPY = _INPUT + _PIECE
+# The shared memory: the piece of input in flight, a copy of a long reply, numbers.  Pages that are never used take no
+# memory.
+_COPY = _PIECE
 _LONGEST_COPY = 4 << 20
-_SIZE = _COPY + _LONGEST_COPY
+_NUMBERS = _COPY + _LONGEST_COPY
+_SIZE = _NUMBERS + 64
 
 # Places of the numbers: bytes written in replies; bytes written when the worker began, plus _KNOWN; the length of the
 # reply that was copied, 0 if none; whether the input so far ends within a line.
@@ -87,8 +86,8 @@ class SharedState:
     def __init__(self) -> None:
         self.memory = mmap.mmap(-1, _SIZE)
         view = memoryview(self.memory)
-        self.numbers = view[:_NUMBERS].cast("Q")
-        self.line, self.piece = view[_INPUT : _INPUT + _LINE], view[_INPUT:_COPY]
+        self.numbers = view[_NUMBERS:].cast("Q")
+        self.line, self.piece = view[:_LINE], view[:_PIECE]
 
     def begin(self) -> None:
         """Called by a worker before it reads."""
@@ -108,7 +107,7 @@ class SharedState:
 
     def in_flight(self) -> bytes:
         """The piece of input that was read and not yet answered."""
-        return self.memory[_INPUT:_COPY].rstrip(b"\0")
+        return self.memory[:_PIECE].rstrip(b"\0")
 
     def copy(self, reply: bytes) -> None:
         """Keep a reply that may be written in several steps, if it is not too long."""
@@ -128,7 +127,7 @@ class SharedState:
         return None if written is None else written - (before - _KNOWN) - self.numbers[_REPLIED]
 
     def clear(self) -> None:
-        self.memory[_INPUT:_COPY] = bytes(_PIECE)
+        self.memory[:_PIECE] = bytes(_PIECE)
 
 
 class Counters:
@@ -162,23 +161,22 @@ def serve_pipe(replies: LineProtocol, state: SharedState, source: int = 0, sink:
     write, feed = os.write, replies.feed
     # FileIO.readinto is faster than os.readv: it builds no list of buffers.
     read = FileIO(source, "rb", closefd=False).readinto
-    memory, numbers, zeros, start, atomic = state.memory, state.numbers, _ZEROS, _INPUT, _ATOMIC
+    memory, numbers, zeros, atomic = state.memory, state.numbers, _ZEROS, _ATOMIC
     line, whole = state.line, state.piece
     replied, buffer = 0, line
     while size := read(buffer):
-        end = start + size
-        out = feed(memory[start:end])
+        out = feed(memory[:size])
         if replies.incomplete or buffer is whole or len(out) > atomic:
             state.copy(out)
             replied += _write_all(sink, out)
             numbers[_INCOMPLETE] = replies.incomplete
-            memory[start:end] = bytes(size)
+            memory[:size] = bytes(size)
             numbers[_COPIED] = 0
             # Of a line that is longer than the buffer, more is read at once.
             buffer = line if out else whole
         else:
             replied += write(sink, out)
-            memory[start:end] = zeros[size]
+            memory[:size] = zeros[size]
         # In this order: while the piece is not cleared, its reply must not be among those that are counted.
         numbers[_REPLIED] = replied
     write(sink, replies.end())

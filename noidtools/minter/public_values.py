@@ -31,7 +31,7 @@ class PublicValues:
     max_age  as in `Store.read`
     """
 
-    __slots__ = ("minter", "_store", "_setting", "_usual", "_accept", "_max_age",
+    __slots__ = ("minter", "_store", "_get_both", "_setting", "_usual", "_accept", "_max_age",
                  "_known", "_seen", "_element", "_has_aliases", "_namespace")
 
     def __init__(
@@ -39,6 +39,7 @@ class PublicValues:
     ) -> None:
         self.minter = minter
         self._store = minter.store
+        self._get_both = minter.store.get_both
         self._setting = config.place(setting)
         self._usual = usual
         self._accept = accept
@@ -62,9 +63,8 @@ class PublicValues:
         if known is None:
             return self._find_unprepared(text, element)
         key = self._namespace.literal_key(text)
-        packed, value, version = self._store.get_both(
-            IDS, key, ELEMENTS, pair(key, element or self._element), self._max_age
-        )
+        get_both = self._get_both
+        packed, value, version = get_both(IDS, key, ELEMENTS, pair(key, element or self._element), self._max_age)
         if version != known:
             self._known = None
             return self._find_unprepared(text, element)

@@ -228,7 +228,7 @@ def made_up(piece: bytes, written: int | None, *, next_request: bool = False) ->
     pipes = Pipes()
     supervisor = Supervisor(None, None)  # type: ignore[arg-type] - no worker is started
     state: SharedState = supervisor._state
-    state.memory[pipe_worker._INPUT : pipe_worker._INPUT + len(piece)] = piece
+    state.memory[: len(piece)] = piece
     if next_request:
         os.write(pipes.client_out, b"x\n")
     lost = supervisor._write_missing_replies(written, pipes.source, pipes.sink)

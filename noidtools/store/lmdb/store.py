@@ -220,9 +220,11 @@ class LmdbStore(SharedStore):
         if not users and len(key) + len(other_key) < LONG_KEY:
             users.append(None)
             try:
-                if not lock.closed and monotonic() - self._checked < max_age and self._environment is not None:
+                if not lock.closed and monotonic() - self._checked < max_age and (
+                    environment := self._environment
+                ) is not None:
                     # It ends when it is deallocated, on return; this is quicker than a `with` statement.
-                    txn = self._environment.begin()
+                    txn = environment.begin()
                     return txn.get(table + key), txn.get(other_table + other_key), (self.generation, txn.id())
             except lmdb.Error:
                 pass  # the map has grown, or there are too many readers: `read` finds out what to do
