@@ -8,7 +8,8 @@ the same machine: over a network each round trip takes longer by its time.
     growth    identifiers a second of `mint 100000` in a minter of 10^4, 10^5 … identifiers, and bytes an identifier
     single    mints of one identifier a second by 1, 4 and 16 clients of `noid serve`, which groups those that arrive
               together; and how many commits the server made a second with nothing else to do
-    noidr     requests a second in lock step, each name asked once, and a hundred names asked again and again
+    noidr     requests a second in lock step, each name asked once, and a hundred names asked again and again; beside
+              a Python loop with one select for each line
     bind      bindings a second of a bulk run
     target    bytes that a target adds to an identifier with all that is recorded of it, bytes of log (WAL) of a mint
               and of a binding, and processor time of a lookup that is not cached, of noidr and of the server
@@ -40,6 +41,16 @@ NAMES = 10_000
 BINDS = 5_000
 TARGETS = 20_000
 SECONDS = 3.0
+# What noidr cannot be quicker than: libpq's own functions, and the target of a name in a table of its own.
+LOOP = """
+import os, sys
+from psycopg import pq
+server = pq.PGconn.connect(sys.argv[1].encode())
+server.prepare(b"find", b"SELECT target FROM bench WHERE name = $1", [17])
+while line := os.read(0, 4096):
+    found = server.exec_prepared(b"find", [line.split()[1]], [1], 1)
+    os.write(1, found.get_value(0, 0) + b"\\n" if found.ntuples else b"NULL\\n")
+"""
 TEMPLATE = ("f5.reeeeeeeeedk", "long", "13030", "example.org", "bench")
 
 
@@ -105,26 +116,39 @@ class Contestant:
 
     def lookups(self, names: list[str], rounds: int = 1) -> float:
         """Requests a second to noidr, one after the other."""
-        noidr = subprocess.Popen([sys.executable, str(PROGRAMS / "noidr"), "-f", str(self.folder)],
-                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                 env={**os.environ, "PYTHONPATH": str(ROOT)})
-        assert noidr.stdin and noidr.stdout
-        sink, source = noidr.stdin.fileno(), noidr.stdout.fileno()
+        return lock_step([sys.executable, str(PROGRAMS / "noidr"), "-f", str(self.folder)], names * rounds)
 
-        def ask(name: str) -> bytes:
-            os.write(sink, f"get {name} _t\n".encode())
-            return os.read(source, 4096)
 
-        assert ask(names[0]).startswith(b"https://")
-        start = time.monotonic()
-        for _ in range(rounds):
-            for name in names:
-                assert ask(name) != b"NULL\n"
-        rate = rounds * len(names) / (time.monotonic() - start)
-        noidr.stdin.close()
-        noidr.wait()
-        noidr.stdout.close()
-        return rate
+def lock_step(command: list[str], names: list[str]) -> float:
+    """Requests a second to a program that answers line by line."""
+    program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert program.stdin and program.stdout
+    sink, source = program.stdin.fileno(), program.stdout.fileno()
+
+    def ask(name: str) -> bytes:
+        os.write(sink, f"get {name} _t\n".encode())
+        return os.read(source, 4096)
+
+    assert ask(names[0]).startswith(b"https://")
+    start = time.monotonic()
+    for name in names:
+        assert ask(name) != b"NULL\n"
+    rate = len(names) / (time.monotonic() - start)
+    program.stdin.close()
+    program.wait()
+    program.stdout.close()
+    return rate
+
+
+def fill_bare_table(server: PostgresServer, names: list[str]) -> None:
+    """The table that LOOP asks."""
+    server.sql("CREATE TABLE bench (name bytea PRIMARY KEY, target bytea NOT NULL)")
+    for start in range(0, len(names), 1000):
+        some = ",".join(names[start : start + 1000])
+        server.sql("INSERT INTO bench SELECT name::bytea, ('https://example.org/' || name)::bytea "
+                   f"FROM unnest('{{{some}}}'::text[]) AS name")
+    server.sql("ANALYZE bench")
 
 
 def children_seconds(pid: int) -> float:
@@ -190,7 +214,10 @@ def main() -> None:
         for one in both:
             print(f"{one.name}: {one.bind(names[one.name][:BINDS]):,.0f} bindings a second in bulk")
             one.bind(names[one.name][BINDS:])
+        fill_bare_table(server, names[both[0].name])
         for _ in range(options.rounds):
+            bare = lock_step([sys.executable, "-c", LOOP, server.address], names[both[0].name])
+            print(f"PostgreSQL: {bare:,.0f} a second by a Python loop with one select")
             for one in both:
                 mine = names[one.name]
                 print(f"{one.name}: noidr {one.lookups(mine):,.0f} a second not cached, "
