@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import struct
+# What `struct` consists of: that module itself only names it again, and every process would have to find it.
+import _struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def pack_numbers(numbers: list[int], largest: int) -> bytes:
     """Numbers from 0 to `largest`, in as few bytes each as that needs, but at least 4."""
     width = next((width for width in _FORMATS if largest < 1 << 8 * width), (largest.bit_length() + 7) // 8)
     if width in _FORMATS:
-        return struct.pack(f">{len(numbers)}{_FORMATS[width]}", *numbers)
+        return _struct.pack(f">{len(numbers)}{_FORMATS[width]}", *numbers)
     return b"".join([number.to_bytes(width, "big") for number in numbers])
 
 
@@ -61,7 +62,7 @@ def unpack_numbers(packed: bytes, count: int) -> list[int]:
     """The inverse of `pack_numbers`, for this many numbers."""
     width = len(packed) // count
     if width in _FORMATS:
-        return list(struct.unpack(f">{count}{_FORMATS[width]}", packed))
+        return list(_struct.unpack(f">{count}{_FORMATS[width]}", packed))
     return [int.from_bytes(packed[place : place + width], "big") for place in range(0, len(packed), width)]
 
 
