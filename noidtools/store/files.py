@@ -7,6 +7,11 @@ import stat
 
 from ..errors import StoreError
 
+# How a store says which engine it is of, if that is not LMDB: the file in its folder with the name of the engine, and
+# the environment variable with the address of the database server in which new stores are made.
+ENGINE_FILE = "engine"
+ADDRESS_VARIABLE = "NOIDTOOLS_STORE"
+
 _LITTLE_ROOM = 1 << 20
 
 

@@ -9,7 +9,6 @@ import lmdb
 
 from ...errors import BusyError, NoidError, NoMinterError, StoreError
 from .. import files
-from ..interface import ENGINE_FILE
 from ..privileges import ActingAsOwner
 from .transactions import OWN_TABLE
 
@@ -165,7 +164,7 @@ def identity(data: str, lock: str) -> tuple[int, int, int] | None:
     try:
         found = os.stat(data)
     except (OSError, ValueError):
-        beside = os.path.join(os.path.dirname(data), ENGINE_FILE)
+        beside = os.path.join(os.path.dirname(data), files.ENGINE_FILE)
         return (0, 0, 0) if "\0" not in beside and os.path.exists(beside) else None
     return found.st_dev, found.st_ino, _inode(lock)
 
