@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import ForbiddenError, UsageError
-from ..minter.policies import EVERYTHING
+from ..minter.access import EVERYTHING
 from .table import all_commands, command_for, find_command
 
 TYPE_CHECKING = False

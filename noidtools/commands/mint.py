@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..codec import pack, unpack
 from ..errors import ForbiddenError
 from ..minter import minting
-from ..minter.policies import BIND, MINT
+from ..minter.access import BIND, MINT
 from ..schemes import MintRequest
 from .answers import Answer, Ids
 from .command import Command, Form, Option, Part, as_count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..minter import Minter
-from ..minter.policies import EVERYTHING
+from ..minter.access import EVERYTHING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import ExhaustedError, UsageError
 from ..schemes import MintRequest
 from . import config, events, meta, queue, records
-from .policies import INITIAL_STATE, RESERVE
+from .access import INITIAL_STATE, RESERVE
 from .records import HELD, PEPPERED, RESERVED, Circulation, advanced, save
 from .tables import CLAIMS, CUSTODY, OFFICES, RELATIONS, STATED
 
