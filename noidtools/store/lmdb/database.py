@@ -114,12 +114,15 @@ def is_writable(location: str) -> bool:
 
 def ensure_files(location: str, *, writable: bool) -> None:
     """Raise StoreError for links in place of files; make the files that were deleted, if this process may write."""
-    data, *locks = (os.path.join(location, name) for name in (DATA, LOCK, WRITER))
-    files.ensure_regular(data, *locks)
-    if writable:
-        for path in locks:
-            files.ensure_exists(path, data)
-        files.ensure_allocated(locks[0], LOCK_SIZE)
+    data, lock, writer = (os.path.join(location, name) for name in (DATA, LOCK, WRITER))
+    _, lock_found, writer_found = (files.ensure_regular(path) for path in (data, lock, writer))
+    if not writable:
+        return
+    if lock_found is None or not files.is_allocated(lock_found, LOCK_SIZE):
+        files.ensure_exists(lock, data)
+        files.ensure_allocated(lock, LOCK_SIZE)
+    if writer_found is None:
+        files.ensure_exists(writer, data)
 
 
 def _import_all_of_lmdb() -> None:
