@@ -61,7 +61,8 @@ class Actor:
         return self.clock()
 
 
-_SAFE = bytes(0x5F if byte < 0x20 or byte in (0x7C, 0x7F) else byte for byte in range(256))
+_UNSAFE = bytes(range(0x20)) + b"|\x7f"
+_SAFE = bytes.maketrans(_UNSAFE, b"_" * len(_UNSAFE))
 
 
 def process_owner() -> bytes:

@@ -81,7 +81,6 @@ def ordinals(repertoire: str) -> dict[str, int]:
 
 RANDOM, SEQUENTIAL, UNLIMITED = "r", "s", "z"
 CHECK, CHECK_ONLY = "k", "K"
-_VISIBLE = frozenset(map(chr, range(0x21, 0x7F)))
 
 # Longer labels serve no purpose, and computing with their numbers takes time.  Those of an unlimited namespace grow
 # by a character when all shorter ones are used up, so that none ever has so many more than its mask.
@@ -189,7 +188,7 @@ def _split(text: str) -> tuple[str, str]:
     prefix, dot, mask = text.partition(".")
     if not dot:
         raise InvalidError(f"template {text!r} has no mask: write Prefix.Mask, for instance f5.reedeedk or .zd")
-    bad = [character for character in prefix if character not in _VISIBLE]
+    bad = [character for character in prefix if not "!" <= character <= "~"]
     if bad:
         raise InvalidError(f"template prefix may only hold visible ASCII characters, not {bad[0]!r}")
     return prefix, mask
