@@ -9,7 +9,6 @@ import lmdb
 
 from ...errors import BusyError, NoidError, NoMinterError, StoreError
 from .. import files
-from ..privileges import ActingAsOwner
 from .transactions import OWN_TABLE
 
 DATA, LOCK, WRITER = "data.mdb", "lock.mdb", "writer.lock"
@@ -103,6 +102,8 @@ def is_writable(location: str) -> bool:
         return False
     if os.geteuid():
         return True
+    from ..privileges import ActingAsOwner
+
     # Root, who acts as the owner of the folder, may write what the owner may.
     with ActingAsOwner(location) as folder:
         try:
@@ -138,18 +139,28 @@ def open_environment(location: str, size: int, *, writable: bool) -> lmdb.Enviro
     length = os.path.getsize(os.path.join(location, DATA))
     least = max(LEAST_RESERVED, length + (LEAST_RESERVED if writable else 0))
     size = max(size, least)
-    _import_all_of_lmdb()
     while True:
         try:
-            # LMDB follows symbolic links.
-            with ActingAsOwner(location) as folder:
-                return lmdb.open(os.fsencode(folder), map_size=size, max_readers=MOST_READERS, create=False,
-                                 readonly=not writable, max_spare_txns=8, mode=0o664)
+            return _open_as_owner(location, size, writable) if not os.geteuid() else _open(location, size, writable)
         except lmdb.MemoryError:
             # A limit on address space (ulimit -v, a container): try with less.
             if size <= least:
                 raise
             size = max(least, size // 2)
+
+
+def _open_as_owner(location: str, size: int, writable: bool) -> lmdb.Environment:
+    from ..privileges import ActingAsOwner
+
+    _import_all_of_lmdb()
+    # LMDB follows symbolic links.
+    with ActingAsOwner(location) as folder:
+        return _open(folder, size, writable)
+
+
+def _open(folder: str, size: int, writable: bool) -> lmdb.Environment:
+    return lmdb.open(os.fsencode(folder), map_size=size, max_readers=MOST_READERS, create=False,
+                     readonly=not writable, max_spare_txns=8, mode=0o664)
 
 
 # -- files that belong together --------------------------------------------------------------------------------------
