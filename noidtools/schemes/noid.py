@@ -272,16 +272,18 @@ class NoidGenerator(Generator):
         passes, grown, before, drawn, *values = unpack(state) if state else (b"0", b"0", b"0", b"0")
         self.passes, self.grown, self._before = int(passes), int(grown), int(before)
         *_, self.template = scheme.templates(state)
-        counters = None
+        counters, packed = None, b""
         if values:
-            counters = unpack_numbers(values[0], int(values[1]))
-        self.order = self._start(int(drawn), counters)
+            packed = values[0]
+            counters = unpack_numbers(packed, int(values[1]))
+        self.order = self._start(int(drawn), counters, packed)
 
-    def _start(self, drawn: int, counters: list[int] | None) -> QuasiRandom | Sequential:
+    def _start(self, drawn: int, counters: list[int] | None, packed: bytes = b"") -> QuasiRandom | Sequential:
         if self.template.generator == RANDOM:
             assert self.template.total is not None
             return QuasiRandom(
-                self.template.total, seed=self.scheme.seed, drawn=drawn, values=counters, again=self.passes > 0
+                self.template.total, seed=self.scheme.seed, drawn=drawn, values=counters, packed=packed,
+                again=self.passes > 0,
             )
         return Sequential(self.template.total or self._checkable_total(), drawn=drawn)
 
