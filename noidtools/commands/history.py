@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..minter import Minter
-    from ..minter.events import Change, Event
+    from ..minter.event_log import Event
+    from ..minter.events import Change
     from .answers import Line
     from .call import Call
 

@@ -9,7 +9,8 @@ from ..clock import system_clock, timestamp
 from ..errors import NoidError, printable
 from ..minter import config, location_of
 from ..minter.access import ADMIN
-from ..minter.events import newest_number, read_event
+from ..minter.event_log import read_event
+from ..minter.events import newest_number
 from ..minter.policies import ANYONE, AUTHENTICATED, AccessPolicy
 from .access import first_barrier
 

@@ -216,8 +216,13 @@ class _MintRun:
         self._flags = (HELD if minter.settings.long_term else 0) | (RESERVED if self._reserving else 0)
         # If no relations and custodians are stored at all, they need not be looked up for each identifier.
         self._has_claims = any(next(writer.scan(table, limit=1), None) for table in _CLAIM_TABLES)
-        self._continued = bool(event) and events.may_continue(writer, event, actor)
+        self._continued = bool(event) and self._may_continue(event)
         self.event = event if self._continued else self._begin_event()
+
+    def _may_continue(self, event: int) -> bool:
+        from .event_log import may_continue  # only a large mint continues the event of a transaction before
+
+        return may_continue(self.writer, event, self.actor)
 
     def _begin_event(self) -> int:
         changes = [events.Change(b"state", None, b"reserved")] if self._reserving else []
