@@ -214,8 +214,7 @@ class _MintRun:
         self._tallied = self._new_holds = 0
         self._reserving = config.value(writer, INITIAL_STATE) == RESERVE
         self._flags = (HELD if minter.settings.long_term else 0) | (RESERVED if self._reserving else 0)
-        # If no relations and custodians are stored at all, they need not be looked up for each identifier.
-        self._has_claims = any(next(writer.scan(table, limit=1), None) for table in _CLAIM_TABLES)
+        self._has_claims: bool | None = None
         self._continued = bool(event) and self._may_continue(event)
         self.event = event if self._continued else self._begin_event()
 
@@ -311,6 +310,9 @@ class _MintRun:
 
         changes = bindings.clear_bindings(self.writer, identifier)
         others: list[bytes] = []
+        if self._has_claims is None:
+            # If no relations and custodians are stored at all, they need not be looked up for each identifier.
+            self._has_claims = any(next(self.writer.scan(table, limit=1), None) for table in _CLAIM_TABLES)
         if self._has_claims:
             from . import custody, qualities
             from .relations import claims
