@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from ..errors import UsageError
 from ..minter import history, notes, policies, report
-from ..minter.events import Change, Digest, Event
+from ..minter.event_log import Event
+from ..minter.events import Change, Digest
 from ..store import Reader, Writer
 from .base import MinterBase
 from .text import Moment, Text, end_timestamp, start_timestamp, to_bytes, to_datetime, to_text

@@ -15,7 +15,7 @@ from ..minter.events import Actor, process_owner
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..commands.answers import Answer
-    from ..commands.session import Progress
+    from ..commands.call import Progress
 
 DONE, REFUSED, WRONG_USAGE = 0, 1, 2
 

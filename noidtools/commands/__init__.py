@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .call import Call, Invocation, run
-from .session import Session
+from .call import Call, Invocation, Session, run
 from .table import all_commands, command_for
 
 __all__ = ["Call", "Invocation", "Session", "all_commands", "command_for", "run"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import NotFoundError, printable
-from ..minter.policies import ADMIN, BIND, READ
+from ..minter.access import ADMIN, BIND, READ
 from ..minter.relations import abstractions
 from ..minter.relations.abstract_names import CONTEXT, IDENTIFIER, NAME, all_abstractions, find_abstraction
 from .answers import Answer, Blank, Fields

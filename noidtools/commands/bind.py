@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..minter import bindings, minting
-from ..minter.policies import BIND, MINT
-from .answers import Answer, BindRecord, Blank
+from ..minter.access import BIND, MINT
+from .answers import Answer, Blank
 from .command import Command, Form
+from .name_records import BindRecord
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

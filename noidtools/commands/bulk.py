@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from .answers import Answer, Record
+    from .call import Session
     from .lines import LineSource, ReadLine
-    from .session import Session
 
     # Runs the call in a line; the number is that of the line.
     Runner = Callable[[Call, int], Answer]

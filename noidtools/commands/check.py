@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import ForbiddenError
-from ..minter.policies import ADMIN, READ
+from ..minter.access import ADMIN, READ
 from .answers import Answer, Fields
 from .command import Command, Form, Option
 

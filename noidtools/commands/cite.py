@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..clock import timestamp
 from ..errors import ForbiddenError, NoMinterError
-from ..minter.policies import READ
+from ..minter.access import READ
 from ..minter.spellings import citation_forms, compare_names, withdrawal_note
 from ..names import citation
 from .answers import Answer, Fields, Record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import clock
-from ..minter.policies import BIND
+from ..minter.access import BIND
 from ..minter.relations import CLAIMED, KINDS, SYNONYM
 from ..minter.relations.claims import add_claim, claim_kind, remove_claim
 from .answers import Answer, Fields

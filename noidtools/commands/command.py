@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import UsageError, printable
-from ..minter.policies import CLASSES
+from ..minter.access import CLASSES
 from .usage import Option, Pattern, as_count, as_text, split_options
 
 __all__ = ["Command", "Form", "Option", "Part", "as_count", "as_text"]

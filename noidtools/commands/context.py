@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import UsageError
 from ..minter import contexts
-from ..minter.policies import ADMIN
+from ..minter.access import ADMIN
 from .answers import Answer, Fields, Record
 from .command import Command, Form, Option, as_text
 

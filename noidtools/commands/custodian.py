@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import UsageError
 from ..minter import custody
-from ..minter.policies import ADMIN, READ
+from ..minter.access import ADMIN, READ
 from .answers import Answer, Blank, Fields
 from .command import Command, Form, Option
 

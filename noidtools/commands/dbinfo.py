@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..errors import printable
+from ..minter.access import ADMIN, EVERYTHING, READ
 from ..minter.notes import all_notes, put_note
-from ..minter.policies import ADMIN, EVERYTHING, READ
 from .answers import Answer, Fields
 from .command import Command, Form
 

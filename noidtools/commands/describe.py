@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..description.formats import RDF_FORMATS, ensure_rdf_format
-from ..minter.policies import READ
+from ..minter.access import READ
 from .answers import Answer, Record
 from .command import Command, Form, Option
 

@@ -6,7 +6,7 @@ import os
 
 from ..clock import first_second
 from ..errors import UsageError
-from ..minter.policies import ADMIN
+from ..minter.access import ADMIN
 from .answers import Answer, Fields, FileChunk
 from .command import Command, Form, Option, as_text
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ..errors import NotFoundError
+from ..minter.access import READ
 from ..minter.elements import ensure_each_once, fetch_name, fetch_rules, unbound_messages
-from ..minter.policies import READ
 from ..minter.records import ALL_RULES, RULE_MARK
-from .answers import Answer, Blank, FetchedRecord, ItemValues, Unbound, ValueBreak, Values
+from .answers import Answer, Blank, ItemValues, Values
 from .command import Command, Form, Option
+from .name_records import FetchedRecord, Unbound, ValueBreak
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..minter.policies import BIND
+from ..minter.access import BIND
 from ..minter.queue import dequeue, enqueue, place_holds, release_holds
 from .answers import Answer, Fields, Ids
 from .command import Command, Form

@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 
 from ..errors import NoidError, StoreError, UsageError, printable
-from ..minter.policies import ADMIN
+from ..minter.access import ADMIN
 from .answers import Answer, Fields, Record
 from .command import LOGGED, Command, Form, Option
 

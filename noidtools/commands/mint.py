@@ -5,9 +5,9 @@ from __future__ import annotations
 from ..codec import pack, unpack
 from ..errors import ForbiddenError
 from ..minter import minting
-from ..minter.policies import BIND, MINT
+from ..minter.access import BIND, MINT
 from ..schemes import MintRequest
-from .answers import Answer, Ids, IdsWithFolders
+from .answers import Answer, Ids
 from .command import Command, Form, Option, Part, as_count
 
 TYPE_CHECKING = False
@@ -43,6 +43,7 @@ def _mint_with_folders(
     import os
 
     from ..minter.identifier_folders import FolderMaker, IdentifierFolder
+    from .name_records import IdsWithFolders
 
     minter = call.minter
     maker = FolderMaker(os.fsencode(call.option("folders") or ""), minter.scheme)

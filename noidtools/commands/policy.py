@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import clock
 from ..errors import UsageError
 from ..minter import policies
-from ..minter.policies import ADMIN
+from ..minter.access import ADMIN, CLASSES
 from .answers import Answer, Fields
 from .command import Command, Form, Option
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def _show_all(call: Call) -> Answer:
     minter = call.minter
     stated = minter.read(lambda reader: policy_fields(call, reader, *policies.STATED_POLICIES))
-    return Answer(_access(call, *policies.CLASSES), stated, spaced=True)
+    return Answer(_access(call, *CLASSES), stated, spaced=True)
 
 
 def _show(call: Call) -> Answer:
     name = call.words[0].decode()
-    if name in policies.CLASSES:
+    if name in CLASSES:
         return Answer(_access(call, name), spaced=True)
     return Answer(call.minter.read(lambda reader: policy_fields(call, reader, name)), spaced=True)
 
@@ -76,9 +76,9 @@ COMMANDS = (
     Command(
         "policy", "who may use a class of commands through the web, and what the minter promises",
         Form("", _show_all, ADMIN, writes=False),
-        Form(f"{'|'.join(policies.CLASSES + policies.STATED_POLICIES)}", _show, ADMIN, writes=False,
+        Form(f"{'|'.join(CLASSES + policies.STATED_POLICIES)}", _show, ADMIN, writes=False,
              too_many="the label format follows from the template and is not set by hand"),
-        Form(f"{'|'.join(policies.CLASSES)} anyone|authenticated|nobody|default|User…", _set_access, ADMIN),
+        Form(f"{'|'.join(CLASSES)} anyone|authenticated|nobody|default|User…", _set_access, ADMIN),
         Form("minting publish|reserve|default", _set_stated, ADMIN),
         Form("association Text|default", _set_stated, ADMIN, too_many=_QUOTED),
         Form("persistence Text|default [--from Date] [--until Date]", _set_stated, ADMIN, too_many=_QUOTED),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..minter import lifecycle, tombstones
-from ..minter.policies import ADMIN, BIND, READ
-from .answers import Answer, Fields, tombstone_fields
+from ..minter.access import ADMIN, BIND, READ
+from .answers import Answer, Fields
 from .command import Command, Form, Option
+from .name_records import tombstone_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import clock
 from ..minter import qualities
-from ..minter.policies import BIND, READ
+from ..minter.access import BIND, READ
 from ..minter.qualities import STATABLE, StatedQuality
 from .answers import Answer, Blank, Fields
 from .command import Command, Form, Option

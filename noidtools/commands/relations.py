@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..clock import timestamp
 from ..minter import aliases
-from ..minter.policies import BIND, READ
+from ..minter.access import BIND, READ
 from ..minter.preferences import prefer_name, remove_preference
 from ..minter.relations import abstractions
 from ..minter.relations.homology import all_relations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import resolution
 from ..errors import NotFoundError, UsageError
-from ..minter.policies import EVERYTHING, READ
+from ..minter.access import EVERYTHING, READ
 from ..names import targets
 from .answers import Answer, Fields, Values
 from .command import Command, Form, Option

@@ -5,8 +5,8 @@ from __future__ import annotations
 from .. import resolution
 from ..errors import ForbiddenError, InvalidError, NoidError
 from ..minter import bindings, config
+from ..minter.access import ADMIN, EVERYTHING, READ
 from ..minter.identifiers import identify
-from ..minter.policies import ADMIN, EVERYTHING, READ
 from ..names import targets
 from ..resolution.canaries import destination
 from .answers import Answer, Fields

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..minter.policies import ADMIN
+from ..minter.access import ADMIN
 from .answers import Answer, Fields, Record
 from .command import LOGGED, Command, Form, Option
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..errors import NoMinterError
 from ..minter import events, meta
+from ..minter.access import ADMIN, READ
 from ..minter.identifiers import identify
-from ..minter.policies import ADMIN, READ
 from .answers import Answer, Blank, Fields
 from .command import Command, Form
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ..errors import NoMinterError
 from ..minter import identifiers
-from ..minter.policies import READ
+from ..minter.access import READ
 from ..minter.validation import validate_form, validate_own
-from .answers import Answer, Values, Verdicts
+from .answers import Answer, Values
 from .command import Command, Form, as_text
+from .name_records import Verdicts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..errors import ConflictError, ForbiddenError, UsageError
+from ..minter.access import ADMIN, READ
 from ..minter.findings import FAILS, HOLDS, QUALITIES, RETRIEVABLE, UNKNOWN
-from ..minter.policies import ADMIN, READ
 from ..verification import Verification
 from .answers import Answer, Record
 from .command import Command, Form, Option

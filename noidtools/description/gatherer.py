@@ -12,7 +12,8 @@ from itertools import islice
 from .. import resolution
 from ..errors import ForbiddenError, InvalidError, NotFoundError, printable
 from ..minter import contexts, custody, lifecycle, policies, records
-from ..minter.events import date_and_actor, read_events
+from ..minter.event_log import read_events
+from ..minter.events import date_and_actor
 from ..minter.findings import last_findings
 from ..minter.history import numbers_of
 from ..minter.identifiers import identify_parsed, own_identifier, parse_name, suggest_correction

@@ -16,19 +16,8 @@ import time
 from ..codec import pack, pair, pair_prefix, split_pair, unpack
 from ..errors import ConflictError, InvalidError, NotFoundError, printable
 from . import meta
-from .events import (
-    Change,
-    Digest,
-    add_detail,
-    add_to_bulk,
-    discard_event,
-    newest_number,
-    number_key,
-    pack_value,
-    read_event,
-    record_event,
-    unpack_value,
-)
+from .event_log import add_detail, add_to_bulk, read_event
+from .events import Change, Digest, discard_event, newest_number, number_key, pack_value, record_event, unpack_value
 from .records import PEPPERED, WITHDRAWN
 from .tables import CHANGES, ELEMENTS, HISTORY, IDS
 
@@ -39,7 +28,8 @@ if TYPE_CHECKING:
 
     from ..store import Reader, Writer
     from . import Minter
-    from .events import Actor, Event
+    from .event_log import Event
+    from .events import Actor
 
     A = TypeVar("A", bound="Applied")
     # What to do about a binding with this value: its new value, None to remove it; or Unchanged.

@@ -6,35 +6,30 @@ what an old one says may be moved to a file, and then date, actor and verb are l
 
 A minting of any number of identifiers is one event, to which the circulation records of the identifiers point.  Every
 other event is indexed under each identifier that it concerns.  history.py combines both.
+
+Here is what every change needs; event_log.py reads events and writes those of long commands and of other programs.
 """
 
 from __future__ import annotations
 
-from ..clock import SECOND, system_clock, timestamp
-from ..codec import pack, pair, pair_prefix, split_pair, unpack
+from ..clock import system_clock, timestamp
+from ..codec import pack, pair, unpack
 from .tables import EVENTS, HISTORY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from ..clock import Clock
     from ..store import Reader, Writer
 
 NUMBER_SIZE = 5
 
-# How many events are read at once.
-_PAGE = 500
-
 # A value up to this length is stored whole; of a longer one only its length and its digest.
 LONGEST_VALUE = 4096
 
-# For so long after its date a minting event may be extended by the next transaction of the same command.  It keeps its
-# date, which is therefore never wrong by more than this.
-_CONTINUED = 60 * SECOND
-
 # The first byte of a packed part of an event: its kind.
-_ID, _CHANGE, _ELEMENT, _TALLY, _DETAIL, _BULK, _ARCHIVE = b"icendba"
+ID, CHANGE, ELEMENT, TALLY, DETAIL, BULK, ARCHIVE = b"icendba"
 
 # The first byte of a packed value before or after a change: its form.  An absent value is packed as no bytes.
 _IS_WHOLE, _IS_DIGEST = b"=#"
@@ -61,7 +56,8 @@ class Actor:
         return self.clock()
 
 
-_SAFE = bytes(0x5F if byte < 0x20 or byte in (0x7C, 0x7F) else byte for byte in range(256))
+_UNSAFE = bytes(range(0x20)) + b"|\x7f"
+_SAFE = bytes.maketrans(_UNSAFE, b"_" * len(_UNSAFE))
 
 
 def process_owner() -> bytes:
@@ -114,13 +110,13 @@ class Change:
         self.element = element
 
     def packed(self) -> bytes:
-        kind = _ELEMENT if self.element else _CHANGE
+        kind = ELEMENT if self.element else CHANGE
         return bytes((kind,)) + pack((self.of, self.what, pack_value(self.before), pack_value(self.after)))
 
     @classmethod
     def unpacked(cls, packed: bytes) -> Change:
         of, what, before, after = unpack(packed[1:])
-        return cls(what, unpack_value(before), unpack_value(after), of, element=packed[0] == _ELEMENT)
+        return cls(what, unpack_value(before), unpack_value(after), of, element=packed[0] == ELEMENT)
 
 
 def pack_value(value: bytes | Digest | None, *, whole: bool = False) -> bytes:
@@ -144,75 +140,6 @@ def unpack_value(stored: bytes) -> bytes | Digest | None:
     return Digest(int.from_bytes(stored[1:9], "big"), stored[9:])
 
 
-class Tally:
-    """How many identifiers an event minted, of how many requested; the first and the last of them."""
-
-    __slots__ = ("minted", "requested", "first", "last")
-
-    def __init__(self, minted: int, requested: int, first: bytes, last: bytes) -> None:
-        self.minted = minted
-        self.requested = requested
-        self.first = first
-        self.last = last
-
-
-class Event:
-    """An event as read from the database.
-
-    number   its number, from 1 on
-    date     when it was recorded, in fourteen digits
-    who, interface   see Actor
-    verb     the command, such as mint or bind set
-    ids      the identifiers concerned, as stored
-    changes  what changed
-    tally    for a minting, how many identifiers; else None
-    bulk     how many bindings it changed, if these are rows of the table of changes (see bulk_changes.py); else None
-    details  further words, such as the template of a new minter
-    archive  the number of the archive to which all but date, who, interface and verb was moved; empty if it is here
-    """
-
-    __slots__ = ("number", "date", "who", "interface", "verb", "ids", "changes", "tally", "bulk", "details", "archive")
-
-    def __init__(self, number: int, packed: bytes) -> None:
-        self.number = number
-        self.date, self.who, self.interface, self.verb, *parts = unpack(packed)
-        self.ids = _parts(parts, _ID)
-        self.changes = [Change.unpacked(part) for part in parts if part[0] in (_CHANGE, _ELEMENT)]
-        self.details = _parts(parts, _DETAIL)
-        self.bulk = next((int(part) for part in _parts(parts, _BULK)), None)
-        self.archive = next(iter(_parts(parts, _ARCHIVE)), b"")
-        self.tally: Tally | None = None
-        for part in _parts(parts, _TALLY):
-            minted, requested, first, last = unpack(part)
-            self.tally = Tally(int(minted), int(requested), first, last)
-
-    def packed(self) -> bytes:
-        """The event as it is stored."""
-        fields = [self.date, self.who, self.interface, self.verb]
-        fields += [bytes((_ID,)) + identifier for identifier in self.ids]
-        fields += [change.packed() for change in self.changes]
-        fields += [bytes((_DETAIL,)) + detail for detail in self.details]
-        if self.tally is not None:
-            fields.append(_packed_tally(self.tally))
-        if self.bulk is not None:
-            fields.append(bytes((_BULK,)) + b"%d" % self.bulk)
-        if self.archive:
-            fields.append(bytes((_ARCHIVE,)) + self.archive)
-        return pack(fields)
-
-    def packed_for(self, archive: bytes) -> bytes:
-        """What is left of the event in the database when the rest is in an archive."""
-        return pack([self.date, self.who, self.interface, self.verb, bytes((_ARCHIVE,)) + archive])
-
-    def subject(self, change: Change) -> bytes:
-        """The identifier that a change of this event belongs to; empty if it concerns the minter, or several."""
-        return change.of or (self.ids[0] if len(self.ids) == 1 else b"")
-
-
-def _parts(parts: list[bytes], kind: int) -> list[bytes]:
-    return [part[1:] for part in parts if part[0] == kind]
-
-
 def record_event(
     writer: Writer, actor: Actor, verb: bytes, *details: bytes,
     ids: Iterable[bytes] = (), changes: Iterable[Change] = (),
@@ -224,52 +151,17 @@ def record_event(
     number = newest_number(writer) + 1
     fields = [timestamp(actor.now()), actor.who, actor.interface, verb]
     for identifier in ids:
-        fields.append(bytes((_ID,)) + identifier)
+        fields.append(bytes((ID,)) + identifier)
         index_event(writer, identifier, number)
     fields += [change.packed() for change in changes]
-    fields += [bytes((_DETAIL,)) + detail for detail in details]
+    fields += [bytes((DETAIL,)) + detail for detail in details]
     writer.put(EVENTS, number_key(number), pack(fields))
     return number
-
-
-def packed_event(
-    date: bytes, who: bytes, interface: bytes, verb: bytes, *details: bytes, tally: Tally | None = None
-) -> bytes:
-    """An event that another program recorded, for `put_events`."""
-    fields = [date, who, interface, verb, *(bytes((_DETAIL,)) + detail for detail in details)]
-    return pack(fields if tally is None else (*fields, _packed_tally(tally)))
-
-
-def put_events(writer: Writer, first: int, packed: list[bytes]) -> None:
-    """Write events under the numbers from `first` on."""
-    writer.put_many(EVENTS, [(number_key(number), event) for number, event in enumerate(packed, first)])
 
 
 def number_key(number: int) -> bytes:
     """An event's number as a key, and as a part of other keys."""
     return number.to_bytes(NUMBER_SIZE, "big")
-
-
-def read_events(reader: Reader, numbers: list[int]) -> Iterator[Event]:
-    """The events with these numbers, in this order; numbers without an event are skipped."""
-    for start in range(0, len(numbers), _PAGE):
-        page = numbers[start : start + _PAGE]
-        found = reader.get_many([(EVENTS, number_key(number)) for number in page])
-        for number, packed in zip(page, found, strict=True):
-            if packed is not None:
-                yield Event(number, packed)
-
-
-def packed_events(reader: Reader, *, after: int, limit: int) -> Iterator[tuple[int, bytes]]:
-    """Up to `limit` events with numbers greater than `after`, in order: numbers and packed events."""
-    for key, packed in reader.scan(EVENTS, after=number_key(after), limit=limit):
-        yield int.from_bytes(key, "big"), packed
-
-
-def indexed_numbers(reader: Reader, identifier: bytes) -> set[int]:
-    """The numbers of the events that are indexed under an identifier."""
-    keys = reader.scan(HISTORY, pair_prefix(identifier))
-    return {int.from_bytes(split_pair(key)[1], "big") for key, _ in keys}
 
 
 def newest_number(reader: Reader) -> int:
@@ -284,12 +176,6 @@ def index_event(writer: Writer, identifier: bytes, number: int) -> None:
     writer.put(HISTORY, pair(identifier, number_key(number)), b"")
 
 
-def read_event(reader: Reader, number: int) -> Event | None:
-    """The event with this number, None if there is none."""
-    packed = reader.get(EVENTS, number_key(number))
-    return None if packed is None else Event(number, packed)
-
-
 def date_and_actor(reader: Reader, number: int) -> tuple[bytes, bytes]:
     """The date and the actor of an event, empty if there is none; unpacks no more, because an event may be long."""
     packed = reader.get(EVENTS, number_key(number))
@@ -297,12 +183,6 @@ def date_and_actor(reader: Reader, number: int) -> tuple[bytes, bytes]:
         return b"", b""
     date, who = unpack(packed, most=2)
     return date, who
-
-
-def may_continue(reader: Reader, number: int, actor: Actor) -> bool:
-    """Whether a minting event is recent enough that further identifiers may be added to it."""
-    event = read_event(reader, number)
-    return event is not None and event.date >= timestamp(actor.now() - _CONTINUED)
 
 
 def add_to_tally(writer: Writer, number: int, minted: int, requested: int, first: bytes, last: bytes) -> None:
@@ -313,38 +193,20 @@ def add_to_tally(writer: Writer, number: int, minted: int, requested: int, first
     key = number_key(number)
     fields = unpack(writer.get(EVENTS, key) or b"")
     for place, part in enumerate(fields):
-        if place > 3 and part[0] == _TALLY:
+        if place > 3 and part[0] == TALLY:
             before, _, first, _ = unpack(part[1:])
             minted, requested = minted + int(before), requested + int(before)
             del fields[place]
             break
-    fields.append(_packed_tally(Tally(minted, requested, first, last)))
+    fields.append(packed_tally(minted, requested, first, last))
     writer.put(EVENTS, key, pack(fields))
-
-
-def add_to_bulk(writer: Writer, number: int, changed: int) -> None:
-    """Add to the number of bindings that an event changed as rows of the table of changes; 0 makes it such an event."""
-    key = number_key(number)
-    fields = unpack(writer.get(EVENTS, key) or b"")
-    for place, part in enumerate(fields):
-        if place > 3 and part[0] == _BULK:
-            changed += int(part[1:])
-            del fields[place]
-            break
-    fields.append(bytes((_BULK,)) + b"%d" % changed)
-    writer.put(EVENTS, key, pack(fields))
-
-
-def add_detail(writer: Writer, number: int, detail: bytes) -> None:
-    """Add further words to an event whose command has not come to its end."""
-    key = number_key(number)
-    writer.put(EVENTS, key, pack([*unpack(writer.get(EVENTS, key) or b""), bytes((_DETAIL,)) + detail]))
-
-
-def _packed_tally(tally: Tally) -> bytes:
-    return bytes((_TALLY,)) + pack((b"%d" % tally.minted, b"%d" % tally.requested, tally.first, tally.last))
 
 
 def discard_event(writer: Writer, number: int) -> None:
     """Delete an event that was recorded in this transaction and turned out to have changed nothing."""
     writer.delete(EVENTS, number_key(number))
+
+
+def packed_tally(minted: int, requested: int, first: bytes, last: bytes) -> bytes:
+    """How many identifiers an event minted, of how many requested; the first and the last of them."""
+    return bytes((TALLY,)) + pack((b"%d" % minted, b"%d" % requested, first, last))

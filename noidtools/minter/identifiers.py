@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from ..names import Name
-    from ..schemes import FormChecker, Mistyped
+    from ..schemes.form_checks import FormChecker, Mistyped
     from ..store import Reader
     from . import Minter
     from .records import Circulation

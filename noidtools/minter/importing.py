@@ -9,7 +9,8 @@ from ..errors import ConflictError, NoidError, NotFoundError, printable
 from . import meta, records
 from .bindings import ensure_element
 from .bulk_changes import Applied, Edit, changes_to, put_edits, recorded_before
-from .events import index_event, indexed_numbers
+from .event_log import indexed_numbers
+from .events import index_event
 from .records import FOREIGN, HELD, RESERVED, Circulation, advanced
 from .tables import ELEMENTS, IDS
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from ..errors import ConflictError, NotFoundError, printable
 from . import aliases, identifiers, meta, preferences, queue, records, tombstones
+from .access import EVERYTHING
 from .events import Change, record_event
 from .identifiers import NameRef
-from .policies import EVERYTHING
 from .records import (
     HELD,
     RESERVED,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ..errors import ExhaustedError, UsageError
 from ..schemes import MintRequest
-from . import config, events, meta, queue, records
-from .policies import INITIAL_STATE, RESERVE
+from . import config, events, meta, records
+from .access import INITIAL_STATE, RESERVE
 from .records import HELD, PEPPERED, RESERVED, Circulation, advanced, save
-from .tables import CLAIMS, CUSTODY, OFFICES, RELATIONS, STATED
+from .tables import CLAIMS, CUSTODY, OFFICES, QUEUE, RELATIONS, STATED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,8 +125,11 @@ def mint_some(
     number of the event of an earlier transaction of the same command, to which these identifiers are added.
     """
     run = _MintRun(minter, writer, actor, options, event, request.wanted - request.made)
-    for identifier, record in queue.take_due(writer, actor.now(), count, run.passes_over):
-        run.reissue(identifier, record, run.generator.drawn)
+    if next(writer.scan(QUEUE, limit=1), None) is not None:
+        from . import queue  # most minters have an empty queue, and a process that mints starts faster without it
+
+        for identifier, record in queue.take_due(writer, actor.now(), count, run.passes_over):
+            run.reissue(identifier, record, run.generator.drawn)
     skipped = 0
     ended = False
     while len(run.minted) < count and not ended:
@@ -211,10 +214,14 @@ class _MintRun:
         self._tallied = self._new_holds = 0
         self._reserving = config.value(writer, INITIAL_STATE) == RESERVE
         self._flags = (HELD if minter.settings.long_term else 0) | (RESERVED if self._reserving else 0)
-        # If no relations and custodians are stored at all, they need not be looked up for each identifier.
-        self._has_claims = any(next(writer.scan(table, limit=1), None) for table in _CLAIM_TABLES)
-        self._continued = bool(event) and events.may_continue(writer, event, actor)
+        self._has_claims: bool | None = None
+        self._continued = bool(event) and self._may_continue(event)
         self.event = event if self._continued else self._begin_event()
+
+    def _may_continue(self, event: int) -> bool:
+        from .event_log import may_continue  # only a large mint continues the event of a transaction before
+
+        return may_continue(self.writer, event, self.actor)
 
     def _begin_event(self) -> int:
         changes = [events.Change(b"state", None, b"reserved")] if self._reserving else []
@@ -303,6 +310,9 @@ class _MintRun:
 
         changes = bindings.clear_bindings(self.writer, identifier)
         others: list[bytes] = []
+        if self._has_claims is None:
+            # If no relations and custodians are stored at all, they need not be looked up for each identifier.
+            self._has_claims = any(next(self.writer.scan(table, limit=1), None) for table in _CLAIM_TABLES)
         if self._has_claims:
             from . import custody, qualities
             from .relations import claims

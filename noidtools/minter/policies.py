@@ -14,6 +14,19 @@ from __future__ import annotations
 from ..clock import timestamp
 from ..errors import ForbiddenError, InvalidError, LoginNeededError, UsageError, printable
 from . import config
+from .access import (
+    ADMIN,
+    BIND,
+    CLASSES,
+    EVERYTHING,
+    INITIAL_STATE,
+    MINT,
+    PUBLISH,
+    PUBLISHED,
+    READ,
+    RESERVE,
+    TARGETS,
+)
 from .meta import ACCESS_PLACE
 
 TYPE_CHECKING = False
@@ -22,15 +35,9 @@ if TYPE_CHECKING:
     from . import Minter
     from .events import Actor
 
-
-# From the least to the most demanding.
-CLASSES = READ, MINT, BIND, ADMIN = "read", "mint", "bind", "admin"
 ANYONE, AUTHENTICATED, NOBODY = b"anyone", b"authenticated", b"nobody"
 _PLACES = (*(config.place(f"policy/{name}") for name in CLASSES), ACCESS_PLACE)
 AUDIENCES = (ANYONE, AUTHENTICATED, NOBODY)
-
-# What a user may see, from the most to the least (see visibility.py).
-EVERYTHING, PUBLISHED, TARGETS = "everything", "published", "targets"
 
 # What the name of a user begins with where an access rule is stored, and where somebody writes the name of a user that
 # is also the word for an audience.
@@ -168,9 +175,6 @@ def _audience(rule: AccessRule) -> str:
 
 LABEL_FORMAT, ASSOCIATION, PERSISTENCE, MINTING = "label-format", "association", "persistence", "minting"
 STATED_POLICIES = (LABEL_FORMAT, MINTING, ASSOCIATION, PERSISTENCE)
-# The policy on minting: its name in config.py, and its values, of which the first is the default.
-INITIAL_STATE = "lifecycle/minting"
-PUBLISH, RESERVE = b"publish", b"reserve"
 DEFAULT = b"default"
 _LONGEST_POLICY = 4096
 _TEXT, _FROM, _UNTIL = (f"commitment/persistence{part}" for part in ("", "-from", "-until"))

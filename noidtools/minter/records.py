@@ -8,8 +8,6 @@ entries in the index of events.
 
 from __future__ import annotations
 
-from itertools import islice
-
 from ..codec import pair, pair_end, pair_prefix, split_pair
 from ..errors import ConflictError, printable
 from .events import date_and_actor, index_event
@@ -249,6 +247,8 @@ def bound_identifiers(reader: Reader, *, after: bytes | None = None) -> Iterator
 
 def public_values(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The values of one element, of all identifiers that are neither aliases nor reserved nor withdrawn."""
+    from itertools import islice  # imported here because every mint would pay for it
+
     items = (item for item in _values_of_all(reader, element))
     while page := list(islice(items, _PAGE)):
         found = reader.get_many([place for identifier, _ in page

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..schemes import durability
 from . import meta
-from .events import newest_number, read_event
+from .event_log import read_event
+from .events import newest_number
 from .queue import queue_length
 from .tables import READABLE
 

@@ -11,8 +11,9 @@ import os
 from ..clock import SECOND, system_clock, timestamp
 from ..codec import pack, unpack
 from ..errors import BusyError, ConflictError, InvalidError, NotFoundError, StoreError, UsageError
+from .access import CLASSES
 from .events import record_event
-from .policies import ANYONE, CLASSES, TOKEN_USER, AccessPolicy, AccessRule
+from .policies import ANYONE, TOKEN_USER, AccessPolicy, AccessRule
 from .tables import TOKENS
 
 TYPE_CHECKING = False

@@ -59,8 +59,7 @@ def _form_check(form: str) -> Callable[[bytes], object]:
         decode = scheme_class(form).decode
 
         return lambda text: decode(without_context(text))
-    from ..schemes.noid import ensure_form
-    from ..schemes.template import Template
+    from ..schemes.template import Template, ensure_form
 
     template = Template(form)
 

@@ -1,20 +1,20 @@
 """Schemes: how the labels of a minter are made.  Pure, without a store.
 
 Each scheme is one module with one subclass of `Scheme`, listed in `_CLASSES`, and a subclass of `Generator` that draws
-its labels.  Other packages use only what is declared here and in `base`.
+its labels.  Other packages use only what is declared here, in `base` and in `form_checks`.
 """
 
 from __future__ import annotations
 
 from ..errors import InvalidError, UsageError
-from .base import LOOK_AHEAD, FormChecker, Generator, MintRequest, Mistyped, NeedsOwnTransaction, Scheme
+from .base import LOOK_AHEAD, Generator, MintRequest, NeedsOwnTransaction, Scheme
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .settings import Settings
 
 __all__ = [
-    "LOOK_AHEAD", "NAMES", "FormChecker", "Generator", "MintRequest", "Mistyped", "NeedsOwnTransaction", "Scheme",
+    "LOOK_AHEAD", "NAMES", "Generator", "MintRequest", "NeedsOwnTransaction", "Scheme",
     "form_of", "read_form", "scheme_class", "scheme_for",
 ]
 

@@ -12,9 +12,10 @@ from ..errors import ConflictError, InvalidError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable
 
     from ..clock import Clock
+    from .form_checks import FormChecker, Mistyped
     from .settings import Settings
     Pairs = list[tuple[str, bytes]]
 
@@ -69,41 +70,6 @@ class Generator(ABC):
     def adjust(self, name: str, value: bytes) -> tuple[bytes, bytes]:
         """Change the granularity or the patience; returns the value before and the value now."""
         raise ConflictError(f"this minter has no {name} to change: its labels are not made from the time")
-
-
-class Mistyped:
-    """A text that differs from the form of an identifier as a typing error would make it differ.
-
-    fault        one sentence about the error
-    corrections  the well-formed identifiers that one error turns into this text
-    """
-
-    __slots__ = ("corrections", "fault")
-
-    def __init__(self, fault: str, corrections: Callable[[], Iterator[bytes]]) -> None:
-        self.fault = fault
-        self.corrections = corrections
-
-
-class FormChecker:
-    """Checks the form of many identifiers, as it is for one state of the generator."""
-
-    __slots__ = ("_scheme", "_state")
-
-    def __init__(self, scheme: Scheme, state: bytes | None) -> None:
-        self._scheme = scheme
-        self._state = state
-
-    def faults(self, identifier: bytes) -> tuple[str, bool | None]:
-        """What is wrong with the form, empty if nothing is; and whether the check character is right.
-
-        The second is None where there is no check character to look at.
-        """
-        try:
-            self._scheme.ensure_valid(identifier, self._state)
-        except InvalidError as error:
-            return error.message, None
-        return "", None
 
 
 class Scheme(ABC):
@@ -167,6 +133,8 @@ class Scheme(ABC):
 
     def form_checker(self, state: bytes | None) -> FormChecker:
         """A checker for many identifiers; `state` as for `ensure_valid`."""
+        from .form_checks import FormChecker
+
         return FormChecker(self, state)
 
     def find_mistyped(self, texts: Iterable[bytes], state: bytes | None) -> Mistyped | None:

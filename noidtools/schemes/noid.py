@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from ..codec import pack, unpack, unpack_numbers
-from ..errors import ExhaustedError, InvalidError, UsageError, printable
-from .base import FormChecker, Generator, Mistyped, Scheme
+from ..errors import ExhaustedError, InvalidError, UsageError
+from .base import Generator, Scheme
 from .sequence import QuasiRandom, Sequential
-from .template import CHECK_ONLY, RANDOM, REPERTOIRES, UNLIMITED, Template, ordinals, own_repertoire
+from .template import CHECK_ONLY, RANDOM, REPERTOIRES, UNLIMITED, Checker, Template, ensure_form, own_repertoire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from .base import MintRequest, Pairs
+    from .form_checks import FormChecker, Mistyped
     from .settings import Settings
 
 
@@ -85,7 +86,11 @@ class NoidScheme(Scheme):
             raise fault
 
     def form_checker(self, state: bytes | None) -> FormChecker:
-        return super().form_checker(state) if self.free else TemplateChecker(self, state)
+        if self.free:
+            return super().form_checker(state)
+        from .form_checks import TemplateChecker
+
+        return TemplateChecker(self, state)
 
     def find_mistyped(self, texts: Iterable[bytes], state: bytes | None) -> Mistyped | None:
         if self.free or not self.template.checked:
@@ -106,7 +111,9 @@ class NoidScheme(Scheme):
         return found
 
     def _mistyped(self, text: bytes, template: Template, fault: str) -> Mistyped:
-        return Mistyped(fault, lambda: _corrections(text, template, self.first_part))
+        from .form_checks import Mistyped, corrections
+
+        return Mistyped(fault, lambda: corrections(text, template, self.first_part))
 
     def generator(self, state: bytes | None) -> NoidGenerator:
         return NoidGenerator(self, state)
@@ -161,103 +168,6 @@ def growth(at_last: str) -> int:
     return int(at_last[3:]) if at_last.startswith("add") else 0
 
 
-def ensure_form(template: Template, first_part: str, identifier: bytes) -> None:
-    """Raise InvalidError, with the difference, for an identifier that does not match the template."""
-    # What is not UTF-8 becomes a character that no template contains.
-    text = identifier.decode("utf-8", "replace")
-    if not text.startswith(first_part):
-        raise InvalidError(f"{printable(identifier)} does not begin with {first_part}")
-    label = text[len(first_part) :]
-    check = ""
-    if template.checked:
-        label, check = label[:-1], label[-1:]
-    try:
-        template.ensure_label(label)
-    except InvalidError as error:
-        raise InvalidError(f"{printable(identifier)}: {error.message}") from None
-    if template.checked:
-        checker = Checker(template, first_part)
-        if checker.character(label) != check:
-            raise InvalidError(f"{printable(identifier)} has a wrong check character: something in it was mistyped")
-
-
-def _corrections(text: bytes, template: Template, first_part: str) -> Iterator[bytes]:
-    """The well-formed identifiers from which one wrong character, or two neighbours exchanged, make `text`."""
-    for corrected in set(_one_error_away(text, len(first_part), template)):
-        try:
-            ensure_form(template, first_part, corrected)
-        except InvalidError:
-            continue
-        yield corrected
-
-
-def _one_error_away(text: bytes, start: int, template: Template) -> Iterator[bytes]:
-    letters = sorted(set("".join(template.alphabets) + REPERTOIRES[template.check_letter]))
-    for place in range(start, len(text)):
-        for letter in letters:
-            yield text[:place] + letter.encode() + text[place + 1 :]
-    for place in range(start, len(text) - 1):
-        yield text[:place] + text[place + 1 : place + 2] + text[place : place + 1] + text[place + 2 :]
-
-
-class Checker:
-    """Computes the check characters of identifiers with a common first part: prefix, and NAAN if there is one.
-
-    The Noid Check Digit Algorithm: the sum of ordinal times position (from 1), modulo the size of the repertoire.
-    """
-
-    __slots__ = ("_values", "_alphabet", "_first_sum", "_next_place")
-
-    def __init__(self, template: Template, first_part: str) -> None:
-        letter = template.check_letter
-        self._values = ordinals(letter)
-        self._alphabet = REPERTOIRES[letter]
-        self._first_sum = sum(place * self._values.get(c, 0) for place, c in enumerate(first_part, 1))
-        self._next_place = len(first_part) + 1
-
-    def character(self, label: str) -> str:
-        total, place, values = self._first_sum, self._next_place, self._values
-        for character in label:
-            total += place * values[character] if character in values else 0
-            place += 1
-        return self._alphabet[total % len(self._alphabet)]
-
-
-class TemplateChecker(FormChecker):
-    """Checks many identifiers of a template; what depends on the template alone is computed once."""
-
-    __slots__ = ("_first_part", "_templates")
-
-    def __init__(self, scheme: NoidScheme, state: bytes | None) -> None:
-        super().__init__(scheme, state)
-        self._first_part = scheme.first_part
-        self._templates = [
-            (template, Checker(template, scheme.first_part) if template.checked else None)
-            for template in scheme.templates(state)
-        ]
-
-    def faults(self, identifier: bytes) -> tuple[str, bool | None]:
-        text = identifier.decode("utf-8", "replace")
-        if not text.startswith(self._first_part):
-            return f"{printable(identifier)} does not begin with {self._first_part}", None
-        own = text[len(self._first_part) :]
-        fault = ""
-        sound: bool | None = None
-        for template, checker in self._templates:
-            label = own if checker is None else own[:-1]
-            try:
-                template.ensure_label(label)
-            except InvalidError as error:
-                fault = fault or error.message
-                continue
-            if checker is None:
-                return "", None
-            sound = checker.character(label) == own[-1:]
-            if sound:
-                return "", True
-        return ("", sound) if sound is not None else (fault, None)
-
-
 class NoidGenerator(Generator):
     """Draws the identifiers of a template.  Its state is a few kilobytes at most.
 
@@ -272,16 +182,18 @@ class NoidGenerator(Generator):
         passes, grown, before, drawn, *values = unpack(state) if state else (b"0", b"0", b"0", b"0")
         self.passes, self.grown, self._before = int(passes), int(grown), int(before)
         *_, self.template = scheme.templates(state)
-        counters = None
+        counters, packed = None, b""
         if values:
-            counters = unpack_numbers(values[0], int(values[1]))
-        self.order = self._start(int(drawn), counters)
+            packed = values[0]
+            counters = unpack_numbers(packed, int(values[1]))
+        self.order = self._start(int(drawn), counters, packed)
 
-    def _start(self, drawn: int, counters: list[int] | None) -> QuasiRandom | Sequential:
+    def _start(self, drawn: int, counters: list[int] | None, packed: bytes = b"") -> QuasiRandom | Sequential:
         if self.template.generator == RANDOM:
             assert self.template.total is not None
             return QuasiRandom(
-                self.template.total, seed=self.scheme.seed, drawn=drawn, values=counters, again=self.passes > 0
+                self.template.total, seed=self.scheme.seed, drawn=drawn, values=counters, packed=packed,
+                again=self.passes > 0,
             )
         return Sequential(self.template.total or self._checkable_total(), drawn=drawn)
 

@@ -9,13 +9,16 @@ identifiers in the same order, so that a lost minter can be rebuilt.
 
 from __future__ import annotations
 
-from ..codec import pack_numbers
+from ..codec import pack_numbers, replace_number
 
 MOST_COUNTERS = 293
 
 # The original advances one of the counters first and then the overall count.  If it is killed in between, the counters
 # are ahead, in minters that were imported from it, too; so often, at most, that it is no sign of damage.
 MOST_UNFINISHED = 20
+
+# After a draw of more than this it is quicker to pack all counters again than to change those that were drawn from.
+_FEW = 10
 
 # drand48, the generator of Perl since 5.20.
 _MULTIPLIER = 0x5DEECE66D
@@ -43,15 +46,18 @@ class QuasiRandom:
     `values` and the number of draws are the whole state, and all that a minter stores.
     """
 
-    __slots__ = ("total", "size", "values", "drawn", "_offset", "_first", "_active")
+    __slots__ = ("total", "size", "values", "drawn", "_packed", "_offset", "_first", "_active")
 
     def __init__(
-        self, total: int, *, seed: int = 0, drawn: int = 0, values: list[int] | None = None, again: bool = False
+        self, total: int, *, seed: int = 0, drawn: int = 0, values: list[int] | None = None, packed: bytes = b"",
+        again: bool = False,
     ) -> None:
+        """`packed` are the values as they were stored, if they were: a short draw changes few of them."""
         self.total = total
         self.size = per_counter(total)
         self.drawn = drawn
         self.values = values if values is not None else [0] * -(-total // self.size)
+        self._packed = packed
         self._offset = seed * _SEED_SPREAD
         # When the original starts over, its generator was seeded last with the full count of the pass before.
         self._first = total if again else 0
@@ -78,7 +84,7 @@ class QuasiRandom:
 
     def state_fields(self) -> list[bytes]:
         """The counters as a minter stores them: packed, and their number."""
-        return [pack_numbers(self.values, self.size), b"%d" % len(self.values)]
+        return [self._packed or pack_numbers(self.values, self.size), b"%d" % len(self.values)]
 
     def internals(self) -> list[tuple[str, bytes]]:
         """Details for an administrator who looks for the cause of a problem."""
@@ -102,7 +108,18 @@ class QuasiRandom:
                 del active[place]
             numbers.append(value + counter * size)
         self.drawn += len(numbers)
+        self._repack(numbers)
         return numbers
+
+    def _repack(self, numbers: list[int]) -> None:
+        """Keep the packed counters up to date after a draw; after a long one they are packed anew when needed."""
+        packed, values, size = self._packed, self.values, self.size
+        if len(numbers) > _FEW:
+            packed = b""
+        elif packed:
+            for counter in {(number - 1) // size for number in numbers}:
+                packed = replace_number(packed, len(values), counter, values[counter])
+        self._packed = packed
 
 
 class Sequential:

@@ -8,7 +8,7 @@ every transposition, as long as the checked string is shorter than the size.
 
 from __future__ import annotations
 
-from ..errors import ExhaustedError, InvalidError
+from ..errors import ExhaustedError, InvalidError, printable
 
 REPERTOIRES = {
     "d": "0123456789",
@@ -81,7 +81,6 @@ def ordinals(repertoire: str) -> dict[str, int]:
 
 RANDOM, SEQUENTIAL, UNLIMITED = "r", "s", "z"
 CHECK, CHECK_ONLY = "k", "K"
-_VISIBLE = frozenset(map(chr, range(0x21, 0x7F)))
 
 # Longer labels serve no purpose, and computing with their numbers takes time.  Those of an unlimited namespace grow
 # by a character when all shorter ones are used up, so that none ever has so many more than its mask.
@@ -189,7 +188,7 @@ def _split(text: str) -> tuple[str, str]:
     prefix, dot, mask = text.partition(".")
     if not dot:
         raise InvalidError(f"template {text!r} has no mask: write Prefix.Mask, for instance f5.reedeedk or .zd")
-    bad = [character for character in prefix if character not in _VISIBLE]
+    bad = [character for character in prefix if not "!" <= character <= "~"]
     if bad:
         raise InvalidError(f"template prefix may only hold visible ASCII characters, not {bad[0]!r}")
     return prefix, mask
@@ -212,3 +211,49 @@ def _parse_mask(mask: str) -> tuple[str, str, str]:
         if letter not in REPERTOIRES:
             raise InvalidError(f"mask {mask!r}: {letter!r} is not one of {' '.join(REPERTOIRES)} or a final k or K")
     return generator, letters, check_mark
+
+
+# -- identifiers: what all of them begin with, a label, and its check character --------------------------------------
+
+
+class Checker:
+    """Computes the check characters of identifiers with a common first part: prefix, and NAAN if there is one.
+
+    The Noid Check Digit Algorithm: the sum of ordinal times position (from 1), modulo the size of the repertoire.
+    """
+
+    __slots__ = ("_values", "_alphabet", "_first_sum", "_next_place")
+
+    def __init__(self, template: Template, first_part: str) -> None:
+        letter = template.check_letter
+        self._values = ordinals(letter)
+        self._alphabet = REPERTOIRES[letter]
+        self._first_sum = sum(place * self._values.get(c, 0) for place, c in enumerate(first_part, 1))
+        self._next_place = len(first_part) + 1
+
+    def character(self, label: str) -> str:
+        total, place, values = self._first_sum, self._next_place, self._values
+        for character in label:
+            total += place * values[character] if character in values else 0
+            place += 1
+        return self._alphabet[total % len(self._alphabet)]
+
+
+def ensure_form(template: Template, first_part: str, identifier: bytes) -> None:
+    """Raise InvalidError, with the difference, for an identifier that does not match the template."""
+    # What is not UTF-8 becomes a character that no template contains.
+    text = identifier.decode("utf-8", "replace")
+    if not text.startswith(first_part):
+        raise InvalidError(f"{printable(identifier)} does not begin with {first_part}")
+    label = text[len(first_part) :]
+    check = ""
+    if template.checked:
+        label, check = label[:-1], label[-1:]
+    try:
+        template.ensure_label(label)
+    except InvalidError as error:
+        raise InvalidError(f"{printable(identifier)}: {error.message}") from None
+    if template.checked:
+        checker = Checker(template, first_part)
+        if checker.character(label) != check:
+            raise InvalidError(f"{printable(identifier)} has a wrong check character: something in it was mistyped")

@@ -16,13 +16,14 @@ from __future__ import annotations
 import os
 
 from ..errors import NoidError, NoMinterError, StoreError, UsageError
-from .interface import ADDRESS_VARIABLE, ENGINE_FILE, TIMEOUT, Reader, Store, Writer
+from .files import ADDRESS_VARIABLE, ENGINE_FILE
+from .locks import TIMEOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from .interface import Engine, Readme, Work
+    from .interface import Engine, Reader, Readme, Store, Work, Writer
 
 __all__ = [
     "ENGINES", "TIMEOUT", "Reader", "Readme", "Store", "Work", "Writer", "create_store", "exists",
@@ -37,6 +38,15 @@ DEFAULT = "lmdb"
 _SERVERS = {"postgresql:": "postgres", "postgres:": "postgres"}
 _ENGINE_LINE = "engine:"
 _LONGEST_ENGINE_LINE = 200
+
+
+def __getattr__(name: str) -> object:
+    # Only type checkers need the protocols, and every process would pay for importing them.
+    if name not in ("Reader", "Store", "Writer"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import interface
+
+    return getattr(interface, name)
 
 
 def open_store(location: str, *, resolving: bool = False) -> Store:

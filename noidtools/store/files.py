@@ -7,12 +7,19 @@ import stat
 
 from ..errors import StoreError
 
+# How a store says which engine it is of, if that is not LMDB: the file in its folder with the name of the engine, and
+# the environment variable with the address of the database server in which new stores are made.
+ENGINE_FILE = "engine"
+ADDRESS_VARIABLE = "NOIDTOOLS_STORE"
+
 _LITTLE_ROOM = 1 << 20
 
 
 def is_writable(path: str, lock: str) -> bool:
     """Whether this process may write to a file and to its lock, which it makes if there is none."""
-    return os.access(path, os.W_OK) and os.access(lock if os.path.exists(lock) else os.path.dirname(lock), os.W_OK)
+    if not os.access(path, os.W_OK):
+        return False
+    return os.access(lock, os.W_OK) or not os.path.exists(lock) and os.access(os.path.dirname(lock), os.W_OK)
 
 
 def not_writable(location: str) -> str:
@@ -31,23 +38,22 @@ def is_full(location: str) -> bool:
     return free.f_bavail * free.f_frsize < _LITTLE_ROOM
 
 
-def ensure_regular(*paths: str) -> None:
-    """Raise StoreError if the path is a link or anything but a regular file: another account may have put it there."""
-    for path in paths:
-        try:
-            mode = os.lstat(path).st_mode
-        except FileNotFoundError:
-            continue
-        if not stat.S_ISREG(mode):
-            what = "a symbolic link" if stat.S_ISLNK(mode) else "not a file"
-            raise StoreError(f"{path} is {what}, which is not followed: put the file itself there (the folder above it "
-                             "may be a link), and find out who made it")
+def ensure_regular(path: str) -> os.stat_result | None:
+    """What the system knows of a file, None if there is none.  Raises StoreError if the path is a link or anything but
+    a regular file: another account may have put it there."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        what = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a file"
+        raise StoreError(f"{path} is {what}, which is not followed: put the file itself there (the folder above it "
+                         "may be a link), and find out who made it")
+    return found
 
 
 def ensure_exists(path: str, model: str) -> None:
     """Make a file if there is none, with the owner and the permissions of the file `model`."""
-    if os.path.lexists(path):
-        return
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o664)
     except FileExistsError:
@@ -65,11 +71,16 @@ def ensure_allocated(path: str, size: int) -> None:
     """Make a file of this size, if there is none, with all blocks allocated: to touch a hole in a map kills a process
     (SIGBUS) if the disk is full."""
     try:
-        if os.stat(path).st_blocks * 512 >= size:
+        if is_allocated(os.stat(path), size):
             return
     except FileNotFoundError:
         pass
     _allocate(path, 0, size, os.O_CREAT)
+
+
+def is_allocated(found: os.stat_result, size: int) -> bool:
+    """Whether a file has blocks for so many bytes."""
+    return found.st_blocks * 512 >= size
 
 
 def ensure_length(path: str, length: int) -> None:

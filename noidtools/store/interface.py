@@ -1,11 +1,15 @@
-"""What an engine of the store offers, and the names that all engines share.
+"""What an engine of the store offers.
 
 `Reader`, `Writer` and `Store` are all that the rest of the software may rely on, and `Engine` is what the package
 opens stores with.  A table is named by one byte; keys and values are bytes of any length, and keys are in the order of
 their bytes.
+
+Only type checkers need these classes, so that no process that runs a command imports this module.
 """
 
 from __future__ import annotations
+
+from .locks import TIMEOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,14 +22,6 @@ if TYPE_CHECKING:
 else:
     # Importing the real one takes milliseconds, and only type checkers need it.
     Protocol = object
-
-# Seconds that a writer waits for the others.
-TIMEOUT = 30.0
-
-# The environment variable with the address of the database server in which new stores are made.
-ADDRESS_VARIABLE = "NOIDTOOLS_STORE"
-# The file in the folder of a store with the name of its engine, if that is not LMDB.
-ENGINE_FILE = "engine"
 
 
 class Reader(Protocol):

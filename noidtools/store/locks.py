@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from typing import TypeVar
     T = TypeVar("T")
 
+# Seconds that a writer waits for the others.
+TIMEOUT = 30.0
+
 
 class ReadersWriterLock:
     """Shared by many threads, or held by one alone.  Used as a context manager it is shared.

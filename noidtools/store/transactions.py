@@ -6,7 +6,7 @@ from _thread import _local
 from abc import ABC, abstractmethod
 
 from ..errors import NoidError, StoreError
-from .interface import TIMEOUT
+from .locks import TIMEOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ..errors import StoreError, UsageError
 from ..minter import stored
 from ..minter.archive import Archives
 from ..minter.bulk_changes import RecordedEdit
-from ..minter.events import Event
+from ..minter.event_log import Event
 from ..minter.lifecycle import PUBLISHED_STATE, STATES, state_of
 from ..minter.records import RULE_MARK
 from ..version import __version__

@@ -11,7 +11,8 @@ import binascii
 from ..codec import pack
 from ..errors import InvalidError
 from ..minter.bulk_changes import RecordedEdit
-from ..minter.events import Change, Digest, Event, Tally
+from ..minter.event_log import Event, Tally
+from ..minter.events import Change, Digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ..errors import InvalidError, NoidError
 from ..minter import meta
 from ..minter.bindings import all_rules
 from ..minter.bulk_changes import MOST_BYTES, Applied, BulkEvent, ChunkSize, Edit, Unchanged, apply_edits, decided
-from ..minter.events import read_event
+from ..minter.event_log import read_event
 from ..minter.records import bindings_after
 from ..names.targets import replace_beginning
 from .spooled_rows import SpooledRows

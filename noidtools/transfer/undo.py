@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from ..minter import Minter
     from ..minter.bulk_changes import Decide
-    from ..minter.events import Actor, Event
+    from ..minter.event_log import Event
+    from ..minter.events import Actor
     from ..store import Reader, Writer
 
     Progress = Callable[[int, int, str], None]

@@ -13,9 +13,9 @@ from itertools import islice
 
 from ..clock import timestamp
 from ..errors import printable
+from ..minter.access import EVERYTHING
 from ..minter.events import record_event
 from ..minter.findings import FAILS, HOLDS, RETRIEVABLE, UNKNOWN, Finding, VerifiedIdentifier, save_findings, verdicts
-from ..minter.policies import EVERYTHING
 from ..minter.records import all_aliases, bound_identifiers, find_many, in_circulation
 from .inspection import Inspector
 

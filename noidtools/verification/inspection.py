@@ -6,6 +6,7 @@ from .. import resolution
 from ..clock import display_day
 from ..errors import InvalidError, printable
 from ..minter import custody, identifiers, lifecycle, policies, records
+from ..minter.access import EVERYTHING
 from ..minter.findings import (
     ACCOUNTABLE,
     BOUND,
@@ -144,7 +145,7 @@ _HOLDING = {quality: Finding(quality, HOLDS) for quality in QUALITIES}
 class Inspector:
     """Looks at a minter in one moment; `today` is its date, `view` what the user may see."""
 
-    def __init__(self, minter: Minter, reader: Reader, today: bytes, view: str = policies.EVERYTHING) -> None:
+    def __init__(self, minter: Minter, reader: Reader, today: bytes, view: str = EVERYTHING) -> None:
         self._minter = minter
         self._view = view
         self._everything = reader
@@ -194,7 +195,7 @@ class Inspector:
 
     def _outcome(self, identifier: bytes) -> Outcome:
         outcome = resolution.follow_aliases(self._find, identifier)
-        if self._view == policies.EVERYTHING:
+        if self._view == EVERYTHING:
             return outcome
         from ..resolution.published import outcome_in
 

@@ -14,8 +14,9 @@ from itertools import accumulate
 from typing import Generic, TypeVar
 
 from ..errors import LoginNeededError, NoidError
+from ..minter.access import EVERYTHING, READ
 from ..minter.figures import minter_figures
-from ..minter.policies import EVERYTHING, READ, AccessPolicy
+from ..minter.policies import AccessPolicy
 from ..resolution.canaries import wrong_canaries
 from ..version import __version__
 from .authentication import bearer_secret, policy_in

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from noidtools.commands import bulk, idempotency
+from noidtools.commands import bulk, idempotency, name_records
+from noidtools.minter import event_log, minting, policies, queue
+from noidtools.schemes import form_checks
+from noidtools.store import interface
 from noidtools.web import commands
 from support.process import NOID, run_script
 from support.project import PROGRAMS
@@ -34,6 +37,17 @@ def test_minting_at_the_shell_imports_nothing_slow(noid):
             "functools", "importlib", "threading", "logging", "pathlib", "contextlib", "http", "urllib", "pcre2",
             "flup", "waitress", "rdflib"}
     assert not (imported_modules(done.stderr) - modules_of_a_bare_interpreter()) & slow
+
+
+@pytest.mark.only("lmdb")
+def test_minting_at_the_shell_imports_none_of_the_modules_that_only_other_commands_need(noid):
+    noid("dbcreate", "f5.reedeedk", "long", "13030", "a", "b")
+    done = subprocess.run([NOID[0], "-X", "importtime", NOID[1], "mint", "1"], cwd=noid.folder, capture_output=True,
+                          check=True)
+    others = {queue, policies, event_log, interface, form_checks, name_records}
+    imported = imported_modules(done.stderr)
+    assert minting.__name__ in imported
+    assert not imported & {module.__name__ for module in others}
 
 
 @pytest.mark.only("lmdb")

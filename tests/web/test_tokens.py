@@ -12,7 +12,8 @@ import pytest
 from noidtools.commands import Call, Session
 from noidtools.errors import NoidError
 from noidtools.minter import Minter, tokens
-from noidtools.minter.events import Actor, newest_number, read_event
+from noidtools.minter.event_log import read_event
+from noidtools.minter.events import Actor, newest_number
 from noidtools.minter.policies import ADMIN, BIND, CLASSES, MINT, READ, AccessPolicy
 from noidtools.minter.tables import ALL_TABLES, TOKENS
 from noidtools.web.request import Trust

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ...errors import printable
 from .. import meta
+from ..access import CLASSES, INITIAL_STATE, PUBLISH, RESERVE
 from ..contexts import CLAIM
-from ..policies import CLASSES, INITIAL_STATE, PERSISTENCE_DATES, PUBLISH, RESERVE, AccessRule
+from ..policies import PERSISTENCE_DATES, AccessRule
 from ..tables import CONFIG, META, NOTES, SECRETS
 from .examination import is_date
 

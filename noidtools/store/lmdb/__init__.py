@@ -7,7 +7,6 @@ environment for a file in a process, none across a fork.
 from __future__ import annotations
 
 import os
-from itertools import chain
 
 from ..shared import share
 from .database import DATA, create_files
@@ -39,6 +38,8 @@ def create_store(location: str, fill: Work, *, chunks: Iterable[Work] = (), read
         create_files(folder)
         _write_all(folder, chain(chunks, (fill,)))
         write_readme(folder, readme)
+
+    from itertools import chain
 
     from ..folders import create_folder, write_readme
 

@@ -10,8 +10,7 @@ import lmdb
 from ...errors import NoidError, StoreError
 from .. import files
 from ..folders import adopt_permissions, aside_name, create_folder, readme_of, replace_folder, write_readme
-from ..interface import TIMEOUT
-from ..locks import WriterLock
+from ..locks import TIMEOUT, WriterLock
 from .database import DATA, LEAST_RESERVED, LOCK, LOCK_SIZE, PLACE, WRITER, translated
 from .transactions import LmdbWriter, all_items
 

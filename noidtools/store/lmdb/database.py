@@ -9,8 +9,6 @@ import lmdb
 
 from ...errors import BusyError, NoidError, NoMinterError, StoreError
 from .. import files
-from ..interface import ENGINE_FILE
-from ..privileges import ActingAsOwner
 from .transactions import OWN_TABLE
 
 DATA, LOCK, WRITER = "data.mdb", "lock.mdb", "writer.lock"
@@ -97,17 +95,24 @@ def create_files(folder: str) -> None:
         raise translated(error, folder) from error
 
 
+def _path(location: str, name: str) -> str:
+    # Opening needs a dozen paths, and os.path.join takes ten times as long.
+    return f"{location}/{name}"
+
+
 def is_writable(location: str) -> bool:
     """Whether this process may write the database."""
-    data = os.path.join(location, DATA)
-    if not files.is_writable(data, os.path.join(location, WRITER)):
+    data = _path(location, DATA)
+    if not files.is_writable(data, _path(location, WRITER)):
         return False
     if os.geteuid():
         return True
+    from ..privileges import ActingAsOwner
+
     # Root, who acts as the owner of the folder, may write what the owner may.
     with ActingAsOwner(location) as folder:
         try:
-            os.close(os.open(os.path.join(folder, DATA), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW))
+            os.close(os.open(_path(folder, DATA), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW))
         except OSError:
             return False  # for lack of permissions, or because it is a link, which is refused when it is opened
     return True
@@ -115,12 +120,15 @@ def is_writable(location: str) -> bool:
 
 def ensure_files(location: str, *, writable: bool) -> None:
     """Raise StoreError for links in place of files; make the files that were deleted, if this process may write."""
-    data, *locks = (os.path.join(location, name) for name in (DATA, LOCK, WRITER))
-    files.ensure_regular(data, *locks)
-    if writable:
-        for path in locks:
-            files.ensure_exists(path, data)
-        files.ensure_allocated(locks[0], LOCK_SIZE)
+    data, lock, writer = (_path(location, name) for name in (DATA, LOCK, WRITER))
+    _, lock_found, writer_found = (files.ensure_regular(path) for path in (data, lock, writer))
+    if not writable:
+        return
+    if lock_found is None or not files.is_allocated(lock_found, LOCK_SIZE):
+        files.ensure_exists(lock, data)
+        files.ensure_allocated(lock, LOCK_SIZE)
+    if writer_found is None:
+        files.ensure_exists(writer, data)
 
 
 def _import_all_of_lmdb() -> None:
@@ -133,21 +141,31 @@ def _import_all_of_lmdb() -> None:
 
 def open_environment(location: str, size: int, *, writable: bool) -> lmdb.Environment:
     """Open the database with a map of this size, or of less if the system does not grant it."""
-    length = os.path.getsize(os.path.join(location, DATA))
+    length = os.path.getsize(_path(location, DATA))
     least = max(LEAST_RESERVED, length + (LEAST_RESERVED if writable else 0))
     size = max(size, least)
-    _import_all_of_lmdb()
     while True:
         try:
-            # LMDB follows symbolic links.
-            with ActingAsOwner(location) as folder:
-                return lmdb.open(os.fsencode(folder), map_size=size, max_readers=MOST_READERS, create=False,
-                                 readonly=not writable, max_spare_txns=8, mode=0o664)
+            return _open_as_owner(location, size, writable) if not os.geteuid() else _open(location, size, writable)
         except lmdb.MemoryError:
             # A limit on address space (ulimit -v, a container): try with less.
             if size <= least:
                 raise
             size = max(least, size // 2)
+
+
+def _open_as_owner(location: str, size: int, writable: bool) -> lmdb.Environment:
+    from ..privileges import ActingAsOwner
+
+    _import_all_of_lmdb()
+    # LMDB follows symbolic links.
+    with ActingAsOwner(location) as folder:
+        return _open(folder, size, writable)
+
+
+def _open(folder: str, size: int, writable: bool) -> lmdb.Environment:
+    return lmdb.open(os.fsencode(folder), map_size=size, max_readers=MOST_READERS, create=False,
+                     readonly=not writable, max_spare_txns=8, mode=0o664)
 
 
 # -- files that belong together --------------------------------------------------------------------------------------
@@ -165,7 +183,7 @@ def identity(data: str, lock: str) -> tuple[int, int, int] | None:
     try:
         found = os.stat(data)
     except (OSError, ValueError):
-        beside = os.path.join(os.path.dirname(data), ENGINE_FILE)
+        beside = os.path.join(os.path.dirname(data), files.ENGINE_FILE)
         return (0, 0, 0) if "\0" not in beside and os.path.exists(beside) else None
     return found.st_dev, found.st_ino, _inode(lock)
 
@@ -176,8 +194,8 @@ def ensure_together(location: str, *, writable: bool) -> None:
     `writer.lock` holds a record of the files that belong together.  Where it has none, as in databases of release
     0.1.0, or one of another folder, which was copied as a whole, a process that may write makes one.
     """
-    writer = os.path.join(location, WRITER)
-    found = tuple(_inode(os.path.join(location, name)) for name in (DATA, LOCK, WRITER, "."))
+    writer = _path(location, WRITER)
+    found = tuple(_inode(_path(location, name)) for name in (DATA, LOCK, WRITER, "."))
     recorded = _recorded(writer)
     if recorded == found:
         return
@@ -188,7 +206,7 @@ def ensure_together(location: str, *, writable: bool) -> None:
 
 
 def moved_in(location: str) -> StoreError:
-    data = os.path.join(location, DATA)
+    data = _path(location, DATA)
     return StoreError(f"{data} was put there by other means than 'noid restore', and going on with it could mint "
                       f"identifiers twice: to use it say 'noid restore {data}', else restore a backup")
 
@@ -269,7 +287,7 @@ def begin_write(environment: lmdb.Environment, location: str) -> lmdb.Transactio
 
 def _place(location: str) -> bytes:
     # In this order, so that a restore between both looks gives no pair that is the old one in part.
-    return b"%d %d" % (_inode(os.path.join(location, DATA)), _inode(location))
+    return b"%d %d" % (_inode(_path(location, DATA)), _inode(location))
 
 
 def ensure_length(environment: lmdb.Environment, data: str, *, writable: bool) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from ..keys import head_length, stored_key, stored_value, successor, true_item, true_items
 
 TYPE_CHECKING = False
@@ -55,7 +53,11 @@ class LmdbReader:
         items = self._before(prefix, past) if reverse else self._after(prefix, past)
         strip = len(table)
         found = ((key[strip:], value) for key, value in items)
-        return found if limit is None else islice(found, limit)
+        if limit is None:
+            return found
+        from itertools import islice  # imported here because every mint would pay for it
+
+        return islice(found, limit)
 
     def _first(self, prefix: bytes, reverse: bool) -> tuple[bytes, bytes] | None:
         """The first stored item with that prefix, as far as its head goes; or the last."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from itertools import chain
 
-from ..interface import ADDRESS_VARIABLE
+from ..files import ADDRESS_VARIABLE
 from ..shared import share
 from .engine_file import path_of, read_engine_file
 from .store import PostgresStore

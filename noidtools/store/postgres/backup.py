@@ -8,9 +8,10 @@ from functools import partial
 from itertools import islice
 
 from ...errors import OutcomeUnknownError, StoreError
+from ..files import ENGINE_FILE
 from ..folders import aside_name, create_folder, readme_of, write_file, write_readme
-from ..interface import ENGINE_FILE, TIMEOUT
 from ..keys import true_item
+from ..locks import TIMEOUT
 from ..sql_tables import LONGEST_KEY
 from . import statements as sql
 from .commit import translated

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from ...errors import UsageError
+from ..files import ENGINE_FILE
 from ..folders import create_folder, write_file, write_readme
-from ..interface import ENGINE_FILE
 from .connection import ensure_no_password
 from .engine_file import EngineFile, ensure_address
 from .minter_rows import create_minter, delete_minter

@@ -7,8 +7,9 @@ from contextlib import contextmanager, suppress
 from time import monotonic, sleep
 
 from ...errors import NoidError, NoMinterError, OutcomeUnknownError, StoreError
+from ..files import ENGINE_FILE
 from ..folders import write_file
-from ..interface import ENGINE_FILE, TIMEOUT
+from ..locks import TIMEOUT
 from . import statements as sql
 from .commit import UNKNOWN, is_locked, may_run_again, translated
 from .connection import LostError, SqlError, from_int, int8

@@ -6,7 +6,7 @@ import os
 from time import monotonic, sleep
 
 from ...errors import NoidError, NoMinterError, StoreError
-from ..interface import TIMEOUT
+from ..locks import TIMEOUT
 from ..shared import SharedStore, keep_for_parent
 from . import statements as sql
 from .commit import UNKNOWN, begin_write, end_failed, ensure_nothing_lost, may_run_again, settle, translated

@@ -1,0 +1,16 @@
+"""The words of access: the classes of commands, what a user may see, and the state that minting gives to a name.
+
+Apart from policies.py, which has the rules made of these words, because a command at the shell needs the words alone.
+"""
+
+from __future__ import annotations
+
+# From the least to the most demanding.
+CLASSES = READ, MINT, BIND, ADMIN = "read", "mint", "bind", "admin"
+
+# What a user may see, from the most to the least (see visibility.py).
+EVERYTHING, PUBLISHED, TARGETS = "everything", "published", "targets"
+
+# The policy on minting: its name in config.py, and its values, of which the first is the default.
+INITIAL_STATE = "lifecycle/minting"
+PUBLISH, RESERVE = b"publish", b"reserve"
