@@ -100,13 +100,13 @@ class Minter:
 
     def access_policy(self, max_age: float = 0.0) -> AccessPolicy:
         """The access rules; they are read again when something was committed.  `max_age` is as in `Store.read`."""
-        from .policies import AccessPolicy
-
         # In a write, what this thread has not committed yet counts, too.
         version = None if self.store.writing else self.store.version(max_age)
         known = self._policy
         if known is not None and known[0] == version:
             return known[1]
+        from .policies import AccessPolicy
+
         version, policy = self.read(lambda reader: (reader.version(), AccessPolicy.of(reader)), max_age=max_age)
         self._policy = None if version is None else (version, policy)
         return policy
@@ -150,6 +150,9 @@ class Minter:
 
     def write(self, work: Callable[[Writer], T], *, shared: bool = False, timeout: float = TIMEOUT) -> T:
         """Run `work` in a write transaction, or in a savepoint if this thread is in one, as `Store.write` does."""
+        if self.store.writing and self.is_current:
+            return self.store.write(work, shared=shared, timeout=timeout)
+
         def work_here(writer: Writer) -> T:
             # The database may have been replaced by another since it was opened, with other settings.
             if self.store.generation != self._generation:

@@ -48,13 +48,24 @@ class Actor:
     clock      the clock by which events are dated and labels are made
     """
 
-    __slots__ = ("who", "interface", "clock")
+    __slots__ = ("who", "interface", "clock", "_dated")
 
     def __init__(self, who: bytes, interface: bytes, clock: Clock = system_clock) -> None:
         # A separator or a line break in a name would forge a circulation record.
         self.who = who.translate(_SAFE) or b"unknown"
         self.interface = interface
         self.clock = clock
+        # The second that was asked for last, and how it is written.
+        self._dated = (-1, b"")
+
+    def date(self) -> bytes:
+        """The time in fourteen digits."""
+        now = self.clock()
+        second, date = self._dated
+        if now // SECOND != second:
+            date = timestamp(now)
+            self._dated = now // SECOND, date
+        return date
 
     def now(self) -> int:
         """The time in nanoseconds since 1970."""
@@ -222,7 +233,7 @@ def record_event(
     `details` are further words.  Returns the number of the event, by which other records refer to it.
     """
     number = newest_number(writer) + 1
-    fields = [timestamp(actor.now()), actor.who, actor.interface, verb]
+    fields = [actor.date(), actor.who, actor.interface, verb]
     for identifier in ids:
         fields.append(bytes((_ID,)) + identifier)
         index_event(writer, identifier, number)

@@ -194,7 +194,7 @@ _CLAIM_TABLES = RELATIONS, CLAIMS, CUSTODY, OFFICES, STATED
 class _MintRun:
     """Mints identifiers in one transaction."""
 
-    __slots__ = ("minter", "writer", "actor", "options", "generator", "minted", "event", "_has_claims", "_requested",
+    __slots__ = ("minter", "writer", "actor", "options", "generator", "minted", "event", "_claims", "_requested",
                  "_continued", "_tallied", "_flags", "_new_holds", "_reserving")
 
     def __init__(
@@ -211,8 +211,7 @@ class _MintRun:
         self._tallied = self._new_holds = 0
         self._reserving = config.value(writer, INITIAL_STATE) == RESERVE
         self._flags = (HELD if minter.settings.long_term else 0) | (RESERVED if self._reserving else 0)
-        # If no relations and custodians are stored at all, they need not be looked up for each identifier.
-        self._has_claims = any(next(writer.scan(table, limit=1), None) for table in _CLAIM_TABLES)
+        self._claims: bool | None = None
         self._continued = bool(event) and events.may_continue(writer, event, actor)
         self.event = event if self._continued else self._begin_event()
 
@@ -303,7 +302,7 @@ class _MintRun:
 
         changes = bindings.clear_bindings(self.writer, identifier)
         others: list[bytes] = []
-        if self._has_claims:
+        if self._has_claims():
             from . import custody, qualities
             from .relations import claims
 
@@ -316,6 +315,12 @@ class _MintRun:
                 change.after = self.options.value
         if changes:
             events.record_event(self.writer, self.actor, b"clear", ids=[identifier, *others], changes=changes)
+
+    def _has_claims(self) -> bool:
+        """Whether any relations and custodians are stored; if none are, they are not looked up for each identifier."""
+        if self._claims is None:
+            self._claims = any(next(self.writer.scan(table, limit=1), None) for table in _CLAIM_TABLES)
+        return self._claims
 
     def finish(self) -> None:
         """Write the state of the generator, the number of holds, and the tally of the event."""

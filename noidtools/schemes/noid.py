@@ -24,7 +24,7 @@ _ORDERS = {RANDOM: "random", UNLIMITED: "sequential, without end"}
 class NoidScheme(Scheme):
     """Labels from a template."""
 
-    __slots__ = ("template", "free", "first_part", "seed", "at_last")
+    __slots__ = ("template", "free", "first_part", "seed", "at_last", "_checkers")
 
     name = "noid"
     summary = "a template's labels in sequential or quasi-random order: dbcreate Template [Term [NAAN NAA SubNAA]]"
@@ -36,6 +36,8 @@ class NoidScheme(Scheme):
         naan = settings["naan"]
         self.first_part = (f"{naan}/" if naan else "") + self.template.prefix
         self.seed = int(settings["seed"])
+        # By the text of the template, which may have grown.
+        self._checkers: dict[str, Checker] = {}
         self.at_last = settings["at-last"]
 
     @classmethod
@@ -72,6 +74,13 @@ class NoidScheme(Scheme):
         for _ in range(int(unpack(state, most=2)[1]) if state else 0):
             template = template.grown(growth(self.at_last))
             yield template
+
+    def checker(self, template: Template) -> Checker:
+        """What computes the check characters of a template into which this scheme's has grown, or of its own."""
+        known = self._checkers.get(template.text)
+        if known is None:
+            known = self._checkers[template.text] = Checker(template, self.first_part)
+        return known
 
     def ensure_valid(self, identifier: bytes, state: bytes | None = None) -> None:
         fault: InvalidError | None = None
@@ -232,7 +241,7 @@ class TemplateChecker(FormChecker):
         super().__init__(scheme, state)
         self._first_part = scheme.first_part
         self._templates = [
-            (template, Checker(template, scheme.first_part) if template.checked else None)
+            (template, scheme.checker(template) if template.checked else None)
             for template in scheme.templates(state)
         ]
 
@@ -363,6 +372,6 @@ class NoidGenerator(Generator):
         first_part, label_of = self.scheme.first_part, self.template.label
         if not self.template.checked:
             return [(first_part + label_of(number)).encode() for number in numbers]
-        character = Checker(self.template, first_part).character
+        character = self.scheme.checker(self.template).character
         labels = [label_of(number) for number in numbers]
         return [(first_part + label + character(label)).encode() for label in labels]
