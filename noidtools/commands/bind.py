@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..minter import bindings, minting
+from ..minter import bindings
+from ..minter.minted_bindings import bind_elements
 from ..minter.policies import BIND, MINT
 from .answers import Answer, BindRecord, Blank
 from .command import Command, Form
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def _bind(call: Call) -> Answer:
     how, identifier = call.words[:2]
     records: list[Record] = []
-    done = minting.bind_elements(call.minter, call.actor, how, identifier, _pairs(call))
+    done = bind_elements(call.minter, call.actor, how, identifier, _pairs(call))
     for bound in done:
         records += [BindRecord(bound), Blank()]
     return Answer(*records[:-1], spaced=True)

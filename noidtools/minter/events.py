@@ -37,7 +37,7 @@ _CONTINUED = 60 * SECOND
 _ID, _CHANGE, _ELEMENT, _TALLY, _DETAIL, _BULK, _ARCHIVE = b"icendba"
 
 # The first byte of a packed value before or after a change: its form.  An absent value is packed as no bytes.
-_IS_WHOLE, _IS_DIGEST = b"=#"
+_IS_WHOLE, _IS_DIGEST = b"=", b"#"
 
 
 class Actor:
@@ -140,17 +140,17 @@ def pack_value(value: bytes | Digest | None, *, whole: bool = False) -> bytes:
         return b""
     if isinstance(value, bytes):
         if whole or len(value) <= LONGEST_VALUE:
-            return bytes((_IS_WHOLE,)) + value
+            return _IS_WHOLE + value
         import hashlib
 
         value = Digest(len(value), hashlib.sha256(value).digest())
-    return bytes((_IS_DIGEST,)) + value.size.to_bytes(8, "big") + value.sha256
+    return _IS_DIGEST + value.size.to_bytes(8, "big") + value.sha256
 
 
 def unpack_value(stored: bytes) -> bytes | Digest | None:
     if not stored:
         return None
-    if stored[0] == _IS_WHOLE:
+    if stored[:1] == _IS_WHOLE:
         return stored[1:]
     return Digest(int.from_bytes(stored[1:9], "big"), stored[9:])
 
@@ -316,20 +316,27 @@ def may_continue(reader: Reader, number: int, actor: Actor) -> bool:
     return event is not None and event.date >= timestamp(actor.now() - _CONTINUED)
 
 
-def add_to_tally(writer: Writer, number: int, minted: int, requested: int, first: bytes, last: bytes) -> None:
-    """Add to the tally of a minting event what this transaction minted.
+def put_tally(writer: Writer, number: int, tally: Tally) -> None:
+    """Write the tally of a minting event that has none yet."""
+    key = number_key(number)
+    # Packed fields are joined without a mark between them, so that one can be put behind the others.
+    writer.put(EVENTS, key, (writer.get(EVENTS, key) or b"") + pack((_packed_tally(tally),)))
 
-    `requested` is how many identifiers the command still had to mint when this transaction began.
+
+def add_to_tally(writer: Writer, number: int, tally: Tally) -> None:
+    """Add to the tally of a minting event what another transaction minted.
+
+    `tally.requested` is how many identifiers the command still had to mint when that transaction began.
     """
     key = number_key(number)
     fields = unpack(writer.get(EVENTS, key) or b"")
     for place, part in enumerate(fields):
         if place > 3 and part[0] == _TALLY:
             before, _, first, _ = unpack(part[1:])
-            minted, requested = minted + int(before), requested + int(before)
+            tally = Tally(tally.minted + int(before), tally.requested + int(before), first, tally.last)
             del fields[place]
             break
-    fields.append(_packed_tally(Tally(minted, requested, first, last)))
+    fields.append(_packed_tally(tally))
     writer.put(EVENTS, key, pack(fields))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import ExhaustedError, UsageError
+from ..errors import ExhaustedError
 from ..schemes import MintRequest
 from . import config, events, meta, queue, records
 from .policies import INITIAL_STATE, RESERVE
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from ..store import Writer
     from . import Minter
-    from .bindings import BindResult
     from .events import Actor
 
 
@@ -146,48 +145,6 @@ def mint_some(
     return Batch(run.minted, ended, run.event)
 
 
-def bind_elements(
-    minter: Minter, actor: Actor, how: bytes, text: bytes, pairs: list[tuple[bytes, bytes | None]]
-) -> list[BindResult]:
-    """Bind each element to its value in one of the ways of `bindings.HOWS`, in one transaction.
-
-    To mint the identifier, `how` is mint or peppermint, and `text` is the word new.
-    """
-    from . import bindings
-
-    bindings.ensure_how(how)
-    if how not in bindings.MINTING:
-        return minter.write(lambda writer: bindings.bind(minter, writer, actor, how, text, pairs))
-    if text != b"new":
-        raise UsageError(f"bind {how.decode()} makes its own identifier: write the word new in place of Id")
-    return mint_and_bind(minter, actor, pairs, peppered=how == b"peppermint")
-
-
-def mint_and_bind(
-    minter: Minter, actor: Actor, pairs: list[tuple[bytes, bytes | None]], *, peppered: bool = False
-) -> list[BindResult]:
-    """Mint one identifier and bind each element to its value, in one transaction.
-
-    An identifier to which one of the elements is bound already is skipped.  The results contain the identifier as
-    written in answers, with its pepper if it has one.
-    """
-    options = MintOptions(peppered=peppered, unbound=tuple(element for element, _ in pairs))
-    request = request_for(minter, actor)
-
-    from . import bindings
-
-    def work(writer: Writer) -> list[BindResult]:
-        batch = mint_some(minter, writer, actor, 1, options, request)
-        if not batch.ids:
-            raise exhausted(minter)
-        done = bindings.bind(minter, writer, actor, b"new", batch.ids[0], pairs)
-        for bound in done:
-            bound.identifier, bound.how = batch.ids[0], b"peppermint" if peppered else b"mint"
-        return done
-
-    return minter.write(work)
-
-
 _CLAIM_TABLES = RELATIONS, CLAIMS, CUSTODY, OFFICES, STATED
 
 
@@ -268,7 +225,9 @@ class _MintRun:
         """Issue an identifier that may have a record already; if it was issued before, its bindings are cleared."""
         if record.event == self.event:
             # It was already issued in this event: the second time needs an event of its own.
-            self._update_tally()
+            if self._tallied < len(self.minted):  # else it is of an earlier transaction, which has written the tally
+                self._update_tally()
+            self._continued = False
             self.event = self._begin_event()
         flags = record.flags & ~(PEPPERED | RESERVED) | self._flags
         if record.was_issued:
@@ -337,4 +296,8 @@ class _MintRun:
         ends = [self.minted[start], self.minted[-1]]
         if self.options.peppered:
             ends = [display.rpartition(b"!")[0] for display in ends]
-        events.add_to_tally(self.writer, self.event, len(self.minted) - start, self._requested - start, *ends)
+        tally = events.Tally(len(self.minted) - start, self._requested - start, *ends)
+        if self._continued:
+            events.add_to_tally(self.writer, self.event, tally)
+        else:
+            events.put_tally(self.writer, self.event, tally)
