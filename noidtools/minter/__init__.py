@@ -107,7 +107,8 @@ class Minter:
             return known[1]
         from .policies import AccessPolicy
 
-        version, policy = self.read(lambda reader: (reader.version(), AccessPolicy.of(reader)), max_age=max_age)
+        before = known[1] if known else None
+        version, policy = self.read(lambda reader: (reader.version(), AccessPolicy.of(reader, before)), max_age=max_age)
         self._policy = None if version is None else (version, policy)
         return policy
 

@@ -69,11 +69,15 @@ class NoidScheme(Scheme):
 
     def templates(self, state: bytes | None) -> Iterator[Template]:
         """The template, and after it those into which its mask has grown, in that order."""
+        for grown in range(1 + (int(unpack(state, most=2)[1]) if state else 0)):
+            yield self.grown_template(grown)
+
+    def grown_template(self, times: int) -> Template:
+        """The template after its mask has grown so many times."""
         template = self.template
-        yield template
-        for _ in range(int(unpack(state, most=2)[1]) if state else 0):
+        for _ in range(times):
             template = template.grown(growth(self.at_last))
-            yield template
+        return template
 
     def checker(self, template: Template) -> Checker:
         """What computes the check characters of a template into which this scheme's has grown, or of its own."""
@@ -280,7 +284,7 @@ class NoidGenerator(Generator):
         self.scheme = scheme
         passes, grown, before, drawn, *values = unpack(state) if state else (b"0", b"0", b"0", b"0")
         self.passes, self.grown, self._before = int(passes), int(grown), int(before)
-        *_, self.template = scheme.templates(state)
+        self.template = scheme.grown_template(self.grown)
         counters = None
         if values:
             counters = unpack_numbers(values[0], int(values[1]))
