@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeVar
 
+    from ..schemes import Generator
     from ..store import Reader, Store, Writer
     from .bindings import RuleCache
     from .namespace import Namespace
@@ -69,6 +70,8 @@ class Minter:
         # The access policy that was read last, and the version of the store in which it was.
         self._policy: tuple[object, AccessPolicy] | None = None
         self._namespace: Namespace | None = None
+        # The generator of the last minting, by the state that it stored.
+        self._generators: dict[bytes | None, Generator] = {}
         try:
             self.store.read(self._load)
         except BaseException:
@@ -87,6 +90,7 @@ class Minter:
             raise StoreError(f"the settings of the minter in {self.store.location} are damaged: restore a backup with "
                              "'noid restore'") from None
         self.labels = self.settings.labels
+        self._generators = {}
         self._generation = generation
 
     @property
@@ -203,6 +207,23 @@ class Minter:
 
             self._namespace = namespace = Namespace(self.settings, self.scheme)
         return namespace
+
+    def take_generator(self, writer: Writer) -> Generator:
+        """The generator in the state that is stored, for a transaction that mints and then calls `save_generator`.
+
+        The one of the last minting is used again if nobody else has minted since; reading its state takes longer than
+        drawing an identifier.
+        """
+        state = meta.generator_state(writer)
+        # Taken out, so that no other thread gets it, nor a later minting if this one fails.
+        known = self._generators.pop(state, None)
+        return known or self.scheme.generator(state)
+
+    def save_generator(self, writer: Writer, generator: Generator) -> None:
+        """Store the state of the generator, for the next transaction that mints."""
+        state = meta.save_generator(writer, generator)
+        if generator.reusable:
+            self._generators = {state: generator}
 
     def with_label(self, identifier: bytes) -> bytes:
         """An identifier that this minter made as written in answers: with the first label of the settings, if any."""

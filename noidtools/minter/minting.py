@@ -162,7 +162,7 @@ class _MintRun:
         self.writer = writer
         self.actor = actor
         self.options = options
-        self.generator = meta.generator_of(minter.scheme, writer)
+        self.generator = minter.take_generator(writer)
         self.minted: list[bytes] = []
         self._requested = requested
         self._tallied = self._new_holds = 0
@@ -283,7 +283,7 @@ class _MintRun:
 
     def finish(self) -> None:
         """Write the state of the generator, the number of holds, and the tally of the event."""
-        meta.save_generator(self.writer, self.generator)
+        self.minter.save_generator(self.writer, self.generator)
         meta.add_to_held_count(self.writer, self._new_holds)
         if self.minted:
             self._update_tally()

@@ -280,6 +280,8 @@ class NoidGenerator(Generator):
 
     __slots__ = ("scheme", "template", "passes", "grown", "_before", "order")
 
+    reusable = True
+
     def __init__(self, scheme: NoidScheme, state: bytes | None) -> None:
         self.scheme = scheme
         passes, grown, before, drawn, *values = unpack(state) if state else (b"0", b"0", b"0", b"0")
