@@ -19,8 +19,10 @@ def _bind(call: Call) -> Answer:
     records: list[Record] = []
     done = bind_elements(call.minter, call.actor, how, identifier, _pairs(call))
     for bound in done:
-        records += [BindRecord(bound), Blank()]
-    return Answer(*records[:-1], spaced=True)
+        if records:
+            records.append(Blank())
+        records.append(BindRecord(bound))
+    return Answer(*records, spaced=True)
 
 
 def _pairs(call: Call) -> list[tuple[bytes, bytes | None]]:

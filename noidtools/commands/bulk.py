@@ -102,6 +102,12 @@ def parse_lines(
     lines after it may then be elements and no commands.
     """
     number = 0
+
+    def read_line() -> bytes:
+        nonlocal number
+        number += 1
+        return source.read_line()
+
     while True:
         number += 1
         started = number
@@ -114,12 +120,6 @@ def parse_lines(
             break
         if line.lstrip()[:1] in (b"", b"#"):
             continue
-
-        def read_line() -> bytes:
-            nonlocal number
-            number += 1
-            return source.read_line()
-
         try:
             yield BulkLine(started, _parse_line(session, line, read_line, check))
         except NoidError as error:

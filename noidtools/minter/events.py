@@ -35,6 +35,7 @@ _CONTINUED = 60 * SECOND
 
 # The first byte of a packed part of an event: its kind.
 _ID, _CHANGE, _ELEMENT, _TALLY, _DETAIL, _BULK, _ARCHIVE = b"icendba"
+_ID_MARK = bytes((_ID,))
 
 # The first byte of a packed value before or after a change: its form.  An absent value is packed as no bytes.
 _IS_WHOLE, _IS_DIGEST = b"=", b"#"
@@ -235,10 +236,12 @@ def record_event(
     number = newest_number(writer) + 1
     fields = [actor.date(), actor.who, actor.interface, verb]
     for identifier in ids:
-        fields.append(bytes((_ID,)) + identifier)
+        fields.append(_ID_MARK + identifier)
         index_event(writer, identifier, number)
-    fields += [change.packed() for change in changes]
-    fields += [bytes((_DETAIL,)) + detail for detail in details]
+    for change in changes:
+        fields.append(change.packed())
+    for detail in details:
+        fields.append(bytes((_DETAIL,)) + detail)
     writer.put(EVENTS, number_key(number), pack(fields))
     return number
 
