@@ -15,30 +15,40 @@ if TYPE_CHECKING:
 
 def pack(fields: Iterable[bytes]) -> bytes:
     """Join fields, each preceded by its length in a variable number of bytes, so that fields may hold any byte."""
-    out = bytearray()
+    parts = []
     for field in fields:
         length = len(field)
-        while length > 0x7F:
-            out.append(length & 0x7F | 0x80)
-            length >>= 7
-        out.append(length)
-        out += field
+        parts.append(_SHORT_LENGTHS[length] if length < 0x80 else _long_length(length))
+        parts.append(field)
+    return b"".join(parts)
+
+
+_SHORT_LENGTHS = [bytes((length,)) for length in range(0x80)]
+
+
+def _long_length(length: int) -> bytes:
+    """Seven bits in each byte, the lowest first; the highest bit of a byte says that another one follows."""
+    out = bytearray()
+    while length > 0x7F:
+        out.append(length & 0x7F | 0x80)
+        length >>= 7
+    out.append(length)
     return bytes(out)
 
 
 def unpack(packed: bytes, *, most: int | None = None) -> list[bytes]:
     """The fields that `pack` joined; with `most` only that many from the first on."""
     fields: list[bytes] = []
-    place = 0
-    while place < len(packed) and len(fields) != most:
-        length = shift = 0
-        while True:
+    place, size = 0, len(packed)
+    while place < size and len(fields) != most:
+        length = byte = packed[place]
+        place += 1
+        shift = 0
+        while byte > 0x7F:
             byte = packed[place]
             place += 1
-            length |= (byte & 0x7F) << shift
             shift += 7
-            if byte < 0x80:
-                break
+            length = length & (1 << shift) - 1 | byte << shift
         fields.append(packed[place : place + length])
         place += length
     return fields

@@ -7,9 +7,10 @@ from typing import Literal, TypeVar, overload
 
 from .. import resolution
 from ..errors import NotFoundError
-from ..minter import bindings, minting
+from ..minter import bindings
 from ..minter.elements import FetchedName, fetch_name, unbound_messages
 from ..minter.items import split_items
+from ..minter.minted_bindings import bind_elements
 from ..names.targets import USUAL_CODE
 from .base import MinterBase
 from .text import Text, to_bytes, to_text
@@ -45,7 +46,7 @@ class BindingMethods(MinterBase):
         how_bytes, stored = to_bytes(how), None if value is None else to_bytes(value)
         bindings.ensure_how(how_bytes)
         bindings.ensure_value_fits(how_bytes, stored)
-        (done,) = minting.bind_elements(
+        (done,) = bind_elements(
             self._open, self._actor, how_bytes, to_bytes(name), [(to_bytes(element), stored)]
         )
         return _binding(done)
@@ -59,7 +60,7 @@ class BindingMethods(MinterBase):
         bindings.ensure_how(how_bytes)
         for _, value in pairs:
             bindings.ensure_value_fits(how_bytes, value)
-        done = minting.bind_elements(self._open, self._actor, how_bytes, to_bytes(name), pairs)
+        done = bind_elements(self._open, self._actor, how_bytes, to_bytes(name), pairs)
         return [_binding(bound) for bound in done]
 
     @overload

@@ -189,14 +189,15 @@ def anvl(record: Record, *, indent: bool = False) -> bytes:
         return record.content
     out = []
     for label, value, width in record.lines():
-        folded = indent or width == FOLDED
-        if width == ELEMENT_LABEL and indent:
-            label = _escape_label(label)
-        width = max(width, 0)  # noqa: PLW2901
-        head = (label + b":").ljust(width) + (b"" if width else b" ") if label else b""
-        out.append((head + value).replace(b"\n", b"\n ") if folded else head + value)
-        out.append(b"\n")
-    return b"".join(out)
+        if not label:
+            line = value
+        elif width > 0:
+            line = (label + b":").ljust(width) + value
+        else:
+            line = (_escape_label(label) if width == ELEMENT_LABEL and indent else label) + b": " + value
+        out.append(line.replace(b"\n", b"\n ") if indent or width == FOLDED else line)
+    out.append(b"")
+    return b"\n".join(out)
 
 
 def mark_break(record: Record, text: bytes) -> bytes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..minter import bindings, minting
+from ..minter import bindings
 from ..minter.access import BIND, MINT
+from ..minter.minted_bindings import bind_elements
 from .answers import Answer, Blank
 from .command import Command, Form
 from .name_records import BindRecord
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 def _bind(call: Call) -> Answer:
     how, identifier = call.words[:2]
     records: list[Record] = []
-    done = minting.bind_elements(call.minter, call.actor, how, identifier, _pairs(call))
+    done = bind_elements(call.minter, call.actor, how, identifier, _pairs(call))
     for bound in done:
-        records += [BindRecord(bound), Blank()]
-    return Answer(*records[:-1], spaced=True)
+        if records:
+            records.append(Blank())
+        records.append(BindRecord(bound))
+    return Answer(*records, spaced=True)
 
 
 def _pairs(call: Call) -> list[tuple[bytes, bytes | None]]:

@@ -54,7 +54,8 @@ class BulkLine:
         """About how many bytes it holds."""
         if self.call is None:
             return 0
-        return sum(map(len, self.call.args)) + sum(len(value) for _, value in self.call.pairs or ())
+        size = sum(map(len, self.call.args))
+        return size + sum(len(value) for _, value in self.call.pairs) if self.call.pairs else size
 
 
 class BulkResult:
@@ -81,7 +82,7 @@ class BulkResult:
     @property
     def size(self) -> int:
         """About how many bytes it will be when it is written."""
-        return sum(record.size for record in self.records)
+        return sum([record.size for record in self.records])
 
     @property
     def more(self) -> bool:
@@ -101,6 +102,12 @@ def parse_lines(
     lines after it may then be elements and no commands.
     """
     number = 0
+
+    def read_line() -> bytes:
+        nonlocal number
+        number += 1
+        return source.read_line()
+
     while True:
         number += 1
         started = number
@@ -111,14 +118,8 @@ def parse_lines(
             continue
         if not line:
             break
-        if not line.strip() or line.lstrip().startswith(b"#"):
+        if line.lstrip()[:1] in (b"", b"#"):
             continue
-
-        def read_line() -> bytes:
-            nonlocal number
-            number += 1
-            return source.read_line()
-
         try:
             yield BulkLine(started, _parse_line(session, line, read_line, check))
         except NoidError as error:

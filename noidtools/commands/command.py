@@ -177,6 +177,8 @@ class Command:
             if lead > most:
                 fitting, most = None, lead
             if lead == most and fitting is None and pattern.fits(words, options):
+                if lead > 0:
+                    return form  # no other form precedes it
                 fitting = form
         return fitting
 

@@ -32,8 +32,10 @@ def _get(call: Call) -> Answer:
     records: list[Record] = []
     for name in fetched:
         for element, value in name.elements:
-            records += [_items(element, value) if call.flag("items") else Values([(element, value)]), ValueBreak()]
-    return _answer(records[:-1], fetched[-1])
+            if records:
+                records.append(ValueBreak())
+            records.append(_items(element, value) if call.flag("items") else Values([(element, value)]))
+    return _answer(records, fetched[-1])
 
 
 def _items(element: bytes, value: bytes) -> ItemValues:

@@ -134,6 +134,11 @@ def split_options(args: list[bytes], known: tuple[Option, ...], *, first: bool) 
     The options end at `--`, and with `first` at the first other word.  Raises UsageError for an unknown option, for a
     value that is missing or superfluous, and for an option behind the place where the options end with `first`.
     """
+    for word in args:
+        if word.startswith(b"--"):
+            break
+    else:
+        return {}, args  # as in nearly all calls
     options: Options = {}
     words: list[bytes] = []
     pending = args[::-1]

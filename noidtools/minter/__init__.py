@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeVar
 
+    from ..schemes import Generator
     from ..store import Reader, Store, Writer
     from .bindings import RuleCache
     from .namespace import Namespace
@@ -69,6 +70,8 @@ class Minter:
         # The access policy that was read last, and the version of the store in which it was.
         self._policy: tuple[object, AccessPolicy] | None = None
         self._namespace: Namespace | None = None
+        # The generator of the last minting, by the state that it stored.
+        self._generators: dict[bytes | None, Generator] = {}
         try:
             self.store.read(self._load)
         except BaseException:
@@ -87,6 +90,7 @@ class Minter:
             raise StoreError(f"the settings of the minter in {self.store.location} are damaged: restore a backup with "
                              "'noid restore'") from None
         self.labels = self.settings.labels
+        self._generators = {}
         self._generation = generation
 
     @property
@@ -100,14 +104,15 @@ class Minter:
 
     def access_policy(self, max_age: float = 0.0) -> AccessPolicy:
         """The access rules; they are read again when something was committed.  `max_age` is as in `Store.read`."""
-        from .policies import AccessPolicy
-
         # In a write, what this thread has not committed yet counts, too.
         version = None if self.store.writing else self.store.version(max_age)
         known = self._policy
         if known is not None and known[0] == version:
             return known[1]
-        version, policy = self.read(lambda reader: (reader.version(), AccessPolicy.of(reader)), max_age=max_age)
+        from .policies import AccessPolicy
+
+        before = known[1] if known else None
+        version, policy = self.read(lambda reader: (reader.version(), AccessPolicy.of(reader, before)), max_age=max_age)
         self._policy = None if version is None else (version, policy)
         return policy
 
@@ -150,6 +155,9 @@ class Minter:
 
     def write(self, work: Callable[[Writer], T], *, shared: bool = False, timeout: float = TIMEOUT) -> T:
         """Run `work` in a write transaction, or in a savepoint if this thread is in one, as `Store.write` does."""
+        if self.store.writing and self.is_current:
+            return self.store.write(work, shared=shared, timeout=timeout)
+
         def work_here(writer: Writer) -> T:
             # The database may have been replaced by another since it was opened, with other settings.
             if self.store.generation != self._generation:
@@ -199,6 +207,23 @@ class Minter:
 
             self._namespace = namespace = Namespace(self.settings, self.scheme)
         return namespace
+
+    def take_generator(self, writer: Writer) -> Generator:
+        """The generator in the state that is stored, for a transaction that mints and then calls `save_generator`.
+
+        The one of the last minting is used again if nobody else has minted since; reading its state takes longer than
+        drawing an identifier.
+        """
+        state = meta.generator_state(writer)
+        # Taken out, so that no other thread gets it, nor a later minting if this one fails.
+        known = self._generators.pop(state, None)
+        return known or self.scheme.generator(state)
+
+    def save_generator(self, writer: Writer, generator: Generator) -> None:
+        """Store the state of the generator, for the next transaction that mints."""
+        state = meta.save_generator(writer, generator)
+        if generator.reusable:
+            self._generators = {state: generator}
 
     def with_label(self, identifier: bytes) -> bytes:
         """An identifier that this minter made as written in answers: with the first label of the settings, if any."""

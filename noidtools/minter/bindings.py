@@ -30,6 +30,7 @@ REMOVING = (b"delete", b"purge")
 MINTING = (b"mint", b"peppermint")
 HOWS = CHANGING + REMOVING + MINTING
 _MUST_EXIST = (b"replace", b"append", b"prepend", b"append-item", b"prepend-item", b"delete")
+_WHOLE = (b"set", b"new", b"replace")
 _AT_THE_END = (b"append", b"add")
 _AT_THE_BEGINNING = (b"prepend", b"insert")
 _LAST_ITEM = (b"append-item", b"add-item")
@@ -146,16 +147,16 @@ def _place(subject: _RuleSubject | _IdentifierSubject, element: bytes) -> str:
 
 def _combined(how: bytes, old: bytes, value: bytes) -> tuple[bytes, int]:
     """The new value, and how many items it has if an item was added."""
+    if how in _WHOLE:
+        return value, 0
     if how in _AT_THE_END:
         return old + value, 0
     if how in _AT_THE_BEGINNING:
         return value + old, 0
-    if how in _LAST_ITEM + _FIRST_ITEM:
-        from . import items
+    from . import items
 
-        new = items.append_item(old, value) if how in _LAST_ITEM else items.prepend_item(old, value)
-        return new, items.count_items(new)
-    return value, 0
+    new = items.append_item(old, value) if how in _LAST_ITEM else items.prepend_item(old, value)
+    return new, items.count_items(new)
 
 
 class _IdentifierSubject:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..clock import SECOND, timestamp
 from ..codec import pack, pair_prefix, split_pair, unpack
-from .events import ARCHIVE, BULK, CHANGE, DETAIL, ELEMENT, ID, TALLY, Change, number_key, packed_tally
+from .events import ARCHIVE, BULK, CHANGE, DETAIL, ELEMENT, ID, TALLY, Change, Tally, number_key
 from .tables import EVENTS, HISTORY
 
 TYPE_CHECKING = False
@@ -23,21 +23,6 @@ _PAGE = 500
 # For so long after its date a minting event may be extended by the next transaction of the same command.  It keeps its
 # date, which is therefore never wrong by more than this.
 _CONTINUED = 60 * SECOND
-
-
-class Tally:
-    """How many identifiers an event minted, of how many requested; the first and the last of them."""
-
-    __slots__ = ("minted", "requested", "first", "last")
-
-    def __init__(self, minted: int, requested: int, first: bytes, last: bytes) -> None:
-        self.minted = minted
-        self.requested = requested
-        self.first = first
-        self.last = last
-
-    def packed(self) -> bytes:
-        return packed_tally(self.minted, self.requested, self.first, self.last)
 
 
 class Event:

@@ -12,7 +12,7 @@ Here is what every change needs; event_log.py reads events and writes those of l
 
 from __future__ import annotations
 
-from ..clock import system_clock, timestamp
+from ..clock import SECOND, system_clock, timestamp
 from ..codec import pack, pair, unpack
 from .tables import EVENTS, HISTORY
 
@@ -30,9 +30,10 @@ LONGEST_VALUE = 4096
 
 # The first byte of a packed part of an event: its kind.
 ID, CHANGE, ELEMENT, TALLY, DETAIL, BULK, ARCHIVE = b"icendba"
+_ID_MARK, _DETAIL_MARK = bytes((ID,)), bytes((DETAIL,))
 
 # The first byte of a packed value before or after a change: its form.  An absent value is packed as no bytes.
-_IS_WHOLE, _IS_DIGEST = b"=#"
+_IS_WHOLE, _IS_DIGEST = b"=", b"#"
 
 
 class Actor:
@@ -43,13 +44,24 @@ class Actor:
     clock      the clock by which events are dated and labels are made
     """
 
-    __slots__ = ("who", "interface", "clock")
+    __slots__ = ("who", "interface", "clock", "_dated")
 
     def __init__(self, who: bytes, interface: bytes, clock: Clock = system_clock) -> None:
         # A separator or a line break in a name would forge a circulation record.
         self.who = who.translate(_SAFE) or b"unknown"
         self.interface = interface
         self.clock = clock
+        # The second that was asked for last, and how it is written.
+        self._dated = (-1, b"")
+
+    def date(self) -> bytes:
+        """The time in fourteen digits."""
+        now = self.clock()
+        second, date = self._dated
+        if now // SECOND != second:
+            date = timestamp(now)
+            self._dated = now // SECOND, date
+        return date
 
     def now(self) -> int:
         """The time in nanoseconds since 1970."""
@@ -125,19 +137,34 @@ def pack_value(value: bytes | Digest | None, *, whole: bool = False) -> bytes:
         return b""
     if isinstance(value, bytes):
         if whole or len(value) <= LONGEST_VALUE:
-            return bytes((_IS_WHOLE,)) + value
+            return _IS_WHOLE + value
         import hashlib
 
         value = Digest(len(value), hashlib.sha256(value).digest())
-    return bytes((_IS_DIGEST,)) + value.size.to_bytes(8, "big") + value.sha256
+    return _IS_DIGEST + value.size.to_bytes(8, "big") + value.sha256
 
 
 def unpack_value(stored: bytes) -> bytes | Digest | None:
     if not stored:
         return None
-    if stored[0] == _IS_WHOLE:
+    if stored[:1] == _IS_WHOLE:
         return stored[1:]
     return Digest(int.from_bytes(stored[1:9], "big"), stored[9:])
+
+
+class Tally:
+    """How many identifiers an event minted, of how many requested; the first and the last of them."""
+
+    __slots__ = ("minted", "requested", "first", "last")
+
+    def __init__(self, minted: int, requested: int, first: bytes, last: bytes) -> None:
+        self.minted = minted
+        self.requested = requested
+        self.first = first
+        self.last = last
+
+    def packed(self) -> bytes:
+        return bytes((TALLY,)) + pack((b"%d" % self.minted, b"%d" % self.requested, self.first, self.last))
 
 
 def record_event(
@@ -149,12 +176,14 @@ def record_event(
     `details` are further words.  Returns the number of the event, by which other records refer to it.
     """
     number = newest_number(writer) + 1
-    fields = [timestamp(actor.now()), actor.who, actor.interface, verb]
+    fields = [actor.date(), actor.who, actor.interface, verb]
     for identifier in ids:
-        fields.append(bytes((ID,)) + identifier)
+        fields.append(_ID_MARK + identifier)
         index_event(writer, identifier, number)
-    fields += [change.packed() for change in changes]
-    fields += [bytes((DETAIL,)) + detail for detail in details]
+    for change in changes:
+        fields.append(change.packed())
+    for detail in details:
+        fields.append(_DETAIL_MARK + detail)
     writer.put(EVENTS, number_key(number), pack(fields))
     return number
 
@@ -185,28 +214,30 @@ def date_and_actor(reader: Reader, number: int) -> tuple[bytes, bytes]:
     return date, who
 
 
-def add_to_tally(writer: Writer, number: int, minted: int, requested: int, first: bytes, last: bytes) -> None:
-    """Add to the tally of a minting event what this transaction minted.
+def put_tally(writer: Writer, number: int, tally: Tally) -> None:
+    """Write the tally of a minting event that has none yet."""
+    key = number_key(number)
+    # Packed fields are joined without a mark between them, so that one can be put behind the others.
+    writer.put(EVENTS, key, (writer.get(EVENTS, key) or b"") + pack((tally.packed(),)))
 
-    `requested` is how many identifiers the command still had to mint when this transaction began.
+
+def add_to_tally(writer: Writer, number: int, tally: Tally) -> None:
+    """Add to the tally of a minting event what another transaction minted.
+
+    `tally.requested` is how many identifiers the command still had to mint when that transaction began.
     """
     key = number_key(number)
     fields = unpack(writer.get(EVENTS, key) or b"")
     for place, part in enumerate(fields):
         if place > 3 and part[0] == TALLY:
             before, _, first, _ = unpack(part[1:])
-            minted, requested = minted + int(before), requested + int(before)
+            tally = Tally(tally.minted + int(before), tally.requested + int(before), first, tally.last)
             del fields[place]
             break
-    fields.append(packed_tally(minted, requested, first, last))
+    fields.append(tally.packed())
     writer.put(EVENTS, key, pack(fields))
 
 
 def discard_event(writer: Writer, number: int) -> None:
     """Delete an event that was recorded in this transaction and turned out to have changed nothing."""
     writer.delete(EVENTS, number_key(number))
-
-
-def packed_tally(minted: int, requested: int, first: bytes, last: bytes) -> bytes:
-    """How many identifiers an event minted, of how many requested; the first and the last of them."""
-    return bytes((TALLY,)) + pack((b"%d" % minted, b"%d" % requested, first, last))

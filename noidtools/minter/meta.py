@@ -64,9 +64,11 @@ def generator_of(scheme: Scheme, reader: Reader) -> Generator:
     return scheme.generator(generator_state(reader))
 
 
-def save_generator(writer: Writer, generator: Generator) -> None:
-    """Store the state of the generator, for the next transaction that mints."""
-    writer.put(META, _STATE, generator.state())
+def save_generator(writer: Writer, generator: Generator) -> bytes:
+    """Store the state of the generator, for the next transaction that mints; returns the state."""
+    state = generator.state()
+    writer.put(META, _STATE, state)
+    return state
 
 
 def held_count(reader: Reader) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import ExhaustedError, UsageError
+from ..errors import ExhaustedError
 from ..schemes import MintRequest
 from . import config, events, meta, records
 from .access import INITIAL_STATE, RESERVE
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from ..store import Writer
     from . import Minter
-    from .bindings import BindResult
     from .events import Actor
 
 
@@ -149,55 +148,13 @@ def mint_some(
     return Batch(run.minted, ended, run.event)
 
 
-def bind_elements(
-    minter: Minter, actor: Actor, how: bytes, text: bytes, pairs: list[tuple[bytes, bytes | None]]
-) -> list[BindResult]:
-    """Bind each element to its value in one of the ways of `bindings.HOWS`, in one transaction.
-
-    To mint the identifier, `how` is mint or peppermint, and `text` is the word new.
-    """
-    from . import bindings
-
-    bindings.ensure_how(how)
-    if how not in bindings.MINTING:
-        return minter.write(lambda writer: bindings.bind(minter, writer, actor, how, text, pairs))
-    if text != b"new":
-        raise UsageError(f"bind {how.decode()} makes its own identifier: write the word new in place of Id")
-    return mint_and_bind(minter, actor, pairs, peppered=how == b"peppermint")
-
-
-def mint_and_bind(
-    minter: Minter, actor: Actor, pairs: list[tuple[bytes, bytes | None]], *, peppered: bool = False
-) -> list[BindResult]:
-    """Mint one identifier and bind each element to its value, in one transaction.
-
-    An identifier to which one of the elements is bound already is skipped.  The results contain the identifier as
-    written in answers, with its pepper if it has one.
-    """
-    options = MintOptions(peppered=peppered, unbound=tuple(element for element, _ in pairs))
-    request = request_for(minter, actor)
-
-    from . import bindings
-
-    def work(writer: Writer) -> list[BindResult]:
-        batch = mint_some(minter, writer, actor, 1, options, request)
-        if not batch.ids:
-            raise exhausted(minter)
-        done = bindings.bind(minter, writer, actor, b"new", batch.ids[0], pairs)
-        for bound in done:
-            bound.identifier, bound.how = batch.ids[0], b"peppermint" if peppered else b"mint"
-        return done
-
-    return minter.write(work)
-
-
 _CLAIM_TABLES = RELATIONS, CLAIMS, CUSTODY, OFFICES, STATED
 
 
 class _MintRun:
     """Mints identifiers in one transaction."""
 
-    __slots__ = ("minter", "writer", "actor", "options", "generator", "minted", "event", "_has_claims", "_requested",
+    __slots__ = ("minter", "writer", "actor", "options", "generator", "minted", "event", "_claims", "_requested",
                  "_continued", "_tallied", "_flags", "_new_holds", "_reserving")
 
     def __init__(
@@ -208,13 +165,13 @@ class _MintRun:
         self.writer = writer
         self.actor = actor
         self.options = options
-        self.generator = meta.generator_of(minter.scheme, writer)
+        self.generator = minter.take_generator(writer)
         self.minted: list[bytes] = []
         self._requested = requested
         self._tallied = self._new_holds = 0
         self._reserving = config.value(writer, INITIAL_STATE) == RESERVE
         self._flags = (HELD if minter.settings.long_term else 0) | (RESERVED if self._reserving else 0)
-        self._has_claims: bool | None = None
+        self._claims: bool | None = None
         self._continued = bool(event) and self._may_continue(event)
         self.event = event if self._continued else self._begin_event()
 
@@ -276,7 +233,9 @@ class _MintRun:
         """Issue an identifier that may have a record already; if it was issued before, its bindings are cleared."""
         if record.event == self.event:
             # It was already issued in this event: the second time needs an event of its own.
-            self._update_tally()
+            if self._tallied < len(self.minted):  # else it is of an earlier transaction, which has written the tally
+                self._update_tally()
+            self._continued = False
             self.event = self._begin_event()
         flags = record.flags & ~(PEPPERED | RESERVED) | self._flags
         if record.was_issued:
@@ -310,10 +269,7 @@ class _MintRun:
 
         changes = bindings.clear_bindings(self.writer, identifier)
         others: list[bytes] = []
-        if self._has_claims is None:
-            # If no relations and custodians are stored at all, they need not be looked up for each identifier.
-            self._has_claims = any(next(self.writer.scan(table, limit=1), None) for table in _CLAIM_TABLES)
-        if self._has_claims:
+        if self._has_claims():
             from . import custody, qualities
             from .relations import claims
 
@@ -327,9 +283,15 @@ class _MintRun:
         if changes:
             events.record_event(self.writer, self.actor, b"clear", ids=[identifier, *others], changes=changes)
 
+    def _has_claims(self) -> bool:
+        """Whether any relations and custodians are stored; if none are, they are not looked up for each identifier."""
+        if self._claims is None:
+            self._claims = any(next(self.writer.scan(table, limit=1), None) for table in _CLAIM_TABLES)
+        return self._claims
+
     def finish(self) -> None:
         """Write the state of the generator, the number of holds, and the tally of the event."""
-        meta.save_generator(self.writer, self.generator)
+        self.minter.save_generator(self.writer, self.generator)
         meta.add_to_held_count(self.writer, self._new_holds)
         if self.minted:
             self._update_tally()
@@ -342,4 +304,8 @@ class _MintRun:
         ends = [self.minted[start], self.minted[-1]]
         if self.options.peppered:
             ends = [display.rpartition(b"!")[0] for display in ends]
-        events.add_to_tally(self.writer, self.event, len(self.minted) - start, self._requested - start, *ends)
+        tally = events.Tally(len(self.minted) - start, self._requested - start, *ends)
+        if self._continued:
+            events.add_to_tally(self.writer, self.event, tally)
+        else:
+            events.put_tally(self.writer, self.event, tally)

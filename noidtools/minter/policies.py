@@ -120,17 +120,24 @@ _FIRST_DEFAULTS = {**DEFAULTS, ADMIN: AccessRule(AUTHENTICATED)}
 class AccessPolicy:
     """The access rules of a minter, by class, as read in one transaction."""
 
-    __slots__ = ("rules",)
+    __slots__ = ("rules", "_stored")
 
     def __init__(self, rules: dict[str, AccessRule], defaults: dict[str, AccessRule] = DEFAULTS) -> None:
         self.rules = {**defaults, **rules}
+        # What it was read from.
+        self._stored: list[bytes | None] | None = None
 
     @classmethod
-    def of(cls, reader: Reader) -> AccessPolicy:
-        """Read the access rules of a minter."""
-        *stored, access = config.values_of(reader, _PLACES)
+    def of(cls, reader: Reader, known: AccessPolicy | None = None) -> AccessPolicy:
+        """Read the access rules of a minter; `known` are those read before, which are returned if they still hold."""
+        found = config.values_of(reader, _PLACES)
+        if known is not None and found == known._stored:
+            return known
+        *stored, access = found
         rules = {name: AccessRule.unpacked(packed) for name, packed in zip(CLASSES, stored, strict=True) if packed}
-        return cls(rules, _FIRST_DEFAULTS if access is None else DEFAULTS)
+        policy = cls(rules, _FIRST_DEFAULTS if access is None else DEFAULTS)
+        policy._stored = found
+        return policy
 
     def ensure(self, command: str, classes: tuple[str, ...], user: bytes) -> None:
         """Check that a user is admitted to all these classes; an empty name is a user who did not log in.
@@ -150,7 +157,8 @@ class AccessPolicy:
 
     def may_change(self, user: bytes) -> bool:
         """Whether this user may do more than read."""
-        return any(self.rules[name].admits(user) for name in CLASSES if name != READ)
+        rules = self.rules
+        return rules[MINT].admits(user) or rules[BIND].admits(user) or rules[ADMIN].admits(user)
 
     def view(self, user: bytes) -> str:
         """What this user may see through the web: EVERYTHING, PUBLISHED or TARGETS."""

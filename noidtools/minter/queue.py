@@ -111,6 +111,8 @@ def take_due(
 
     Those for which `passed_over` is true stay in the queue.
     """
+    if next(writer.scan(QUEUE, limit=1), None) is None:
+        return  # as in most mintings
     today = timestamp(now)
     due: list[tuple[bytes, bytes, Circulation]] = []
     for key, identifier in writer.scan(QUEUE):

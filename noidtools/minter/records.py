@@ -230,6 +230,8 @@ def is_bound(reader: Reader, identifier: bytes) -> bool:
 
 def bound_among(reader: Reader, identifiers: list[bytes], elements: tuple[bytes, ...]) -> set[bytes]:
     """Those of the identifiers to which one of the elements is bound."""
+    if not elements:
+        return set()
     places = [(identifier, element) for identifier in identifiers for element in elements]
     values = reader.get_many([(ELEMENTS, pair(identifier, element)) for identifier, element in places])
     return {identifier for (identifier, _), value in zip(places, values, strict=True) if value is not None}

@@ -25,6 +25,9 @@ class Generator(ABC):
 
     __slots__ = ()
 
+    # Whether it may go on drawing after `state` was called, as one that is built from that state would: what it draws
+    # depends on nothing else.
+    reusable = False
     # Whether the last draw returned fewer than requested because the rest lies further ahead in time.
     more_ahead = False
     # A message about the last draw for the user who waits for it.

@@ -6,7 +6,7 @@ Apart from the schemes, because a process that mints checks none.
 from __future__ import annotations
 
 from ..errors import InvalidError, printable
-from .template import REPERTOIRES, Checker, ensure_form
+from .template import REPERTOIRES, ensure_form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class TemplateChecker(FormChecker):
         super().__init__(scheme, state)
         self._first_part = scheme.first_part
         self._templates = [
-            (template, Checker(template, scheme.first_part) if template.checked else None)
+            (template, scheme.checker(template) if template.checked else None)
             for template in scheme.templates(state)
         ]
 

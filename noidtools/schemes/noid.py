@@ -25,7 +25,7 @@ _ORDERS = {RANDOM: "random", UNLIMITED: "sequential, without end"}
 class NoidScheme(Scheme):
     """Labels from a template."""
 
-    __slots__ = ("template", "free", "first_part", "seed", "at_last")
+    __slots__ = ("template", "free", "first_part", "seed", "at_last", "_checkers")
 
     name = "noid"
     summary = "a template's labels in sequential or quasi-random order: dbcreate Template [Term [NAAN NAA SubNAA]]"
@@ -37,6 +37,8 @@ class NoidScheme(Scheme):
         naan = settings["naan"]
         self.first_part = (f"{naan}/" if naan else "") + self.template.prefix
         self.seed = int(settings["seed"])
+        # By the text of the template, which may have grown.
+        self._checkers: dict[str, Checker] = {}
         self.at_last = settings["at-last"]
 
     @classmethod
@@ -68,11 +70,22 @@ class NoidScheme(Scheme):
 
     def templates(self, state: bytes | None) -> Iterator[Template]:
         """The template, and after it those into which its mask has grown, in that order."""
+        for grown in range(1 + (int(unpack(state, most=2)[1]) if state else 0)):
+            yield self.grown_template(grown)
+
+    def grown_template(self, times: int) -> Template:
+        """The template after its mask has grown so many times."""
         template = self.template
-        yield template
-        for _ in range(int(unpack(state, most=2)[1]) if state else 0):
+        for _ in range(times):
             template = template.grown(growth(self.at_last))
-            yield template
+        return template
+
+    def checker(self, template: Template) -> Checker:
+        """What computes the check characters of a template into which this scheme's has grown, or of its own."""
+        known = self._checkers.get(template.text)
+        if known is None:
+            known = self._checkers[template.text] = Checker(template, self.first_part)
+        return known
 
     def ensure_valid(self, identifier: bytes, state: bytes | None = None) -> None:
         fault: InvalidError | None = None
@@ -177,11 +190,13 @@ class NoidGenerator(Generator):
 
     __slots__ = ("scheme", "template", "passes", "grown", "_before", "order")
 
+    reusable = True
+
     def __init__(self, scheme: NoidScheme, state: bytes | None) -> None:
         self.scheme = scheme
         passes, grown, before, drawn, *values = unpack(state) if state else (b"0", b"0", b"0", b"0")
         self.passes, self.grown, self._before = int(passes), int(grown), int(before)
-        *_, self.template = scheme.templates(state)
+        self.template = scheme.grown_template(self.grown)
         counters, packed = None, b""
         if values:
             packed = values[0]
@@ -275,6 +290,6 @@ class NoidGenerator(Generator):
         first_part, label_of = self.scheme.first_part, self.template.label
         if not self.template.checked:
             return [(first_part + label_of(number)).encode() for number in numbers]
-        character = Checker(self.template, first_part).character
+        character = self.scheme.checker(self.template).character
         labels = [label_of(number) for number in numbers]
         return [(first_part + label + character(label)).encode() for label in labels]

@@ -61,7 +61,9 @@ class QuasiRandom:
         self._offset = seed * _SEED_SPREAD
         # When the original starts over, its generator was seeded last with the full count of the pass before.
         self._first = total if again else 0
-        self._active = [n for n, value in enumerate(self.values) if value < self.size]
+        self._active = list(range(len(self.values)))
+        if max(self.values, default=0) >= self.size:  # which is so near the end of a pass only
+            self._active = [n for n in self._active if self.values[n] < self.size]
         # Only the last counter may end before the others do.
         last = len(self.values) - 1
         if self._active and self._active[-1] == last and self.values[last] >= self._top(last):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import logging
 import struct
+from contextlib import suppress
 
 from flup.server import fcgi_base as fcgi
 from flup.server import scgi_base as scgi
@@ -17,6 +18,7 @@ from .buffered_socket import BufferedSocket, SocketInput, SocketOutput
 from .compatibility import ensure_members
 from .gateway import Connection, GatewayWorker
 from .limits import TRANSFER_SECONDS
+from .wsgi import WsgiResponse, add_required, decode_parameters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..web.batch import Application
-    from ..web.request import Environ
     from .allowed import AllowedAddresses
 
 # The releases that were tested; the same as in setup.cfg.
@@ -33,16 +34,17 @@ _FCGI, _SCGI = "flup.server.fcgi_base", "flup.server.scgi_base"
 NEEDED = {
     _FCGI: (
         "BaseFCGIServer", "Connection", "Record", "FCGI_ABORT_REQUEST", "FCGI_BEGIN_REQUEST", "FCGI_DATA",
-        "FCGI_GET_VALUES", "FCGI_PARAMS", "FCGI_STDIN"),
-    f"{_FCGI}:BaseFCGIServer": ("_sanitizeEnv", "error", "handler", "maxwrite"),
+        "FCGI_GET_VALUES", "FCGI_PARAMS", "FCGI_REQUEST_COMPLETE", "FCGI_STDIN", "FCGI_UNKNOWN_ROLE"),
+    f"{_FCGI}:BaseFCGIServer": ("application", "error", "handler", "maxwrite", "roles"),
     f"{_FCGI}:BaseFCGIServer.__init__": ("application", "multithreaded", "multiprocess"),
     f"{_FCGI}:Connection": (
         "_cleanupSocket", "_do_abort_request", "_do_begin_request", "_do_data", "_do_get_values", "_do_params",
         "_do_stdin", "_do_unknown_type", "_keepGoing", "_requests", "_sock", "_start_request", "process_input",
-        "server", "writeRecord"),
+        "role", "server", "writeRecord"),
     f"{_FCGI}:Connection.__init__": ("sock", "addr", "server", "timeout"),
     f"{_FCGI}:InputStream": ("_avail", "_eof"),
     f"{_FCGI}:Record": ("contentData", "contentLength", "read", "requestId", "type", "version"),
+    f"{_FCGI}:OutputStream": ("write",),
     f"{_FCGI}:Request": ("params", "run", "stderr", "stdin", "stdout"),
     _SCGI: ("BaseSCGIServer", "Connection"),
     f"{_SCGI}:BaseSCGIServer": ("error", "handler"),
@@ -64,10 +66,6 @@ _LARGEST_RECORD = 65528
 
 # A request is run when it has arrived, or so many bytes of it: more than those may send who may only read.
 _MOST_BUFFERED = (1 << 20) + (1 << 16)
-_DEFAULTS = {
-    "REQUEST_METHOD": "GET", "SCRIPT_NAME": "", "PATH_INFO": "", "SERVER_NAME": "localhost", "SERVER_PORT": "80",
-    "SERVER_PROTOCOL": "HTTP/1.0",
-}
 
 # What flup raises when the web server closed the connection, or does not speak FastCGI.
 _CONNECTION_ERRORS = (OSError, EOFError, struct.error, IndexError, ValueError)
@@ -93,21 +91,27 @@ class _FastCgiGateway(fcgi.BaseFCGIServer):  # type: ignore[misc]
     def __init__(self, application: Application) -> None:
         super().__init__(application, multithreaded=False, multiprocess=True)
 
-    def _sanitizeEnv(self, environ: Environ) -> None:  # noqa: N802 - flup's name
-        """Called by flup before it runs the application: `_add_required` was called when the request had arrived."""
+    def handler(self, request: Any) -> tuple[int, int]:
+        """As flup's, which checks on each request that our application is a correct one, and writes the header as a
+        record of its own."""
+        if request.role not in self.roles:
+            return fcgi.FCGI_UNKNOWN_ROLE, 0
+        response = WsgiResponse(request.stdout.write)
+        with suppress(BrokenPipeError):  # the web server does not wait for the answer
+            body = self.application(request.params, response.start)
+            try:
+                for data in body:
+                    if data:
+                        response.write(data)
+                if response.header:
+                    response.write(b"")  # there is no body
+            finally:
+                if hasattr(body, "close"):
+                    body.close()
+        return fcgi.FCGI_REQUEST_COMPLETE, 0
 
     def error(self, request: Any) -> None:
         request.stdout.write(_ERROR_RESPONSE)
-
-
-def _add_required(environ: Environ) -> None:
-    """Add the variables that WSGI requires.  flup's own method logs warnings for common configurations."""
-    path, _, query = environ.get("REQUEST_URI", "").partition("?")
-    if not environ.get("SCRIPT_NAME") and not environ.get("PATH_INFO"):
-        environ["PATH_INFO"] = path
-    environ.setdefault("QUERY_STRING", query)
-    for name, value in _DEFAULTS.items():
-        environ.setdefault(name, value)
 
 
 class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
@@ -124,8 +128,8 @@ class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
     def receive(self) -> bool | None:
         try:
             is_open = self._sock.fill()
-            while not self._is_complete() and self._sock.holds_record():
-                self.process_input()
+            while not self._is_complete() and (arrived := self._sock.take_record()) is not None:
+                self._handle(*arrived)
             if not self._is_complete() and is_open:
                 if not self._requests and not self._sock.buffered:
                     self._sock.end_request()  # the input was the rest of the request before
@@ -146,9 +150,9 @@ class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
         return bool(stdin._eof) or stdin._avail >= _MOST_BUFFERED
 
     def _begin(self) -> bool:
-        self.environ = self._received.params
-        self.environ["wsgi.errors"] = self._received.stderr
-        _add_required(self.environ)
+        request = self._received
+        self.environ = request.params
+        add_required(self.environ, request.stdin, request.stderr)
         return True
 
     def answer(self) -> bool:
@@ -182,18 +186,25 @@ class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
         self._received = request
 
     def process_input(self) -> None:
-        """As flup's, without its call of select: the socket waits itself, until the request is overdue."""
+        """As flup's, without its call of select: the socket waits itself, until the request is overdue.
+
+        Called by flup for more of a body.
+        """
         if self._aborted:
             raise EOFError("the request was aborted")
-        record = fcgi.Record()
-        # flup reads in many small steps, which is for records that have not arrived yet.
         arrived = self._sock.take_record()
         if arrived is None:
+            # flup reads in many small steps, which is for records that have not arrived yet.
+            record = fcgi.Record()
             record.read(self._sock)
-        else:
-            record.type, record.requestId, record.contentData = arrived
-            record.contentLength = len(record.contentData)
-        handle = _HANDLERS.get(record.type, fcgi.Connection._do_unknown_type)
+            arrived = record.type, record.requestId, record.contentData
+        self._handle(*arrived)
+
+    def _handle(self, kind: int, number: int, content: bytes) -> None:
+        """Handle a record: its type, the number of its request, its content."""
+        record = fcgi.Record(kind, number)
+        record.contentData, record.contentLength = content, len(content)
+        handle = _HANDLERS.get(kind, fcgi.Connection._do_unknown_type)
         handle(self, record)
 
     def writeRecord(self, record: Any) -> None:  # noqa: N802 - flup's name
@@ -215,10 +226,10 @@ class _FastCgiConnection(fcgi.Connection, Connection):  # type: ignore[misc]
             if len(self._parameters) > _MAX_PARAMETERS:
                 raise ValueError("too many parameters")
             return
-        whole = fcgi.Record(fcgi.FCGI_PARAMS, record.requestId)
-        whole.contentData, whole.contentLength = bytes(self._parameters), len(self._parameters)
+        request = self._requests.get(record.requestId)
+        if request is not None:
+            request.params = decode_parameters(self._parameters)
         self._parameters.clear()
-        super()._do_params(whole)
         super()._do_params(record)
 
     def _cleanupSocket(self) -> None:  # noqa: N802 - flup's name

@@ -22,7 +22,7 @@ _CHALLENGE = ("WWW-Authenticate", 'Bearer realm="noid", error="invalid_token"')
 def bearer_secret(request: Request) -> bytes:
     """The token that a request carries in its Authorization header, empty if it has none."""
     header = request.header("HTTP_AUTHORIZATION")
-    if header[: len(_SCHEME)].lower() != _SCHEME:
+    if not header or header[: len(_SCHEME)].lower() != _SCHEME:
         return b""
     return header[len(_SCHEME) :].strip().encode("latin-1", "replace")[:_LONGEST_SECRET] or b"?"
 

@@ -184,7 +184,7 @@ def _introduction() -> Answer:
 def _writer_for(request: Request) -> AnswerWriter:
     accept = request.header("HTTP_ACCEPT")
     # Most requests are for text, and CGI pays for every import.
-    if "json" in accept.lower():
+    if accept and "json" in accept.lower():
         from .negotiation import prefers_json
 
         if prefers_json(accept):

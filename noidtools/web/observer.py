@@ -146,11 +146,12 @@ class Observer:
     def _count(self, counters: SharedCounters, observation: Observation) -> None:
         key = ("request", observation.interface, observation.command, observation.status)
         counters.add_duration(key, observation.seconds)
-        by = observation.environ.get(RESOLVED_BY)
-        if by is not None:
-            counters.add(("name", by), (1,))
-        for (command, outcome), number in observation.environ.get(BULK, {}).items():
-            counters.add(("bulk", command, outcome), (number,))
+        environ = observation.environ
+        if RESOLVED_BY in environ:
+            counters.add(("name", environ[RESOLVED_BY]), (1,))
+        if BULK in environ:
+            for (command, outcome), number in environ[BULK].items():
+                counters.add(("bulk", command, outcome), (number,))
 
 
 class _ObservedBody:

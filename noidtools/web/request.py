@@ -131,6 +131,8 @@ class Request:
 
     def _through_proxy(self) -> bool:
         """Whether the request came through a trusted proxy."""
+        if not self._trust.proxies:
+            return False
         peer = self.header("REMOTE_ADDR")
         return (UNIX if peer in _NO_ADDRESS else peer) in self._trust.proxies
 
@@ -185,8 +187,9 @@ class Request:
 
     def why_not_write(self) -> str:
         """The reason why this request may change nothing, empty if there is none."""
+        environ = self.environ
         for name, word in _PREFETCHING:
-            if word in self.header(name).lower():
+            if name in environ and word in self.header(name).lower():
                 return "this is a browser's prefetch, and nothing is changed by looking ahead"
         site = self.header("HTTP_SEC_FETCH_SITE").lower()
         if site and site not in _SAME_SITE:
@@ -207,15 +210,15 @@ class Request:
 
         Browsers send Sec-Fetch headers to https and to localhost only.  No link can make them send an Idempotency-Key.
         """
-        mode, kind = self.header("HTTP_SEC_FETCH_MODE").lower(), self.header("HTTP_SEC_FETCH_DEST").lower()
         if self.header("HTTP_IDEMPOTENCY_KEY"):
             return False
+        mode, kind = self.header("HTTP_SEC_FETCH_MODE").lower(), self.header("HTTP_SEC_FETCH_DEST").lower()
         if self.header("HTTP_UPGRADE_INSECURE_REQUESTS") or "navigate" in mode or kind not in ("", "empty"):
             return True
         if mode or kind:
             return False
         accept = self.header("HTTP_ACCEPT").lower()
-        if any(name in accept for name in _LOADED_TYPES):
+        if accept and any(name in accept for name in _LOADED_TYPES):
             return True
         # A page of another site can suppress these two headers; where they are sent, they are checked elsewhere.
         is_led = not self.header("HTTP_ORIGIN") and not self.header("HTTP_REFERER")
@@ -224,9 +227,10 @@ class Request:
     def _is_browser(self) -> bool:
         # Browsers send both.  A page can empty the first with `fetch`, but change neither the second nor the name.  Of
         # the programs that call themselves Mozilla only PowerShell sends one of them.
+        if "HTTP_ACCEPT_LANGUAGE" not in self.environ and "HTTP_ACCEPT_ENCODING" not in self.environ:
+            return False
         agent = self.header("HTTP_USER_AGENT").lower()
-        sends = "HTTP_ACCEPT_LANGUAGE" in self.environ or "HTTP_ACCEPT_ENCODING" in self.environ
-        return sends and "mozilla/" in agent and "powershell/" not in agent
+        return "mozilla/" in agent and "powershell/" not in agent
 
     def ensure_from_this_site(self) -> None:
         """Refuse a form that a browser sends without a header that names the site of its page."""
@@ -255,6 +259,8 @@ class Request:
     def idempotency_key(self) -> bytes:
         """The Idempotency-Key, empty if there is none; raises UsageError for an unsuitable one."""
         key = self.header("HTTP_IDEMPOTENCY_KEY").strip()
+        if not key:
+            return b""
         if len(key) > 1 and key[0] == key[-1] == '"':
             key = key[1:-1]
         if len(key) > _LONGEST_KEY or any(not "!" <= character <= "~" for character in key):

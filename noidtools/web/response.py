@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from .writers import JsonWriter, TextWriter
     AnswerWriter: TypeAlias = TextWriter | JsonWriter
 
-_REASONS = {
+_STATUS_LINES = {status: f"{status} {reason}" for status, reason in {
     200: "OK", 300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other",
     307: "Temporary Redirect", 308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
     404: "Not Found", 405: "Method Not Allowed", 406: "Not Acceptable", 409: "Conflict", 410: "Gone",
     411: "Length Required", 413: "Content Too Large", 415: "Unsupported Media Type", 429: "Too Many Requests",
     500: "Internal Server Error", 501: "Not Implemented", 503: "Service Unavailable",
-}
+}.items()}
 
 # Answers must not be cached, and a browser must not interpret a bound value as a page or a script.
 _ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
@@ -45,7 +45,7 @@ def send(response: Response, method: str, start_response: Any) -> Iterable[bytes
     if isinstance(body, bytes):
         headers.append(("Content-Length", str(len(body))))
         body = [body]
-    start_response(f"{response.status} {_REASONS[response.status]}", headers)
+    start_response(_STATUS_LINES[response.status], headers)
     if method != "HEAD":
         return body
     if hasattr(body, "close"):

@@ -8,6 +8,7 @@ import json
 import pytest
 
 from noidtools.commands.answers import anvl
+from noidtools.minter import minting
 from noidtools.minter.events import LONGEST_VALUE
 from noidtools.minter.tables import EVENTS, HISTORY
 from support.minter import Noid
@@ -223,6 +224,14 @@ def test_the_history_of_a_wrapped_minter_has_every_pass(tmp_path):
     minter.mint(10)
     minter.mint(10)
     assert minter.events_of("3") == ["mint", "bind set", "mint", "clear", "mint"]
+    minter.close()
+
+
+def test_a_minting_that_starts_over_in_a_later_transaction_has_an_event_for_each_pass(tmp_path, monkeypatch):
+    monkeypatch.setattr(minting, "CHUNK", 10)
+    minter = Noid.with_clock(tmp_path, ".sd", "short")
+    assert len(minter.mint(25)) == 25
+    assert minter.events_of("3") == ["mint", "mint", "mint"]
     minter.close()
 
 

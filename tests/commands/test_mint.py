@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from noidtools.errors import ConflictError
+from noidtools.minter import Minter, minting
+from noidtools.minter.events import Actor
 from support.minter import Noid
 
 
@@ -73,3 +78,29 @@ def test_an_unlimited_template_with_a_check_character_ends_where_the_guarantee_d
     done = noid.run("mint", "20")
     assert done.returncode == 1 and done.stdout.count(b"id: ") == 10
     assert b"check character" in done.stderr
+
+
+@pytest.mark.parametrize("template", [".rdd", ".sdd", ".rde"])
+def test_minters_that_take_turns_and_undo_go_on_where_the_last_one_committed(tmp_path, template):
+    alone = Noid.with_clock(tmp_path / "alone", template, "short")
+    expected = alone.mint(300)
+    noid = Noid.with_clock(tmp_path / "shared", template, "short")
+    actor = Actor(b"somebody", b"python")
+    minters = [Minter(str(noid.folder)) for _ in range(2)]
+
+    def mint_in_vain(writer):
+        list(minting.mint(minters[0], actor, 3, minting.MintOptions()))
+        raise ConflictError("not like this")
+
+    minted = []
+    for turn in range(100):
+        minter = minters[turn % 3 % 2]
+        for ids in minting.mint(minter, actor, 1 + turn % 5, minting.MintOptions()):
+            minted += [identifier.decode() for identifier in ids]
+        with pytest.raises(ConflictError):
+            minters[0].write(mint_in_vain)
+    assert minted == expected
+    for minter in minters:
+        minter.close()
+    noid.close()
+    alone.close()

@@ -17,8 +17,8 @@ from ...errors import InvalidError, NoidError, printable
 from ...schemes.noid import NoidScheme
 from ...store import create_store
 from .. import location_of, meta
-from ..event_log import Tally, packed_event, put_events
-from ..events import index_event, record_event
+from ..event_log import packed_event, put_events
+from ..events import Tally, index_event, record_event
 from ..records import HELD, Circulation
 from ..report import creation_report
 from ..tables import ELEMENTS, IDS, NOTES, RULES
