@@ -6,7 +6,6 @@ import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -67,10 +66,16 @@ class LoggedIn:
 
 
 @pytest.fixture(params=["localhost", FOREIGN_HOST])
-def logged_in(request, deployment, tmp_path: Path) -> Iterator[LoggedIn]:
+def logged_in(request, deployment, browser) -> Iterator[LoggedIn]:
     deployment.noid("-f", "kt5", "policy", "admin", USER)
-    with BrowserSession(tmp_path / "profile", FOREIGN_HOST, "evil.example", NEIGHBOUR) as browser:
-        yield LoggedIn(browser, deployment, request.param)
+    with BrowserSession(browser) as session:
+        yield LoggedIn(session, deployment, request.param)
+
+
+def test_a_session_does_not_know_the_login_of_another(deployment, logged_in, browser):
+    with BrowserSession(browser) as other:
+        other.enter(logged_in.command("policy"))
+        assert f"admin: {USER}" not in other.text
 
 
 def test_a_command_that_is_opened_changes_nothing_until_its_form_is_sent(deployment, logged_in):
