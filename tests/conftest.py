@@ -20,7 +20,7 @@ __all__ = ["NOID", "ROOT"]
 os.environ["PYTHONPATH"] = str(ROOT)
 _HERE = Path(__file__).parent
 # The examples of the documentation are whole sessions at the shell; the others take long for other reasons.
-_SLOW = tuple(_HERE / path for path in (
+_SLOW = frozenset(_HERE / path for path in (
     "docs", "cli/test_backup.py", "cli/test_noidr.py", "cli/test_program_names.py", "commands/test_check.py",
     "commands/test_describe.py", "commands/test_described_terms.py", "commands/test_export_and_import.py",
     "commands/test_import_perl.py", "commands/test_import_perl_model.py", "commands/test_python_api_concurrency.py",
@@ -63,9 +63,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if (mark := item.get_closest_marker("only")) and mark.args[0] != chosen]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+    marked = {path: not _SLOW.isdisjoint((path, *path.parents)) for path in {item.path for item in items}}
     slow: set[Path] = set()
     for item in items:
-        if any(path in (item.path, *item.path.parents) for path in _SLOW):
+        if marked[item.path]:
             item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow") or item.get_closest_marker("servers"):
             slow.add(item.path)
