@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +20,9 @@ __all__ = ["NOID", "ROOT"]
 
 # The programs under test are those of this tree, whatever may be installed besides.
 os.environ["PYTHONPATH"] = str(ROOT)
+# Hundreds of processes would compile them anew, and each run the tests, where the environment forbids to keep that.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 _HERE = Path(__file__).parent
 # The examples of the documentation are whole sessions at the shell; the others take long for other reasons.
 _SLOW = frozenset(_HERE / path for path in (
@@ -71,6 +76,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("slow") or item.get_closest_marker("servers"):
             slow.add(item.path)
     items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and what they import live to the end: the garbage collector need not look at them again."""
+    gc.freeze()
 
 
 @pytest.fixture
