@@ -35,6 +35,14 @@ _SLOW = frozenset(_HERE / path for path in (
     "web/test_one_transaction.py", "web/test_slow_clients.py", "web/test_thousand_minters.py", "web/test_tokens.py",
     "web/test_work_limits.py",
 ))
+# The files that take longest, most of it waiting: they begin first, so that no processor idles at the end.
+_LONGEST = tuple(_HERE / path for path in (
+    "web/test_slow_clients.py", "servers/test_setup.py", "servers/test_browser_changes.py", "docs/test_docs.py",
+    "servers/test_hostile_requests.py", "servers/test_guides.py", "servers/test_commands.py", "unit/test_postgres.py",
+    "servers/test_postgres_cluster.py", "servers/test_resolver.py", "servers/test_schemes.py",
+    "commands/test_spellings.py", "servers/test_workers.py", "unit/test_store_contract.py", "cli/test_backup.py",
+    "web/test_serve_processes.py", "web/test_restore_served.py", "cli/test_transfer_crash.py", "cli/test_crash.py",
+))
 
 
 ENGINES = {"lmdb": "lmdb", "postgres": pytest.param("postgres", marks=pytest.mark.servers)}
@@ -60,9 +68,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the examples of the documentation, which are whole sessions at the shell, as slow; and put the files with
-    slow tests first, so that no worker is left with one of them at the end.  With --engine, leave out the tests of
-    other engines."""
+    """Mark the examples of the documentation, which are whole sessions at the shell, as slow; and put the longest
+    files and those with slow tests first, so that no worker is left with one of them at the end.  With --engine, leave
+    out the tests of other engines."""
     chosen = config.getoption("--engine")
     if chosen:
         left_out = [item for item in items if (mark := item.get_closest_marker("only")) and mark.args[0] != chosen]
@@ -75,7 +83,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow") or item.get_closest_marker("servers"):
             slow.add(item.path)
-    items.sort(key=lambda item: item.path not in slow)
+    place = {path: number for number, path in enumerate(_LONGEST)}
+    items.sort(key=lambda item: (place.get(item.path, len(place)), item.path not in slow))
 
 
 def pytest_collection_finish() -> None:
