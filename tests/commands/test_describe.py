@@ -198,7 +198,7 @@ OCTETS = st.binary(min_size=1, max_size=30)
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=OCTETS, element=OCTETS, value=st.binary(max_size=30))
 def test_any_octets_can_be_described(anything, name, element, value):
     name = b"x" + name.replace(b"!", b"")
