@@ -26,14 +26,15 @@ sys.dont_write_bytecode = False
 _HERE = Path(__file__).parent
 # The examples of the documentation are whole sessions at the shell; the others take long for other reasons.
 _SLOW = frozenset(_HERE / path for path in (
-    "docs", "cli/test_backup.py", "cli/test_noidr.py", "cli/test_program_names.py", "commands/test_check.py",
-    "commands/test_describe.py", "commands/test_described_terms.py", "commands/test_export_and_import.py",
-    "commands/test_import_perl.py", "commands/test_import_perl_model.py", "commands/test_python_api_concurrency.py",
-    "commands/test_spellings.py", "commands/test_state_machine.py", "unit/test_identify.py",
-    "unit/test_linear_time.py", "unit/test_links.py", "unit/test_locks.py", "unit/test_namespace.py",
-    "unit/test_ontology_reasoning.py", "unit/test_shapes.py", "unit/test_store_contract.py",
-    "web/test_one_transaction.py", "web/test_slow_clients.py", "web/test_thousand_minters.py", "web/test_tokens.py",
-    "web/test_work_limits.py",
+    "docs", "cli/test_backup.py", "cli/test_copy.py", "cli/test_interrupted.py", "cli/test_noidr.py",
+    "cli/test_noidr_worker.py", "cli/test_program_names.py", "commands/test_check.py", "commands/test_describe.py",
+    "commands/test_described_terms.py", "commands/test_export_and_import.py", "commands/test_import_perl.py",
+    "commands/test_import_perl_model.py", "commands/test_python_api_concurrency.py", "commands/test_spellings.py",
+    "commands/test_state_machine.py", "commands/test_vectors.py", "unit/test_identify.py", "unit/test_linear_time.py",
+    "unit/test_links.py", "unit/test_locks.py", "unit/test_namespace.py", "unit/test_ontology_reasoning.py",
+    "unit/test_shapes.py", "unit/test_store_contract.py", "web/test_commands.py", "web/test_monitoring.py",
+    "web/test_one_transaction.py", "web/test_serve.py", "web/test_slow_clients.py", "web/test_thousand_minters.py",
+    "web/test_tokens.py", "web/test_work_limits.py",
 ))
 # The files that take longest, most of it waiting: they begin first, so that no processor idles at the end.
 _LONGEST = tuple(_HERE / path for path in (
