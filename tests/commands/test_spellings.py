@@ -199,16 +199,21 @@ READING: dict[str, tuple[str, ...]] = {
 DESCRIBING = ("describe",)
 
 
-@every_spelling
-def test_every_reading_command_finds_the_name(case):
-    names, display, spelled = case
-    noid = names.noid
+def say_all_of(noid: Noid, display: str) -> None:
+    """Bind, state and relate what the reading commands answer."""
     noid.records("bind", "set", display, "_t", TARGET)
     noid.records("bind", "set", display, "title", "one")
     noid.records("bind", "set", ":idmap/^.*(.)$", "computed", "https://rule.example/$1")
     noid.records("custodian", "set", "somebody", display)
     noid.records("synonym", display, "doi:10.1000/182", "--authority", "me")
     noid.records("quality", "state", "persistent", display, "--authority", "me")
+
+
+@every_spelling
+def test_every_reading_command_finds_the_name(case):
+    names, display, spelled = case
+    noid = names.noid
+    say_all_of(noid, display)
     for name, words in READING.items():
         expected = noid.records(*(display if word == "NAME" else word for word in words))
         assert expected, name
@@ -224,7 +229,7 @@ def test_every_reading_command_finds_the_name(case):
 @a_third_of_spellings
 def test_a_description_is_of_the_name(case):
     names, display, spelled = case
-    names.noid.records("bind", "set", display, "_t", TARGET)
+    say_all_of(names.noid, display)
     assert names.noid.records(*DESCRIBING, spelled) == names.noid.records(*DESCRIBING, display)
 
 
