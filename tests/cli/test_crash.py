@@ -18,7 +18,8 @@ from support.process import NOID, wait_until
 
 pytestmark = pytest.mark.slow
 
-ROUNDS = {"lmdb": 12, "postgres": 3}
+ROUNDS = {"lmdb": 5, "postgres": 3}
+more_rounds = pytest.mark.parametrize("times", [1, pytest.param(5, marks=pytest.mark.long)])
 PROCESSES = 4
 
 
@@ -38,11 +39,12 @@ def wait_for_answers(outputs: list[Path]) -> None:
     wait_until(lambda: all(b"ok" in output.read_bytes() for output in outputs), 60)
 
 
-def test_identifiers_minted_by_many_processes_are_unique_and_kept_when_some_are_killed(noid, engine):
+@more_rounds
+def test_identifiers_minted_by_many_processes_are_unique_and_kept_when_some_are_killed(noid, engine, times):
     chance = random.Random(42)
     noid("dbcreate", "f5.reedeedk", "long", "13030", "cdlib.org", "oac")
     outputs = []
-    for turn in range(ROUNDS[engine]):
+    for turn in range(times * ROUNDS[engine]):
         processes = []
         for number in range(PROCESSES):
             output = noid.folder / f"out-{turn}-{number}"
@@ -66,11 +68,12 @@ def test_identifiers_minted_by_many_processes_are_unique_and_kept_when_some_are_
     assert f"\nHeld: {len(known) + 1}\n" in noid("dbinfo")
 
 
-def test_a_binding_that_was_acknowledged_survives_the_death_of_every_process(noid, engine):
+@more_rounds
+def test_a_binding_that_was_acknowledged_survives_the_death_of_every_process(noid, engine, times):
     noid("dbcreate")
     chance = random.Random(7)
     acknowledged = set()
-    for turn in range(6 if engine == "lmdb" else 3):
+    for turn in range(times * 3):
         processes = []
         for number in range(3):
             commands = b"".join(b"bind set t%d-%d-%d e v\n" % (turn, number, n) for n in range(4000))

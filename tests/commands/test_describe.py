@@ -122,7 +122,7 @@ def test_failed_qualities_are_described_as_not_confirmed(f5):
 @pytest.mark.parametrize("form", ["turtle", "json-ld", "xml"])
 def test_all_formats_contain_the_same_graph(f5, form):
     for words in ([], ["13030/f54x54g11"]):
-        description = valid_graph(f5("describe", *words, "--format", form), form)
+        description = Graph().parse(data=f5("describe", *words, "--format", form), format=form)
         assert isomorphic(description, valid_graph(f5("describe", *words)))
     if form == "json-ld":
         assert json.loads(f5("describe", "--format", form))
@@ -198,7 +198,7 @@ OCTETS = st.binary(min_size=1, max_size=30)
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=OCTETS, element=OCTETS, value=st.binary(max_size=30))
 def test_any_octets_can_be_described(anything, name, element, value):
     name = b"x" + name.replace(b"!", b"")

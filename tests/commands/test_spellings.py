@@ -192,21 +192,28 @@ READING: dict[str, tuple[str, ...]] = {
     "path": ("path", "NAME"), "relations": ("relations", "NAME"), "history": ("history", "NAME"),
     "custodian": ("custodian", "NAME"), "custodian show": ("custodian", "show", "NAME"),
     "custodian history": ("custodian", "history", "NAME"), "cite": ("cite", "NAME"),
-    "describe": ("describe", "NAME"), "verify": ("verify", "NAME"), "resolve": ("resolve", "NAME"),
+    "verify": ("verify", "NAME"), "resolve": ("resolve", "NAME"),
     "resolve what a rule computes": ("resolve", "--element", "computed", "NAME"),
 }
+# What takes longer than all of them.
+DESCRIBING = ("describe",)
 
 
-@every_spelling
-def test_every_reading_command_finds_the_name(case):
-    names, display, spelled = case
-    noid = names.noid
+def say_all_of(noid: Noid, display: str) -> None:
+    """Bind, state and relate what the reading commands answer."""
     noid.records("bind", "set", display, "_t", TARGET)
     noid.records("bind", "set", display, "title", "one")
     noid.records("bind", "set", ":idmap/^.*(.)$", "computed", "https://rule.example/$1")
     noid.records("custodian", "set", "somebody", display)
     noid.records("synonym", display, "doi:10.1000/182", "--authority", "me")
     noid.records("quality", "state", "persistent", display, "--authority", "me")
+
+
+@every_spelling
+def test_every_reading_command_finds_the_name(case):
+    names, display, spelled = case
+    noid = names.noid
+    say_all_of(noid, display)
     for name, words in READING.items():
         expected = noid.records(*(display if word == "NAME" else word for word in words))
         assert expected, name
@@ -217,6 +224,13 @@ def test_every_reading_command_finds_the_name(case):
     assert noid.records("validate", "-", spelled) == [{"id": spelled, "valid": True}]
     if names.timed:
         assert noid.records("decode", spelled) == noid.records("decode", display)
+
+
+@a_third_of_spellings
+def test_a_description_is_of_the_name(case):
+    names, display, spelled = case
+    say_all_of(names.noid, display)
+    assert names.noid.records(*DESCRIBING, spelled) == names.noid.records(*DESCRIBING, display)
 
 
 @every_spelling
@@ -476,7 +490,7 @@ def takes_a_name(form: Form) -> bool:
 
 def test_every_form_that_takes_a_name_is_tested_with_spellings():
     tested = {Invocation([word.encode() for word in words]).form
-              for words in (*READING.values(), *(words for words, _ in CHANGING))}
+              for words in (*READING.values(), (*DESCRIBING, "NAME"), *(words for words, _ in CHANGING))}
     missing = [whole for command in all_commands() for form in command.forms
                if takes_a_name(form) and form not in tested and command.name not in ("dbcreate", "serve", "setup")
                and not (whole := f"{command.name} {form.usage}").startswith(tuple(ELSEWHERE))]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support.browser import Browser
 from support.servers import COMMANDS, RESOLVERS
 from support.servers.deployment import Deployment, Installation, Resolving, Site
 from support.servers.system import MissingError
@@ -37,6 +38,14 @@ def installation() -> Iterator[Installation]:
         made = Installation()
     except MissingError as missing:
         pytest.fail(str(missing))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser for which all names in .example are this machine; its sessions know nothing of each other."""
+    made = Browser(tmp_path_factory.mktemp("browser"), "*.example")
     yield made
     made.close()
 

@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from itertools import product
 from urllib.parse import quote
 
 import pytest
@@ -67,10 +67,17 @@ class LoggedIn:
 
 
 @pytest.fixture(params=["localhost", FOREIGN_HOST])
-def logged_in(request, deployment, tmp_path: Path) -> Iterator[LoggedIn]:
+def logged_in(request, deployment, browser) -> Iterator[LoggedIn]:
     deployment.noid("-f", "kt5", "policy", "admin", USER)
-    with BrowserSession(tmp_path / "profile", FOREIGN_HOST, "evil.example", NEIGHBOUR) as browser:
-        yield LoggedIn(browser, deployment, request.param)
+    with BrowserSession(browser) as session:
+        yield LoggedIn(session, deployment, request.param)
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS[:1], indirect=True)
+def test_a_session_does_not_know_the_login_of_another(deployment, logged_in, browser):
+    with BrowserSession(browser) as other:
+        other.enter(logged_in.command("policy"))
+        assert f"admin: {USER}" not in other.text
 
 
 def test_a_command_that_is_opened_changes_nothing_until_its_form_is_sent(deployment, logged_in):
@@ -106,8 +113,9 @@ def test_another_site_changes_nothing_by_leading_a_browser_here(deployment, logg
     browser = logged_in.browser
     (name,) = deployment.mint("kt5")
     before = logged_in.state()
-    for query in (f"bind+set+{name}+_t+https://evil.example/", "policy+admin+guest", "mint+1"):
-        url = logged_in.command(query)
+    urls = [logged_in.command(query) for query in
+            (f"bind+set+{name}+_t+https://evil.example/", "policy+admin+guest", "mint+1")]
+    for url in urls:
         browser.enter(other_site)
         browser.run(f"location.href = '{url}'")
         assert ASKS in browser.text or browser.text.startswith("error: "), browser.text
@@ -115,17 +123,18 @@ def test_another_site_changes_nothing_by_leading_a_browser_here(deployment, logg
         browser.run(f"document.body.innerHTML = '<form method=post action=\"{url}\"><button>'; "
                     "document.querySelector('button').click()")
         assert browser.text.startswith("error: "), browser.text
-        for tag in ("img", "script", "iframe"):
-            browser.enter(other_site)
-            browser.evaluate(f"window.e = document.createElement('{tag}'); "
-                             "e.onload = e.onerror = () => { document.title = 'done' }; "
-                             f"e.src = '{url}'; document.body.append(e); 0")
-            browser.wait_for("document.title == 'done'")
-        for headers in ("{}", "{'Accept-Language': ''}", "{'Accept-Language': '', 'Accept': 'x/y'}"):
-            browser.enter(other_site.replace("evil.example", NEIGHBOUR))
-            browser.evaluate(f"fetch('{url}', {{mode: 'no-cors', credentials: 'include', headers: {headers}}})"
-                             ".finally(() => { document.title = 'done' }); 0")
-            browser.wait_for("document.title == 'done'")
+    browser.enter(other_site)
+    for number, (url, tag) in enumerate(product(urls, ("img", "script", "iframe"))):
+        browser.evaluate(f"window.e = document.createElement('{tag}'); "
+                         f"e.onload = e.onerror = () => {{ document.title = '{number} done' }}; "
+                         f"e.src = '{url}'; document.body.append(e); 0")
+        browser.wait_for(f"document.title == '{number} done'")
+    browser.enter(other_site.replace("evil.example", NEIGHBOUR))
+    headers = ("{}", "{'Accept-Language': ''}", "{'Accept-Language': '', 'Accept': 'x/y'}")
+    for number, (url, sent) in enumerate(product(urls, headers)):
+        browser.evaluate(f"fetch('{url}', {{mode: 'no-cors', credentials: 'include', headers: {sent}}})"
+                         f".finally(() => {{ document.title = '{number} done' }}); 0")
+        browser.wait_for(f"document.title == '{number} done'")
     browser.enter(other_site)
     browser.run("document.body.innerHTML = '<form method=post enctype=text/plain action=\""
                 f"{logged_in.command('-')}\"><textarea name=\"mint 1 note\">x</textarea><button>'; "

@@ -9,7 +9,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from support.browser import document, screenshot
 from support.minter import Noid
 from support.served import Served
 from support.servers.curl import curl
@@ -85,61 +84,61 @@ def text_of(page: str) -> str:
     return unescape(re.sub(r"<[^>]+>", " ", page.partition("<body>")[2]))
 
 
-def test_a_browser_that_opens_a_name_arrives_at_its_target(served, tmp_path):
-    page = document(f"{served.base}/ark:/{NAME}/chapter-1?page=7", tmp_path)
+def test_a_browser_that_opens_a_name_arrives_at_its_target(served, browser):
+    page = browser.document(f"{served.base}/ark:/{NAME}/chapter-1?page=7")
     assert "<title>arrived</title>" in page and "arrived at /book/chapter-1?page=7" in page
 
 
-def test_a_name_entered_in_the_form_arrives_at_its_target(served, tmp_path):
-    page = document(f"{served.base}/?name=ark%3A%2F{NAME.replace('/', '%2F')}", tmp_path)
+def test_a_name_entered_in_the_form_arrives_at_its_target(served, browser):
+    page = browser.document(f"{served.base}/?name=ark%3A%2F{NAME.replace('/', '%2F')}")
     assert "arrived at /book" in page
 
 
-def test_a_page_shows_the_description(served, tmp_path):
-    page = document(f"{served.base}/ark:/{NAME}?info", tmp_path)
+def test_a_page_shows_the_description(served, browser, tmp_path):
+    page = browser.document(f"{served.base}/ark:/{NAME}?info")
     shown = text_of(page)
     for words in ("Gibbon, Edward", "The Decline and Fall", f"ark:/{NAME}", "published", "https://mirror.example.org/",
                   "日本語", "Jo Keeper", "hdl:102.100.272/XYZZY"):
         assert words in shown
-    assert screenshot(f"{served.base}/ark:/{NAME}?info", tmp_path, tmp_path / "info.png").startswith(b"\x89PNG")
-    screenshot(f"{served.base}/ark:/{NAME}?", tmp_path, tmp_path / "info-phone.png", width=390, height=844)
+    assert browser.screenshot(f"{served.base}/ark:/{NAME}?info", tmp_path / "info.png").startswith(b"\x89PNG")
+    browser.screenshot(f"{served.base}/ark:/{NAME}?", tmp_path / "info-phone.png", width=390, height=844)
 
 
-def test_bound_values_are_shown_and_never_run(served, tmp_path):
-    page = document(f"{served.base}/ark:/{served.plain}?info", tmp_path)
+def test_bound_values_are_shown_and_never_run(served, browser, tmp_path):
+    page = browser.document(f"{served.base}/ark:/{served.plain}?info")
     assert f"<title>ark:/{served.plain}</title>" in page
     assert "taken over" in text_of(page)
     assert not re.search(r"<(script|img|svg)\b", page)
     # The target that no reader may be sent to is text, not a link.
     assert 'href="javascript' not in page
     url = f"{served.base}/ark:/{served.plain}?info"
-    screenshot(url, tmp_path, tmp_path / "hostile-phone.png", width=390, height=844)
+    browser.screenshot(url, tmp_path / "hostile-phone.png", width=390, height=844)
 
 
-def test_a_mistyped_and_a_withdrawn_name_are_explained(served, tmp_path):
-    mistyped = document(f"{served.base}/ark:/13030/f54x45g11", tmp_path)
+def test_a_mistyped_and_a_withdrawn_name_are_explained(served, browser, tmp_path):
+    mistyped = browser.document(f"{served.base}/ark:/13030/f54x45g11")
     assert "wrong check character" in text_of(mistyped) and f'href="/ark:/{NAME}"' in mistyped
-    gone = text_of(document(f"{served.base}/ark:/{served.gone}", tmp_path))
+    gone = text_of(browser.document(f"{served.base}/ark:/{served.gone}"))
     assert "withdrawn" in gone and "Superseded by a corrected edition." in gone
     for name, path in (("unknown", "ark:/13030/nothing"), ("gone", f"ark:/{served.gone}"), ("home", "")):
-        screenshot(f"{served.base}/{path}", tmp_path, tmp_path / f"{name}-phone.png", width=390, height=844)
+        browser.screenshot(f"{served.base}/{path}", tmp_path / f"{name}-phone.png", width=390, height=844)
 
 
-def test_what_is_abstract_is_shown_with_what_realises_it(served, tmp_path):
-    page = document(f"{served.base}/Kerry's%20Library", tmp_path)
+def test_what_is_abstract_is_shown_with_what_realises_it(served, browser, tmp_path):
+    page = browser.document(f"{served.base}/Kerry's%20Library")
     assert "This is an abstract context" in text_of(page) and "13030/f5" in text_of(page)
-    screenshot(f"{served.base}/Kerry's%20Library", tmp_path, tmp_path / "abstract-phone.png", width=390, height=844)
+    browser.screenshot(f"{served.base}/Kerry's%20Library", tmp_path / "abstract-phone.png", width=390, height=844)
 
 
-def test_a_name_full_of_html_does_no_harm(served, tmp_path):
+def test_a_name_full_of_html_does_no_harm(served, browser):
     path = "%3Cscript%3Edocument.title='taken over'%3C/script%3E%22%3E%3Cimg src=x%3E"
-    page = document(f"{served.base}/{path}", tmp_path)
+    page = browser.document(f"{served.base}/{path}")
     assert "<title>Not found</title>" in page
     assert not re.search(r"<(script|img)\b", page)
 
 
 @pytest.mark.parametrize("query", ["", "?info", "-unknown-" + "x" * 200])
-def test_pages_fit_on_a_phone(served, tmp_path, query):
+def test_pages_fit_on_a_phone(served, browser, tmp_path, query):
     name = served.plain if query.startswith("?") else NAME
     path = f"/ark:/{name}{query}" if query else "/"
     page = curl(f"{served.base}{path}", "--header", "Accept: text/html").text
@@ -147,7 +146,7 @@ def test_pages_fit_on_a_phone(served, tmp_path, query):
     script = "<script>document.title = document.documentElement.scrollWidth + ' of ' + innerWidth</script>"
     copy = tmp_path / "copy.html"
     copy.write_text(page.replace("</body>", script + "</body>"), encoding="utf-8")
-    measured = document(copy.as_uri(), tmp_path, width=500, height=800)
+    measured = browser.document(copy.as_uri(), width=500, height=800)
     wide, of = map(int, re.search(r"<title>(\d+) of (\d+)</title>", measured).groups())
     assert wide <= of
 

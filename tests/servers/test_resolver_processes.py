@@ -37,8 +37,9 @@ def hostile_path(dice: random.Random) -> bytes:
     return dice.choice(kinds)()
 
 
+@pytest.mark.parametrize("requests", [120, pytest.param(2000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("kind", ["rewrite", "apache-resolver", "nginx-resolver"])
-def test_each_of_many_concurrent_requests_gets_its_own_answer_among_hostile_ones(deploy, kind):
+def test_each_of_many_concurrent_requests_gets_its_own_answer_among_hostile_ones(deploy, kind, requests):
     deployment = deploy(kind)
     names = [deployment.mint("kt5")[0] for _ in range(20)]
     deployment.ask("kt5", "-", "--data-binary", "@-", stdin="".join(
@@ -50,7 +51,7 @@ def test_each_of_many_concurrent_requests_gets_its_own_answer_among_hostile_ones
         dice = random.Random(seed)
         connection = http.client.HTTPConnection("127.0.0.1", deployment.resolver_port(), timeout=20)
         known = 0
-        for _ in range(400):
+        for _ in range(requests):
             if dice.random() < 0.5:
                 name = dice.choice(names)
                 rest = f"/{dice.getrandbits(40):x}" if dice.random() < 0.5 else ""
@@ -73,7 +74,7 @@ def test_each_of_many_concurrent_requests_gets_its_own_answer_among_hostile_ones
         return known
 
     with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(reader, range(8))) > 1000
+        assert sum(pool.map(reader, range(8))) > 2 * requests
     assert not wrong, wrong[:5]
 
 
@@ -129,6 +130,7 @@ def answers_under_load(deployment, names: list[str], stop: threading.Event, seed
         answer.read()
         location = answer.getheader("Location")
         found["wrong" if location not in (None, f"https://own.example/{name}") else answer.status] += 1
+        time.sleep(0.002)  # some are always under way, and the processor has time for other tests
     connection.close()
     return found
 
@@ -154,7 +156,7 @@ def test_a_dead_worker_of_noidr_is_replaced_under_load_and_every_later_answer_is
         clients = [pool.submit(answers_under_load, deployment, names, stop, seed) for seed in range(4)]
         try:
             for _ in range(3):
-                time.sleep(0.3)
+                time.sleep(0.3)  # of more deaths in a second the parent makes up for some without a worker
                 (worker,) = deployment.workers()
                 DEATHS[death](worker)
                 wait_until(lambda worker=worker: deployment.workers() not in ([], [worker]), describe=deployment.logs)

@@ -1,9 +1,11 @@
-"""A real browser, started afresh for each page, or kept open while somebody works with it."""
+"""A real browser, and sessions in it that know nothing of each other."""
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 import time
@@ -18,6 +20,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
     "--disable-extensions",
 )
+SECONDS_TO_ANSWER = 60
 
 
 def browser() -> str:
@@ -25,31 +28,15 @@ def browser() -> str:
     return shutil.which("chromium-browser") or program("chromium")
 
 
-def _run(profile: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    command = [browser(), *FLAGS, f"--user-data-dir={profile}", *arguments]
-    done = subprocess.run(command, capture_output=True, timeout=90, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done
-
-
-def document(url: str, profile: Path, *, width: int = 1000, height: int = 800) -> str:
-    """The page as the browser has it after everything on it was loaded and run."""
-    return _run(profile, f"--window-size={width},{height}", "--dump-dom", url).stdout.decode()
-
-
-def screenshot(url: str, profile: Path, file: Path, *, width: int = 1000, height: int = 800) -> bytes:
-    _run(profile, f"--window-size={width},{height}", f"--screenshot={file}", url)
-    return file.read_bytes()
-
-
 class NavigatedError(Exception):
     """The page in which a script ran was replaced by another before the script ended."""
 
 
-class BrowserSession:
-    """A browser with one page, controlled through its DevTools protocol; logins are remembered as long as it is open.
+class Browser:
+    """A running browser, controlled through its DevTools protocol; starting one costs more than what is done with it.
 
-    `hosts` are further names of 127.0.0.1.  To those the browser sends no Sec-Fetch headers by plain http.
+    `hosts` are further names of 127.0.0.1, `*` standing for any letters.  To those the browser sends no Sec-Fetch
+    headers by plain http.
     """
 
     def __init__(self, profile: Path, *hosts: str) -> None:
@@ -68,14 +55,8 @@ class BrowserSession:
         os.close(from_browser)
         self._rest = b""
         self._number = 0
-        self._session = ""
-        target = self._call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
 
-    def __enter__(self) -> BrowserSession:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def close(self) -> None:
         os.close(self._commands)
         try:
             self._process.wait(10)
@@ -84,25 +65,73 @@ class BrowserSession:
             self._process.wait()
         os.close(self._events)
 
-    def _call(self, method: str, **parameters: object) -> dict[str, Any]:
+    def call(self, method: str, session: str = "", **parameters: object) -> dict[str, Any]:
+        """The result of a command to the browser, or to one of its pages."""
         self._number += 1
         message: dict[str, object] = {"id": self._number, "method": method, "params": parameters}
-        if self._session:
-            message["sessionId"] = self._session
+        if session:
+            message["sessionId"] = session
         os.write(self._commands, json.dumps(message).encode() + b"\0")
         while True:
-            while b"\0" not in self._rest:
-                piece = os.read(self._events, 1 << 16)
-                assert piece, "the browser has ended"
-                self._rest += piece
-            text, _, self._rest = self._rest.partition(b"\0")
-            reply = json.loads(text)
+            reply = self._message()
             if reply.get("id") == self._number:
                 if "navigated" in str(reply.get("error")):
                     raise NavigatedError(reply)
                 assert "result" in reply, reply
                 result: dict[str, Any] = reply["result"]
                 return result
+
+    def _message(self) -> dict[str, Any]:
+        while b"\0" not in self._rest:
+            assert select.select([self._events], [], [], SECONDS_TO_ANSWER)[0], "the browser does not answer"
+            piece = os.read(self._events, 1 << 16)
+            assert piece, "the browser has ended"
+            self._rest += piece
+        text, _, self._rest = self._rest.partition(b"\0")
+        message: dict[str, Any] = json.loads(text)
+        return message
+
+    def document(self, url: str, *, width: int = 1000, height: int = 800) -> str:
+        """The page as the browser has it after everything on it was loaded and run."""
+        with BrowserSession(self) as page:
+            page.resize(width, height)
+            page.enter(url)
+            return str(page.evaluate("document.documentElement.outerHTML"))
+
+    def screenshot(self, url: str, file: Path, *, width: int = 1000, height: int = 800) -> bytes:
+        with BrowserSession(self) as page:
+            page.resize(width, height)
+            page.enter(url)
+            file.write_bytes(page.picture())
+        return file.read_bytes()
+
+
+class BrowserSession:
+    """One page, opened as by somebody else than all pages before: logins and cookies are remembered until it is closed,
+    and no other session knows of them."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._context = browser.call("Target.createBrowserContext")["browserContextId"]
+        target = browser.call("Target.createTarget", url="about:blank", browserContextId=self._context)["targetId"]
+        self._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+
+    def __enter__(self) -> BrowserSession:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._browser.call("Target.disposeBrowserContext", browserContextId=self._context)
+
+    def _call(self, method: str, **parameters: object) -> dict[str, Any]:
+        return self._browser.call(method, self._session, **parameters)
+
+    def resize(self, width: int, height: int) -> None:
+        """Make the window as large as that."""
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def picture(self) -> bytes:
+        """What is seen of the page, as PNG."""
+        return base64.b64decode(self._call("Page.captureScreenshot")["data"])
 
     def enter(self, url: str) -> None:
         """Enter an address, as in the address bar, and wait for the page."""

@@ -24,7 +24,8 @@ from noidtools.names.targets import Target
 PIL = Namespace(vocabulary.PIL)
 OURS = Namespace(vocabulary.NOID)
 MODEL = Graph().parse(data=vocabulary.read(vocabulary.ONTOLOGY), format="turtle")
-SHAPES = Graph().parse(data=vocabulary.read(vocabulary.SHAPES), format="turtle")
+# pySHACL looks things up in the shapes all the time, which this store answers fastest.
+SHAPES = Graph(store="SimpleMemory").parse(data=vocabulary.read(vocabulary.SHAPES), format="turtle")
 
 PREFIXES = f"""
 @prefix pil: <{vocabulary.PIL}> . @prefix noid: <{vocabulary.NOID}> . @prefix owl: <{OWL}> .

@@ -138,15 +138,16 @@ PARSERS: dict[str, Callable[[bytes], Any]] = {
 }
 
 
+@pytest.mark.parametrize("further", [4, pytest.param(64, marks=pytest.mark.long)])
 @pytest.mark.parametrize("parser", PARSERS)
-def test_time_grows_in_proportion_to_the_length(parser: str) -> None:
+def test_time_grows_in_proportion_to_the_length(parser: str, further: int) -> None:
     def run(text: bytes) -> None:
         with contextlib.suppress(NoidError):
             PARSERS[parser](text)
 
     # Citations are written in a dozen forms, each by functions that the others are made of too.
     step = 4 if parser == "citations" else 1
-    tried = [*texts(), *random_texts(parser, 16)][::step]
+    tried = [*texts(), *random_texts(parser, further)][::step]
     assert not {text: ratio for text in tried if (ratio := growth(run, maker(*text)))}
 
 

@@ -16,7 +16,7 @@ from noidtools.web.site import Site
 from support.minter import Noid
 from support.wsgi import ResolverClient
 
-COUNT, THREADS, SECONDS = 1000, 6, 4.0
+COUNT, THREADS, SECONDS = 1000, 6, 1.5
 
 
 @pytest.fixture(scope="module")
