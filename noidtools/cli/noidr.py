@@ -142,7 +142,9 @@ class ReplyProtocol:
 
     def reply(self, line: bytes, piece: bytes = b"") -> bytes:
         """The reply line to a request line; NULL if the request fails.  `piece` is the line with its line break."""
-        name, element = self.request(line) if line[:4] == b"get " else (line, self._element)
+        name, element = line, self._element
+        if element is None and line[:4] == b"get ":
+            name, element = _parse_get(line)
         prefix = self._compact
         asked = name if prefix is None or line[:1] != b"/" else prefix + name[1:]
         try:
@@ -185,13 +187,11 @@ class ReplyProtocol:
             return targets.one_line(name) + b" " + (value or b"NULL") + b"\n"
         return (b"NULL" if value is None else value) + b"\n"
 
-    def request(self, line: bytes) -> tuple[bytes, bytes | None]:
-        """Name and element of a request line."""
-        if self._element is None and line[:4] == b"get ":
-            name, space, element = line[4:].rstrip().rpartition(b" ")
-            if space:
-                return name, element
-        return line, self._element
+
+def _parse_get(line: bytes) -> tuple[bytes, bytes | None]:
+    """Name and element of a line that begins with `get `; one that has no element is a name as a whole."""
+    name, space, element = line[4:].rstrip().rpartition(b" ")
+    return (name, element) if space else (line, None)
 
 
 class UnansweredError(Exception):

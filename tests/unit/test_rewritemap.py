@@ -72,7 +72,8 @@ def test_any_input_in_any_pieces_gets_one_line_for_each_line(lines, cuts):
     (b"", (b"", None)),
 ])
 def test_a_request_line_may_name_an_element(line, expected):
-    assert ReplyProtocol(Echo()).request(line) == expected
+    name, element = expected
+    assert ReplyProtocol(Echo()).feed(line + b"\n") == name + b"/" + (element or b"-") + b"\n"
 
 
 @pytest.mark.parametrize(("line", "value", "asked", "expected"), [
@@ -99,7 +100,7 @@ def test_compact_requests_and_replies_leave_out_what_is_known(line, value, asked
 
 def test_with_the_element_as_an_option_every_line_is_a_name():
     replies = ReplyProtocol(Echo(), b"_t")
-    assert replies.request(b"get secret element") == (b"get secret element", b"_t")
+    assert replies.feed(b"get secret element\n") == b"get secret element/_t\n"
 
 
 def test_a_last_line_without_line_break_is_answered_when_the_input_ends():
