@@ -33,8 +33,8 @@ def serve_http(listener: socket, shutdown: tuple[int, ...], application: Callabl
                         per_address=per_address, proxies=proxies)
     for descriptor in shutdown:
         server.watch(descriptor)
-    while not select.select(shutdown, [], [], 0)[0]:
-        server.poll(1.0)
+    while not server.poll(1.0):
+        pass
     for descriptor in shutdown:
         server.unwatch(descriptor)
     _drain(server, shutdown[-1])

@@ -85,6 +85,8 @@ class HttpServer:
         self._log = OccasionalLog()
         self._resume_at = self._check_at = 0.0
         self._stopped = False
+        # Whether a watched descriptor became readable.
+        self._signalled = False
         self._server = create_server(
             application, map=self._channels, sockets=[listener], threads=threads, ident=None,
             clear_untrusted_proxy_headers=False,
@@ -98,14 +100,18 @@ class HttpServer:
         self._server.handle_accept = self._accept
 
     def watch(self, descriptor: int) -> None:
-        """Make `poll` return when this descriptor becomes readable."""
-        self._channels[descriptor] = _Watcher(descriptor)
+        """Make `poll` return when this descriptor becomes readable, or its other end is closed."""
+        self._channels[descriptor] = _Watcher(descriptor, self._signal)
 
     def unwatch(self, descriptor: int) -> None:
         del self._channels[descriptor]
 
-    def poll(self, seconds: float) -> None:
-        """Wait for input or output at most that long, and handle it."""
+    def _signal(self) -> None:
+        self._signalled = True
+
+    def poll(self, seconds: float) -> bool:
+        """Wait for input or output at most that long, and handle it; returns whether a watched descriptor became
+        readable."""
         wasyncore.loop(timeout=seconds, use_poll=True, map=self._channels, count=1)
         now = time.monotonic()
         if now >= self._check_at:
@@ -115,6 +121,7 @@ class HttpServer:
         if self._resume_at and now >= self._resume_at:
             self._resume_at = 0.0
             self._server.accepting = not self._stopped
+        return self._signalled
 
     def stop_accepting(self) -> None:
         """Accept no more connections; on those that are open the next answer is the last."""
@@ -282,12 +289,14 @@ class _BodySizes:
 
 
 class _Watcher:
-    """An entry in the map of the loop that makes it return when the descriptor is readable."""
+    """An entry in the map of the loop that makes it call `signal` when the descriptor is readable."""
 
     accepting = False
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, signal: Callable[[], None]) -> None:
         self._descriptor = descriptor
+        self.handle_read_event = self.handle_write_event = self.handle_expt_event = signal
+        self.handle_close = self.handle_error = signal
 
     def fileno(self) -> int:
         return self._descriptor
@@ -297,8 +306,3 @@ class _Watcher:
 
     def writable(self) -> bool:
         return False
-
-    def _ignore(self) -> None:
-        """The caller of `poll` looks at the descriptor itself."""
-
-    handle_read_event = handle_write_event = handle_expt_event = handle_close = handle_error = _ignore
