@@ -157,7 +157,9 @@ class ReplyProtocol:
         except Exception as error:  # noqa: BLE001 - an unforeseen error must not end the loop or shift the replies
             self._log(f"a request could not be answered: {type(error).__name__}: {error}")
             return self._line(name, self._unanswered)
-        if asked is not name and value is not None and value[:8] == _HTTPS and b"/" not in name[1:]:
+        if asked is not name and value is not None and value[:8] == _HTTPS and b"/" not in name[1:] and (
+            b" " not in value  # by a blank other replies are recognised
+        ):
             reply = targets.one_line(name[1:]) + value[_LEFT_OUT:] + b"\n"
         else:
             reply = self._line(name, value) if self._echo or value is None else value + b"\n"

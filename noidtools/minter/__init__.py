@@ -222,7 +222,8 @@ class Minter:
     def save_generator(self, writer: Writer, generator: Generator) -> None:
         """Store the state of the generator, for the next transaction that mints."""
         state = meta.save_generator(writer, generator)
-        if generator.reusable:
+        # Another thread may have read the settings of another minter that was put in the place of this one.
+        if generator.is_reusable_for(self.scheme):
             self._generators = {state: generator}
 
     def with_label(self, identifier: bytes) -> bytes:

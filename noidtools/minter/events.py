@@ -52,7 +52,7 @@ class Actor:
         self.interface = interface
         self.clock = clock
         # The second that was asked for last, and how it is written.
-        self._dated = (-1, b"")
+        self._dated: tuple[int | None, bytes] = (None, b"")
 
     def date(self) -> bytes:
         """The time in fourteen digits."""

@@ -25,15 +25,17 @@ class Generator(ABC):
 
     __slots__ = ()
 
-    # Whether it may go on drawing after `state` was called, as one that is built from that state would: what it draws
-    # depends on nothing else.
-    reusable = False
     # Whether the last draw returned fewer than requested because the rest lies further ahead in time.
     more_ahead = False
     # A message about the last draw for the user who waits for it.
     notice = ""
     # When the result of the last draw may be handed out, in nanoseconds since 1970; 0 is at once.
     due = 0
+
+    def is_reusable_for(self, scheme: Scheme) -> bool:
+        """Whether it may go on drawing after `state` was called, as one that this scheme builds from that state would:
+        what it draws depends on nothing else."""
+        return False
 
     @property
     @abstractmethod

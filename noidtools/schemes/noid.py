@@ -190,8 +190,6 @@ class NoidGenerator(Generator):
 
     __slots__ = ("scheme", "template", "passes", "grown", "_before", "order")
 
-    reusable = True
-
     def __init__(self, scheme: NoidScheme, state: bytes | None) -> None:
         self.scheme = scheme
         passes, grown, before, drawn, *values = unpack(state) if state else (b"0", b"0", b"0", b"0")
@@ -202,6 +200,9 @@ class NoidGenerator(Generator):
             packed = values[0]
             counters = unpack_numbers(packed, int(values[1]))
         self.order = self._start(int(drawn), counters, packed)
+
+    def is_reusable_for(self, scheme: Scheme) -> bool:
+        return scheme is self.scheme
 
     def _start(self, drawn: int, counters: list[int] | None, packed: bytes = b"") -> QuasiRandom | Sequential:
         if self.template.generator == RANDOM:

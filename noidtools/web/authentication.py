@@ -35,7 +35,8 @@ def authenticate(request: Request, minter: Minter, max_age: float = 0.0) -> Acce
     secret = bearer_secret(request)
     if not secret:
         return minter.access_policy(max_age)
-    policy, token = minter.read(lambda reader: _policy_and_token(request, reader, secret), max_age=max_age)
+    # Whatever age is allowed: a token that was revoked is refused from the next request on.
+    policy, token = minter.read(lambda reader: _policy_and_token(request, reader, secret))
     if token is not None:
         token.record_use(minter)
     return policy

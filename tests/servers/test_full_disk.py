@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 
+import pytest
+
 from support.http import free_port
 from support.process import NOID
 
 OWN_MOUNTS = ["unshare", "-m" if os.getuid() == 0 else "-rm"]
 
 
+@pytest.mark.only("lmdb")
 def test_a_full_disk_is_reported_and_what_was_printed_is_kept(tmp_path):
     """The disk is filled while a minter mints: what was printed is kept, and with room again it goes on."""
     (tmp_path / "disk").mkdir()
@@ -30,6 +33,7 @@ def test_a_full_disk_is_reported_and_what_was_printed_is_kept(tmp_path):
     assert (tmp_path / "dump").read_text().count("\nIDS/") == len(printed) + 5
 
 
+@pytest.mark.only("lmdb")
 def test_a_service_on_a_full_disk_answers_503_and_logs_one_line(tmp_path):
     """Minting is refused, names go on, /readyz tells why, and with room again minting goes on."""
     (tmp_path / "disk").mkdir()
@@ -56,6 +60,7 @@ def test_a_service_on_a_full_disk_answers_503_and_logs_one_line(tmp_path):
     assert (tmp_path / "log").read_text().count("is full") == 1
 
 
+@pytest.mark.only("lmdb")
 def test_a_disk_without_room_for_the_lock_file_is_reported(tmp_path):
     """A lock file that could not get its place on disk would end the process with a bus error."""
     (tmp_path / "disk").mkdir()
