@@ -12,9 +12,9 @@ with its own redirect code has that in front, the reply for a withdrawn name is
 410, and 503 if the database cannot be read.  With --echo each reply, NULL
 included, begins with the requested name and a blank, so that a server can check
 that the reply belongs to its request.  With --compact a request that begins with
-a slash is a name without this prefix; if it has no other slash, and its target is
-a https address, the reply is the request without the slash, and the target
-without `https:/`.  Apache reads replies byte by byte, which is a good part of
+a slash is a name without this prefix; if the rest has only letters and digits, and
+the target is a https address, the reply is that rest and the target without
+`https:/`.  Apache reads replies byte by byte, which is a good part of
 what a redirect costs it.
 
 Requests can only read.  Each line gets exactly one reply line: `feed` has the
@@ -145,8 +145,10 @@ class ReplyProtocol:
         name, element = line, self._element
         if element is None and line[:4] == b"get ":
             name, element = _parse_get(line)
-        prefix = self._compact
-        asked = name if prefix is None or line[:1] != b"/" else prefix + name[1:]
+        asked, rest, prefix = name, b"", self._compact
+        if prefix is not None and line[:1] == b"/":
+            rest = line[1:]
+            asked = prefix + rest
         try:
             value, version = self._resolver.plain_line(asked, element)
             if value is None:
@@ -157,10 +159,9 @@ class ReplyProtocol:
         except Exception as error:  # noqa: BLE001 - an unforeseen error must not end the loop or shift the replies
             self._log(f"a request could not be answered: {type(error).__name__}: {error}")
             return self._line(name, self._unanswered)
-        if asked is not name and value is not None and value[:8] == _HTTPS and b"/" not in name[1:] and (
-            b" " not in value  # by a blank other replies are recognised
-        ):
-            reply = targets.one_line(name[1:]) + value[_LEFT_OUT:] + b"\n"
+        # Where the name ends and the target begins must be clear, and by a blank other replies are recognised.
+        if rest.isalnum() and value is not None and value[:8] == _HTTPS and b" " not in value:
+            reply = rest + value[_LEFT_OUT:] + b"\n"
         else:
             reply = self._line(name, value) if self._echo or value is None else value + b"\n"
         if version is not self._version:

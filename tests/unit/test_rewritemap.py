@@ -86,8 +86,9 @@ def test_a_request_line_may_name_an_element(line, expected):
     (b"/x", None, b"ark:/13030/kx", b"/x NULL\n"), (b"x", b"https:", b"x", b"x https:\n"),
     # Where the name ends and the target begins could not be told.
     (b"/x/y", b"https://a.example/", b"ark:/13030/kx/y", b"/x/y https://a.example/\n"),
+    (b"/x.y", b"https://a.example/", b"ark:/13030/kx.y", b"/x.y https://a.example/\n"),
     (b"/x", b"https://a.example/ y", b"ark:/13030/kx", b"/x https://a.example/ y\n"),
-    (b"/", b"", b"ark:/13030/k", b"/ NULL\n"), (b"/", b"https://", b"ark:/13030/k", b"/\n"),
+    (b"/", b"", b"ark:/13030/k", b"/ NULL\n"), (b"/", b"https://", b"ark:/13030/k", b"/ https://\n"),
 ])
 def test_compact_requests_and_replies_leave_out_what_is_known(line, value, asked, expected):
     class Fixed(Echo):
