@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -21,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from support.http import free_port
 from support.postgres import ACCOUNT, demoted, programs
 from support.relay import Relay
 from support.servers.system import MissingError
@@ -60,13 +60,6 @@ postgresql:
     - host all all 127.0.0.1/32 trust
     - host replication all 127.0.0.1/32 trust
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _asked(url: str) -> dict[str, Any]:

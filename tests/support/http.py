@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
 import socket
 import time
+
+
+# Ports for servers that cannot choose one themselves.  Processes that run tests begin at different ones.
+_FIRST_PORT, _PORTS = 20_000, 12_000
+_turns = itertools.count(os.getpid() * 97 % _PORTS)
 
 
 class Reply:
@@ -46,10 +53,15 @@ def parsed(response: bytes) -> Reply:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 at which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port of 127.0.0.1 at which nobody listens, another one each time.
+
+    It is none of those that the system gives to connections: one of those could be taken before a server listens.
+    """
+    while True:
+        port = _FIRST_PORT + next(_turns) % _PORTS
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def raw(port: int, *pieces: bytes, pause: float = 0, seconds: float = 15, finish: bool = False) -> bytes:

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from support.http import free_port
 from support.postgres import shared_server
 from support.project import ROOT
 
@@ -95,7 +96,7 @@ class Reader:
         if page is not None and (_FILES / page.stem).is_dir():
             shutil.copytree(_FILES / page.stem, self._folder, dirs_exist_ok=True)
         self._servers: list[subprocess.Popen[bytes]] = []
-        self._address = f"127.0.0.1:{_free_port()}"
+        self._address = f"127.0.0.1:{free_port()}"
         home = folder / "home"
         home.mkdir()
         # On a terminal curl shows no progress beside an answer; through a pipe it would.
@@ -160,9 +161,3 @@ def _programs(folder: Path) -> Path:
 def _write_program(path: Path, command: str) -> None:
     path.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
     path.chmod(0o755)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
