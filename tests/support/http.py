@@ -8,7 +8,6 @@ import os
 import socket
 import time
 
-
 # Ports for servers that cannot choose one themselves.  Processes that run tests begin at different ones.
 _FIRST_PORT, _PORTS = 20_000, 12_000
 _turns = itertools.count(os.getpid() * 97 % _PORTS)
