@@ -104,3 +104,22 @@ def test_minters_that_take_turns_and_undo_go_on_where_the_last_one_committed(tmp
         minter.close()
     noid.close()
     alone.close()
+
+
+def test_a_generator_is_not_kept_for_another_scheme(tmp_path):
+    # As when another thread has read the settings of a minter that was put in the place of this one.
+    noid = Noid.with_clock(tmp_path / "old", "old.sddd", "short")
+    other = Noid.with_clock(tmp_path / "new", "new.sddd", "short")
+    minter, replaced = Minter(str(noid.folder)), Minter(str(other.folder))
+
+    def save_after_a_change(writer):
+        generator = minter.take_generator(writer)
+        minter.scheme = replaced.scheme
+        minter.save_generator(writer, generator)
+
+    minter.write(save_after_a_change)
+    assert minter.write(lambda writer: minter.take_generator(writer)).scheme is replaced.scheme
+    minter.close()
+    replaced.close()
+    noid.close()
+    other.close()
