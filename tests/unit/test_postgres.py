@@ -114,6 +114,14 @@ def test_a_read_goes_on_with_another_session(store, relay, pieces):
     assert store.version() is not None
 
 
+@pytest.mark.parametrize("forward_last", [False, True])
+def test_two_values_are_read_in_another_session_if_theirs_was_lost(store, relay, forward_last):
+    expected = (b"0", None, store.version())
+    assert store.get_both(T, b"count", T, b"b", 1.0) == expected
+    relay.cut_after(0, forward_last=forward_last)
+    assert store.get_both(T, b"count", T, b"b", 1.0) == expected and relay.was_cut
+
+
 def test_an_outage_is_waited_out_and_one_that_lasts_ends_in_busy(store, server):
     assert store.write(count_up) == 1
     server.stop("immediate")
@@ -153,13 +161,15 @@ def test_a_session_that_was_interrupted_answers_nothing_else(local, monkeypatch)
     monkeypatch.setattr(ServerSession, "_wait", interrupted)
     local.write(lambda writer: writer.put(T, b"b", b"2"))
     for number in range(3):
-        for action in (lambda: local.get_many([(T, b"b")], 1.0), lambda: local.read(lambda reader: reader.get(T, b"b")),
-                       lambda: local.write(lambda writer: writer.put(T, b"c", b"3")), local.version):
+        for action in (lambda: local.get_many([(T, b"b")], 1.0), lambda: local.get_both(T, b"b", T, b"c", 1.0),
+                       lambda: local.read(lambda reader: reader.get(T, b"b")), local.version,
+                       lambda: local.write(lambda writer: writer.put(T, b"c", b"3"))):
             local._primary.forget()
             interrupts.append(KeyboardInterrupt() if number else TimeoutError())
             with pytest.raises((KeyboardInterrupt, TimeoutError)):
                 action()
             assert local.get_many([(T, b"a")], 1.0)[0] == [b"1"]
+            assert local.get_both(T, b"a", T, b"b", 1.0)[:2] == (b"1", b"2")
             assert local.read(lambda reader: reader.get_many([(T, b"a"), (T, b"b")])) == [b"1", b"2"]
 
 
@@ -314,7 +324,9 @@ def round_trips(monkeypatch):
 
 def test_short_reads_need_one_round_trip_each(local, round_trips):
     local.get_many([(T, b"a"), (T, b"b"), (b"u", b"a")], 1.0)
-    assert len(round_trips) == 1
+    local.get_both(T, b"a", T, b"b", 1.0)
+    assert len(round_trips) == 2
+    round_trips.pop()
     local.read(lambda reader: (reader.get(T, b"zzz"), reader.get(T, b"zzz"), reader.version()))
     assert len(round_trips) == 2
 
@@ -383,6 +395,15 @@ def test_a_session_that_was_left_in_a_transaction_is_not_used_again(local):
     session.run([(sql.BEGIN_WRITE, ())], time.monotonic() + 10)
     pool.give(session)
     assert pool.take(time.monotonic() + 10) is not session and session.closed
+
+
+def test_two_values_are_not_read_in_a_transaction_that_was_left_open(local, other):
+    pool = local._primary.pool
+    session = pool.take(time.monotonic() + 10)
+    session.run([(sql.BEGIN_SNAPSHOT, ()), (sql.READ_ONLY, ())], time.monotonic() + 10)
+    other.write(lambda writer: writer.put(T, b"a", b"2"))
+    pool.give(session)
+    assert local.get_both(T, b"a", T, b"b", 10.0)[:2] == (b"2", None)
 
 
 def test_what_is_in_memory_is_old_by_when_it_was_asked_for_not_by_when_the_answer_came(local, other, monkeypatch):
@@ -616,6 +637,17 @@ def test_a_read_during_which_another_minter_is_put_in_place_is_run_again_there(l
         return reader.get(T, b"a")
 
     assert local.read(work) == b"new"
+
+
+def test_two_values_are_read_in_the_minter_that_was_put_in_place(local, tmp_path):
+    new = create_store(str(tmp_path / "new"), lambda writer: writer.put(T, b"a", b"new"), address=postgres_address())
+    new.close()
+    before = local.get_both(T, b"a", T, b"b", 0.01)
+    assert before[:2] == (b"1", None)
+    replace_store(str(tmp_path / "store"), str(tmp_path / "new"))
+    time.sleep(0.02)  # for so long, others may read the one that was there
+    after = local.get_both(T, b"a", T, b"b", 0.01)
+    assert after[:2] == (b"new", None) and after[2] != before[2]
 
 
 def test_a_minter_whose_folder_is_moved_away_is_read_and_not_written(local, tmp_path):

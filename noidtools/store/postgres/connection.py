@@ -39,11 +39,19 @@ _HOPELESS = ("authentication failed", "authentication method", "pg_hba.conf", "d
 
 BYTEA, INT8, TEXT, BYTEA_ARRAY = 17, 20, 25, 1001
 
+# Parameters and results are sent in binary form.
+_BINARY = 1
+
+# What libpq returns for a statement, as plain numbers: they are compared for every result.
+_TUPLES_OK, _COMMAND_OK = int(pq.ExecStatus.TUPLES_OK), int(pq.ExecStatus.COMMAND_OK)
+_PIPELINE_SYNC, _PIPELINE_ABORTED = int(pq.ExecStatus.PIPELINE_SYNC), int(pq.ExecStatus.PIPELINE_ABORTED)
+_IN_TRANSACTION = (int(pq.TransactionStatus.INTRANS), int(pq.TransactionStatus.INERROR))
+
 
 class SqlStatement:
     """A statement that a session prepares when it first runs it; `types` are those of its parameters."""
 
-    __slots__ = ("name", "sql", "types")
+    __slots__ = ("name", "sql", "types", "formats")
     _count = 0
 
     def __init__(self, sql: str, *types: int) -> None:
@@ -51,6 +59,7 @@ class SqlStatement:
         self.name = b"noid%d" % SqlStatement._count
         self.sql = sql.encode()
         self.types = types
+        self.formats = [_BINARY] * len(types)
 
 
 class SqlError(Exception):
@@ -87,8 +96,9 @@ class ServerSession:
         self._pg.nonblocking = 1
         self._pg.notice_handler = self._on_notice
         self._pg.enter_pipeline_mode()
+        self._descriptor = self._pg.socket
         self._poll = select.poll()
-        self._poll.register(self._pg.socket, select.POLLIN)
+        self._poll.register(self._descriptor, select.POLLIN)
 
     @property
     def server(self) -> str:
@@ -112,8 +122,9 @@ class ServerSession:
         """
         try:
             self._send(steps)
-            self._flush(deadline)
-            failed = self._skip_unread(deadline)
+            if self._pg.flush():
+                self._flush(deadline)
+            failed = self._skip_unread(deadline) if self._unread else None
             rows, failure = self._read_results(deadline)
         except psycopg.Error as error:
             raise self._lost(str(error)) from None
@@ -135,7 +146,8 @@ class ServerSession:
         try:
             self._send(steps, on_failure)
             self._unread.append(([], on_failure))
-            self._flush(deadline)
+            if self._pg.flush():
+                self._flush(deadline)
         except (psycopg.Error, LostError):
             self.close()
         except BaseException:
@@ -143,22 +155,33 @@ class ServerSession:
             raise
 
     def _send(self, steps: Sequence[Step], on_failure: OnFailure | None = None) -> None:
-        pg = self._pg
-        new = [statement for statement, _ in steps if statement.name not in self._prepared]
-        if new:
-            for statement in {statement.name: statement for statement in new}.values():
-                pg.send_prepare(statement.name, statement.sql, statement.types)
-            pg.pipeline_sync()
-            self._unread.append(([statement.name for statement in new], on_failure))
-            self._prepared.update(statement.name for statement in new)
+        pg, prepared = self._pg, self._prepared
+        for statement, _ in steps:
+            if statement.name not in prepared:
+                self._prepare({statement.name: statement for statement, _ in steps}, on_failure)
+                break
         for statement, parameters in steps:
-            pg.send_query_prepared(statement.name, parameters, [1] * len(parameters), result_format=1)
+            pg.send_query_prepared(statement.name, parameters, statement.formats, _BINARY)
         pg.pipeline_sync()
 
+    def _prepare(self, statements: dict[bytes, SqlStatement], on_failure: OnFailure | None) -> None:
+        """Prepare those of some statements that the session does not know yet."""
+        new = [name for name in statements if name not in self._prepared]
+        for name in new:
+            self._pg.send_prepare(name, statements[name].sql, statements[name].types)
+        self._pg.pipeline_sync()
+        self._unread.append((new, on_failure))
+        self._prepared.update(new)
+
     def _flush(self, deadline: float) -> None:
-        while self._pg.flush():
-            self._wait(deadline, select.POLLIN | select.POLLOUT)
-            self._pg.consume_input()
+        """Send what the system did not take at once, and read what the server sends meanwhile."""
+        self._poll.modify(self._descriptor, select.POLLIN | select.POLLOUT)
+        try:
+            while self._pg.flush():
+                self._wait(deadline)
+                self._pg.consume_input()
+        finally:
+            self._poll.modify(self._descriptor, select.POLLIN)
 
     def _skip_unread(self, deadline: float) -> SqlError | None:
         """Read the results that come before the wanted ones; returns why a statement could not be prepared."""
@@ -187,25 +210,19 @@ class ServerSession:
                     raise self._lost("the server closed the connection")
                 continue
             status = result.status
-            if status == pq.ExecStatus.TUPLES_OK:
+            if status == _TUPLES_OK:
                 rows.append(_rows(result))
-            elif status == pq.ExecStatus.PIPELINE_SYNC:
+            elif status == _PIPELINE_SYNC:
                 return rows, failed
-            elif status == pq.ExecStatus.COMMAND_OK:
+            elif status == _COMMAND_OK:
                 rows.append([])
-            elif failed is None and status != pq.ExecStatus.PIPELINE_ABORTED:
+            elif failed is None and status != _PIPELINE_ABORTED:
                 failed = _sql_error(result)
 
-    def _wait(self, deadline: float, events: int = select.POLLIN) -> None:
-        """Wait until the server sends, or if asked for takes, more."""
-        if events != select.POLLIN:
-            self._poll.modify(self._pg.socket, events)
-        try:
-            if not self._poll.poll(max(0, round(1000 * (deadline - monotonic())))):
-                raise self._lost("the server did not answer in time")
-        finally:
-            if events != select.POLLIN:
-                self._poll.modify(self._pg.socket, select.POLLIN)
+    def _wait(self, deadline: float) -> None:
+        """Wait until the server sends more."""
+        if not self._poll.poll(max(0.0, 1000 * (deadline - monotonic()))):
+            raise self._lost("the server did not answer in time")
 
     def take_notifications(self) -> list[bytes]:
         """What the server announced since this was called last, without waiting.  Raises LostError if it ended the
@@ -227,7 +244,7 @@ class ServerSession:
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open, as far as answers of the server were read."""
-        return self._pg.transaction_status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR)
+        return self._pg.transaction_status in _IN_TRANSACTION
 
     @property
     def closed(self) -> bool:

@@ -121,19 +121,26 @@ class Pool:
     def has_several_servers(self) -> bool:
         return has_several_servers(self.address)
 
+    def take_idle(self) -> ServerSession | None:
+        """A session that is kept, without asking whether the server has ended it; None if there is none."""
+        try:
+            session = self._idle.pop()
+        except IndexError:
+            return None
+        if session.in_transaction:
+            session.close()  # whoever used it left something undone
+            return None
+        return session
+
     def take(self, deadline: float, *, patient: bool = True) -> ServerSession:
         """A session, to be given back.  Raises LostError."""
         while self._idle:
-            try:
-                session = self._idle.pop()
-            except IndexError:
-                break  # another thread took it
+            session = self.take_idle()
+            if session is None:
+                continue
             try:
                 session.take_notifications()
             except LostError:
-                continue
-            if session.in_transaction:
-                session.close()  # whoever used it left something undone
                 continue
             return session
         if not patient and self._failure is not None and monotonic() - self._failed < _PAUSE:
@@ -304,6 +311,16 @@ class Source:
     def _replaced(self) -> ReplacedError:
         return ReplacedError(f"the minter {self.minter!r} is no longer used from here: another one was put in its "
                              "place, so open it again")
+
+    def ask_at_once(self, statement: SqlStatement, parameters: tuple[bytes, ...], deadline: float) -> list[Row]:
+        """As `ask`, in a session that is open already.  Raises LostError, also if there is none."""
+        session = self.pool.take_idle()
+        if session is None:
+            raise LostError("no session is open")
+        try:
+            return session.run(((statement, (self.name, *parameters)),), deadline)[0]
+        finally:
+            self.pool.give(session)
 
     def ask(self, statement: SqlStatement, *parameters: bytes, deadline: float, patient: bool) -> list[Row]:
         """Run one statement outside a transaction.  A session that was lost meanwhile is replaced once."""
