@@ -11,6 +11,7 @@ import time
 
 from waitress import create_server, wasyncore  # type: ignore[import-untyped]
 from waitress.channel import HTTPChannel  # type: ignore[import-untyped]
+from waitress.task import WSGITask  # type: ignore[import-untyped]
 
 from ..console import OccasionalLog
 from .compatibility import ensure_members
@@ -30,14 +31,15 @@ NEEDED = {
         "channel_timeout", "cleanup_interval", "clear_untrusted_proxy_headers", "connection_limit", "ident",
         "max_request_body_size", "outbuf_high_watermark", "sockets", "threads"),
     "waitress.channel:HTTPChannel": (
-        "addr", "handle_close", "last_activity", "received", "request", "requests", "send", "service",
-        "total_outbufs_len"),
+        "addr", "handle_close", "last_activity", "received", "request", "requests", "send", "service", "task_class",
+        "total_outbufs_len", "write_soon"),
     "waitress.channel:HTTPChannel.__init__": ("server", "sock", "addr", "adj", "map"),
     "waitress.parser:HTTPRequestParser": ("body_bytes_received",),
     "waitress.server:BaseWSGIServer": (
         "_map", "accepting", "active_channels", "adj", "close", "fix_addr", "handle_accept", "set_socket_options",
         "socket", "task_dispatcher"),
     "waitress.task:ThreadedTaskDispatcher": ("queue", "shutdown"),
+    "waitress.task:WSGITask": ("channel", "write", "wrote_header"),
     "waitress.wasyncore:loop": ("timeout", "use_poll", "map", "count"),
     # What the loop calls of an object in its map, such as _Watcher.
     "waitress.wasyncore:dispatcher": (
@@ -205,9 +207,28 @@ class HttpServer:
         self._server.close()
 
 
+class _Task(WSGITask):  # type: ignore[misc]
+    """The answer to a request, whose header is sent in one piece with the first part of the body."""
+
+    def write(self, data: bytes) -> None:
+        if self.wrote_header:
+            super().write(data)
+            return
+        channel = self.channel
+        channel.parts = []
+        try:
+            super().write(data)
+        finally:
+            parts, channel.parts = channel.parts, None
+        channel.write_soon(b"".join(parts))
+
+
 class _Channel(HTTPChannel):  # type: ignore[misc]
     """A connection, with the times until when its request must have arrived and its answer must have been read."""
 
+    task_class = _Task
+    # Parts of an answer that will be sent in one piece, while they are collected.
+    parts: list[bytes] | None = None
     _arriving: TransferDeadline | None = None
     _leaving: TransferDeadline | None = None
     # Whether the answer has the header Connection: close.
@@ -227,6 +248,12 @@ class _Channel(HTTPChannel):  # type: ignore[misc]
             for request in self.requests:
                 request.headers["CONNECTION"] = "close"
         super().service()
+
+    def write_soon(self, data: bytes) -> Any:
+        if self.parts is None:
+            return super().write_soon(data)
+        self.parts.append(data)
+        return len(data)
 
     def received(self, data: bytes) -> Any:
         now = time.monotonic()

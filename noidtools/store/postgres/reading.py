@@ -291,7 +291,7 @@ class ReadStore(SharedStore):
     def _get_both(
         self, places: tuple[bytes, ...], asked: float
     ) -> tuple[bytes | None, bytes | None, object | None]:
-        """Two values, by one statement in a session that is open.  Raises LostError if that does not succeed at once."""
+        """Two values, by one statement in a session that is open.  Raises LostError if that does not succeed."""
         source = self._reading_source() or self._source()
         rows = source.ask_at_once(sql.GET[2], places, asked + _RESOLVER_TIMEOUT)
         if not rows:
