@@ -30,8 +30,9 @@ def create_folder(target: str, fill: Callable[[str], None], *, what: str = "a mi
         raise ConflictError(f"{target} exists already: to make {what} here, move it away or remove it first")
     parent = os.path.dirname(target) or "."
     try:
-        new = _new_folder(parent, f".{os.path.basename(target)}-new-")
+        new = _name_for_new(parent, f".{os.path.basename(target)}-new-")
         try:
+            os.mkdir(new)
             fill(new)
             sync_folder(new)
             os.rename(new, target)
@@ -85,8 +86,9 @@ def adopt_permissions(old: str, new: str) -> None:
 
 def replace_folder(target: str, fill: Callable[[str], None], aside: str) -> None:
     """Put a folder with what `fill` puts into it in the place of another one, as `put_in_place` does."""
-    new = _new_folder(os.path.dirname(target) or ".", f".{os.path.basename(target)}-new-")
+    new = _name_for_new(os.path.dirname(target) or ".", f".{os.path.basename(target)}-new-")
     try:
+        os.mkdir(new)
         fill(new)
         sync_folder(new)
         put_in_place(new, target, aside)
@@ -124,12 +126,15 @@ def _exchange(one: str, other: str) -> None:
                          "move it away, and do this again")
 
 
-def _new_folder(parent: str, mark: str) -> str:
-    """A folder beside the target.  Those that killed processes left behind are removed first."""
+def _name_for_new(parent: str, mark: str) -> str:
+    """The name of a folder beside the target, which does not exist.  Those that killed processes left behind are
+    removed.
+
+    The caller makes it where it also removes it: an interruption right after it was made must not leave it behind.
+    """
     remove_leftovers(parent, mark)
     new = os.path.join(parent, f"{mark}{os.getpid()}")
     shutil.rmtree(new, ignore_errors=True)
-    os.mkdir(new)
     return new
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from noidtools.errors import StoreError
@@ -64,3 +66,20 @@ def test_a_name_aside_is_free(tmp_path, monkeypatch):
     assert first.startswith(f"{tmp_path}/NOID-moved-19700101000000-")
     (tmp_path / first).mkdir()
     assert folders.aside_name(str(tmp_path / "NOID"), "moved") == f"{first}-2"
+
+
+@pytest.mark.parametrize("make", [
+    lambda folder, fill: folders.create_folder(str(folder / "made"), fill),
+    lambda folder, fill: folders.replace_folder(str(folder / "old"), fill, str(folder / "aside")),
+])
+def test_an_interrupt_right_after_the_folder_was_made_leaves_nothing_behind(both, monkeypatch, make):
+    mkdir = os.mkdir
+
+    def interrupted(path: str, *mode: int) -> None:
+        mkdir(path, *mode)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "mkdir", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        make(both, lambda folder: None)
+    assert sorted(os.listdir(both)) == ["new", "old"] and found(both) == {"old": "old", "new": "new"}
