@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
 from urllib.parse import quote
@@ -13,7 +15,7 @@ import pytest
 
 from support.browser import BrowserSession
 from support.http import free_port
-from support.servers.deployment import PASSWORD, USER
+from support.servers.deployment import PASSWORD, USER, Deployment
 
 # Names and commands at one address.
 DEPLOYMENTS = ("nginx-resolver", "apache-resolver-of-all-paths", "rewrite")
@@ -50,7 +52,7 @@ def other_site() -> Iterator[str]:
 class LoggedIn:
     """A browser that has logged in to a deployment under one of the names of this machine."""
 
-    def __init__(self, browser: BrowserSession, deployment, host: str) -> None:
+    def __init__(self, browser: BrowserSession, deployment: Deployment, host: str) -> None:
         self.browser = browser
         self.base = f"http://{host}:{deployment.port}"
         self._deployment = deployment
@@ -66,11 +68,24 @@ class LoggedIn:
         return self._deployment.noid("-f", "kt5", "dbinfo", "dump")
 
 
+@pytest.fixture(scope="module")
+def logged_in_at(browser) -> Iterator[Callable[[Deployment, str], LoggedIn]]:
+    """Gives a browser that has logged in to a deployment under a name, the same one whenever it is asked for."""
+    with contextlib.ExitStack() as sessions:
+
+        @functools.cache
+        def log_in(deployment: Deployment, host: str) -> LoggedIn:
+            deployment.noid("-f", "kt5", "policy", "admin", USER)
+            return LoggedIn(sessions.enter_context(BrowserSession(browser)), deployment, host)
+
+        yield log_in
+
+
 @pytest.fixture(params=["localhost", FOREIGN_HOST])
-def logged_in(request, deployment, browser) -> Iterator[LoggedIn]:
-    deployment.noid("-f", "kt5", "policy", "admin", USER)
-    with BrowserSession(browser) as session:
-        yield LoggedIn(session, deployment, request.param)
+def logged_in(request, deployment, logged_in_at) -> LoggedIn:
+    found = logged_in_at(deployment, request.param)
+    found.browser.enter("about:blank")
+    return found
 
 
 @pytest.mark.parametrize("deployment", DEPLOYMENTS[:1], indirect=True)

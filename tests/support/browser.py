@@ -47,8 +47,8 @@ class Browser:
         script = f'exec "$@" 3<&{to_browser} 4>&{from_browser}'
         self._process = subprocess.Popen(
             ["/bin/bash", "-c", script, "browser", browser(), *FLAGS, f"--user-data-dir={profile}",
-             "--remote-debugging-pipe", f"--host-resolver-rules={rules}", "--disable-features=HttpsUpgrades",
-             "about:blank"],
+             "--remote-debugging-pipe", f"--host-resolver-rules={rules}",
+             "--disable-features=HttpsUpgrades,SpareRendererForSitePerProcess", "about:blank"],
             pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
         os.close(to_browser)
