@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import clock
+from .. import dates
 from ..minter.access import BIND
 from ..minter.relations import CLAIMED, KINDS, SYNONYM
 from ..minter.relations.claims import add_claim, claim_kind, remove_claim
@@ -37,7 +37,7 @@ def _add(call: Call, kind: RelationKind, one: bytes, other: bytes) -> Answer:
     minter, start, until = call.minter, call.option("from"), call.option("until")
     claim = minter.write(lambda writer: add_claim(
         minter, writer, call.actor, kind, one, other, _authority(call),
-        clock.first_second(start) if start else b"", clock.last_second(until) if until else b"",
+        dates.first_second(start) if start else b"", dates.last_second(until) if until else b"",
     ))
     return Answer(Fields(("ok", claim.sentence())), spaced=True)
 

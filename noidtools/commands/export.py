@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..clock import first_second
+from ..dates import first_second
 from ..errors import UsageError
 from ..minter.access import ADMIN
 from .answers import Answer, Fields, FileChunk

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import clock
+from .. import dates
 from ..errors import UsageError
 from ..minter import policies
 from ..minter.access import ADMIN, CLASSES
@@ -45,8 +45,8 @@ def _set_stated(call: Call) -> Answer:
     if text == policies.DEFAULT and call.options:
         raise UsageError("a time goes with a text, and default has none")
     since, end = call.option("from"), call.option("until")
-    start = clock.first_second(since) if since else b""
-    until = clock.last_second(end) if end else b""
+    start = dates.first_second(since) if since else b""
+    until = dates.last_second(end) if end else b""
     call.minter.write(
         lambda writer: policies.set_stated_policy(writer, call.actor, name.decode(), text, start, until)
     )

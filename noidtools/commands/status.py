@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..clock import SECOND, iso_datetime
+from ..clock import SECOND
+from ..dates import iso_datetime
 from ..errors import NoidError
 from .answers import Answer, Fields
 from .command import Command, Form, Option

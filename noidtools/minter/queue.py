@@ -6,7 +6,8 @@ hold is neither minted nor queued.
 
 from __future__ import annotations
 
-from ..clock import timestamp, timestamp_after
+from ..clock import timestamp
+from ..dates import timestamp_after
 from ..errors import ConflictError, NotFoundError, UsageError, printable
 from . import meta
 from .events import Change, record_event

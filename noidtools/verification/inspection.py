@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import resolution
-from ..clock import display_day
+from ..dates import display_day
 from ..errors import InvalidError, printable
 from ..minter import custody, identifiers, lifecycle, policies, records
 from ..minter.access import EVERYTHING
