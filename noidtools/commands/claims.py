@@ -6,8 +6,9 @@ from .. import dates
 from ..minter.access import BIND
 from ..minter.relations import CLAIMED, KINDS, SYNONYM
 from ..minter.relations.claims import add_claim, claim_kind, remove_claim
-from .answers import Answer, Fields
+from .answers import Answer
 from .command import Command, Form, Option, as_text
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

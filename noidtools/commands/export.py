@@ -7,8 +7,9 @@ import os
 from ..dates import first_second
 from ..errors import UsageError
 from ..minter.access import ADMIN
-from .answers import Answer, Fields, FileChunk
+from .answers import Answer, FileChunk
 from .command import Command, Form, Option, as_text
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

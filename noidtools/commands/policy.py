@@ -6,8 +6,9 @@ from .. import dates
 from ..errors import UsageError
 from ..minter import policies
 from ..minter.access import ADMIN, CLASSES
-from .answers import Answer, Fields
+from .answers import Answer
 from .command import Command, Form, Option
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

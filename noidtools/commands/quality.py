@@ -6,8 +6,9 @@ from .. import dates
 from ..minter import qualities
 from ..minter.access import BIND, READ
 from ..minter.qualities import STATABLE, StatedQuality
-from .answers import Answer, Blank, Fields
+from .answers import Answer
 from .command import Command, Form, Option
+from .records import Blank, Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from .. import dates
 from ..errors import UsageError
 from ..minter import tokens
-from .answers import Answer, Fields
+from .answers import Answer
 from .command import Command, Form, Option, as_text
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
