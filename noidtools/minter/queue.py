@@ -11,7 +11,8 @@ from ..dates import timestamp_after
 from ..errors import ConflictError, NotFoundError, UsageError, printable
 from . import meta
 from .events import Change, record_event
-from .records import HELD, Circulation, advanced, alias_target, ensure_not_withdrawn, find, save
+from .name_tables import alias_target
+from .records import HELD, Circulation, advanced, ensure_not_withdrawn, find, save
 from .tables import QUEUE, QUEUED
 
 TYPE_CHECKING = False
