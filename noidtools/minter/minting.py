@@ -312,6 +312,8 @@ class _MintRun:
             ends = [display.rpartition(b"!")[0] for display in ends]
         tally = events.Tally(len(self.minted) - start, self._requested - start, *ends)
         if self._continued:
-            events.add_to_tally(self.writer, self.event, tally)
+            from .event_log import add_to_tally
+
+            add_to_tally(self.writer, self.event, tally)
         else:
             events.put_tally(self.writer, self.event, tally)

@@ -16,7 +16,7 @@ from ...codec import pair
 from ...dates import to_utc
 from ...errors import InvalidError, NoidError, printable
 from ...schemes.noid import NoidScheme
-from ...store import create_store
+from ...store.creation import create_store
 from .. import location_of, meta
 from ..event_log import packed_event, put_events
 from ..events import Tally, index_event, record_event

@@ -7,7 +7,7 @@ import os
 import lmdb
 
 from ...errors import BusyError, NoidError, NoMinterError, StoreError
-from .database import LOCK, MOST_READERS
+from . import database
 
 _LITTLE_ROOM = 1 << 20
 
@@ -24,7 +24,7 @@ def translated(error: Exception, location: str) -> NoidError:
             return StoreError(f"no permission to use the database in {location}, which root uses as the owner of that "
                               "folder would: make all files in it writable for its owner, with chown or chmod")
         return StoreError(f"no permission to use the database in {location}: even readers must be able to write "
-                          f"{LOCK} there; change the owner or the permissions")
+                          f"{database.LOCK} there; change the owner or the permissions")
     if "No space left" in text or "Disk quota" in text or ("Input/output" in text and is_full(location)):
         return StoreError(f"the disk under {location} is full: nothing was changed; make room and try again")
     if "mdb_txn_begin: Resource temporarily unavailable" in text:
@@ -33,8 +33,8 @@ def translated(error: Exception, location: str) -> NoidError:
                           f"{location}, and by that number LMDB tells its users apart: let the containers share their "
                           "process numbers (docker run --pid=container:NAME, in Kubernetes shareProcessNamespace)")
     if isinstance(error, lmdb.ReadersFullError):
-        return BusyError(f"{MOST_READERS} transactions are reading {location} at once, and there cannot be more: try "
-                         "again, and if this lasts run fewer processes or threads, or end those that hang")
+        return BusyError(f"{database.MOST_READERS} transactions are reading {location} at once, and there cannot be "
+                         "more: try again, and if this lasts run fewer processes or threads, or end those that hang")
     if isinstance(error, (lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.NotFoundError)):
         return StoreError(f"{location} does not hold a database of noidtools: check the path")
     if isinstance(error, (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.PanicError)):
