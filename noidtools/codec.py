@@ -93,7 +93,7 @@ def replace_number(packed: bytes, count: int, place: int, number: int) -> bytes:
     return packed[:start] + number.to_bytes(width, "big") + packed[start + width :]
 
 
-# -- pairs of byte strings as keys -----------------------------------------------------------------------------------
+# -- keys, and pairs of byte strings as keys -------------------------------------------------------------------------
 #
 # Keys sort by the first string, then by the second.  All pairs with the same first string begin with its
 # `pair_prefix`, and no other pair does, whatever bytes the strings contain.
@@ -122,6 +122,12 @@ def split_pair(key: bytes) -> tuple[bytes, bytes]:
         if key[place + 1] == 0:
             return key[:place].replace(b"\0\xff", b"\0"), key[place + 2 :]
         place += 2
+
+
+def successor(prefix: bytes) -> bytes | None:
+    """The least key greater than all that begin with `prefix`; None if there is no such."""
+    prefix = prefix.rstrip(b"\xff")
+    return prefix[:-1] + bytes((prefix[-1] + 1,)) if prefix else None
 
 
 # -- percent-encoding ------------------------------------------------------------------------------------------------

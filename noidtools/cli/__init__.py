@@ -5,7 +5,8 @@ whose name begins with `noidr` the resolver loop; any other name has the interfa
 that runs CGI programs hands the words of a query to them as arguments, so that with GATEWAY_INTERFACE set nothing is a
 shell or reads arguments, whatever its name: there is the URL interface, or a refusal.
 
-This module is imported by every process, so that it imports the chosen interface alone.
+This module is imported by every process, so that it imports the chosen interface alone.  What the executables do is
+here and not in their files, which Python compiles again at each start.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import NoReturn
 
 SHELL, URL, RESOLVER, FASTCGI, REFUSED = "noid", "noidu", "noidr", "noid.fcgi", "refused"
 
@@ -23,6 +25,22 @@ SHELL, URL, RESOLVER, FASTCGI, REFUSED = "noid", "noidu", "noidr", "noid.fcgi", 
 _WEB_SERVER_VARIABLES = ("GATEWAY_INTERFACE", "REQUEST_METHOD")
 _REFUSAL = ("only a program whose name begins with noidu is run by a web server: link it as noidu_NAME; "
             "a script of yours that runs noid must take GATEWAY_INTERFACE and REQUEST_METHOD out of its environment")
+
+
+def run_short(own: str) -> NoReturn:
+    """Run the interface of a process that usually carries out one short command, and end the process."""
+    import gc
+
+    # A short command leaves nothing to collect, and looking for it would cost a tenth of the time.
+    gc.set_threshold(100_000)
+    if own == SHELL:
+        import _signal  # type: ignore[import-not-found]
+
+        # Ctrl-C ends us at once, as it ends other commands: a transaction that is not committed comes to nothing by
+        # itself.
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+    # All is written and closed in the end; taking the interpreter down piece by piece would only cost time.
+    os._exit(main(own))
 
 
 def main(own: str) -> int:

@@ -6,8 +6,9 @@ import os
 import sys
 import time
 
-from ..clock import SECOND, iso_datetime, system_clock
+from ..clock import SECOND, system_clock
 from ..commands.status import lines_of, service_at, statuses
+from ..dates import iso_datetime
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from ..errors import NotFoundError, printable
 from ..minter.access import ADMIN, BIND, READ
 from ..minter.relations import abstractions
 from ..minter.relations.abstract_names import CONTEXT, IDENTIFIER, NAME, all_abstractions, find_abstraction
-from .answers import Answer, Blank, Fields
+from .answers import Answer
 from .command import Command, Form, Option
+from .records import Blank, Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,6 +2,8 @@
 
 A command returns an `Answer`, which is a sequence of records.  A record has `lines` for text and `data` for JSON.  The
 labels and the layout of the lines are those of the original noid, because scripts parse them.
+
+records.py and name_records.py have the records that a mint does not answer.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ class Record:
         return sum(len(value) for _, value, _ in self.lines())
 
     def data(self) -> list[dict[str, object]]:
-        """The record for JSON: one dictionary for each thing it is about.  Values may be bytes: see `json_ready`."""
+        """The record for JSON: one dictionary for each thing it is about.  Values may be bytes: see json_data.py."""
         return [{label.decode("utf-8", "surrogateescape"): value} for label, value, _ in self.lines()]
 
     def without_peppers(self) -> Record:
@@ -52,21 +54,6 @@ class Record:
     def errors(self) -> tuple[str, ...]:
         """Messages about what could not be answered; where there is a standard error, they go there instead."""
         return ()
-
-
-class Fields(Record):
-    """Labelled values, in order; in JSON one dictionary, with labels in lower case."""
-
-    __slots__ = ("_fields",)
-
-    def __init__(self, *fields: tuple[str, bytes]) -> None:
-        self._fields = fields
-
-    def lines(self) -> Iterable[Line]:
-        return [(label.encode(), value, 0) for label, value in self._fields]
-
-    def data(self) -> list[dict[str, object]]:
-        return [{label.lower(): value for label, value in self._fields}]
 
 
 class Ids(Record):
@@ -88,49 +75,6 @@ class Ids(Record):
         return Ids([identifier.rpartition(b"!")[0] for identifier in self.ids]) if self._peppered else self
 
 
-class Blank(Record):
-    """An empty line between records; nothing in JSON."""
-
-    __slots__ = ()
-
-    def lines(self) -> Iterable[Line]:
-        return [(b"", b"", 0)]
-
-    def data(self) -> list[dict[str, object]]:
-        return []
-
-
-class Values(Record):
-    """Values without labels, as `get` prints them; in JSON with their names."""
-
-    __slots__ = ("_elements",)
-
-    def __init__(self, elements: list[tuple[bytes, bytes]]) -> None:
-        self._elements = elements
-
-    def lines(self) -> Iterable[Line]:
-        return [(b"", value, 0) for _, value in self._elements]
-
-    def data(self) -> list[dict[str, object]]:
-        return [{"name": name, "value": value} for name, value in self._elements]
-
-
-class ItemValues(Record):
-    """The items of the list that an element holds, one a line; a line break inside an item is followed by a space."""
-
-    __slots__ = ("_name", "_items")
-
-    def __init__(self, name: bytes, items: list[bytes]) -> None:
-        self._name = name
-        self._items = items
-
-    def lines(self) -> Iterable[Line]:
-        return [(b"", item, FOLDED) for item in self._items]
-
-    def data(self) -> list[dict[str, object]]:
-        return [{"name": self._name, "items": self._items}]
-
-
 class FileChunk(Record):
     """Some bytes of an answer that is a file."""
 
@@ -144,21 +88,6 @@ class FileChunk(Record):
 
     def data(self) -> list[dict[str, object]]:
         return [{"content": self.content}]
-
-
-class Text(Record):
-    """Prose, such as help."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def lines(self) -> Iterable[Line]:
-        return [(b"", line.encode(), 0) for line in self._text.splitlines()]
-
-    def data(self) -> list[dict[str, object]]:
-        return [{"text": self._text.encode()}]
 
 
 class Answer:
@@ -213,19 +142,3 @@ def _escape_label(element: bytes) -> bytes:
     if element.isalnum():
         return element
     return b"".join(b"%%%02X" % octet if octet < 0x20 or octet in b"%:\x7f" else b"%c" % octet for octet in element)
-
-
-def json_ready(value: object) -> object:
-    """The value with all bytes converted for JSON: to text, or if they are not UTF-8 to an object with their base64."""
-    if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            import base64
-
-            return {"base64": base64.b64encode(value).decode()}
-    if isinstance(value, dict):
-        return {name: json_ready(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [json_ready(item) for item in value]
-    return value

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from ..minter import backup
-from .answers import Answer, Fields
+from .answers import Answer
 from .command import Command, Form, Option, as_count
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

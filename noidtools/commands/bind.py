@@ -5,9 +5,10 @@ from __future__ import annotations
 from ..minter import bindings
 from ..minter.access import BIND, MINT
 from ..minter.minted_bindings import bind_elements
-from .answers import Answer, Blank
+from .answers import Answer
 from .command import Command, Form
 from .name_records import BindRecord
+from .records import Blank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

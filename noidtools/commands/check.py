@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..errors import ForbiddenError
 from ..minter.access import ADMIN, READ
-from .answers import Answer, Fields
+from .answers import Answer
 from .command import Command, Form, Option
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from ..errors import ForbiddenError, NoMinterError
 from ..minter.access import READ
 from ..minter.spellings import citation_forms, compare_names, withdrawal_note
 from ..names import citation
-from .answers import Answer, Fields, Record
+from .answers import Answer, Record
 from .command import Command, Form, Option
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

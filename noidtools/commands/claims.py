@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from .. import clock
+from .. import dates
 from ..minter.access import BIND
 from ..minter.relations import CLAIMED, KINDS, SYNONYM
 from ..minter.relations.claims import add_claim, claim_kind, remove_claim
-from .answers import Answer, Fields
+from .answers import Answer
 from .command import Command, Form, Option, as_text
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def _add(call: Call, kind: RelationKind, one: bytes, other: bytes) -> Answer:
     minter, start, until = call.minter, call.option("from"), call.option("until")
     claim = minter.write(lambda writer: add_claim(
         minter, writer, call.actor, kind, one, other, _authority(call),
-        clock.first_second(start) if start else b"", clock.last_second(until) if until else b"",
+        dates.first_second(start) if start else b"", dates.last_second(until) if until else b"",
     ))
     return Answer(Fields(("ok", claim.sentence())), spaced=True)
 

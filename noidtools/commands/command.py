@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError, printable
+from ..errors import UsageError
 from ..minter.access import CLASSES
 from .usage import Option, Pattern, as_count, as_text, split_options
 
@@ -88,10 +88,6 @@ class Form:
         self.too_many = too_many
 
 
-# A list of usages that is longer than this is no longer read as a sentence.
-_LONGEST_REMEDY = 160
-
-
 class Command:
     """A command with all its forms.
 
@@ -158,7 +154,9 @@ class Command:
         if form is not None:
             return form, options, words, None
         form, pattern = max(self.patterns, key=lambda item: item[1].closeness(words, options))
-        misfit = self._misfit(form, pattern, words, options)
+        from .misfits import misfit_error  # most calls fit
+
+        misfit = misfit_error(self, form, pattern, words, options)
         return self._strictest() if pattern.lead(words) < 0 else form, options, words, misfit
 
     @property
@@ -185,36 +183,3 @@ class Command:
     def _strictest(self) -> Form:
         """The form with the most demanding access class, for words whose form is not known."""
         return max(self.forms, key=lambda form: max(map(CLASSES.index, form.access), default=-1))
-
-    def _misfit(self, form: Form, pattern: Pattern, words: list[bytes], options: Options) -> UsageError:
-        """The error that explains why these words do not fit the closest form."""
-        lead, count, place = pattern.lead(words), len(words), pattern.mismatch(words)
-        near = [other for other, other_pattern in self.patterns if other_pattern.lead(words) == lead]
-        # Where the closest form takes any word, but not without its option, the word was meant for another form.
-        meant = lead == 0 and words and pattern.required - options.keys() and self._has_leading_words()
-        if (lead < 0 or meant) and self.forms[1:]:
-            return self._refusal(f"{self.name} {printable(words[0])[:60]!r}?", self.forms)
-        if not pattern.admits_options(options):
-            foreign = [name for name in options if name not in pattern.options]
-            missing = [name for name in sorted(pattern.required) if name not in options]
-            why = f"--{foreign[0]} does not go with this" if foreign else f"--{missing[0]} is missing"
-        elif not pattern.admits_count(count):
-            many = not pattern.has_room(count)
-            why = (form.too_many if many else form.too_few) or f"too {'many' if many else 'few'} words for {self.name}"
-        else:
-            assert place is not None
-            *others, last = [literal.decode() for literal in pattern.literals[place]]
-            choice = f"{', '.join(others)} or {last}" if others else f"the word {last}"
-            why = f"write {choice} in place of {printable(words[place])[:60]!r}"
-        return self._refusal(f"{why}:", near)
-
-    def _has_leading_words(self) -> bool:
-        """Whether some forms begin with a word of their own."""
-        return any(pattern.literals and pattern.literals[0] for _, pattern in self.patterns)
-
-    def _refusal(self, why: str, forms: Iterable[Form]) -> UsageError:
-        *others, last = self.usages(forms)
-        remedy = f"{', '.join(others)} or {last}" if others else last
-        if others and len(remedy) > _LONGEST_REMEDY:
-            remedy = f"help {self.name} to see its forms"
-        return UsageError(f"{why} say {remedy}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ..errors import UsageError
 from ..minter import contexts
 from ..minter.access import ADMIN
-from .answers import Answer, Fields, Record
+from .answers import Answer, Record
 from .command import Command, Form, Option, as_text
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ..errors import UsageError
 from ..minter import custody
 from ..minter.access import ADMIN, READ
-from .answers import Answer, Blank, Fields
+from .answers import Answer
 from .command import Command, Form, Option
+from .records import Blank, Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from ..errors import ConflictError
 from ..minter import creation
 from ..minter.report import properties
 from ..schemes import scheme_for
-from .answers import Answer, Fields
+from .answers import Answer
 from .command import Command, Form, Option, as_text
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

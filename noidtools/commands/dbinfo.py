@@ -5,8 +5,9 @@ from __future__ import annotations
 from ..errors import printable
 from ..minter.access import ADMIN, EVERYTHING, READ
 from ..minter.notes import all_notes, put_note
-from .answers import Answer, Fields
+from .answers import Answer
 from .command import Command, Form
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
-from ..clock import first_second
+from ..dates import first_second
 from ..errors import UsageError
 from ..minter.access import ADMIN
-from .answers import Answer, Fields, FileChunk
+from .answers import Answer, FileChunk
 from .command import Command, Form, Option, as_text
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

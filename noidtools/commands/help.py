@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..errors import NotFoundError, printable
 from ..minter.access import READ
-from .answers import Answer, Text
+from .answers import Answer
 from .command import Command, Form
+from .records import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

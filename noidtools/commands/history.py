@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 
-from .. import clock
+from .. import dates
 from ..errors import ForbiddenError, UsageError
 from ..minter.access import ADMIN, READ
 from ..minter.archive import archive
 from ..minter.events import Digest, newest_number
 from ..minter.history import follow, history_of, stream
-from .answers import Answer, Fields, Record, json_ready
+from .answers import Answer, Record
 from .command import Command, Form, Option
+from .json_data import json_ready
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,14 +145,14 @@ def _since(text: str) -> tuple[int, bytes]:
     """The value of --since: the number of an event after which to begin, and the date; one of them is 0 or empty."""
     if text.isdigit() and text.isascii() and len(text) < _DATE_DIGITS:
         return min(int(text), (1 << 40) - 1), b""
-    return 0, clock.first_second(text)
+    return 0, dates.first_second(text)
 
 
 def _archive(call: Call) -> Answer:
     if not call.session.local:
         raise ForbiddenError("--archive writes a file of the server: it is for the shell, not for the web")
     minter = call.minter
-    count, freed = archive(minter, call.actor, clock.first_second(call.option("archive") or ""),
+    count, freed = archive(minter, call.actor, dates.first_second(call.option("archive") or ""),
                            os.fsdecode(call.words[0]), lambda event: _json_facts(minter, event))
     fields = [("ok", b"%d event%b moved to %b" % (count, b"" if count == 1 else b"s", call.words[0])),
               ("freed", b"%d bytes" % freed)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..minter.access import BIND
 from ..minter.queue import dequeue, enqueue, place_holds, release_holds
-from .answers import Answer, Fields, Ids
+from .answers import Answer, Ids
 from .command import Command, Form
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,9 @@ import json
 from ..codec import pack, unpack
 from ..errors import ConflictError, ExhaustedError, NoidError
 from ..minter.replies import KeyReplies, Reply
-from .answers import Answer, Fields, Record, json_ready
+from .answers import Answer, Record
+from .json_data import json_ready
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 
 from ..errors import NoidError, StoreError, UsageError, printable
 from ..minter.access import ADMIN
-from .answers import Answer, Fields, Record
+from .answers import Answer, Record
 from .command import LOGGED, Command, Form, Option
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

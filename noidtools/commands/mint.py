@@ -26,40 +26,16 @@ _LONGEST_COUNT = 18
 def _mint(call: Call) -> Answer:
     count, options, patience = as_count(call.words[0]), _options(call), _patience(call)
     if call.flag("folders"):
-        return Answer(stream=_mint_with_folders(call, count, options, patience), spaced=True)
+        _ensure_local(call)
+        from .minted_folders import mint_with_folders
+
+        return Answer(stream=mint_with_folders(call, count, options, patience), spaced=True)
 
     def records() -> Iterator[Record]:
         for ids in minting.mint(call.minter, call.actor, count, options, patience=patience):
             yield Ids(ids, peppered=options.peppered)
 
     return Answer(stream=records(), spaced=True)
-
-
-def _mint_with_folders(
-    call: Call, count: int, options: minting.MintOptions, patience: int | None
-) -> Iterator[Record]:
-    """Mint identifiers, each with its folder below the one that the option --folders names."""
-    _ensure_local(call)
-    import os
-
-    from ..minter.identifier_folders import FolderMaker, IdentifierFolder
-    from .name_records import IdsWithFolders
-
-    minter = call.minter
-    maker = FolderMaker(os.fsencode(call.option("folders") or ""), minter.scheme)
-    folders: list[IdentifierFolder] = []
-
-    def make_folders(ids: list[bytes]) -> None:
-        maker.undo()
-        names = [display.rpartition(b"!")[0] if options.peppered else display for display in ids]
-        folders[:] = maker.make([minter.namespace.literal_key(name) for name in names])
-
-    try:
-        for ids in minting.mint(minter, call.actor, count, options, patience=patience, on_minted=make_folders):
-            maker.keep()
-            yield IdsWithFolders(ids, folders.copy(), peppered=options.peppered)
-    finally:
-        maker.undo()
 
 
 def _ensure_local(call: Call) -> None:

@@ -5,7 +5,8 @@ Apart from the module `answers`, because a process that mints needs none of them
 
 from __future__ import annotations
 
-from .answers import ELEMENT_LABEL, Blank, Ids, Record
+from .answers import ELEMENT_LABEL, Ids, Record
+from .records import Blank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

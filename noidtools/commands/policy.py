@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from .. import clock
+from .. import dates
 from ..errors import UsageError
 from ..minter import policies
 from ..minter.access import ADMIN, CLASSES
-from .answers import Answer, Fields
+from .answers import Answer
 from .command import Command, Form, Option
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ def _set_stated(call: Call) -> Answer:
     if text == policies.DEFAULT and call.options:
         raise UsageError("a time goes with a text, and default has none")
     since, end = call.option("from"), call.option("until")
-    start = clock.first_second(since) if since else b""
-    until = clock.last_second(end) if end else b""
+    start = dates.first_second(since) if since else b""
+    until = dates.last_second(end) if end else b""
     call.minter.write(
         lambda writer: policies.set_stated_policy(writer, call.actor, name.decode(), text, start, until)
     )

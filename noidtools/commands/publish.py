@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ..minter import lifecycle, tombstones
 from ..minter.access import ADMIN, BIND, READ
-from .answers import Answer, Fields
+from .answers import Answer
 from .command import Command, Form, Option
 from .name_records import tombstone_fields
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

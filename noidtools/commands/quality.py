@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from .. import clock
+from .. import dates
 from ..minter import qualities
 from ..minter.access import BIND, READ
 from ..minter.qualities import STATABLE, StatedQuality
-from .answers import Answer, Blank, Fields
+from .answers import Answer
 from .command import Command, Form, Option
+from .records import Blank, Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _record(call: Call, *, holds: bool) -> Answer:
     refinement = call.option("in") or call.option("of") or ""
     stated = StatedQuality(
         quality.decode(), (call.option("authority") or "").encode(), holds=holds, refinement=refinement.encode(),
-        start=clock.first_second(start) if start else b"", until=clock.last_second(until) if until else b"",
+        start=dates.first_second(start) if start else b"", until=dates.last_second(until) if until else b"",
     )
     name = names[0] if names else None
     ref, stated = minter.write(lambda writer: qualities.state_quality(minter, writer, call.actor, stated, name))

@@ -8,8 +8,9 @@ from ..minter.access import BIND, READ
 from ..minter.preferences import prefer_name, remove_preference
 from ..minter.relations import abstractions
 from ..minter.relations.homology import all_relations
-from .answers import Answer, Blank, Fields, Record
+from .answers import Answer, Record
 from .command import Command, Form, Option
+from .records import Blank, Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

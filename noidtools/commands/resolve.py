@@ -6,8 +6,9 @@ from .. import resolution
 from ..errors import NotFoundError, UsageError
 from ..minter.access import EVERYTHING, READ
 from ..names import targets
-from .answers import Answer, Fields, Values
+from .answers import Answer
 from .command import Command, Form, Option
+from .records import Fields, Values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from ..minter.access import ADMIN, EVERYTHING, READ
 from ..minter.identifiers import identify
 from ..names import targets
 from ..resolution.canaries import destination
-from .answers import Answer, Fields
+from .answers import Answer
 from .command import Command, Form, Option, as_text
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..minter.access import ADMIN
-from .answers import Answer, Fields, Record
+from .answers import Answer, Record
 from .command import LOGGED, Command, Form, Option
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ from hashlib import sha256
 from ..errors import InvalidError, NotFoundError, StoreError, UsageError, printable
 from ..rules import Rule
 from . import lines
-from .answers import Answer, Values
+from .answers import Answer
 from .command import Command, Form, Option
+from .records import Values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from ..errors import NoMinterError
 from ..minter import events, meta
 from ..minter.access import ADMIN, READ
 from ..minter.identifiers import identify
-from .answers import Answer, Blank, Fields
+from .answers import Answer
 from .command import Command, Form
+from .records import Blank, Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from ..errors import UsageError
-from .answers import Answer, Fields, Text
+from .answers import Answer
 from .command import Command, Form, Option, as_text
+from .records import Fields, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

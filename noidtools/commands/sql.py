@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .answers import Answer, Text
+from .answers import Answer
 from .command import Command, Form
+from .records import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

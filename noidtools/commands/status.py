@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from ..clock import SECOND, iso_datetime
+from ..clock import SECOND
+from ..dates import iso_datetime
 from ..errors import NoidError
-from .answers import Answer, Fields
+from .answers import Answer
 from .command import Command, Form, Option
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from .. import clock
+from .. import dates
 from ..errors import UsageError
 from ..minter import tokens
-from .answers import Answer, Fields
+from .answers import Answer
 from .command import Command, Form, Option, as_text
+from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,10 +32,10 @@ def _end(text: str | None, now: int) -> bytes:
         return b""
     number, unit = text[:-1], text[-1:]
     if unit in _UNITS and number.isascii() and number.isdigit() and len(number) <= _LONGEST_DIGITS:
-        return clock.timestamp_after(now, int(number) * _UNITS[unit])
+        return dates.timestamp_after(now, int(number) * _UNITS[unit])
     if not text[:4].isdigit():
         raise UsageError(f"a token expires after a time, 365d or 12h, or on a date, 2030-12-31; {text!r} is neither")
-    return clock.last_second(text)
+    return dates.last_second(text)
 
 
 def _list(call: Call) -> Answer:

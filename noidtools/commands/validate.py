@@ -6,9 +6,10 @@ from ..errors import NoMinterError
 from ..minter import identifiers
 from ..minter.access import READ
 from ..minter.validation import validate_form, validate_own
-from .answers import Answer, Values
+from .answers import Answer
 from .command import Command, Form, as_text
 from .name_records import Verdicts
+from .records import Values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import base64
 import re
 from functools import cache
 
-from ..clock import xsd_datetime
+from ..dates import xsd_datetime
 from ..errors import InvalidError, NotInstalledError, UsageError
 from .formats import RDF_FORMATS
 from .vocabulary import NOID, PIL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..clock import timestamp
 from ..errors import ConflictError, NotFoundError, printable
-from . import identifiers, queue, records, relations
+from . import identifiers, name_tables, queue, relations
 from .events import Change, record_event
 from .identifiers import NameRef
 from .meta import add_to_held_count
@@ -64,7 +64,7 @@ def create_alias(
         changes.append(Change(b"queue", b"queued", None, ref.key))
     event = record_event(writer, actor, b"alias", ids=_distinct(ref.key, other.key), changes=changes)
     start = timestamp(actor.now())
-    records.put_alias(writer, ref.key, other.display)
+    name_tables.put_alias(writer, ref.key, other.display)
     relations.put_relation(writer, ref.key, Relation(ALIAS_OF, other.key, other.display, authority, start, event=event))
     relations.put_relation(writer, other.key, Relation(ALIAS, ref.key, ref.display, authority, start, event=event))
     _ensure_no_loop(minter, writer, ref)
@@ -82,7 +82,7 @@ def remove_alias(minter: Minter, writer: Writer, actor: Actor, alias: bytes) -> 
         raise NotFoundError(f"{printable(ref.display)} is not an alias")
     identifiers.ensure_pepper(writer, ref)
     _delete_alias_relations(writer, ref.key, before)
-    records.delete_alias(writer, ref.key)
+    name_tables.delete_alias(writer, ref.key)
     _ensure_those_above_end(minter, writer, ref.key)
     changes = [Change(b"alias-of", before.display, None, ref.key)]
     if before.authority:
@@ -173,7 +173,7 @@ def _ensure_those_above_end(minter: Minter, reader: Reader, key: bytes) -> None:
 def _chain_from(minter: Minter, reader: Reader, key: bytes) -> list[bytes]:
     """The alias and those that are followed after it; raises ConflictError if one of them comes twice."""
     chain = [key]
-    text = records.alias_target(reader, key) or b""
+    text = name_tables.alias_target(reader, key) or b""
     while len(chain) <= LONGEST_CHAIN:
         following = _next_alias(minter, reader, text)
         if following is None:
@@ -193,7 +193,7 @@ def _next_alias(minter: Minter, reader: Reader, text: bytes) -> tuple[bytes, byt
     name = identifiers.parse_name(minter, reader, text)
     for keys, rest in ((space.spellings(name), b""), *space.beginnings(name)):
         for key in keys:
-            target = records.alias_target(reader, key)
+            target = name_tables.alias_target(reader, key)
             if target is not None:
                 return key, target + rest
     return None

@@ -8,7 +8,8 @@ from ..clock import system_clock, timestamp
 from ..errors import BusyError, NoidError, StoreError
 from ..schemes import MintRequest, scheme_for
 from ..schemes.settings import Settings
-from ..store import open_store, restore_store
+from ..store import open_store
+from ..store.creation import restore_store
 from . import location_of, meta
 from .events import record_event
 from .tokens import all_tokens

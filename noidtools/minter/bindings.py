@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from ..codec import pair, pair_prefix, split_pair
 from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, printable
-from . import identifiers, meta, records
+from . import identifiers, meta, name_tables
 from .events import Change, record_event
-from .records import RULE_MARK, elements_of, ensure_not_withdrawn
+from .name_tables import elements_of
+from .records import RULE_MARK, ensure_not_withdrawn
 from .tables import RULES
 
 TYPE_CHECKING = False
@@ -178,13 +179,13 @@ class _IdentifierSubject:
             )
 
     def value_of(self, reader: Reader, element: bytes) -> bytes | None:
-        return records.value_of(reader, self.key, element)
+        return name_tables.value_of(reader, self.key, element)
 
     def put_value(self, writer: Writer, element: bytes, value: bytes) -> None:
-        records.put_value(writer, self.key, element, value)
+        name_tables.put_value(writer, self.key, element, value)
 
     def delete_value(self, writer: Writer, element: bytes) -> None:
-        records.delete_value(writer, self.key, element)
+        name_tables.delete_value(writer, self.key, element)
 
 
 class _RuleSubject:
@@ -212,7 +213,7 @@ class _RuleSubject:
 def bind_minted(writer: Writer, identifier: bytes, element: bytes, value: bytes) -> None:
     """Bind a value to an identifier that was minted in this transaction; replaces what is bound, records no event."""
     ensure_element(element)
-    records.put_value(writer, identifier, element, value)
+    name_tables.put_value(writer, identifier, element, value)
 
 
 def clear_bindings(writer: Writer, identifier: bytes) -> list[Change]:
@@ -221,7 +222,7 @@ def clear_bindings(writer: Writer, identifier: bytes) -> list[Change]:
         Change(element, value, None, identifier, element=True) for element, value in elements_of(writer, identifier)
     ]
     for change in changes:
-        records.delete_value(writer, identifier, change.what)
+        name_tables.delete_value(writer, identifier, change.what)
     return changes
 
 

@@ -15,7 +15,7 @@ import time
 
 from ..codec import pack, pair, pair_prefix, split_pair, unpack
 from ..errors import ConflictError, InvalidError, NotFoundError, printable
-from . import meta
+from . import open_changes
 from .event_log import add_detail, add_to_bulk, read_event
 from .events import Change, Digest, discard_event, newest_number, number_key, pack_value, record_event, unpack_value
 from .records import PEPPERED, WITHDRAWN
@@ -120,7 +120,7 @@ class BulkEvent:
 
     def opened(self, reader: Reader) -> int:
         """The number of the open event of the same command, 0 if there is none."""
-        return meta.open_change(reader, self.parameters) if self.parameters else 0
+        return open_changes.open_change(reader, self.parameters) if self.parameters else 0
 
     def write(self, work: Callable[[Writer, int], A], *, last: bool = True) -> A | None:
         """Run `work` in a write transaction with the number of the event, then let other writers have their turn.
@@ -138,8 +138,8 @@ class BulkEvent:
             if not self._finish(writer, number, done, recorded=not opened):
                 return done, 0
             if self.parameters:
-                meta.close_change(writer, self.parameters) if last else (
-                    meta.save_open_change(writer, self.parameters, number))
+                open_changes.close_change(writer, self.parameters) if last else (
+                    open_changes.save_open_change(writer, self.parameters, number))
             return done, number
 
         done, self.number = self._minter.write(transaction)
@@ -150,19 +150,19 @@ class BulkEvent:
     def record(self, writer: Writer) -> int:
         """Record the event, which has no changes yet."""
         if self.name:
-            self._ensure_free(meta.named_event(writer, self.name))
+            self._ensure_free(open_changes.named_event(writer, self.name))
         number = record_event(writer, self._actor, self.verb, *self.details)
         if self.name:
-            meta.name_event(writer, self.name, number)
+            open_changes.name_event(writer, self.name, number)
         return number
 
     def _joined(self, writer: Writer, number: int) -> int:
         """The number of the event, which gets its name if it was begun without."""
         if self.name and not self.number:
-            known = meta.named_event(writer, self.name)
+            known = open_changes.named_event(writer, self.name)
             if known != number:
                 self._ensure_free(known)
-                meta.name_event(writer, self.name, number)
+                open_changes.name_event(writer, self.name, number)
                 add_detail(writer, number, b"name " + self.name)
         return number
 
@@ -179,7 +179,7 @@ class BulkEvent:
             return True
         discard_event(writer, number)
         if self.name:
-            meta.forget_event_name(writer, self.name)
+            open_changes.forget_event_name(writer, self.name)
         return False
 
 
@@ -332,7 +332,7 @@ def recorded_before(
 
 def find_event(reader: Reader, text: bytes) -> Event:
     """The event with this number or name; raises NotFoundError if there is none."""
-    number = int(text) if text.isdigit() and len(text) < 12 else meta.named_event(reader, text)
+    number = int(text) if text.isdigit() and len(text) < 12 else open_changes.named_event(reader, text)
     event = read_event(reader, number) if number else None
     if event is None:
         raise NotFoundError(f"there is no event {printable(text)[:200]}: 'noid log' lists all, with their numbers")
@@ -341,7 +341,7 @@ def find_event(reader: Reader, text: bytes) -> Event:
 
 def open_events(reader: Reader) -> list[Event]:
     """The events whose commands have not come to their end: they run, or were interrupted."""
-    numbers = sorted({number for _, number in meta.open_changes(reader)})
+    numbers = sorted({number for _, number in open_changes.open_changes(reader)})
     return [event for event in (read_event(reader, number) for number in numbers) if event is not None]
 
 

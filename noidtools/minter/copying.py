@@ -11,7 +11,7 @@ import os
 from functools import partial
 
 from ..errors import ConflictError, StoreError
-from ..store import create_store, move_store, readme_of, remove_store, replace_store
+from ..store.creation import create_store, move_store, readme_of, remove_store, replace_store
 from ..store.folders import remove_leftovers
 from ..store.moves import ensure_no_move, finish_move, move_to_copy
 from . import Minter, location_of

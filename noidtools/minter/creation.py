@@ -6,7 +6,7 @@ from ..clock import timestamp
 from ..errors import InvalidError, UsageError
 from ..schemes import NAMES, scheme_class, scheme_for
 from ..schemes.settings import SETTINGS, Settings
-from ..store import create_store
+from ..store.creation import create_store
 from . import Minter, location_of
 from .events import record_event
 from .meta import write_settings

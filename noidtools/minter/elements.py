@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import NotFoundError, UsageError, printable
-from . import bindings, identifiers, records
+from . import bindings, identifiers, name_tables, records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def fetch_name(
     if with_circulation:
         fetched.held = record is not None and record.held
         fetched.circulation = records.circulation_line(reader, record)
-        fetched.alias = records.alias_target(reader, fetched.identifier)
+        fetched.alias = name_tables.alias_target(reader, fetched.identifier)
     if ref.record is not None and ref.record.withdrawn:
         return _with_tombstone(reader, ref, fetched, elements_only=bool(wanted) or not with_circulation)
     # A pepper is secret, so rules are matched with the name without it.
@@ -123,9 +123,9 @@ def _elements(
     minter: Minter, reader: Reader, fetched: FetchedName, text: bytes, wanted: list[bytes]
 ) -> Iterator[tuple[bytes, bytes]]:
     if not wanted:
-        yield from records.elements_of(reader, fetched.identifier)
+        yield from name_tables.elements_of(reader, fetched.identifier)
     for element in wanted:
-        value = records.value_of(reader, fetched.identifier, element)
+        value = name_tables.value_of(reader, fetched.identifier, element)
         if value is None:
             keys = minter.namespace.rule_keys(identifiers.parse_name(minter, reader, text), fetched.identifier)
             match = minter.rulebook.first(reader, element, keys)

@@ -146,3 +146,20 @@ def add_detail(writer: Writer, number: int, detail: bytes) -> None:
     """Add further words to an event whose command has not come to its end."""
     key = number_key(number)
     writer.put(EVENTS, key, pack([*unpack(writer.get(EVENTS, key) or b""), bytes((DETAIL,)) + detail]))
+
+
+def add_to_tally(writer: Writer, number: int, tally: Tally) -> None:
+    """Add to the tally of a minting event what another transaction minted.
+
+    `tally.requested` is how many identifiers the command still had to mint when that transaction began.
+    """
+    key = number_key(number)
+    fields = unpack(writer.get(EVENTS, key) or b"")
+    for place, part in enumerate(fields):
+        if place > 3 and part[0] == TALLY:
+            before, _, first, _ = unpack(part[1:])
+            tally = Tally(tally.minted + int(before), tally.requested + int(before), first, tally.last)
+            del fields[place]
+            break
+    fields.append(tally.packed())
+    writer.put(EVENTS, key, pack(fields))

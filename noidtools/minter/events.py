@@ -221,23 +221,6 @@ def put_tally(writer: Writer, number: int, tally: Tally) -> None:
     writer.put(EVENTS, key, (writer.get(EVENTS, key) or b"") + pack((tally.packed(),)))
 
 
-def add_to_tally(writer: Writer, number: int, tally: Tally) -> None:
-    """Add to the tally of a minting event what another transaction minted.
-
-    `tally.requested` is how many identifiers the command still had to mint when that transaction began.
-    """
-    key = number_key(number)
-    fields = unpack(writer.get(EVENTS, key) or b"")
-    for place, part in enumerate(fields):
-        if place > 3 and part[0] == TALLY:
-            before, _, first, _ = unpack(part[1:])
-            tally = Tally(tally.minted + int(before), tally.requested + int(before), first, tally.last)
-            del fields[place]
-            break
-    fields.append(tally.packed())
-    writer.put(EVENTS, key, pack(fields))
-
-
 def discard_event(writer: Writer, number: int) -> None:
     """Delete an event that was recorded in this transaction and turned out to have changed nothing."""
     writer.delete(EVENTS, number_key(number))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from .. import names
 from ..errors import ConflictError, InvalidError, printable
-from . import meta, records
+from . import meta, name_tables, records
 from .namespace import LONGEST_IDENTIFIER
 
 TYPE_CHECKING = False
@@ -130,11 +130,11 @@ def identify_beginning(minter: Minter, reader: Reader, text: bytes) -> bytes:
     As in `identify` it is the first of its spellings of which anything is known; if nothing is, the first.
     """
     keys = minter.namespace.beginning_spellings(parse_name(minter, reader, text))
-    return next((key for key in keys if not key or records.is_beginning(reader, key)), keys[0])
+    return next((key for key in keys if not key or name_tables.is_beginning(reader, key)), keys[0])
 
 
 def _find_known(minter: Minter, reader: Reader, key: bytes) -> NameRef | None:
-    known, record = records.find_known(reader, key)
+    known, record = name_tables.find_known(reader, key)
     peppered = False
     if record is None and b"!" in key:
         from . import peppers

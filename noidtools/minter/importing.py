@@ -6,7 +6,7 @@ from time import perf_counter
 
 from ..codec import pair
 from ..errors import ConflictError, NoidError, NotFoundError, printable
-from . import meta, records
+from . import meta, name_tables, open_changes, records
 from .bindings import ensure_element
 from .bulk_changes import Applied, Edit, changes_to, put_edits, recorded_before
 from .event_log import indexed_numbers
@@ -186,14 +186,14 @@ class ImportPage(Applied):
             b"recorded" if adding else b"nothing to bind")
 
     def _ensure_known(self, writer: Writer, row: ImportRow, record: Circulation | None) -> None:
-        if self._known_only and record is None and not records.is_known(writer, row.key):
+        if self._known_only and record is None and not name_tables.is_known(writer, row.key):
             raise NotFoundError(f"{printable(row.display)} is not known here: it was neither minted nor bound")
 
     def _add_record(self, writer: Writer, number: int, row: ImportRow, record: Circulation | None) -> None:
         """Record an identifier as one of foreign origin, and hold it, so that it is never minted."""
         known = record or Circulation()
         if self._reversible and record is not None:
-            meta.save_record_before(writer, number, row.key, record.packed())
+            open_changes.save_record_before(writer, number, row.key, record.packed())
         new = advanced(writer, row.key, known, FOREIGN, number, 0)
         new.flags = known.flags | HELD | (RESERVED if row.state == "reserved" and record is None else 0)
         self._new_holds += not known.held
@@ -219,7 +219,7 @@ class ImportPage(Applied):
 
         try:
             if row.alias:
-                if records.alias_target(writer, row.key) != row.alias:
+                if name_tables.alias_target(writer, row.key) != row.alias:
                     aliases.create_alias(self._minter, writer, self._actor, row.display, row.alias)
             elif tombstones.tombstone_of(writer, row.key) is None and row.key in self._new_records:
                 lifecycle.withdraw(self._minter, writer, self._actor, row.display, row.reason or None,
@@ -256,7 +256,7 @@ def forget_names(writer: Writer, number: int, undoing: int, keys: list[bytes]) -
         newer = max(indexed_numbers(writer, key) - {undoing}, default=0) > number
         if record is None or record.event != number or newer:
             continue
-        packed = meta.record_before(writer, number, key)
+        packed = open_changes.record_before(writer, number, key)
         before = Circulation.unpacked(packed) if packed else Circulation()
         records.save(writer, key, before)
         released += record.held - before.held

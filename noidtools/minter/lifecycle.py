@@ -12,7 +12,7 @@ state.
 from __future__ import annotations
 
 from ..errors import ConflictError, NotFoundError, printable
-from . import aliases, identifiers, meta, preferences, queue, records, tombstones
+from . import aliases, identifiers, meta, name_tables, preferences, queue, tombstones
 from .access import EVERYTHING
 from .events import Change, record_event
 from .identifiers import NameRef
@@ -69,7 +69,7 @@ class StateChange:
 
 def state_of(reader: Reader, identifier: bytes, record: Circulation | None) -> str | None:
     """The state of an identifier, of which `record` is the circulation record; None if nothing is known of it."""
-    if records.alias_target(reader, identifier) is None:
+    if name_tables.alias_target(reader, identifier) is None:
         return _own_state(reader, identifier, record)
     end = aliases.end_of_chain(reader, identifier)
     # The end of the chain may be a name of another system, of which nothing is known here.
@@ -84,7 +84,7 @@ def _own_state(reader: Reader, identifier: bytes, record: Circulation | None) ->
             return RESERVED_STATE
         if record.was_issued:
             return PUBLISHED_STATE
-    if records.is_bound(reader, identifier):
+    if name_tables.is_bound(reader, identifier):
         return PUBLISHED_STATE
     return None if record is None else RESERVED_STATE
 
@@ -132,7 +132,7 @@ def publish(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) ->
     for name in texts:
         ref, record = _identify_for_change(minter, writer, name, "published")
         ensure_known(minter, writer, ref)
-        if not (record and record.was_issued) and not records.is_bound(writer, ref.key):
+        if not (record and record.was_issued) and not name_tables.is_bound(writer, ref.key):
             raise ConflictError(f"{printable(ref.display)} was not minted and nothing is bound under it, so there is "
                                 "nothing to publish: bind something first")
         before = state_of(writer, ref.key, record)

@@ -191,7 +191,7 @@ class _MintRun:
         """Record those of the drawn identifiers that may be issued; the others stay as they are."""
         identifiers = [identifier for identifier, _ in drawn]
         known = records.find_many(self.writer, identifiers)
-        bound = records.bound_among(self.writer, identifiers, self.options.unbound)
+        bound = self._bound_among(identifiers) if self.options.unbound else set()
         event, display, plain = self.event, self.minter.with_label, self.options.plain
         fresh: list[tuple[bytes, int]] = []
         for (identifier, number), record in zip(drawn, known, strict=True):
@@ -209,6 +209,12 @@ class _MintRun:
                     fresh, event = [], self.event
         self._save_fresh(fresh, event)
 
+    def _bound_among(self, identifiers: list[bytes]) -> set[bytes]:
+        """Those of the identifiers to which an element in `unbound` is bound."""
+        from .name_tables import bound_among  # a plain mint binds nothing
+
+        return bound_among(self.writer, identifiers, self.options.unbound)
+
     def _save_fresh(self, fresh: list[tuple[bytes, int]], event: int) -> None:
         records.save_issued(self.writer, self._flags, event, fresh)
         if self._flags & HELD:
@@ -218,7 +224,7 @@ class _MintRun:
         """Whether an element in `unbound` is bound to an identifier that was never issued, so that it is skipped."""
         if record is not None and record.was_issued:
             return False
-        return any(records.value_of(self.writer, identifier, element) is not None for element in self.options.unbound)
+        return bool(self.options.unbound) and identifier in self._bound_among([identifier])
 
     def _may_reissue(self, record: Circulation) -> bool:
         if record.held or record.queued or record.withdrawn or (record.reserved and not record.was_issued):
@@ -306,6 +312,8 @@ class _MintRun:
             ends = [display.rpartition(b"!")[0] for display in ends]
         tally = events.Tally(len(self.minted) - start, self._requested - start, *ends)
         if self._continued:
-            events.add_to_tally(self.writer, self.event, tally)
+            from .event_log import add_to_tally
+
+            add_to_tally(self.writer, self.event, tally)
         else:
             events.put_tally(self.writer, self.event, tally)

@@ -6,11 +6,13 @@ hold is neither minted nor queued.
 
 from __future__ import annotations
 
-from ..clock import timestamp, timestamp_after
+from ..clock import timestamp
+from ..dates import timestamp_after
 from ..errors import ConflictError, NotFoundError, UsageError, printable
 from . import meta
 from .events import Change, record_event
-from .records import HELD, Circulation, advanced, alias_target, ensure_not_withdrawn, find, save
+from .name_tables import alias_target
+from .records import HELD, Circulation, advanced, ensure_not_withdrawn, find, save
 from .tables import QUEUE, QUEUED
 
 TYPE_CHECKING = False

@@ -7,10 +7,10 @@ wrongly raises FORMAT, and older releases then refuse the database.
 from __future__ import annotations
 
 FORMAT = 1
-META = b"m"  # name -> value: format, settings, state of the generator, counters (see meta.py)
+META = b"m"  # name -> value: format, settings, state of the generator, counters (see meta.py, open_changes.py)
 IDS = b"i"  # identifier -> circulation record (see records.py)
-ELEMENTS = b"e"  # pair(identifier, element) -> value as bound (see records.py)
-ALIASES = b"a"  # identifier -> the target of an alias (see records.py)
+ELEMENTS = b"e"  # pair(identifier, element) -> value as bound (see name_tables.py)
+ALIASES = b"a"  # identifier -> the target of an alias (see name_tables.py)
 RULES = b"r"  # pair(element, pattern) -> replacement (see bindings.py)
 QUEUE = b"q"  # date, sequence, padded label -> identifier (see queue.py)
 QUEUED = b"Q"  # identifier -> its key in QUEUE

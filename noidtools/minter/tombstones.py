@@ -6,8 +6,9 @@ corrected: it is a record of the withdrawal, not of the identifier.
 
 from __future__ import annotations
 
-from ..clock import display_day, timestamp
+from ..clock import timestamp
 from ..codec import pack, unpack
+from ..dates import display_day
 from ..errors import ConflictError, GoneError, InvalidError, NotFoundError, StoreError, UsageError, printable
 from . import identifiers, relations
 from .events import Change, record_event

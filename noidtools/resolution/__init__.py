@@ -22,7 +22,7 @@ from itertools import chain
 from .. import names
 from ..codec import ALPHANUMERIC, percent_decode
 from ..errors import ForbiddenError, printable
-from ..minter import config, records
+from ..minter import config, name_tables
 from ..minter.identifiers import first_known, identify_parsed, parse_name
 from ..minter.namespace import LONGEST_BEGINNING, LONGEST_IDENTIFIER
 from ..minter.records import RESERVED as RESERVED_FLAG
@@ -155,7 +155,7 @@ class Lookup:
 
     def at(self, key: bytes, suffix: bytes = b"") -> Outcome | None:
         """What is stored under exactly this identifier: steps 3 and 4."""
-        alias, flags, value = records.look_up(self._reader, key, self._element)
+        alias, flags, value = name_tables.look_up(self._reader, key, self._element)
         if alias is not None:
             return Outcome(ALIAS, self._minter, key, value=alias + suffix)
         if flags & _NOT_PUBLIC:
@@ -269,12 +269,12 @@ class Lookup:
     def _at_first_known(self, keys: list[bytes], rest: bytes = b"", *, tried: bytes = b"") -> Outcome | None:
         """What is stored under the identifier that these spellings mean; under the key `tried` there is nothing."""
         return first_known(keys, lambda key: None if key == tried else self.at(key, rest),
-                           lambda key: records.is_known(self._reader, key))
+                           lambda key: name_tables.is_known(self._reader, key))
 
     def _passes(self, key: bytes) -> bool:
         """Whether extensions are passed through: at all, or for this name."""
         if key:
-            return records.value_of(self._reader, key, PASSTHROUGH_ELEMENT) != b"off"
+            return name_tables.value_of(self._reader, key, PASSTHROUGH_ELEMENT) != b"off"
         return config.value(self._reader, PASSTHROUGH) != b"off"
 
     def _missing(self, name: Name) -> Outcome:
@@ -298,7 +298,8 @@ class Lookup:
             return Outcome(FOUND, self._minter, normal, by="fallback", value=value)
         self._note("fallback", b"there is none")
         space = self._namespace
-        known = any(records.is_known(self._reader, key) for key in (*space.spellings(name), *space.without_query(name)))
+        keys = *space.spellings(name), *space.without_query(name)
+        known = any(name_tables.is_known(self._reader, key) for key in keys)
         reason = "the name is known, but nothing says where it leads" if known else "nothing is known of this name"
         return Outcome(NOT_FOUND, self._minter, normal, reason=reason)
 

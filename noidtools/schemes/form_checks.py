@@ -10,7 +10,7 @@ from .template import REPERTOIRES, ensure_form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from .base import Scheme
     from .noid import NoidScheme
@@ -85,6 +85,28 @@ class TemplateChecker(FormChecker):
             if sound:
                 return "", True
         return ("", sound) if sound is not None else (fault, None)
+
+
+def mistyped_among(scheme: NoidScheme, texts: Iterable[bytes], state: bytes | None) -> Mistyped | None:
+    """As `Scheme.find_mistyped`, for a template with a check character."""
+    found = None
+    first_part, templates = scheme.first_part, list(scheme.templates(state))
+    for text in texts:
+        for template in templates:
+            surplus = len(text) - len(first_part) - len(template.letters) - 1
+            if surplus and (surplus < 0 or template.total is not None):
+                continue
+            try:
+                ensure_form(template, first_part, text)
+            except InvalidError as error:
+                found = _mistyped(text, template, first_part, error.message)
+            else:
+                return None
+    return found
+
+
+def _mistyped(text: bytes, template: Template, first_part: str, fault: str) -> Mistyped:
+    return Mistyped(fault, lambda: corrections(text, template, first_part))
 
 
 def corrections(text: bytes, template: Template, first_part: str) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ its leading but without its trailing zeros.
 
 from __future__ import annotations
 
-from ..clock import calendar, posix
+from ..dates import calendar, posix
 from ..errors import InvalidError
 from .placed import PlacedScheme, check_port, parse_port
 from .timegrid import MAX_PLACES, Date, quoted

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..codec import pack, unpack, unpack_numbers
-from ..errors import ExhaustedError, InvalidError, UsageError
+from ..errors import ExhaustedError, InvalidError
 from .base import Generator, Scheme
 from .sequence import QuasiRandom, Sequential
-from .template import CHECK_ONLY, RANDOM, REPERTOIRES, UNLIMITED, Checker, Template, ensure_form, own_repertoire
+from .template import RANDOM, REPERTOIRES, UNLIMITED, Checker, Template, ensure_form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,22 +43,9 @@ class NoidScheme(Scheme):
 
     @classmethod
     def check_settings(cls, settings: Settings) -> Settings:
-        if settings.long_term and not (settings["naan"] and settings["naa"] and settings["subnaa"]):
-            raise UsageError(
-                "a long-term minter needs a NAAN, a NAA and a SubNAA: dbcreate Template long NAAN NAA SubNAA"
-            )
-        if settings.long_term and not settings["template"]:
-            raise UsageError("a long-term minter needs a template")
-        scheme = cls(settings)
-        template = scheme.template
-        if template.checked:
-            if template.check_mark == CHECK_ONLY:
-                own_repertoire(scheme.first_part, template.letters)
-            try:
-                template.ensure_checkable(len(scheme.first_part) + len(template.letters) + 1)
-            except ExhaustedError as error:
-                raise InvalidError(error.message) from None
-        return settings.with_(at_last=_checked_at_last(settings, template))
+        from .noid_settings import checked_settings
+
+        return checked_settings(cls, settings)
 
     @property
     def grows(self) -> bool:
@@ -108,25 +95,9 @@ class NoidScheme(Scheme):
     def find_mistyped(self, texts: Iterable[bytes], state: bytes | None) -> Mistyped | None:
         if self.free or not self.template.checked:
             return None
-        found = None
-        templates = list(self.templates(state))
-        for text in texts:
-            for template in templates:
-                surplus = len(text) - len(self.first_part) - len(template.letters) - 1
-                if surplus and (surplus < 0 or template.total is not None):
-                    continue
-                try:
-                    ensure_form(template, self.first_part, text)
-                except InvalidError as error:
-                    found = self._mistyped(text, template, error.message)
-                else:
-                    return None
-        return found
+        from .form_checks import mistyped_among
 
-    def _mistyped(self, text: bytes, template: Template, fault: str) -> Mistyped:
-        from .form_checks import Mistyped, corrections
-
-        return Mistyped(fault, lambda: corrections(text, template, self.first_part))
+        return mistyped_among(self, texts, state)
 
     def generator(self, state: bytes | None) -> NoidGenerator:
         return NoidGenerator(self, state)
@@ -160,20 +131,6 @@ class NoidScheme(Scheme):
         if template.total is None:
             return "no identifier is left: longer ones would not be guarded by their check character"
         return f"no identifier is left: all {template.total} of template {template.text} are minted, held or queued"
-
-
-def _checked_at_last(settings: Settings, template: Template) -> str:
-    """The setting at-last (what happens when the namespace is used up), with its default filled in."""
-    at_last = settings["at-last"] or ("wrap" if settings["term"] == "short" else "stop")
-    if template.generator == UNLIMITED and settings["at-last"]:
-        raise UsageError("--at-last is for bounded namespaces: a z template never ends")
-    if at_last == "wrap" and settings.long_term:
-        raise UsageError("a long-term minter never gives an identifier twice, so --at-last cannot be wrap")
-    if at_last not in ("stop", "wrap"):
-        if not (at_last.startswith("add") and at_last[3:].isdigit() and at_last.isascii() and len(at_last) < 9):
-            raise UsageError(f"--at-last is stop, wrap or addN (for instance add3), not {at_last!r}")
-        template.grown(growth(at_last))
-    return at_last
 
 
 def growth(at_last: str) -> int:

@@ -13,7 +13,7 @@ spelling is upper case.
 
 from __future__ import annotations
 
-from ..clock import iso_datetime
+from ..dates import iso_datetime
 from ..errors import ExhaustedError, InvalidError, UsageError
 from .timed import TimedScheme
 from .timegrid import Date, quoted

@@ -11,7 +11,7 @@ one: a whole minute if that is possible, else a whole second, else a tenth …
 
 from __future__ import annotations
 
-from ..clock import iso_datetime
+from ..dates import iso_datetime
 from ..errors import InvalidError
 
 # 10^-30 s is the smallest unit of time that has a name.  The standard sets no limit; this one makes

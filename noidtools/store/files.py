@@ -12,30 +12,12 @@ from ..errors import StoreError
 ENGINE_FILE = "engine"
 ADDRESS_VARIABLE = "NOIDTOOLS_STORE"
 
-_LITTLE_ROOM = 1 << 20
-
 
 def is_writable(path: str, lock: str) -> bool:
     """Whether this process may write to a file and to its lock, which it makes if there is none."""
     if not os.access(path, os.W_OK):
         return False
     return os.access(lock, os.W_OK) or not os.path.exists(lock) and os.access(os.path.dirname(lock), os.W_OK)
-
-
-def not_writable(location: str) -> str:
-    """The sentence for a store that this process may not write to."""
-    if os.statvfs(location).f_flag & os.ST_RDONLY:
-        return f"{location} is on a file system that is mounted for reading only: nothing can be changed there"
-    return f"{location} cannot be written by this user: change its owner or permissions"
-
-
-def is_full(location: str) -> bool:
-    """Whether the disk is nearly full: LMDB reports a write that a full disk cut short as an input/output error."""
-    try:
-        free = os.statvfs(location)
-    except OSError:
-        return False
-    return free.f_bavail * free.f_frsize < _LITTLE_ROOM
 
 
 def ensure_regular(path: str) -> os.stat_result | None:

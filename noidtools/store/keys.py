@@ -69,9 +69,3 @@ def true_items(
 
 def _in_order(group: list[tuple[bytes, bytes]], prefix: bytes, reverse: bool) -> list[tuple[bytes, bytes]]:
     return sorted((item for item in group if item[0].startswith(prefix)), reverse=reverse)
-
-
-def successor(prefix: bytes) -> bytes | None:
-    """The least key greater than all that begin with `prefix`; None if there is no such."""
-    prefix = prefix.rstrip(b"\xff")
-    return prefix[:-1] + bytes((prefix[-1] + 1,)) if prefix else None

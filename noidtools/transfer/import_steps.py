@@ -9,7 +9,7 @@ killed, the event stays open: the same import goes on with it, and `undo` takes 
 from __future__ import annotations
 
 from ..errors import ConflictError, NoidError
-from ..minter import meta
+from ..minter import open_changes
 from ..minter.bulk_changes import MOST_BYTES, ChunkSize
 from ..minter.importing import ImportPage, ImportRow
 from .scratch import ScratchWriter
@@ -51,7 +51,7 @@ class ImportSteps:
 
     def is_continued(self) -> bool:
         """Whether the same import was interrupted.  One that was being taken back is taken back to the end."""
-        undone = self._minter.read(lambda reader: meta.open_change(reader, UNDOING_IMPORT + self._digest))
+        undone = self._minter.read(lambda reader: open_changes.open_change(reader, UNDOING_IMPORT + self._digest))
         if undone:
             undo(self._minter, self._actor, b"%d" % undone)
         return self._minter.read(self._event.opened) > 0
@@ -103,7 +103,7 @@ class ImportSteps:
         page = self._new_page()
         page.write(writer, number, rows)
         if last:
-            meta.forget_records_before(writer, number)
+            open_changes.forget_records_before(writer, number)
         return page
 
     def _take_back(self, error: BaseException) -> None:

@@ -7,11 +7,11 @@ from time import perf_counter
 
 from ..codec import pack
 from ..errors import InvalidError, NoidError
-from ..minter import meta
+from ..minter import open_changes
 from ..minter.bindings import all_rules
 from ..minter.bulk_changes import MOST_BYTES, Applied, BulkEvent, ChunkSize, Edit, Unchanged, apply_edits, decided
 from ..minter.event_log import read_event
-from ..minter.records import bindings_after
+from ..minter.name_tables import bindings_after
 from ..names.targets import replace_beginning
 from .spooled_rows import SpooledRows
 
@@ -88,7 +88,7 @@ class Retargeting:
 
     def _previewed(self, reader: Reader, after: bytes | None) -> tuple[Applied, bytes | None]:
         edits, following = self._page(reader, after, _READ_TOGETHER)
-        return decided(reader, meta.open_change(reader, self._parameters), edits, self._decide), following
+        return decided(reader, open_changes.open_change(reader, self._parameters), edits, self._decide), following
 
     def rules(self) -> int:
         """How many rules contain the old address; they are left as they are."""
@@ -145,7 +145,7 @@ class Retargeting:
     def _interrupted(self) -> str:
         """What a user needs to know after an interruption, which may have come between a commit and its counting."""
         def read(reader: Reader) -> tuple[int, int]:
-            opened = meta.open_change(reader, self._parameters)
+            opened = open_changes.open_change(reader, self._parameters)
             event = read_event(reader, opened) if opened else None
             return (event.number, event.bulk or 0) if event else (0, 0)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from ..errors import ConflictError, NoidError
-from ..minter import meta
+from ..minter import open_changes
 from ..minter.archive import Archives
 from ..minter.bulk_changes import (
     Applied,
@@ -88,7 +88,7 @@ def undo(
 
 def _incomplete_import(reader: Reader, number: int) -> bytes:
     """The digest of the import of all lines or none whose event this is, if it has not come to its end; else empty."""
-    return next((parameters.removeprefix(begin) for parameters, opened in meta.open_changes(reader)
+    return next((parameters.removeprefix(begin) for parameters, opened in open_changes.open_changes(reader)
                  for begin in (IMPORTING, UNDOING_IMPORT) if opened == number and parameters.startswith(begin)), b"")
 
 
@@ -105,8 +105,8 @@ def _forgetting(number: int, keys: list[bytes], *, last: bool) -> Callable[[Writ
     def work(writer: Writer, undoing: int) -> Applied:
         forget_names(writer, number, undoing, keys)
         if last:
-            meta.close_changes_of(writer, number)
-            meta.forget_records_before(writer, number)
+            open_changes.close_changes_of(writer, number)
+            open_changes.forget_records_before(writer, number)
         return Applied()
 
     return work
@@ -148,10 +148,10 @@ def _work(
 ) -> Callable[[Writer, int], Applied]:
     def work(writer: Writer, number: int) -> Applied:
         began = perf_counter()
-        meta.close_changes_of(writer, event.number)
+        open_changes.close_changes_of(writer, event.number)
         if incomplete:
             # The import ends, if it runs; and the same import has to take it back before it begins.
-            meta.save_open_change(writer, UNDOING_IMPORT + incomplete, event.number)
+            open_changes.save_open_change(writer, UNDOING_IMPORT + incomplete, event.number)
         done = apply_edits(writer, number, *_edits(recorded))
         size.adapt(len(recorded), perf_counter() - began)
         return done

@@ -20,7 +20,7 @@ from ..minter.namespace import Namespace
 from ..minter.report import creation_report
 from ..schemes import scheme_for
 from ..schemes.settings import SETTINGS, Settings
-from ..store import create_store
+from ..store.creation import create_store
 from . import jsonl
 from .input_file import BadLineError
 from .json_values import as_bytes, as_list, as_number, edit_from, event_from, field

@@ -7,7 +7,7 @@ import hashlib
 from functools import cache
 from importlib import resources
 
-from ..clock import display_datetime, display_day
+from ..dates import display_datetime, display_day
 from ..description.formats import KERNEL, display_value, finding_text, related_names, stated_qualities, support_pairs
 from ..minter.relations import REALISED_BY, WORDS
 from ..names import targets

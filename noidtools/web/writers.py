@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ..codec import indent_rare_breaks
-from ..commands.answers import Fields, ItemValues, Values, anvl, json_ready, mark_break
+from ..commands.answers import anvl, mark_break
+from ..commands.json_data import json_ready
+from ..commands.records import Fields, ItemValues, Values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

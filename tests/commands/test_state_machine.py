@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from noidtools.commands.bulk import run_lines
 from noidtools.commands.lines import LineSource
 from noidtools.errors import NoidError
-from noidtools.minter import history, identifiers, lifecycle, preferences, records, relations
+from noidtools.minter import history, identifiers, lifecycle, name_tables, preferences, relations
 from noidtools.minter.check import examine
 from noidtools.minter.events import LONGEST_VALUE, Digest
 from noidtools.minter.meta import held_count
@@ -231,7 +231,7 @@ class LifecycleMachine(RuleBasedStateMachine):
                     replayed.apply(key, event, self.long_term)
                 assert (replayed.letters, replayed.held, replayed.reserved, replayed.withdrawn) == (
                     record.history, record.held, record.reserved, record.withdrawn), name
-                stored = {element: value(bound) for element, bound in records.elements_of(reader, key)}
+                stored = {element: value(bound) for element, bound in name_tables.elements_of(reader, key)}
                 assert stored == replayed.elements, name
                 assert reader.get(ALIASES, key) == replayed.alias, name
                 if record.withdrawn:

@@ -19,7 +19,7 @@ from noidtools.minter.findings import (
     last_findings,
     save_findings,
 )
-from noidtools.minter.records import value_of
+from noidtools.minter.name_tables import value_of
 from noidtools.minter.tables import EVENTS, IDS, VERIFIED
 from noidtools.verification import Verification
 from support.verification import create_sound_minter, verified

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from noidtools.minter import Minter
-from noidtools.minter.records import value_of
+from noidtools.minter.name_tables import value_of
 from noidtools.minter.tables import IDS
 from support import gateway
 from support.process import NOID

@@ -15,8 +15,9 @@ from support.import_graph import Module, changed, find_cycle, read_modules
 
 # A package may import those before it in this list, never those behind it.
 ORDER = (
-    "version", "errors", "codec", "clock", "console", "store", "names", "rules", "schemes", "minter", "resolution",
-    "transfer", "verification", "description", "deployment", "commands", "api", "web", "server", "cli", "",
+    "version", "errors", "codec", "clock", "dates", "console", "store", "names", "rules", "schemes", "minter",
+    "resolution", "transfer", "verification", "description", "deployment", "commands", "api", "web", "server", "cli",
+    "",
 )
 # Packages that are pure functions of their arguments: they know no store and no minter.
 PURE = ("names", "rules", "schemes")

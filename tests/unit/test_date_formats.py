@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noidtools.clock import (
-    SECOND,
+from noidtools.clock import SECOND, timestamp
+from noidtools.dates import (
     display_datetime,
     display_day,
     iso_datetime,
     posix,
-    timestamp,
     timestamp_after,
     utc_datetime,
     xsd_datetime,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noidtools.clock import first_second, last_second
+from noidtools.dates import first_second, last_second
 from noidtools.errors import UsageError
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noidtools.clock import posix
+from noidtools.dates import posix
 from noidtools.errors import InvalidError
 from noidtools.schemes.ibi import canonical, computer_name, encode, parse, path, prefix, suffix
 from noidtools.schemes.placed import parse_port

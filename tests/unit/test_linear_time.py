@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from noidtools import clock, codec
+from noidtools import codec, dates
 from noidtools.commands import Invocation
-from noidtools.commands.answers import Fields, Values
 from noidtools.commands.bulk import parse_lines
 from noidtools.commands.lines import LineSource, read_elements, read_one_element, split_words
 from noidtools.commands.name_records import FetchedRecord
+from noidtools.commands.records import Fields, Values
 from noidtools.errors import InvalidError, NoidError, printable
 from noidtools.minter.validation import validate_form
 from noidtools.names import candidates, citation, cuts, pairtree, parse, spellings, targets
@@ -101,11 +101,11 @@ def _imported(text: bytes) -> None:
 def _dates(text: bytes) -> None:
     spelled = text.decode("latin-1")
     for date in (spelled, "2026-11-17T" + spelled, "2026-" + spelled):
-        for parse_date in (clock.first_second, clock.last_second, clock.xsd_datetime, clock.to_utc):
+        for parse_date in (dates.first_second, dates.last_second, dates.xsd_datetime, dates.to_utc):
             with contextlib.suppress(NoidError, ValueError):
                 parse_date(date)
     with contextlib.suppress(NoidError, ValueError):
-        clock.to_utc("+0100")(text)
+        dates.to_utc("+0100")(text)
 
 
 PARSERS: dict[str, Callable[[bytes], Any]] = {

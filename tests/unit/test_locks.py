@@ -10,7 +10,8 @@ import time
 import pytest
 
 from noidtools.errors import NoidError, StoreError
-from noidtools.store import create_store, open_store, shared
+from noidtools.store import open_store, shared
+from noidtools.store.creation import create_store
 from noidtools.store.locks import ReadersWriterLock
 
 T = b"t"

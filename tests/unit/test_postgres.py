@@ -11,7 +11,8 @@ import time
 import pytest
 
 from noidtools.errors import BusyError, NoMinterError, StoreError, UsageError
-from noidtools.store import create_store, open_store, replace_store
+from noidtools.store import open_store
+from noidtools.store.creation import create_store, replace_store
 from noidtools.store.postgres import statements as sql
 from noidtools.store.postgres import writer as postgres_writer
 from noidtools.store.postgres.connection import LostError, ServerSession, SqlStatement

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdflib import RDF, RDFS, XSD, BNode, Graph, Literal, URIRef
 
-from noidtools.clock import xsd_datetime
+from noidtools.dates import xsd_datetime
 from noidtools.description.facts import (
     Action,
     ContextClaim,

@@ -14,7 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from noidtools import store as stores
 from noidtools.errors import BusyError, ConflictError, NoidError, NoMinterError, StoreError
-from noidtools.store import create_store, exists, open_store, restore_store
+from noidtools.store import exists, open_store
+from noidtools.store.creation import create_store, restore_store
 from support import memory_store
 from support.postgres import postgres_address
 

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from noidtools import store as stores
 from noidtools.errors import StoreError
+from noidtools.store import creation
 from support import memory_store
 
 pytestmark = pytest.mark.only("lmdb")
@@ -19,7 +19,7 @@ def fill(writer) -> None:
     writer.put(TABLE, b"first", b"1")
 
 
-@pytest.fixture(params=[stores, memory_store], ids=["lmdb", "memory"])
+@pytest.fixture(params=[creation, memory_store], ids=["lmdb", "memory"])
 def store(request, tmp_path):
     made = request.param.create_store(str(tmp_path / "store"), fill)
     yield made
@@ -28,7 +28,7 @@ def store(request, tmp_path):
 
 @pytest.fixture
 def lmdb_store(tmp_path):
-    made = stores.create_store(str(tmp_path / "store"), fill)
+    made = creation.create_store(str(tmp_path / "store"), fill)
     yield made
     made.close()
 

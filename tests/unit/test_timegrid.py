@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noidtools.clock import calendar, posix
+from noidtools.dates import calendar, posix
 from noidtools.errors import InvalidError
 from noidtools.schemes.timegrid import (
     MAX_PLACES,

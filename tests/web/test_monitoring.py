@@ -14,7 +14,7 @@ from noidtools.errors import UsageError
 from noidtools.minter.folder import MinterFolder
 from noidtools.resolution import catalogue
 from noidtools.server.serve import Options
-from noidtools.store import create_store
+from noidtools.store.creation import create_store
 from noidtools.web import monitoring, observer
 from noidtools.web.access_log import FORMS
 from noidtools.web.counters import SharedCounters

@@ -6,7 +6,7 @@ from functools import partial
 
 from ...codec import pair
 from ...errors import printable
-from .. import meta
+from .. import open_changes
 from ..bulk_changes import changes_to
 from ..event_log import Event, read_event
 from ..events import NUMBER_SIZE, index_event, number_key
@@ -144,7 +144,7 @@ def _check_index(examination: Examination) -> None:
 
 
 def _check_names_of_events(examination: Examination) -> None:
-    for name, number in meta.event_references(examination.reader):
+    for name, number in open_changes.event_references(examination.reader):
         if number is None:
             examination.report(f"{name} refers to an event, but the number of it is damaged: compare with a backup")
         elif not examination.has_event(number):

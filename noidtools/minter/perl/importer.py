@@ -11,11 +11,12 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 
-from ...clock import timestamp, to_utc
+from ...clock import timestamp
 from ...codec import pair
+from ...dates import to_utc
 from ...errors import InvalidError, NoidError, printable
 from ...schemes.noid import NoidScheme
-from ...store import create_store
+from ...store.creation import create_store
 from .. import location_of, meta
 from ..event_log import packed_event, put_events
 from ..events import Tally, index_event, record_event

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 
 from ...errors import InvalidError
-from ...store import foreign_items
+from ...store.creation import foreign_items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from ..shared import share
-from .database import DATA, create_files
+from .database import DATA
 from .store import LmdbStore
 
 TYPE_CHECKING = False
@@ -42,6 +42,7 @@ def create_store(location: str, fill: Work, *, chunks: Iterable[Work] = (), read
     from itertools import chain
 
     from ..folders import create_folder, write_readme
+    from .creation import create_files
 
     create_folder(location, fill_folder)
     return open_store(location)

@@ -10,13 +10,16 @@ import lmdb
 from ...errors import NoidError, StoreError
 from .. import files
 from ..folders import adopt_permissions, aside_name, create_folder, readme_of, replace_folder, write_readme
+from ..keys import true_item
 from ..locks import TIMEOUT, WriterLock
-from .database import DATA, LEAST_RESERVED, LOCK, LOCK_SIZE, PLACE, WRITER, translated
-from .transactions import LmdbWriter, all_items
+from .database import DATA, LEAST_RESERVED, LOCK, LOCK_SIZE, PLACE, WRITER
+from .errors import is_full, translated
+from .transactions import LONGEST_KEY, OWN_TABLE, LmdbWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
 # How many items of another engine are written in one transaction.
 _CHUNK = 50_000
@@ -78,9 +81,17 @@ def read_backup(source: str) -> Iterator[tuple[bytes, bytes, bytes]]:
             raise StoreError(f"{data} is empty: it is no backup of a minter")
         _count(data)
         with _opened(data) as environment, environment.begin() as txn:
-            yield from all_items(txn)
+            yield from _all_items(txn)
     except (lmdb.Error, OSError) as error:
         raise _no_backup(error, data, os.path.dirname(data) or ".") from error
+
+
+def _all_items(txn: Any) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Tables, keys and values of everything in an LMDB transaction that is not the engine's own."""
+    for stored, value in txn.cursor():
+        key, value = true_item(stored, value, LONGEST_KEY)
+        if key[:1] != OWN_TABLE:
+            yield key[:1], key[1:], value
 
 
 def restore(location: str, source: str, adjust: Callable[[str], None]) -> str | None:
@@ -135,7 +146,7 @@ def _fill(folder: str, data: str) -> None:
 def _no_backup(error: Exception, data: str, folder: str) -> NoidError:
     if isinstance(error, FileNotFoundError) or "No such file" in str(error):
         return StoreError(f"there is no backup at {data}: name the folder that 'noid backup' made")
-    if isinstance(error, lmdb.Error) and not files.is_full(folder):
+    if isinstance(error, lmdb.Error) and not is_full(folder):
         return StoreError(f"{data} is not a sound backup ({error}): nothing was changed")
     return translated(error, folder)
 

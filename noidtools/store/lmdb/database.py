@@ -1,4 +1,4 @@
-"""The files of an LMDB database: their names, which of them belong together, and errors about them."""
+"""The files of an LMDB database: their names, which of them belong together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from time import monotonic, sleep, time
 
 import lmdb
 
-from ...errors import BusyError, NoidError, NoMinterError, StoreError
+from ...errors import StoreError
 from .. import files
 from .transactions import OWN_TABLE
 
@@ -34,36 +34,6 @@ _RECORD_SIZE = len(_RECORD % (0, 0, 0, 0))
 PLACE = OWN_TABLE + b"place"
 
 
-def translated(error: Exception, location: str) -> NoidError:
-    """What LMDB or the system raised, as a refusal that says what to do."""
-    text = str(error)
-    if isinstance(error, (FileNotFoundError, NotADirectoryError)) or "No such file" in text or "Not a dir" in text:
-        return NoMinterError(
-            f"there is no minter in {location}: create one with 'noid dbcreate', or name its folder with -f"
-        )
-    if isinstance(error, PermissionError) or "Permission denied" in text:
-        if not os.geteuid():
-            return StoreError(f"no permission to use the database in {location}, which root uses as the owner of that "
-                              "folder would: make all files in it writable for its owner, with chown or chmod")
-        return StoreError(f"no permission to use the database in {location}: even readers must be able to write "
-                          f"{LOCK} there; change the owner or the permissions")
-    if "No space left" in text or "Disk quota" in text or ("Input/output" in text and files.is_full(location)):
-        return StoreError(f"the disk under {location} is full: nothing was changed; make room and try again")
-    if "mdb_txn_begin: Resource temporarily unavailable" in text:
-        # LMDB locks, for each process that reads, the byte of the lock file whose offset is the process number.
-        return StoreError(f"a process of the same number ({os.getpid()}) in another container uses the database in "
-                          f"{location}, and by that number LMDB tells its users apart: let the containers share their "
-                          "process numbers (docker run --pid=container:NAME, in Kubernetes shareProcessNamespace)")
-    if isinstance(error, lmdb.ReadersFullError):
-        return BusyError(f"{MOST_READERS} transactions are reading {location} at once, and there cannot be more: try "
-                         "again, and if this lasts run fewer processes or threads, or end those that hang")
-    if isinstance(error, (lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.NotFoundError)):
-        return StoreError(f"{location} does not hold a database of noidtools: check the path")
-    if isinstance(error, (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.PanicError)):
-        return StoreError(f"the database in {location} is damaged ({text}): restore a backup with 'noid restore'")
-    return StoreError(f"the database in {location} could not be used: {text}")
-
-
 def size(path: str) -> int | None:
     """Bytes of a data file; None if there is none."""
     try:
@@ -82,17 +52,6 @@ def stamp(path: str) -> tuple[int, ...] | None:
     if abs(time() - found.st_mtime) < _COARSEST_TIME:
         return None
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def create_files(folder: str) -> None:
-    """Make an empty database in an empty folder."""
-    try:
-        files.ensure_allocated(os.path.join(folder, LOCK), LOCK_SIZE)
-        # py-lmdb takes a path that is no UTF-8 as bytes only.
-        lmdb.open(os.fsencode(folder), map_size=LEAST_RESERVED, max_readers=MOST_READERS, mode=0o664).close()
-        os.close(os.open(os.path.join(folder, WRITER), os.O_CREAT | os.O_RDWR, 0o664))
-    except (lmdb.Error, OSError) as error:
-        raise translated(error, folder) from error
 
 
 def _path(location: str, name: str) -> str:

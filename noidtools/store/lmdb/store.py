@@ -8,11 +8,10 @@ from time import monotonic
 import lmdb
 
 from ...errors import NoidError, StoreError
-from .. import files
 from ..locks import WriterLock
 from ..shared import SharedStore, keep_for_parent
 from . import database
-from .database import DATA, LOCK, WRITER, translated
+from .database import DATA, LOCK, WRITER
 from .transactions import LONG_KEY, LmdbReader, LmdbWriter
 
 TYPE_CHECKING = False
@@ -209,7 +208,7 @@ class LmdbStore(SharedStore):
                         if not self._check_readers():
                             raise
         except (lmdb.Error, OSError) as error:
-            raise translated(error, self.location) from error
+            raise self._translated(error) from error
 
     def get_both(
         self, table: bytes, key: bytes, other_table: bytes, other_key: bytes, max_age: float = 0.0
@@ -242,14 +241,16 @@ class LmdbStore(SharedStore):
             finally:
                 self._writer_lock.release()
         except (lmdb.Error, OSError) as error:
-            raise translated(error, self.location) from error
+            raise self._translated(error) from error
 
     def _acquire_writer_lock(self, timeout: float) -> None:
         while True:
             if self._environment is None or not self.writable:
                 self._ensure_current()  # of what is open, this is done when the lock is held
             if not self.writable:
-                raise StoreError(files.not_writable(self.location))
+                from .errors import not_writable
+
+                raise StoreError(not_writable(self.location))
             self._writer_lock.acquire(timeout)
             try:
                 self._ensure_current()
@@ -293,7 +294,7 @@ class LmdbStore(SharedStore):
                 self._writer_lock.release()
                 raise
         except (lmdb.Error, OSError) as error:
-            raise translated(error, self.location) from error
+            raise self._translated(error) from error
 
     def _begin_locked(self) -> LmdbWriter:
         """Begin a transaction with `_lock` shared, until `_end` leaves it."""
@@ -326,7 +327,7 @@ class LmdbStore(SharedStore):
                 if full:
                     self._lock.alone(self._grow)
         except (lmdb.Error, OSError) as error:
-            raise translated(error, self.location) from error
+            raise self._translated(error) from error
         finally:
             self._writer_lock.release()
 
@@ -343,7 +344,12 @@ class LmdbStore(SharedStore):
             self._state.full = True
             return StoreError(f"the transaction needs more room than was set aside for {self.location}: more will be, "
                               "so undo it and do it again")
-        return translated(error, self.location) if isinstance(error, (lmdb.Error, OSError)) else None
+        return self._translated(error) if isinstance(error, (lmdb.Error, OSError)) else None
+
+    def _translated(self, error: Exception) -> NoidError:
+        from .errors import translated
+
+        return translated(error, self.location)
 
     def _grow(self) -> None:
         if self._environment is not None:

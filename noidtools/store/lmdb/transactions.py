@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from ..keys import head_length, stored_key, stored_value, successor, true_item, true_items
+from ...codec import successor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
 # What this engine stores for itself; tables of others have printable names.
 OWN_TABLE = b"\0"
-_LONGEST_KEY = 511
+LONGEST_KEY = 511
 # Keys of this length and more are, with the byte of their table, stored in another way: see `stored_key`.
-LONG_KEY = _LONGEST_KEY - 1
-_HEAD = head_length(_LONGEST_KEY)
+LONG_KEY = LONGEST_KEY - 1
+# Keys that are shorter than this are stored in their order; it is less than the `head_length` of long ones.
+_IN_ORDER = 256
 
 
 class LmdbReader:
@@ -29,7 +30,7 @@ class LmdbReader:
 
     def get(self, table: bytes, key: bytes) -> bytes | None:
         key = table + key
-        if len(key) >= _LONGEST_KEY:
+        if len(key) >= LONGEST_KEY:
             return _get_long(self._txn, key)
         value: bytes | None = self._txn.get(key)
         return value
@@ -46,69 +47,54 @@ class LmdbReader:
     ) -> Iterator[tuple[bytes, bytes]]:
         prefix = table + prefix
         past = None if after is None else table + after
-        if limit == 1 and past is None:
+        if limit == 1 and past is None and len(prefix) < _IN_ORDER:
             first = self._first(prefix, reverse)
-            if first is None or len(first[0]) < _HEAD:
+            if first is None or len(first[0]) < _IN_ORDER:
                 return iter(() if first is None else ((first[0][len(table) :], first[1]),))
-        items = self._before(prefix, past) if reverse else self._after(prefix, past)
+        # Imported here, as in the functions below, because a mint scans no more than that, and has no long keys.
+        from .scans import true_scan
+
+        items = true_scan(self._cursor, prefix, past, LONGEST_KEY, reverse=reverse, changes=self._changes_of_scan())
         strip = len(table)
         found = ((key[strip:], value) for key, value in items)
         if limit is None:
             return found
-        from itertools import islice  # imported here because every mint would pay for it
+        from itertools import islice
 
         return islice(found, limit)
 
+    def _cursor(self) -> Any:
+        return self._txn.cursor()
+
+    def _changes_of_scan(self) -> Callable[[], int] | None:
+        """What counts the changes that may be made during a scan; None where none can be made."""
+        return None
+
     def _first(self, prefix: bytes, reverse: bool) -> tuple[bytes, bytes] | None:
-        """The first stored item with that prefix, as far as its head goes; or the last."""
-        head = prefix[:_HEAD]
+        """The first stored item with that prefix; or the last."""
         with self._txn.cursor() as cursor:
             if reverse:
-                end = successor(head)
+                end = successor(prefix)
                 found = cursor.prev() if end is not None and cursor.set_range(end) else cursor.last()
             else:
-                found = cursor.set_range(head)
+                found = cursor.set_range(prefix)
             item: tuple[bytes, bytes] | None = cursor.item() if found else None
-        return item if item is not None and item[0].startswith(head) else None
-
-    def _after(self, prefix: bytes, past: bytes | None) -> Iterator[tuple[bytes, bytes]]:
-        start = (prefix if past is None or past < prefix else past)[:_HEAD]
-        for key, value in true_items(self._stored_from(start), prefix, _LONGEST_KEY, reverse=False):
-            if past is None or key > past:
-                yield key, value
-
-    def _before(self, prefix: bytes, past: bytes | None) -> Iterator[tuple[bytes, bytes]]:
-        end = successor(prefix[:_HEAD])
-        if past is not None and (end is None or past < end):
-            # Stored keys with the head of a long one are in another order: all of them are read.
-            end = past if len(past) < _HEAD else successor(past[:_HEAD])
-        for key, value in true_items(self._stored_before(end), prefix, _LONGEST_KEY, reverse=True):
-            if past is None or key < past:
-                yield key, value
-
-    def _stored_from(self, start: bytes) -> Iterator[tuple[bytes, bytes]]:
-        with self._txn.cursor() as cursor:
-            if cursor.set_range(start):
-                yield from cursor.iternext()
-
-    def _stored_before(self, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
-        with self._txn.cursor() as cursor:
-            if cursor.prev() if end is not None and cursor.set_range(end) else cursor.last():
-                yield from cursor.iterprev()
-
-
-def all_items(txn: Any) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Tables, keys and values of everything in an LMDB transaction that is not the engine's own."""
-    for stored, value in txn.cursor():
-        key, value = true_item(stored, value, _LONGEST_KEY)
-        if key[:1] != OWN_TABLE:
-            yield key[:1], key[1:], value
+        return item if item is not None and item[0].startswith(prefix) else None
 
 
 def _get_long(txn: Any, key: bytes) -> bytes | None:
-    stored = stored_key(key, _LONGEST_KEY)
+    from ..keys import stored_key, true_item
+
+    stored = stored_key(key, LONGEST_KEY)
     value = txn.get(stored)
-    return None if value is None else true_item(stored, value, _LONGEST_KEY)[1]
+    return None if value is None else true_item(stored, value, LONGEST_KEY)[1]
+
+
+def _long_item(key: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """The key and the value of an item with a long key, as they are stored."""
+    from ..keys import stored_key, stored_value
+
+    return stored_key(key, LONGEST_KEY), stored_value(key, value, LONGEST_KEY)
 
 
 class LmdbWriter(LmdbReader):
@@ -118,6 +104,9 @@ class LmdbWriter(LmdbReader):
         super().__init__(txn, 0)
         # How often something was changed, so that a scan knows when it has to find its place again.
         self._changes = 0
+
+    def _changes_of_scan(self) -> Callable[[], int] | None:
+        return lambda: self._changes
 
     def version(self) -> object | None:
         # No version: if this transaction is undone, the next one gets its number.
@@ -137,51 +126,31 @@ class LmdbWriter(LmdbReader):
 
     def put(self, table: bytes, key: bytes, value: bytes) -> None:
         key = table + key
+        if len(key) >= LONGEST_KEY:
+            key, value = _long_item(key, value)
         self._changes += 1
-        self._txn.put(stored_key(key, _LONGEST_KEY), stored_value(key, value, _LONGEST_KEY))
+        self._txn.put(key, value)
 
     def put_many(self, table: bytes, items: Iterable[tuple[bytes, bytes]]) -> None:
         stored = []
         for key, value in items:
             key = table + key
-            if len(key) >= _LONGEST_KEY:
-                key, value = stored_key(key, _LONGEST_KEY), stored_value(key, value, _LONGEST_KEY)
+            if len(key) >= LONGEST_KEY:
+                key, value = _long_item(key, value)
             stored.append((key, value))
         self._changes += 1
         with self._txn.cursor() as cursor:
             cursor.putmulti(stored)
 
     def delete(self, table: bytes, key: bytes) -> bool:
+        key = table + key
+        if len(key) >= LONGEST_KEY:
+            key, _ = _long_item(key, b"")
         self._changes += 1
-        return bool(self._txn.delete(stored_key(table + key, _LONGEST_KEY)))
+        return bool(self._txn.delete(key))
 
     def delete_prefix(self, table: bytes, prefix: bytes) -> int:
         keys = [key for key, _ in self.scan(table, prefix)]
         for key in keys:
             self.delete(table, key)
         return len(keys)
-
-    # If the item of a cursor is deleted, the cursor is on the next item already: after a change it is set to the key
-    # that was yielded last.
-
-    def _stored_from(self, start: bytes) -> Iterator[tuple[bytes, bytes]]:
-        with self._txn.cursor() as cursor:
-            found = cursor.set_range(start)
-            while found:
-                key, value = cursor.item()
-                seen = self._changes
-                yield key, value
-                if seen == self._changes:
-                    found = cursor.next()
-                else:
-                    found = cursor.set_range(key) and (cursor.key() != key or cursor.next())
-
-    def _stored_before(self, end: bytes | None) -> Iterator[tuple[bytes, bytes]]:
-        with self._txn.cursor() as cursor:
-            found = cursor.prev() if end is not None and cursor.set_range(end) else cursor.last()
-            while found:
-                key, value = cursor.item()
-                seen = self._changes
-                yield key, value
-                moved = seen != self._changes
-                found = cursor.prev() if not moved or cursor.set_range(key) else cursor.last()

@@ -10,8 +10,9 @@ from abc import ABC, abstractmethod
 from itertools import islice
 from time import monotonic
 
+from ...codec import successor
 from ...errors import StoreError
-from ..keys import head_length, stored_key, successor, true_item, true_items
+from ..keys import head_length, stored_key, true_item, true_items
 from ..sql_tables import LONGEST_KEY
 from . import statements as sql
 from .connection import LostError, SqlError, bytea_array, from_int, int8

@@ -1,0 +1,189 @@
+"""Formats in which dates are read and written, all in UTC.
+
+    20261116002825             timestamp: how moments are stored, and how most answers print them (see clock.py)
+    2026-11-16T00:28:25.05Z    iso_datetime: the moment in a label made from the time; years may exceed 9999
+    2026-11-16T00:28:25+00:00  xsd_datetime: RDF
+    2026-11-16 00:28:25 UTC    display_datetime: pages
+    2026-11-16                 display_day: sentences
+    2026, 2026-11, ...         first_second, last_second: dates that a user types
+
+Modules that only some commands need (datetime, calendar) are imported in the functions that use them.
+"""
+
+from __future__ import annotations
+
+import time
+
+from .clock import SECOND, timestamp
+from .errors import InvalidError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+
+# -- fourteen digits: from and to other formats ----------------------------------------------------------------------
+
+_TIMESTAMP = "%Y%m%d%H%M%S"
+
+# 10000-01-01, the first moment that does not fit in fourteen digits.
+_TIMESTAMPS_END = 253402300800
+
+
+def timestamp_after(nanoseconds: int, seconds: int) -> bytes:
+    """The timestamp of the moment that many seconds later; raises UsageError after the year 9999."""
+    if nanoseconds // SECOND + seconds >= _TIMESTAMPS_END:
+        raise UsageError("that delay ends after the year 9999: choose a shorter one")
+    return timestamp(nanoseconds + seconds * SECOND)
+
+
+def utc_datetime(stamp: bytes) -> datetime:
+    """A timestamp as a datetime of Python; raises ValueError for what is none."""
+    from datetime import datetime, timezone
+
+    return datetime.strptime(stamp.decode(), _TIMESTAMP).replace(tzinfo=timezone.utc)
+
+
+def display_datetime(stamp: bytes) -> str:
+    """A timestamp as pages print it: 2026-11-16 00:28:25 UTC."""
+    text = stamp.decode("ascii")
+    return f"{display_day(stamp)} {text[8:10]}:{text[10:12]}:{text[12:14]} UTC"
+
+
+def display_day(stamp: bytes) -> str:
+    """The day of a timestamp, as sentences print it: 2026-11-16."""
+    text = stamp.decode("ascii")
+    return f"{text[:4]}-{text[4:6]}-{text[6:8]}"
+
+
+def xsd_datetime(text: str) -> str:
+    """A day, an ISO 8601 moment or a timestamp, in UTC as xsd:dateTime; raises InvalidError for anything else."""
+    from datetime import datetime, timezone
+
+    try:
+        if len(text) == 14 and text.isascii() and text.isdigit():
+            moment = datetime.strptime(text, _TIMESTAMP)
+        else:
+            moment = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
+        utc = moment.replace(tzinfo=timezone.utc) if moment.tzinfo is None else moment.astimezone(timezone.utc)
+    except (ValueError, OverflowError):
+        raise InvalidError(
+            f"{text!r} is no date: write it as 2026-11-16, 2026-11-16T00:28:25Z or 20261116002825."
+        ) from None
+    return utc.isoformat()
+
+
+# -- POSIX seconds, for any year -------------------------------------------------------------------------------------
+#
+# The Gregorian calendar repeats after 400 years, so that any year can be computed by the standard library, whose
+# own range ends at the year 9999.
+
+_DAY = 86400
+_CYCLE_DAYS = 146097
+_ORDINAL_1970 = 719163
+
+
+def calendar(seconds: int) -> tuple[int, int, int, int, int, int]:
+    """Year, month, day, hour, minute and second of POSIX seconds."""
+    cycles, within = divmod(seconds, _CYCLE_DAYS * _DAY)
+    moment = time.gmtime(within)
+    return 400 * cycles + moment[0], moment[1], moment[2], moment[3], moment[4], moment[5]
+
+
+def posix(year: int, month: int, day: int, hour: int, minute: int, second: int) -> int:
+    """The inverse of `calendar`; raises InvalidError for a date that does not exist, leap seconds included."""
+    from datetime import date
+
+    if not 1 <= month <= 12:
+        raise InvalidError(f"there is no month {month:02}")
+    cycles, within = divmod(year, 400)
+    try:
+        days = date(400 + within, month, day).toordinal() + (cycles - 1) * _CYCLE_DAYS - _ORDINAL_1970
+    except ValueError:
+        raise InvalidError(f"month {month:02} of {year:04} has no day {day:02}") from None
+    if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60):
+        raise InvalidError(f"there is no time {hour:02}:{minute:02}:{second:02} in a day of POSIX time")
+    return days * _DAY + hour * 3600 + minute * 60 + second
+
+
+def iso_datetime(seconds: int, fraction: bytes = b"") -> bytes:
+    """POSIX seconds as ISO 8601 writes them; `fraction` holds the digits behind the decimal point, if any."""
+    whole = b"%04d-%02d-%02dT%02d:%02d:%02d" % calendar(seconds)
+    return b"%b.%bZ" % (whole, fraction) if fraction else whole + b"Z"
+
+
+# -- dates that a user types: a year, a month, a day, or a moment ----------------------------------------------------
+
+# The accepted formats, by the length of the text.
+_FORMATS = {4: "%Y", 7: "%Y-%m", 10: "%Y-%m-%d", 14: _TIMESTAMP, 16: "%Y-%m-%dT%H:%M", 19: "%Y-%m-%dT%H:%M:%S"}
+_EXAMPLES = "2026, 2026-11, 2026-11-16, 2026-11-16T00:28:25Z or 20261116002825"
+
+
+def first_second(text: str) -> bytes:
+    """The timestamp of the first second of a year, month, day or moment: `--from 2026` begins with that year."""
+    return _timestamp_of(_parse_date(text)[0])
+
+
+def last_second(text: str) -> bytes:
+    """The timestamp of the last second of a year, month, day or moment: `--until 2126` ends with that year."""
+    from calendar import monthrange
+
+    moment, form = _parse_date(text)
+    if "%m" not in form:
+        moment = moment.replace(month=12)
+    if "%d" not in form:
+        moment = moment.replace(day=monthrange(moment.year, moment.month)[1])
+    if "%H" not in form:
+        moment = moment.replace(hour=23, minute=59)
+    if "%S" not in form:
+        moment = moment.replace(second=59)
+    return _timestamp_of(moment)
+
+
+def _parse_date(text: str) -> tuple[datetime, str]:
+    """The first second of what is named, and the format in which it is written; raises UsageError."""
+    from datetime import datetime
+
+    bare = text.strip().removesuffix("Z").replace(" ", "T")
+    form = _FORMATS.get(len(bare), "")
+    try:
+        if form and bare.isascii():
+            return datetime.strptime(bare, form), form
+    except ValueError:
+        pass
+    raise UsageError(f"{text[:60]!r} is no date: write it as {_EXAMPLES}")
+
+
+def _timestamp_of(moment: datetime) -> bytes:
+    # The year is formatted separately: on some systems strftime omits leading zeros of years before 1000.
+    return f"{moment.year:04}{moment:%m%d%H%M%S}".encode()
+
+
+# A longer name is that of no time zone, and one with many dots would be looked for in as many packages.
+_LONGEST_ZONE = 100
+
+
+def to_utc(zone: str) -> Callable[[bytes], bytes]:
+    """The function that turns fourteen digits of local time in a zone, such as Europe/Paris, into those of UTC.
+
+    Of the two moments that one hour of autumn stands for, the first is meant.  Without a zone the digits stay.  Raises
+    UsageError for a zone that is not known here; the function raises ValueError for what is no date.
+    """
+    if not zone:
+        return lambda digits: digits
+    from datetime import datetime, timezone
+    from functools import lru_cache
+    from zoneinfo import ZoneInfo
+
+    try:
+        local = ZoneInfo(zone[:_LONGEST_ZONE])
+    except (OSError, ValueError, KeyError):
+        raise UsageError(f"there is no time zone {zone[:60]!r} here: write it as in Europe/Paris") from None
+
+    @lru_cache(maxsize=10_000)
+    def convert(digits: bytes) -> bytes:
+        moment = datetime.strptime(digits.decode(), _TIMESTAMP).replace(tzinfo=local)
+        return _timestamp_of(moment.astimezone(timezone.utc))
+
+    return convert
