@@ -33,12 +33,6 @@ def run_short(own: str) -> NoReturn:
 
     # A short command leaves nothing to collect, and looking for it would cost a tenth of the time.
     gc.set_threshold(100_000)
-    if own == SHELL:
-        import _signal  # type: ignore[import-not-found]
-
-        # Ctrl-C ends us at once, as it ends other commands: a transaction that is not committed comes to nothing by
-        # itself.
-        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     # All is written and closed in the end; taking the interpreter down piece by piece would only cost time.
     os._exit(main(own))
 
