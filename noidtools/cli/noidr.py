@@ -14,8 +14,9 @@ included, begins with the requested name and a blank, so that a server can check
 that the reply belongs to its request.  With --compact a request that begins with
 a slash is a name without this prefix; if the rest has only letters and digits, and
 the target is a https address, the reply is that rest and the target without
-`https:/`.  Apache reads replies byte by byte, which is a good part of
-what a redirect costs it.
+`https:/`, or this alone if the target ends with a slash and the name, without
+`ark:/` and without a query: then it can be recognised by its end.  Apache reads
+replies byte by byte, which is a good part of what a redirect costs it.
 
 Requests can only read.  Each line gets exactly one reply line: `feed` has the
 reply before it processes the next line, and an error makes the reply NULL.  A
@@ -72,8 +73,8 @@ def _log(message: str) -> None:
 class ReplyProtocol:
     """The protocol: bytes in, bytes out, no input or output of its own."""
 
-    __slots__ = ("_resolver", "_latest_version", "_element", "_echo", "_compact", "_unanswered", "_log", "_rest",
-                 "_skipping", "_cache", "_asked", "_version", "_whole", "incomplete")
+    __slots__ = ("_resolver", "_latest_version", "_element", "_echo", "_compact", "_end_of_target", "_unanswered",
+                 "_log", "_rest", "_skipping", "_cache", "_asked", "_version", "_whole", "incomplete")
 
     def __init__(
         self, resolver: ReplySource, element: bytes | None = None, *, echo: bool = False, compact: bytes | None = None,
@@ -84,6 +85,8 @@ class ReplyProtocol:
         self._element = element
         self._echo = echo
         self._compact = compact
+        # What comes before the rest of a name at the end of a target that has the whole name there.
+        self._end_of_target = b"/" + (compact or b"").removeprefix(b"ark:/")
         self._unanswered = unanswered
         self._log = log
         self._rest = b""
@@ -161,7 +164,9 @@ class ReplyProtocol:
             return self._line(name, self._unanswered)
         # Where the name ends and the target begins must be clear, and by a blank other replies are recognised.
         if rest.isalnum() and value is not None and value[:8] == _HTTPS and b" " not in value:
-            reply = rest + value[_LEFT_OUT:] + b"\n"
+            reply = value[_LEFT_OUT:] + b"\n"
+            if not value.endswith(self._end_of_target + rest) or b"?" in value:
+                reply = rest + reply
         else:
             reply = self._line(name, value) if self._echo or value is None else value + b"\n"
         if version is not self._version:

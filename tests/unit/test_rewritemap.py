@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from itertools import product
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +13,7 @@ from noidtools.cli.noidr import LONGEST_LINE, MinterResolver, ReplyProtocol, Rep
 from noidtools.errors import StoreError
 from noidtools.store.lmdb.store import LmdbStore
 from support.minter import Noid
+from support.project import CONF
 from support.templates import LONG_TERM
 
 
@@ -89,6 +93,14 @@ def test_a_request_line_may_name_an_element(line, expected):
     (b"/x.y", b"https://a.example/", b"ark:/13030/kx.y", b"/x.y https://a.example/\n"),
     (b"/x", b"https://a.example/ y", b"ark:/13030/kx", b"/x https://a.example/ y\n"),
     (b"/", b"", b"ark:/13030/k", b"/ NULL\n"), (b"/", b"https://", b"ark:/13030/k", b"/ https://\n"),
+    # The end of the target is the name.
+    (b"/x", b"https://a.example/13030/kx", b"ark:/13030/kx", b"/a.example/13030/kx\n"),
+    (b"/x", b"https://a.example/ark:/13030/kx", b"ark:/13030/kx", b"/a.example/ark:/13030/kx\n"),
+    (b"/x", b"https://a.example/ark:13030/kx", b"ark:/13030/kx", b"x/a.example/ark:13030/kx\n"),
+    (b"/x", b"https://a.example/kx", b"ark:/13030/kx", b"x/a.example/kx\n"),
+    (b"/x", b"https://a.example/x13030/kx", b"ark:/13030/kx", b"x/a.example/x13030/kx\n"),
+    (b"/x", b"https://a.example/13030/kyx", b"ark:/13030/kx", b"x/a.example/13030/kyx\n"),
+    (b"/x", b"https://a.example/?id=/13030/kx", b"ark:/13030/kx", b"x/a.example/?id=/13030/kx\n"),
 ])
 def test_compact_requests_and_replies_leave_out_what_is_known(line, value, asked, expected):
     class Fixed(Echo):
@@ -97,6 +109,43 @@ def test_compact_requests_and_replies_leave_out_what_is_known(line, value, asked
             return value, None
 
     assert ReplyProtocol(Fixed(), b"_t", echo=True, compact=b"ark:/13030/k").feed(line + b"\n") == expected
+
+
+# Pairs of these end or begin with each other.
+RESTS = ["1", "11", "x", "x1", "1x", "x1x", "11x", "k", "kx", "kkx", "13030", "a13030", "K", "X1"]
+TARGETS = ["https://a.example/13030/k{}", "https://a.example/ark:/13030/k{}", "https://a.example/{}", "https://{}/",
+           "https://a.example/13030/k{}/13030/k{}", "https://a.example/?q=13030/k{}", "https://a.example/x?13030/k{}",
+           "http://a.example/13030/k{}", "https://a.example/k{}", "https://13030/k{}"]
+
+
+def shipped_condition() -> re.Pattern[str]:
+    """The pattern by which the shipped rules recognise the answer to a plain ARK, with NOID_OWN 13030/k."""
+    line = next(line for line in (CONF / "apache" / "resolver.conf").read_text().splitlines()
+                if line.startswith('RewriteCond "$1?%{QUERY_STRING} '))
+    return re.compile(line.split('"')[3].replace(r"\Q${NOID_OWN}\E", re.escape("13030/k")))
+
+
+def test_the_shipped_rules_take_the_answer_to_another_question_for_none():
+    """As a killed process of Apache leaves one."""
+    condition = shipped_condition()
+
+    class Bound(Echo):
+        def answer(self, name, element):
+            return template.replace("{}", name.removeprefix(b"ark:/13030/k").decode()).encode(), None
+
+    for template in TARGETS:
+        replies = ReplyProtocol(Bound(), b"_t", echo=True, compact=b"ark:/13030/k")
+        answers = {rest: replies.feed(f"/{rest}\n".encode()).decode().rstrip("\n") for rest in RESTS}
+        for asked, (rest, answer) in product(RESTS, answers.items()):
+            found = condition.search(f"{asked}? {answer}")
+            assert bool(found) == (asked == rest and template.startswith("https:")), (asked, answer)
+            if found:
+                _, begun, query, ended = found.groups("")
+                target = f"https://{begun}{ended}{'?' if query else ''}{query}"
+                assert target == template.replace("{}", rest)
+            # A query belongs to the name, whatever it is.
+            for query in ("q", "1", asked, f"{asked}? {answer}"):
+                assert not condition.search(f"{asked}?{query} {answer}")
 
 
 def test_with_the_element_as_an_option_every_line_is_a_name():
