@@ -18,12 +18,12 @@ need_debian() { # names of Debian packages, installed when a program of theirs i
     rm -f "$log"
 }
 
-python_environment() { # extras, such as "test,serve"
+python_environment() { # extras, such as "test,serve"; and options of pip, if any
     [ -x .venv/bin/python ] || "${PYTHON:-python3}" -m venv .venv
     wanted=$(cat setup.cfg pyproject.toml | cksum; .venv/bin/python -V; echo "$1")
     if [ "$(cat .venv/installed 2>/dev/null)" != "$wanted" ]; then
         .venv/bin/python -m pip install -q --disable-pip-version-check "setuptools>=61" wheel
-        .venv/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation ".[$1]"
+        .venv/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation ${2:-} ".[$1]"
         echo "$wanted" >.venv/installed
     else
         .venv/bin/python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall .

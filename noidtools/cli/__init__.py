@@ -27,7 +27,7 @@ _REFUSAL = ("only a program whose name begins with noidu is run by a web server:
             "a script of yours that runs noid must take GATEWAY_INTERFACE and REQUEST_METHOD out of its environment")
 
 
-def run_short(own: str) -> NoReturn:
+def run_and_exit(own: str) -> NoReturn:
     """Run the interface of a process that usually carries out one short command, and end the process."""
     import gc
 

@@ -154,7 +154,7 @@ class Command:
         if form is not None:
             return form, options, words, None
         form, pattern = max(self.patterns, key=lambda item: item[1].closeness(words, options))
-        from .misfits import misfit_error  # most calls fit
+        from .usage_errors import misfit_error  # most calls fit
 
         misfit = misfit_error(self, form, pattern, words, options)
         return self._strictest() if pattern.lead(words) < 0 else form, options, words, misfit

@@ -210,6 +210,8 @@ class HttpServer:
 class _Task(WSGITask):  # type: ignore[misc]
     """The answer to a request, whose header is sent in one piece with the first part of the body."""
 
+    wrote_header: bool
+
     def write(self, data: bytes) -> None:
         if self.wrote_header:
             super().write(data)
@@ -218,9 +220,13 @@ class _Task(WSGITask):  # type: ignore[misc]
         channel.parts = []
         try:
             super().write(data)
+            piece = b"".join(channel.parts)
+        except BaseException:
+            self.wrote_header = False  # nothing was sent: waitress can still answer 500
+            raise
         finally:
-            parts, channel.parts = channel.parts, None
-        channel.write_soon(b"".join(parts))
+            channel.parts = None
+        channel.write_soon(piece)
 
 
 class _Channel(HTTPChannel):  # type: ignore[misc]

@@ -36,8 +36,8 @@ def create_folder(target: str, fill: Callable[[str], None], *, what: str = "a mi
             fill(new)
             sync_folder(new)
             os.rename(new, target)
-        except BaseException:
-            shutil.rmtree(new, ignore_errors=True)
+        except BaseException as error:
+            _remove_unfinished(new, error)
             raise
         sync_folder(parent)
     except OSError as error:
@@ -92,8 +92,8 @@ def replace_folder(target: str, fill: Callable[[str], None], aside: str) -> None
         fill(new)
         sync_folder(new)
         put_in_place(new, target, aside)
-    except BaseException:
-        shutil.rmtree(new, ignore_errors=True)
+    except BaseException as error:
+        _remove_unfinished(new, error)
         raise
 
 
@@ -136,6 +136,12 @@ def _name_for_new(parent: str, mark: str) -> str:
     new = os.path.join(parent, f"{mark}{os.getpid()}")
     shutil.rmtree(new, ignore_errors=True)
     return new
+
+
+def _remove_unfinished(new: str, error: BaseException) -> None:
+    """Remove a folder that was not completed because of an error, unless it is that of another, made just now."""
+    if not (isinstance(error, FileExistsError) and error.filename == new):
+        shutil.rmtree(new, ignore_errors=True)
 
 
 def remove_folder(folder: str) -> None:

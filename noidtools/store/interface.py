@@ -193,13 +193,13 @@ class Engine(Protocol):
     def create_store(
         self, location: str, fill: Work, *, chunks: Iterable[Work], readme: Readme, address: str = "", read: str = ""
     ) -> Store:
-        """As `store.create_store`; an embedded engine takes no `address` and no `read`."""
+        """As `store.creation.create_store`; an embedded engine takes no `address` and no `read`."""
 
     def restore_store(self, location: str, source: str, adjust: Work) -> str | None:
-        """As `store.restore_store`."""
+        """As `store.creation.restore_store`."""
 
     def remove_store(self, location: str) -> None:
-        """As `store.remove_store`."""
+        """As `store.creation.remove_store`."""
 
     def exists(self, location: str) -> bool:
         """As `store.exists`."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from noidtools import dates
-from noidtools.commands import bulk, idempotency, json_data, minted_folders, misfits, name_records, records
+from noidtools.commands import bulk, idempotency, json_data, minted_folders, name_records, records, usage_errors
 from noidtools.minter import event_log, minting, name_tables, open_changes, policies, queue
 from noidtools.schemes import form_checks, noid_settings
 from noidtools.store import interface, keys
@@ -46,7 +46,7 @@ def test_minting_at_the_shell_imports_none_of_the_modules_that_only_other_comman
     noid("dbcreate", "f5.reedeedk", "long", "13030", "a", "b")
     done = subprocess.run([NOID[0], "-X", "importtime", NOID[1], "mint", "1"], cwd=noid.folder, capture_output=True,
                           check=True)
-    others = {queue, policies, event_log, interface, form_checks, name_records, dates, records, json_data, misfits,
+    others = {queue, policies, event_log, interface, form_checks, name_records, dates, records, json_data, usage_errors,
               minted_folders, name_tables, open_changes, keys, scans, errors, creation, noid_settings}
     imported = imported_modules(done.stderr)
     assert minting.__name__ in imported

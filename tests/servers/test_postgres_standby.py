@@ -98,6 +98,20 @@ def test_resolvers_read_the_standby_and_go_on_when_the_primary_is_gone(pair, min
     pair.wait_until_followed()
 
 
+def test_a_standby_that_hangs_is_left_alone_for_a_while(pair, minter):
+    minter.close()
+    replies = ReplyProtocol(MinterResolver(str(minter.folder)), log=lambda message: None)
+    assert replies.feed(b"get 13030/kt4x551 _t\n") == b"https://a.example/x\n"
+    with pair.standby.stopped():
+        time.sleep(1)  # after which nothing in memory is valid
+        assert replies.feed(b"get 13030/kt4x551 _t \n") == b"https://a.example/x\n"
+        start = time.monotonic()
+        for blanks in range(2, 20):
+            assert replies.feed(b"get 13030/kt4x551 _t" + b" " * blanks + b"\n") == b"https://a.example/x\n"
+        assert time.monotonic() - start < 1
+    assert replies.feed(b"get 13030/kt4x551  _t\n") == b"https://a.example/x\n"
+
+
 def test_resolvers_read_a_standby_that_is_one_of_several_in_its_address(pair, tmp_path):
     read = f"postgresql://noid@/postgres?host={pair.standby.folder},{pair.standby.folder}"
     made = Noid.created(tmp_path / "kt5", *TEMPLATE, "--store", pair.primary.address, "--read", read)

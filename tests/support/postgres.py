@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
 import pwd
@@ -11,9 +12,11 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from glob import glob
 from pathlib import Path
 
+from support.process import children
 from support.servers.system import MissingError
 
 # The server refuses to run as root; Debian's package makes this account.
@@ -96,6 +99,18 @@ class PostgresServer:
             self._run("pg_ctl", "stop", "-w", "-D", str(self.data), "-m", mode)
             self._process.wait()
             self._process = None
+
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[None]:
+        """All its processes are stopped by SIGSTOP: it accepts connections, and answers nothing."""
+        processes = (self.pid, *children(self.pid))
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
 
     def close(self) -> None:
         if self._process is not None:

@@ -83,3 +83,21 @@ def test_an_interrupt_right_after_the_folder_was_made_leaves_nothing_behind(both
     with pytest.raises(KeyboardInterrupt):
         make(both, lambda folder: None)
     assert sorted(os.listdir(both)) == ["new", "old"] and found(both) == {"old": "old", "new": "new"}
+
+
+@pytest.mark.parametrize("make", [
+    lambda folder, fill: folders.create_folder(str(folder / "made"), fill),
+    lambda folder, fill: folders.replace_folder(str(folder / "old"), fill, str(folder / "aside")),
+])
+def test_a_folder_that_another_made_just_now_is_not_removed(both, monkeypatch, make):
+    name_for_new, made = folders._name_for_new, []
+
+    def taken(parent: str, mark: str) -> str:
+        made.append(name_for_new(parent, mark))
+        os.mkdir(made[0])
+        return made[0]
+
+    monkeypatch.setattr(folders, "_name_for_new", taken)
+    with pytest.raises((StoreError, FileExistsError)):
+        make(both, lambda folder: None)
+    assert os.path.isdir(made[0])

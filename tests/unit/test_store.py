@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from noidtools.errors import NoidError, StoreError
 from noidtools.store import open_store
+from support.process import run_script
 from support.stores import folder_of, new_store
 
 pytestmark = pytest.mark.only("lmdb")
@@ -198,3 +199,10 @@ def test_a_full_map_and_a_replaced_file_at_once_do_not_block(tmp_path, small_map
 
     store.write(work)
     store.close()
+
+
+def test_where_no_file_can_be_opened_the_store_says_so(tmp_path):
+    """Also if what would say it is not imported yet."""
+    new_store(tmp_path).close()
+    said = run_script("store_without_descriptors", tmp_path)
+    assert said.count("could not be used") == 2 and "Too many open files" in said

@@ -1,4 +1,4 @@
-"""The files of an LMDB database: their names, which of them belong together."""
+"""The files of an LMDB database: their names, and which of them belong together."""
 
 from __future__ import annotations
 

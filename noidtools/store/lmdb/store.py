@@ -347,8 +347,10 @@ class LmdbStore(SharedStore):
         return self._translated(error) if isinstance(error, (lmdb.Error, OSError)) else None
 
     def _translated(self, error: Exception) -> NoidError:
-        from .errors import translated
-
+        try:
+            from .errors import translated
+        except OSError:  # no file can be opened, which may be the very error
+            return StoreError(f"the database in {self.location} could not be used: {error}")
         return translated(error, self.location)
 
     def _grow(self) -> None:

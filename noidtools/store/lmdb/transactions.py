@@ -54,7 +54,7 @@ class LmdbReader:
         # Imported here, as in the functions below, because a mint scans no more than that, and has no long keys.
         from .scans import true_scan
 
-        items = true_scan(self._cursor, prefix, past, LONGEST_KEY, reverse=reverse, changes=self._changes_of_scan())
+        items = true_scan(self._cursor, prefix, past, LONGEST_KEY, reverse=reverse, changes=self._change_counter())
         strip = len(table)
         found = ((key[strip:], value) for key, value in items)
         if limit is None:
@@ -66,7 +66,7 @@ class LmdbReader:
     def _cursor(self) -> Any:
         return self._txn.cursor()
 
-    def _changes_of_scan(self) -> Callable[[], int] | None:
+    def _change_counter(self) -> Callable[[], int] | None:
         """What counts the changes that may be made during a scan; None where none can be made."""
         return None
 
@@ -105,7 +105,7 @@ class LmdbWriter(LmdbReader):
         # How often something was changed, so that a scan knows when it has to find its place again.
         self._changes = 0
 
-    def _changes_of_scan(self) -> Callable[[], int] | None:
+    def _change_counter(self) -> Callable[[], int] | None:
         return lambda: self._changes
 
     def version(self) -> object | None:

@@ -7,7 +7,8 @@ The location of such a store is a folder with the file `engine` (see engine_file
     source        a minter at an address: sessions, and what was read of its newest version; `listener` hears of others
     transactions  reads; `writer` writes, `locked_minter` is what it sends; `commit` begins writes and settles those
                   whose answer was lost
-    store         when the work of a transaction is run, and run again
+    reading       when the store is opened, where it is read, and when the work of a read is run again
+    store         the same for the work of a write
 """
 
 from __future__ import annotations

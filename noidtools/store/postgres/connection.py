@@ -220,7 +220,7 @@ class ServerSession:
                 failed = _sql_error(result)
 
     def _wait(self, deadline: float) -> None:
-        """Wait until the server sends more."""
+        """Wait until the server sends more, or during `_flush` takes more."""
         if not self._poll.poll(max(0.0, 1000 * (deadline - monotonic()))):
             raise self._lost("the server did not answer in time")
 

@@ -29,8 +29,18 @@ if TYPE_CHECKING:
 # Seconds that a read waits for a server: in general; and for a resolver, whose client waits.
 _READ_TIMEOUT, _RESOLVER_TIMEOUT = 10.0, 2.0
 
+# Seconds for which the primary is read after the replica was lost, which may take its whole time to be noticed.
+_WITHOUT_REPLICA = 5.0
+
 # Seconds from one attempt to the next, at first and at most.
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
+
+
+_NEVER = float("-inf")
+
+
+def _read_timeout(max_age: float) -> float:
+    return _RESOLVER_TIMEOUT if max_age > 0 else _READ_TIMEOUT
 
 
 class ReadStore(SharedStore):
@@ -44,8 +54,8 @@ class ReadStore(SharedStore):
         self._primary: Source | None = None
         self._replica: Source | None = None
         self._file: EngineFile | None = None
-        # When the file that names the minter was last seen where it was.
-        self._checked = 0.0
+        # When the file that names the minter was last seen where it was, and from when on the replica is read.
+        self._checked = self._replica_from = _NEVER
         # Whether a transaction of the parent process was open when this process was forked.
         self._of_parent = False
         # The number of the minter that was read last, and the newest version that this process has committed.
@@ -74,9 +84,10 @@ class ReadStore(SharedStore):
 
     def _is_current(self) -> bool:
         """Whether the store is open, and no other one lies where it was."""
+        now = monotonic()
         if self._primary is None or self._file is None or self._file.was_replaced:
             return False
-        self.last_used = self._checked = monotonic()
+        self.last_used = self._checked = now
         return True
 
     def _is_elsewhere(self, error: BaseException) -> bool:
@@ -105,7 +116,7 @@ class ReadStore(SharedStore):
             if source is not None:
                 source.close()
         self._primary = self._replica = None
-        self._checked = 0.0
+        self._checked = _NEVER
 
     def _close_lock_file(self) -> bool:
         return True
@@ -115,7 +126,7 @@ class ReadStore(SharedStore):
             self._of_parent = True
             keep_for_parent((self._primary, self._replica))
         self._primary = self._replica = None
-        self._checked = 0.0
+        self._checked = _NEVER
 
     def forget(self) -> None:
         """Read everything anew: another minter was put in the place of this one."""
@@ -160,7 +171,14 @@ class ReadStore(SharedStore):
                 lock.wake()
 
     def _reading_source(self) -> Source | None:
-        return self._replica if self._resolving and self._replica is not None else self._primary
+        if self._resolving and self._replica is not None and monotonic() >= self._replica_from:
+            return self._replica
+        return self._primary
+
+    def _on_lost(self, source: Source) -> None:
+        """Read elsewhere for a while, if it is the replica that was lost."""
+        if source is self._replica:
+            self._replica_from = monotonic() + _WITHOUT_REPLICA
 
     def size(self) -> int | None:
         return self.read(lambda reader: reader.size() if isinstance(reader, PostgresReader) else None)
@@ -197,8 +215,7 @@ class ReadStore(SharedStore):
         while True:
             self._enter()
             try:
-                deadline = monotonic() + (_RESOLVER_TIMEOUT if max_age > 0 else _READ_TIMEOUT)
-                return self._read(work, deadline, max_age)
+                return self._read(work, monotonic() + _read_timeout(max_age), max_age)
             except NoMinterError as error:
                 if not self._is_elsewhere(error):
                     raise
@@ -221,8 +238,11 @@ class ReadStore(SharedStore):
             source.pool.clear()
             other = self._primary if source is self._replica else self._replica
             if isinstance(error, LostError) and other is not None and other not in tried:
+                self._on_lost(source)
                 source, in_transaction = other, False
                 tried.add(other)
+                # The first may have taken all of the time, as one that hangs does.
+                deadline = max(deadline, monotonic() + _read_timeout(max_age))
                 continue
             if not may_run_again(error) or monotonic() + pause >= deadline:
                 raise self._translated(error, "read")
@@ -278,8 +298,10 @@ class ReadStore(SharedStore):
             try:
                 asked = monotonic()
                 if not lock.closed and (asked - self._checked < max_age or self._is_current()):
-                    return self._get_both((table, key, other_table, other_key), asked)
-            except (LostError, SqlError):
+                    found = self._get_both((table, key, other_table, other_key), asked)
+                    if found is not None:
+                        return found
+            except SqlError:
                 pass  # `read` finds out what to do
             finally:
                 lock.users.pop()
@@ -290,12 +312,16 @@ class ReadStore(SharedStore):
 
     def _get_both(
         self, places: tuple[bytes, ...], asked: float
-    ) -> tuple[bytes | None, bytes | None, object | None]:
-        """Two values, by one statement in a session that is open.  Raises LostError if that does not succeed."""
+    ) -> tuple[bytes | None, bytes | None, object | None] | None:
+        """Two values, by one statement in a session that is open; None if that does not succeed."""
         source = self._reading_source() or self._source()
-        rows = source.ask_at_once(sql.GET[2], places, asked + _RESOLVER_TIMEOUT)
+        try:
+            rows = source.ask_at_once(sql.GET[2], places, asked + _RESOLVER_TIMEOUT)
+        except LostError:
+            self._on_lost(source)
+            return None
         if not rows:
-            raise LostError("the minter is not there")
+            return None  # no session is open, or the minter has gone
         number, count, value, other = rows[0]
         version = from_int(number), from_int(count)
         source.observe(version, asked)

@@ -313,12 +313,15 @@ class Source:
                              "place, so open it again")
 
     def ask_at_once(self, statement: SqlStatement, parameters: tuple[bytes, ...], deadline: float) -> list[Row]:
-        """As `ask`, in a session that is open already.  Raises LostError, also if there is none."""
+        """As `ask`, in a session that is open already; nothing if there is none.  Raises LostError."""
         session = self.pool.take_idle()
         if session is None:
-            raise LostError("no session is open")
+            return []
         try:
             return session.run(((statement, (self.name, *parameters)),), deadline)[0]
+        except LostError:
+            self.pool.clear()
+            raise
         finally:
             self.pool.give(session)
 
