@@ -35,7 +35,7 @@ _WITHOUT_REPLICA = 5.0
 # Seconds from one attempt to the next, at first and at most.
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
 
-
+# A time before all others.
 _NEVER = float("-inf")
 
 
