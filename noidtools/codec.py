@@ -103,10 +103,14 @@ def pair_prefix(first: bytes) -> bytes:
     return pair(first, b"")
 
 
+# What `pair` writes between two strings.
+PAIR_MARK = b"\0\0"
+
+
 def pair(first: bytes, second: bytes) -> bytes:
     if 0 in first:
         first = first.replace(b"\0", b"\0\xff")
-    return first + b"\0\0" + second
+    return first + PAIR_MARK + second
 
 
 def pair_end(first: bytes) -> bytes:

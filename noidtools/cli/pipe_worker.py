@@ -34,9 +34,14 @@ if TYPE_CHECKING:
     from typing import NoReturn, Protocol
 
     class LineProtocol(Protocol):
-        """Bytes in, bytes out: one reply line for each request line."""
+        """Bytes in, bytes out: one reply line for each request line.
+
+        reply_to_line  the reply to a piece that is one line, of LONGEST_ATOMIC bytes at most; None: this is for `feed`
+        """
 
         incomplete: bool
+
+        def reply_to_line(self, piece: bytes) -> bytes | None: ...
 
         def feed(self, piece: bytes) -> bytes: ...
 
@@ -69,7 +74,7 @@ _UNCOUNTED, _LOGGING, _KNOWN = range(3)
 _ZEROS = [bytes(size) for size in range(_LINE + 1)]
 
 # Up to this length a write to a pipe happens at once or not at all.
-_ATOMIC = select.PIPE_BUF
+LONGEST_ATOMIC = select.PIPE_BUF
 
 # When more workers than this die in a second, requests are answered without a worker for a moment.
 _MAX_DEATHS = 5
@@ -158,22 +163,22 @@ class Counters:
 
 def serve_pipe(replies: LineProtocol, state: SharedState, source: int = 0, sink: int = 1) -> None:
     """The worker: answer until the input ends.  Raises BrokenPipeError if nobody reads the output any more."""
-    write, feed = os.write, replies.feed
+    write, reply_to_line = os.write, replies.reply_to_line
     # FileIO.readinto is faster than os.readv: it builds no list of buffers.
     read = FileIO(source, "rb", closefd=False).readinto
-    memory, numbers, zeros, atomic = state.memory, state.numbers, _ZEROS, _ATOMIC
-    line, whole = state.line, state.piece
-    replied, buffer = 0, line
+    memory, numbers, zeros = state.memory, state.numbers, _ZEROS
+    replied, buffer = 0, state.line
     while size := read(buffer):
-        out = feed(memory[:size])
-        if replies.incomplete or buffer is whole or len(out) > atomic:
+        out = reply_to_line(memory[:size])
+        if out is None:
+            out = replies.feed(memory[:size])
             state.copy(out)
             replied += _write_all(sink, out)
             numbers[_INCOMPLETE] = replies.incomplete
             memory[:size] = bytes(size)
             numbers[_COPIED] = 0
             # Of a line that is longer than the buffer, more is read at once.
-            buffer = line if out else whole
+            buffer = state.line if out else state.piece
         else:
             replied += write(sink, out)
             memory[:size] = zeros[size]

@@ -88,8 +88,9 @@ https://library.example/kt4x551/page-7.pdf
             Option("--codes", "begin an answer with the code of the target, if it has one; 410 for a withdrawn name"),
             Option("--echo", "repeat the name in front of every answer"),
             Option("--compact Prefix", "a line that begins with a slash is a name without this prefix; if its target "
-                   "is a https address, the answer is the line and the target, without the first slash and https:/, or "
-                   "the target alone if it ends with the name"),
+                   "is a https address, the answer is the line and the target, without the first slash and https:/; of "
+                   "a target that ends with the name, it is what comes before that, | and the line; each answer begins "
+                   "with the octet 2"),
         ),
         shell_only=True, see="resolving.md#noidr-one-line-a-name",
         about="""\

@@ -36,12 +36,14 @@ _HEX = b"0123456789abcdefABCDEF"
 class Namespace:
     """The names of one minter.
 
-    labels      what is written before its names: those of the settings, or the implied one; citations use the first
-    reads_urls  whether parsing depends on the labels, because one of them is a URL
+    labels                 what is written before its names: those of the settings, or the implied one; citations use
+                           the first
+    beginnings_with_label  what a text begins with that has a label, or may have one
+    reads_urls             whether parsing depends on the labels, because one of them is a URL
     """
 
     __slots__ = (
-        "labels", "reads_urls", "scheme", "_beginning", "_display_label", "_implied", "_naan", "_stripped",
+        "labels", "reads_urls", "scheme", "beginnings_with_label", "_display_label", "_implied", "_naan", "_stripped",
         "_spelled", "_upper_case_naan",
     )
 
@@ -56,7 +58,7 @@ class Namespace:
         else:
             self._implied = (b"ark:/", b"ark:") if self._naan else ()
         self.labels = tuple(labels) or self._implied[:1]
-        self._beginning = (*labels, *self._implied)
+        self.beginnings_with_label = (*labels, *self._implied)
         self._display_label = labels[0] if labels else b""
         # The name whose spellings were computed last, and those: a lookup asks for them in several steps.
         self._spelled: tuple[Name | None, list[bytes]] = (None, [])
@@ -77,12 +79,12 @@ class Namespace:
 
     def literal_key(self, text: bytes) -> bytes:
         """The first key to try: the text without its label.  The inverse of `display`."""
-        if text.startswith(self._beginning):
+        if text.startswith(self.beginnings_with_label):
             text = self._without_label(text)
         return self.scheme.canonical(text)
 
     def _without_label(self, text: bytes) -> bytes:
-        if not text.startswith(self._beginning):
+        if not text.startswith(self.beginnings_with_label):
             return text
         for label in self._stripped:
             if text.startswith(label):

@@ -7,7 +7,7 @@ two gets, of the circulation record and of the value.
 
 from __future__ import annotations
 
-from ..codec import pair
+from ..codec import PAIR_MARK, pair
 from . import config
 from .records import RESERVED, WITHDRAWN
 from .tables import ALIASES, ELEMENTS, IDS
@@ -32,7 +32,7 @@ class PublicValues:
     """
 
     __slots__ = ("minter", "_store", "_get_both", "_setting", "_usual", "_accept", "_max_age",
-                 "_known", "_seen", "_element", "_has_aliases", "_namespace")
+                 "_known", "_seen", "_element", "_has_aliases", "_namespace", "_not_keys")
 
     def __init__(
         self, minter: Minter, setting: str, usual: bytes, accept: Callable[[bytes], bool], *, max_age: float
@@ -44,13 +44,15 @@ class PublicValues:
         self._usual = usual
         self._accept = accept
         self._max_age = max_age
-        # The version of the store for which the last three hold, None if that is not the newest; and the version in
+        # The version of the store for which the last four hold, None if that is not the newest; and the version in
         # which the last lookup found it so.
         self._known: object | None = None
         self._seen: object | None = None
         self._element = usual
         self._has_aliases = True
         self._namespace = minter.namespace
+        # Texts that begin otherwise are keys as they are.
+        self._not_keys: tuple[bytes, ...] = (b"",)
 
     def find(self, text: bytes, element: bytes | None) -> tuple[bytes | None, object | None]:
         """The value of an element of the identifier that is stored as it is spelled in `text`, and the version of the
@@ -62,18 +64,24 @@ class PublicValues:
         known = self._known
         if known is None:
             return self._find_unprepared(text, element)
-        key = self._namespace.literal_key(text)
+        key = self._namespace.literal_key(text) if text.startswith(self._not_keys) else text
+        if not element:
+            element = self._element
+        # As `pair` does, without the cost of its call.
+        place = pair(key, element) if 0 in key else key + PAIR_MARK + element
         get_both = self._get_both
-        packed, value, version = get_both(IDS, key, ELEMENTS, pair(key, element or self._element), self._max_age)
-        if version != known:
-            self._known = None
-            return self._find_unprepared(text, element)
+        packed, value, version = get_both(IDS, key, ELEMENTS, place, self._max_age)
+        if version is not known:
+            if version != known:
+                self._known = None
+                return self._find_unprepared(text, element)
+            # A store has the same object each time, so that this, too, is compared quickly.
+            self._known = known = version
         if value is None or (packed is not None and packed[0] & _NOT_PUBLIC) or (
             self._has_aliases and self._may_be_alias(key)
         ):
             return None, None
         accept = self._accept
-        # The version is the same object each time, so that callers can compare it quickly.
         return (value, known) if accept(value) else (None, None)
 
     def _may_be_alias(self, key: bytes) -> bool:
@@ -102,5 +110,6 @@ class PublicValues:
         """Read what holds for all identifiers in this version of the store."""
         self._element = reader.get(*self._setting) or self._usual
         self._has_aliases = next(reader.scan(ALIASES, limit=1), None) is not None
-        self._namespace = self.minter.namespace
+        self._namespace = namespace = self.minter.namespace
+        self._not_keys = (b"",) if namespace.scheme.has_spellings else namespace.beginnings_with_label
         self._known = reader.version() if self.minter.is_current else None

@@ -32,6 +32,7 @@ _CONTROLS_CHECK = bytes(octet ^ 0x80 if octet in _CONTROLS else octet for octet 
 
 # What a segment of the path begins with at which a minter takes commands.  Servers may undo escapes more than once.
 _COMMANDS = b"noidu"
+_LAST_OF_COMMANDS = _COMMANDS[-1]
 _MOST_DECODINGS = 4
 _IGNORED = _CONTROLS + b" "
 
@@ -240,8 +241,8 @@ def is_plain(value: bytes) -> bool:
     if host in _NO_HOST:
         return False
     text = value.translate(_PLAIN_CHECK)
-    # Without escapes, what leads to commands has their name in it.
-    return 0 not in text and text.find(_COMMANDS) < 0
+    # Without escapes, what leads to commands has their name in it.  One byte is found much quicker than several.
+    return 0 not in text and (_LAST_OF_COMMANDS not in text or _COMMANDS not in text)
 
 
 def to_uri(url: bytes) -> bytes:

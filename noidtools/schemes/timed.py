@@ -46,6 +46,7 @@ class TimedScheme(Scheme):
     prefix: bytes
     queue_refusal = "time does not come back, so a label that was passed over cannot be made later"
     timed = True
+    has_spellings = True
     fixed_granularity = False
 
     def __init__(self, settings: Settings) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from noidtools import store as stores
-from noidtools.cli.noidr import MinterResolver, ReplyProtocol
+from noidtools.cli.noidr import MinterResolver
+from noidtools.cli.reply_protocol import ReplyProtocol
 from noidtools.clock import SECOND
 from noidtools.commands import Call
 from noidtools.commands.idempotency import IdempotentRun
@@ -23,6 +24,7 @@ from noidtools.minter.folder import MinterFolder
 from noidtools.resolution.catalogue import Catalogue, resolve_among
 from support import memory_store
 from support.minter import Noid
+from support.noidr import take
 from support.postgres import postgres_address
 from support.recorded import as_answered_now, comparable
 
@@ -109,9 +111,9 @@ def test_the_resolver_loop_and_the_catalogue_use_any_engine(minter):
     minter.set_target(NAME, "https://a.example/")
     replies = ReplyProtocol(MinterResolver(str(minter.folder)))
     line = f"get {NAME} _t\n".encode()
-    assert replies.feed(line) == replies.feed(line) == b"https://a.example/\n"
+    assert take(replies, line) == take(replies, line) == b"https://a.example/\n"
     minter.set_target(NAME, "https://b.example/")
-    assert replies.feed(line) == b"https://b.example/\n"
+    assert take(replies, line) == b"https://b.example/\n"
     domains = Catalogue(MinterFolder(str(minter.folder.parent))).domains()
     assert [domain.name for domain in domains] == ["ark"]
     outcome = resolve_among(domains, f"ark:/{NAME}".encode())

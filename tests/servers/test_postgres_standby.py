@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from noidtools.cli.noidr import MinterResolver, ReplyProtocol
+from noidtools.cli.noidr import MinterResolver
+from noidtools.cli.reply_protocol import ReplyProtocol
 from noidtools.errors import StoreError
 from noidtools.minter.figures import minter_figures
 from noidtools.minter.folder import SingleMinter
@@ -14,6 +15,7 @@ from noidtools.store import open_store
 from noidtools.store.postgres.status import ALONE, ASYNCHRONOUS, IN_MEMORY, SYNCHRONOUS, durability
 from noidtools.web.resolver import Resolver
 from support.minter import Noid
+from support.noidr import take
 from support.postgres import PostgresServer
 from support.wsgi import ResolverClient
 
@@ -71,7 +73,7 @@ def test_resolvers_read_the_standby_and_go_on_when_the_primary_is_gone(pair, min
     replies = ReplyProtocol(MinterResolver(str(minter.folder)))
     resolver = ResolverClient(Resolver(SingleMinter(str(minter.folder))))
     line = b"get 13030/kt4x551 _t\n"
-    assert replies.feed(line) == b"https://a.example/x\n"
+    assert take(replies, line) == b"https://a.example/x\n"
     health = resolver("/healthz", REMOTE_USER="alice")
     assert health.status == 200 and f"Durability: {ASYNCHRONOUS}\n" in health.text
     assert " is 0.0 seconds and 0 changes behind\n" in health.text
@@ -81,7 +83,7 @@ def test_resolvers_read_the_standby_and_go_on_when_the_primary_is_gone(pair, min
     pair.primary.stop("immediate")
     try:
         time.sleep(1)  # after which nothing in memory is valid
-        assert replies.feed(line) == replies.feed(b"get 13030/kt4x551 _t \n") == b"https://a.example/x\n"
+        assert take(replies, line) == take(replies, b"get 13030/kt4x551 _t \n") == b"https://a.example/x\n"
         assert resolver("/13030/kt4x551").headers["location"] == "https://a.example/x"
         fresh = ReplyProtocol(MinterResolver(str(minter.folder)))
         assert fresh.feed(line) == b"https://a.example/x\n"
@@ -101,15 +103,15 @@ def test_resolvers_read_the_standby_and_go_on_when_the_primary_is_gone(pair, min
 def test_a_standby_that_hangs_is_left_alone_for_a_while(pair, minter):
     minter.close()
     replies = ReplyProtocol(MinterResolver(str(minter.folder)), log=lambda message: None)
-    assert replies.feed(b"get 13030/kt4x551 _t\n") == b"https://a.example/x\n"
+    assert take(replies, b"get 13030/kt4x551 _t\n") == b"https://a.example/x\n"
     with pair.standby.stopped():
         time.sleep(1)  # after which nothing in memory is valid
-        assert replies.feed(b"get 13030/kt4x551 _t \n") == b"https://a.example/x\n"
+        assert take(replies, b"get 13030/kt4x551 _t \n") == b"https://a.example/x\n"
         start = time.monotonic()
         for blanks in range(2, 20):
-            assert replies.feed(b"get 13030/kt4x551 _t" + b" " * blanks + b"\n") == b"https://a.example/x\n"
+            assert take(replies, b"get 13030/kt4x551 _t" + b" " * blanks + b"\n") == b"https://a.example/x\n"
         assert time.monotonic() - start < 1
-    assert replies.feed(b"get 13030/kt4x551  _t\n") == b"https://a.example/x\n"
+    assert take(replies, b"get 13030/kt4x551  _t\n") == b"https://a.example/x\n"
 
 
 def test_resolvers_read_a_standby_that_is_one_of_several_in_its_address(pair, tmp_path):
@@ -128,7 +130,7 @@ def test_how_far_the_standby_is_behind_is_told(pair, minter):
         minter.set_target("13030/kt4x551", "https://b.example/")
         minter.close()
         replies = ReplyProtocol(MinterResolver(str(minter.folder)))
-        assert replies.feed(b"13030/kt4x551\n") == b"https://a.example/x\n"
+        assert take(replies, b"13030/kt4x551\n") == b"https://a.example/x\n"
         time.sleep(0.3)
         info = minter("dbinfo")
         assert " seconds and 1 changes behind\n" in info and " is 0.0 seconds" not in info
@@ -137,7 +139,7 @@ def test_how_far_the_standby_is_behind_is_told(pair, minter):
         pair.standby.sql("SELECT pg_wal_replay_resume()")
     pair.wait_until_followed()
     deadline = time.monotonic() + 1
-    while replies.feed(b"13030/kt4x551\n") != b"https://b.example/\n":
+    while take(replies, b"13030/kt4x551\n") != b"https://b.example/\n":
         assert time.monotonic() < deadline
 
 

@@ -8,7 +8,14 @@ import signal
 import subprocess
 from typing import Any
 
+from noidtools.cli.reply_protocol import ReplyProtocol
 from support.process import NOIDR, children, wait_until
+
+
+def take(replies: ReplyProtocol, piece: bytes) -> bytes:
+    """What a worker writes for a piece of its input."""
+    out = replies.reply_to_line(piece)
+    return replies.feed(piece) if out is None else out
 
 
 class NoidrProcess:

@@ -77,7 +77,24 @@ def is_writable(location: str) -> bool:
     return True
 
 
-def ensure_files(location: str, *, writable: bool) -> None:
+def open_checked(location: str, size: int, *, writable: bool) -> lmdb.Environment:
+    """Open the database as `_open_environment` does; raises StoreError if its files are not whole, or do not belong
+    together."""
+    _ensure_files(location, writable=writable)
+    _ensure_together(location, writable=writable)
+    environment = _open_environment(location, size, writable=writable)
+    try:
+        environment.reader_check()
+        _ensure_same_transaction(environment, location)
+        _ensure_length(environment, _path(location, DATA), writable=writable)
+        _ensure_in_place(environment, location)
+    except BaseException:
+        environment.close()
+        raise
+    return environment
+
+
+def _ensure_files(location: str, *, writable: bool) -> None:
     """Raise StoreError for links in place of files; make the files that were deleted, if this process may write."""
     data, lock, writer = (_path(location, name) for name in (DATA, LOCK, WRITER))
     _, lock_found, writer_found = (files.ensure_regular(path) for path in (data, lock, writer))
@@ -98,7 +115,7 @@ def _import_all_of_lmdb() -> None:
         pass
 
 
-def open_environment(location: str, size: int, *, writable: bool) -> lmdb.Environment:
+def _open_environment(location: str, size: int, *, writable: bool) -> lmdb.Environment:
     """Open the database with a map of this size, or of less if the system does not grant it."""
     length = os.path.getsize(_path(location, DATA))
     least = max(LEAST_RESERVED, length + (LEAST_RESERVED if writable else 0))
@@ -147,7 +164,7 @@ def identity(data: str, lock: str) -> tuple[int, int, int] | None:
     return found.st_dev, found.st_ino, _inode(lock)
 
 
-def ensure_together(location: str, *, writable: bool) -> None:
+def _ensure_together(location: str, *, writable: bool) -> None:
     """Raise StoreError if the data file was replaced while the files around it stayed.
 
     `writer.lock` holds a record of the files that belong together.  Where it has none, as in databases of release
@@ -206,7 +223,7 @@ def _record(writer: str, found: tuple[int, ...]) -> None:
         os.close(descriptor)
 
 
-def ensure_same_transaction(environment: lmdb.Environment, location: str) -> None:
+def _ensure_same_transaction(environment: lmdb.Environment, location: str) -> None:
     """Raise StoreError if the lock file of an environment that was just opened belongs to another data file.
 
     The newest state of the data file may be one ahead, if its writer is about to say so in the lock file, or was killed
@@ -220,7 +237,7 @@ def ensure_same_transaction(environment: lmdb.Environment, location: str) -> Non
         raise moved_in(location)
 
 
-def ensure_in_place(environment: lmdb.Environment, location: str) -> None:
+def _ensure_in_place(environment: lmdb.Environment, location: str) -> None:
     """Raise StoreError if a data file took the place of another one in the same folder, as its own record says."""
     with environment.begin() as txn:
         recorded = txn.get(PLACE, b"").split()
@@ -249,7 +266,7 @@ def _place(location: str) -> bytes:
     return b"%d %d" % (_inode(_path(location, DATA)), _inode(location))
 
 
-def ensure_length(environment: lmdb.Environment, data: str, *, writable: bool) -> None:
+def _ensure_length(environment: lmdb.Environment, data: str, *, writable: bool) -> None:
     """Make the data file as long as it says; raises StoreError if it is shorter and was cut off, or if it is shorter
     and this process may not write.
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from ..interface import Reader, Writer
+    from .headers import Headers, Watched
     T = TypeVar("T")
 
 # Address space, not memory nor disk.  Less if the system grants no more, and grown when it fills.
@@ -41,6 +42,11 @@ class LmdbStore(SharedStore):
         # The environment of the parent process, if a transaction was open in it when this process was forked.
         self._of_parent: lmdb.Environment | None = None
         self._checked = self._readers_checked = 0.0
+        # The version that was read last: the same object until something is committed, so that it is compared quickly.
+        self._version = (0, -1)
+        # The headers of the data file, once the version was asked for twice, and what `Headers.watch` returned last.
+        self._headers: Headers | None = None
+        self._watched: Watched | None = None
 
     # -- opening ---------------------------------------------------------------------------------------
 
@@ -84,23 +90,13 @@ class LmdbStore(SharedStore):
         self._environment = environment
         self.last_used = self._checked = monotonic()
         self.generation += 1
+        self._version = (self.generation, -1)
 
     def _open_files(self) -> lmdb.Environment:
         if not os.stat(self._data).st_size:
             raise StoreError(f"{self._data} is empty: it was damaged or never a minter's; restore a backup")
         self.writable = database.is_writable(self.location)
-        database.ensure_files(self.location, writable=self.writable)
-        database.ensure_together(self.location, writable=self.writable)
-        environment = database.open_environment(self.location, RESERVED, writable=self.writable)
-        try:
-            environment.reader_check()
-            database.ensure_same_transaction(environment, self.location)
-            database.ensure_length(environment, self._data, writable=self.writable)
-            database.ensure_in_place(environment, self.location)
-        except BaseException:
-            environment.close()
-            raise
-        return environment
+        return database.open_checked(self.location, RESERVED, writable=self.writable)
 
     # -- closing ---------------------------------------------------------------------------------------
 
@@ -110,13 +106,14 @@ class LmdbStore(SharedStore):
     def _shut(self) -> None:
         if self._environment is not None:
             self._environment.close()
-            self._environment = None
+            self._environment = self._headers = self._watched = None
 
     def _renew_in_child(self) -> None:
         self._writer_lock.renew_in_child()
         if self._environment is not None:
             # It must be neither used nor closed here: that would end the parent's transactions.
             self._of_parent, self._environment = self._environment, None
+            self._headers = self._watched = None
             keep_for_parent(self._of_parent)
 
     # -- what it is ------------------------------------------------------------------------------------
@@ -136,19 +133,37 @@ class LmdbStore(SharedStore):
     def version(self, max_age: float = 0.0) -> object | None:
         if monotonic() - self._checked >= max_age and self._was_replaced():
             return None
+        watched = self._watched
+        if watched is not None:
+            version, words, place = watched
+            if words[place] < version[1]:
+                return version
         lock = self._lock
         # As `with lock` would, without the cost of its calls.
         lock.users.append(None)
         try:
             if lock.closed or self._environment is None:
                 return None
-            return self.generation, self._environment.begin().id()
+            version, number = self._version, self._environment.begin().id()
+            if version[1] == number:
+                self._watch(version)
+            else:
+                self._version = version = (self.generation, number)
+            return version
         except lmdb.Error:
             return None  # the map has grown, or there are too many readers: a read finds out what to do
         finally:
             lock.users.pop()
             if lock.closed:
                 lock.wake()
+
+    def _watch(self, version: tuple[int, int]) -> None:
+        """Let the headers show whether this version is still the last one: it was asked for twice and will be again."""
+        if self._headers is None:
+            from .headers import Headers
+
+            self._headers = Headers(self._data, self._file, self._environment)
+        self._watched = self._headers.watch(version)
 
     def figures(self) -> dict[str, float]:
         from .figures import figures
@@ -224,7 +239,10 @@ class LmdbStore(SharedStore):
                 ) is not None:
                     # It ends when it is deallocated, on return; this is quicker than a `with` statement.
                     txn = environment.begin()
-                    return txn.get(table + key), txn.get(other_table + other_key), (self.generation, txn.id())
+                    version, number = self._version, txn.id()
+                    if version[1] != number:
+                        self._version = version = (self.generation, number)
+                    return txn.get(table + key), txn.get(other_table + other_key), version
             except lmdb.Error:
                 pass  # the map has grown, or there are too many readers: `read` finds out what to do
             finally:
