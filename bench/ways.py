@@ -1,12 +1,12 @@
 """All ways to resolve and to mint on Apache and nginx in one run, as parts of each other.
 
-    python bench/ways.py [--rounds 5] [--seconds 2] [--clients 16] [--names 50000]
+    python bench/ways.py [--rounds 5] [--seconds 2] [--clients 16] [--names 50000] [--only WORD]
 
 Starts the servers from the files in conf/, as the tests do, each with the same bound names, and asks them by turns with
-wrk over loopback, so that whatever else the machine does falls on all of them.  Before each turn something is bound, so
-that no reply is cached, and each name is asked for once.  Beside the shipped rules for Apache's RewriteMap: the four
-rules of the original's manual.  On a machine with other work the processor time of a request (web server and program
-together) says more than the rate.
+wrk over loopback, forwards and backwards, so that whatever else the machine does falls on all of them.  Before each turn
+something is bound, so that no reply is cached, and each name is asked for once.  Beside the shipped rules for Apache's
+RewriteMap: the four rules of the original's manual.  On a machine with other work the processor time of a request (web
+server and program together) says more than the rate, and many rounds of `--only RewriteMap` more than a few of all.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def processor_microseconds(way: Deployment) -> float:
 
 
 class Bench:
-    def __init__(self, site: Site, seconds: int, clients: int, count: int) -> None:
+    def __init__(self, site: Site, seconds: int, clients: int, count: int, only: str) -> None:
         self._seconds, self._clients = seconds, clients
         copy, self._names = filled(site, count)
         paths = site.folder / "paths"
@@ -112,6 +112,8 @@ class Bench:
         self.ways: dict[str, Deployment] = {}
         self._tokens: dict[str, str] = {}
         for number, (name, kind) in enumerate(WAYS.items()):
+            if only not in name:
+                continue
             way = site.add(kind, f"way{number}")
             way.site.folder_for(f"{way.name}/minters/kt5")
             way.noid("-f", "kt5", "restore", str(copy))
@@ -136,26 +138,33 @@ class Bench:
                     minted = wrk(f"{base}/nd/noidu_kt5?mint+1", self._seconds, self._clients, header=header)
                     self.rates.setdefault((name, what), []).append(minted)
         self._asked += 7919
+        self.ways = dict(reversed(self.ways.items()))
 
     def report(self) -> None:
         columns = ("resolve", COST, "mint", "mint, token")
         print(f"{'requests a second, medians':<40}" + "".join(f"{what:>13}" for what in columns))
-        for name in self.ways:
+        for name in sorted(self.ways, key=list(WAYS).index):
             found = [(what, self.rates.get((name, what))) for what in columns]
             # Of the times the least is the one that other work has disturbed least.
             print(f"{name:<40}" + "".join(f"{min(rates) if what == COST else statistics.median(rates):>13,.0f}"
                                           for what, rates in found if rates))
         for one, other in PAIRS:
+            if one not in self.ways or other not in self.ways:
+                continue
             self._compare(f"resolve, {one} / {other}", (one, "resolve"), (other, "resolve"))
-            least = min(self.rates[other, COST]) / min(self.rates[one, COST])
-            print(f"  by the least time of the processor: {least:.2f}")
-        self._compare("nginx, FastCGI, mint with a token / without", ("nginx, FastCGI", "mint, token"),
-                      ("nginx, FastCGI", "mint"))
+            for name, choose in ("least", min), ("median", statistics.median):
+                ratio = choose(self.rates[other, COST]) / choose(self.rates[one, COST])
+                print(f"  by the {name} time of the processor: {ratio:.2f}")
+        if "nginx, FastCGI" in self.ways:
+            self._compare("nginx, FastCGI, mint with a token / without", ("nginx, FastCGI", "mint, token"),
+                          ("nginx, FastCGI", "mint"))
 
     def _compare(self, what: str, one: tuple[str, str], other: tuple[str, str]) -> None:
         """The ratios of two rates in the same rounds."""
         ratios = [a / b for a, b in zip(self.rates[one], self.rates[other], strict=True)]
-        print(f"{what}: median {statistics.median(ratios):.2f}, from {min(ratios):.2f} to {max(ratios):.2f}")
+        together = sum(self.rates[one]) / sum(self.rates[other])
+        print(f"{what}: median {statistics.median(ratios):.2f}, from {min(ratios):.2f} to {max(ratios):.2f}, "
+              f"all together {together:.2f}")
 
 
 def main() -> None:
@@ -164,11 +173,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--names", type=int, default=50_000)
+    parser.add_argument("--only", default="", metavar="WORD", help="the ways with this in their names")
     options = parser.parse_args()
     installation = Installation()
     site = Site(installation)
     try:
-        bench = Bench(site, options.seconds, options.clients, options.names)
+        bench = Bench(site, options.seconds, options.clients, options.names, options.only)
         for _ in range(options.rounds):
             bench.round()
         bench.report()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ..errors import UsageError
 from ..minter import history, notes, policies, report
+from ..minter.access import minting_policy
 from ..minter.event_log import Event
 from ..minter.events import Change, Digest
 from ..store import Reader, Writer
@@ -108,7 +109,7 @@ class AdministrationMethods(MinterBase):
             access = policies.AccessPolicy.of(reader).rules
             return MinterPolicy(
                 **{name: tuple(to_text(rule.display()).split()) for name, rule in access.items()},
-                minting=to_text(policies.minting_policy(reader)), label_format=to_text(policies.label_format(minter)),
+                minting=to_text(minting_policy(reader)), label_format=to_text(policies.label_format(minter)),
                 association=to_text(policies.association(reader) or b""),
                 persistence=_promise(reader),
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import dates
 from ..errors import UsageError
 from ..minter import policies
-from ..minter.access import ADMIN, CLASSES
+from ..minter.access import ADMIN, CLASSES, minting_policy
 from .answers import Answer
 from .command import Command, Form, Option
 from .records import Fields
@@ -61,7 +61,7 @@ def policy_fields(call: Call, reader: Reader, *names: str) -> Fields:
         if name == policies.LABEL_FORMAT:
             fields.append((name, policies.label_format(call.minter)))
         elif name == policies.MINTING:
-            fields.append((name, policies.minting_policy(reader)))
+            fields.append((name, minting_policy(reader)))
         elif name == policies.ASSOCIATION:
             fields.append((name, policies.association(reader) or b""))
         else:

@@ -6,7 +6,7 @@ import os
 
 from .. import names
 from ..minter import contexts, custody, policies, qualities
-from ..minter.access import PUBLISH
+from ..minter.access import PUBLISH, minting_policy
 from ..minter.identifiers import identify
 from ..minter.policies import AccessPolicy
 from .actions import minter_actions
@@ -30,7 +30,7 @@ def gather_minter(minter: Minter, reader: Reader) -> MinterFacts:
         namespace=namespace,
         custodians=_minter_custodians(minter, reader),
         policies=_policies(minter, reader),
-        initial_state="reserved" if policies.minting_policy(reader) != PUBLISH else "published",
+        initial_state="reserved" if minting_policy(reader) != PUBLISH else "published",
         authority="/".join(part for part in (settings["naa"], settings["subnaa"]) if part),
         names=(namespace.rstrip(b"/"),) if names.parse(namespace).scheme else (),
         context_aliases=_context_aliases(minter, reader),

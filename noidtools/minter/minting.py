@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..errors import ExhaustedError
 from ..schemes import MintRequest
-from . import config, events, meta, records
-from .access import INITIAL_STATE, RESERVE
+from . import events, meta, records
+from .access import RESERVE, minting_policy
 from .records import HELD, PEPPERED, RESERVED, Circulation, advanced, save
 from .tables import CLAIMS, CUSTODY, OFFICES, QUEUE, RELATIONS, STATED
 
@@ -169,7 +169,7 @@ class _MintRun:
         self.minted: list[bytes] = []
         self._requested = requested
         self._tallied = self._new_holds = 0
-        self._reserving = config.value(writer, INITIAL_STATE) == RESERVE
+        self._reserving = minting_policy(writer) == RESERVE
         self._flags = (HELD if minter.settings.long_term else 0) | (RESERVED if self._reserving else 0)
         self._claims: bool | None = None
         self._continued = bool(event) and self._may_continue(event)

@@ -240,11 +240,6 @@ def set_association(writer: Writer, actor: Actor, text: bytes | None) -> None:
     _change(writer, actor, _ASSOCIATION, text)
 
 
-def minting_policy(reader: Reader) -> bytes:
-    """PUBLISH or RESERVE: the state that minting gives to identifiers."""
-    return RESERVE if config.value(reader, INITIAL_STATE) == RESERVE else PUBLISH
-
-
 def set_minting_policy(writer: Writer, actor: Actor, choice: bytes) -> None:
     """Set the policy on minting to PUBLISH or RESERVE; raises UsageError for anything else."""
     if choice not in (PUBLISH, RESERVE):
