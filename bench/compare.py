@@ -2,9 +2,9 @@
 
     python bench/compare.py OTHER [--rounds 15]
 
-Both checkouts are measured in turn, in many short rounds, on minters of their own.  The best round of each counts, since
-what else the machine does makes rounds slower, never quicker; beside their ratio is that of the medians.  One table is
-printed, with a row for each of these:
+Both checkouts are measured in turn, in many short rounds, on minters of their own.  The best round of each counts,
+since what else the machine does makes rounds slower, never quicker; beside their ratio is that of the medians.  One
+table is printed, with a row for each of these:
 
     mint 1     milliseconds of processor time of `noid mint 1` in the shell, beside a bare start of the interpreter
     in bulk    identifiers of `noid mint 100000`, and bindings of a bulk run of 20,000, in a second of the processor

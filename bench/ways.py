@@ -3,10 +3,11 @@
     python bench/ways.py [--rounds 5] [--seconds 2] [--clients 16] [--names 50000] [--only WORD]
 
 Starts the servers from the files in conf/, as the tests do, each with the same bound names, and asks them by turns with
-wrk over loopback, forwards and backwards, so that whatever else the machine does falls on all of them.  Before each turn
-something is bound, so that no reply is cached, and each name is asked for once.  Beside the shipped rules for Apache's
-RewriteMap: the four rules of the original's manual.  On a machine with other work the processor time of a request (web
-server and program together) says more than the rate, and many rounds of `--only RewriteMap` more than a few of all.
+wrk over loopback, forwards and backwards, so that whatever else the machine does falls on all of them.  Before each
+turn something is bound, so that no reply is cached, and each name is asked for once.  Beside the shipped rules for
+Apache's RewriteMap: the four rules of the original's manual.  On a machine with other work the processor time of a
+request (web server and program together) says more than the rate, and many rounds of `--only RewriteMap` more than a
+few of all.
 """
 
 from __future__ import annotations
