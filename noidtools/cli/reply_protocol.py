@@ -37,7 +37,7 @@ _MOST_CACHED, _LONGEST_CACHED = 20_000, 500
 
 # From so many replies on, one in so many of those that are looked up is cached: one that is often asked for is soon
 # among them, and those that are asked for once, as by crawlers, take little time and place.
-_CACHED_AT_ONCE, _CACHED_OF = 1_000, 8
+_CACHED_AT_ONCE, _CACHED_OF = 1_000, 16
 
 
 def log(message: str) -> None:

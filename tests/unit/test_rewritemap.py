@@ -253,10 +253,12 @@ def test_a_cached_reply_is_not_used_for_a_longer_line():
     assert take(replies, b"a\n") == b"a/-\n"
 
 
-def test_the_cache_of_replies_is_bounded():
+@pytest.mark.parametrize("cached_of", [1, 4])
+def test_the_cache_of_replies_is_bounded(cached_of, monkeypatch):
+    monkeypatch.setattr("noidtools.cli.reply_protocol._CACHED_OF", cached_of)
     replies = ReplyProtocol(Echo())
     most = 0
-    for number in range(200_000):
+    for number in range(100_000):
         take(replies, b"%d\n" % number)
         most = max(most, len(replies._cache))
     assert 19_000 < most <= 20_000
@@ -275,7 +277,7 @@ def test_names_that_are_often_asked_for_are_cached_in_the_end_and_others_leave_t
     echo = Echo()
     replies = ReplyProtocol(echo)
     often = [b"often %d\n" % number for number in range(5000)]
-    for line in often * 60:
+    for line in often * 100:
         take(replies, line)
     for number in range(15_000):
         take(replies, b"once %d\n" % number)
