@@ -65,10 +65,9 @@ class PublicValues:
         if known is None:
             return self._find_unprepared(text, element)
         key = self._namespace.literal_key(text) if text.startswith(self._not_keys) else text
-        if not element:
-            element = self._element
+        read = element or self._element
         # As `pair` does, without the cost of its call.
-        place = pair(key, element) if 0 in key else key + PAIR_MARK + element
+        place = pair(key, read) if 0 in key else key + PAIR_MARK + read
         get_both = self._get_both
         packed, value, version = get_both(IDS, key, ELEMENTS, place, self._max_age)
         if version is not known:

@@ -7,10 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noidtools.cli.noidr import MinterResolver
+from noidtools.cli.reply_protocol import ReplyProtocol
 from noidtools.minter import Minter
 from noidtools.names import targets
 from noidtools.resolution import FOUND, Lookup, follow_aliases, plain_targets
 from support.minter import Noid
+from support.noidr import take
 from support.templates import LONG_TERM
 
 NAME = "13030/kt4x551"
@@ -121,3 +123,21 @@ def test_noidr_without_a_named_element_follows_the_minters_choice(minter):
         assert resolver.answer(NAME.encode(), b"_t")[0] == b"https://a.example/x"
     minter.records("resolver", "element", "-")
     assert resolver.answer(NAME.encode(), None)[0] == b"https://a.example/x"
+
+
+@pytest.mark.parametrize("lookups", range(4))
+def test_the_quick_way_follows_a_change_of_the_element_at_once(minter, lookups):
+    """However often it looked before, and with it what it knows of all names."""
+    minter.set_target(NAME, "https://a.example/x")
+    minter.records("bind", "set", NAME, "where", "https://b.example/y")
+    quick = plain_targets(minter.opened, max_age=60.0)
+    replies = ReplyProtocol(MinterResolver(str(minter.folder)))
+    for element, target in (("where", b"https://b.example/y"), ("_t", b"https://a.example/x")):
+        minter.records("resolver", "element", element)
+        for _ in range(lookups):
+            assert quick.find(NAME.encode(), None)[0] in (target, None)
+            assert take(replies, NAME.encode() + b"\n") == target + b"\n"
+    minter.records("resolver", "element", "where")
+    assert quick.find(NAME.encode(), None)[0] in (b"https://b.example/y", None)
+    assert quick.find(NAME.encode(), b"_t")[0] == b"https://a.example/x"
+    assert take(replies, NAME.encode() + b"\n") == b"https://b.example/y\n"
