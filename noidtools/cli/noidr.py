@@ -17,11 +17,14 @@ the target is a https address, the reply is that rest and the target without
 `https:/`.  If the target ends with a slash and the name without `ark:/`, and has no
 query, the reply is what is between `https://` and that name, `|` and the rest.
 Apache reads replies byte by byte, which is a good part of what a redirect costs it.
-Each reply then begins with the octet 2, by which a server sees that it is whole.
+The replies of the worker then begin with the octet 2, by which a server sees that they
+are whole, and a request that comes while a reply is still unread gets none, because
+the process that was to read that has died: with --compact a server has to wait for
+each reply, and with --echo it recognises its own.
 
-Requests can only read.  Each line gets exactly one reply line: `feed` has the
-reply before it processes the next line, and an error makes the reply NULL.  A
-worker process answers, and another one replaces it if it dies (pipe_worker.py).
+Requests can only read.  Each line gets exactly one reply line, in order, and an error
+makes the reply NULL (reply_protocol.py).  A worker process answers, and another one
+replaces it if it dies (pipe_worker.py).
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ from ..errors import NoidError, NoMinterError, UsageError
 from ..minter import Minter, default_dbdir, location_of
 from ..names import targets
 from ..resolution import ALIAS, GONE, Lookup, plain_targets, resolve
-from ..store import exists
+from ..store import exists, open_through
 from .pipe_worker import Supervisor
 from .reply_protocol import MAX_AGE, ReplyProtocol, ReplySource, UnansweredError, log
 
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from ..minter.public_values import PublicValues
     from ..resolution import Outcome
     from ..store import Reader, Store
+    from .pipe_worker import SharedState
     from .reply_protocol import FindPlain, Log, ReadVersion
 
 # Seconds before a database that could not be opened is tried again.
@@ -68,7 +72,7 @@ class MinterResolver(ReplySource):
         self._dbdir = dbdir
         self._codes = codes
         self._log = log
-        # The minter while it is open, and its store.
+        # The values of the minter while it is open, and its store.
         self._plain: PublicValues | None = None
         self._store: Store | None = None
         self._last_error = ""
@@ -98,6 +102,9 @@ class MinterResolver(ReplySource):
             self._log_once(error.message)
             raise UnansweredError from None
         self._last_error = ""
+        if plain.minter.store is not self._store:
+            # The minter was moved to another engine.
+            self._plain, self._store = plain_targets(plain.minter, MAX_AGE), plain.minter.store
         return self._reply_text(outcome), version
 
     @staticmethod
@@ -182,6 +189,8 @@ def _import_ahead(dbdir: str, element: bytes | None) -> None:
     resolver = MinterResolver(dbdir, log=lambda message: None)  # a worker logs what is wrong
     with suppress(UnansweredError):
         resolver.answer(b"healthz", element)
+        for _ in range(3):  # by then the headers of the data file are watched
+            resolver.version(MAX_AGE)
     resolver.close()
 
 
@@ -191,16 +200,20 @@ def answer_requests(
     """Answer requests on standard input from the minter in a folder."""
     unanswered = b"503" if codes else b"NULL"
 
-    def protocol(log: Log, skip: bool) -> ReplyProtocol:
-        resolver = MinterResolver(dbdir, codes=codes, log=log)
-        return ReplyProtocol(resolver, element, echo=echo, compact=compact, unanswered=unanswered, log=log, skip=skip)
+    def protocol(state: SharedState, skip: bool) -> ReplyProtocol:
+        # The files of a store may be written when it is opened.
+        open_through(state.write_elsewhere)
+        return new_protocol(MinterResolver(dbdir, codes=codes, log=state.log), state, skip)
 
-    def unavailable(log: Log, skip: bool) -> ReplyProtocol:
-        return ReplyProtocol(NoDatabase(), element, echo=echo, compact=compact, unanswered=unanswered, log=log,
+    def unavailable(state: SharedState, skip: bool) -> ReplyProtocol:
+        return new_protocol(NoDatabase(), state, skip)
+
+    def new_protocol(source: ReplySource, state: SharedState, skip: bool) -> ReplyProtocol:
+        return ReplyProtocol(source, element, echo=echo, compact=compact, unanswered=unanswered, log=state.log,
                              skip=skip)
 
     _import_ahead(dbdir, element)
     try:
-        return Supervisor(protocol, unavailable).run()
+        return Supervisor(protocol, unavailable, in_step=compact is not None).run()
     except KeyboardInterrupt:
         return 0

@@ -20,7 +20,9 @@ import mmap
 import os
 import select
 import signal
+import stat
 import sys
+import termios
 import time
 from contextlib import suppress
 from io import FileIO
@@ -47,8 +49,9 @@ if TYPE_CHECKING:
 
         def end(self) -> bytes: ...
 
-    # Makes the protocol of a process: `log` writes its messages; with `skip` the input begins in the middle of a line.
-    NewProtocol = Callable[[Callable[[str], None], bool], LineProtocol]
+    # Makes the protocol of a process, with the state that it shares; if the second argument is True, the input begins
+    # in the middle of a line.
+    NewProtocol = Callable[["SharedState", bool], LineProtocol]
 
 NULL = b"NULL\n"
 
@@ -66,9 +69,9 @@ _SIZE = _NUMBERS + 64
 # reply that was copied, 0 if none; whether the input so far ends within a line.
 _REPLIED, _BEFORE, _COPIED, _INCOMPLETE = range(4)
 
-# Values of _BEFORE that are no number of bytes: the system does not count; the worker writes to the log, so that the
-# reply to the piece in flight was not written yet.
-_UNCOUNTED, _LOGGING, _KNOWN = range(3)
+# Values of _BEFORE that are no number of bytes: the system does not count; the worker writes to the log or another
+# file, so that the reply to the piece in flight was not written yet.
+_UNCOUNTED, _ELSEWHERE, _KNOWN = range(3)
 
 # What clears a piece of input, by its length.
 _ZEROS = [bytes(size) for size in range(_LINE + 1)]
@@ -80,6 +83,9 @@ LONGEST_ATOMIC = select.PIPE_BUF
 _MAX_DEATHS = 5
 _DEATHS_SECONDS = 1.0
 _PAUSE_SECONDS = 0.25
+
+# The number 0 as the system writes it.
+_NO_BYTES = bytes(4)
 
 # Where bytes are not counted: how long a rewriting engine that got its reply may take to send the next request.
 _NEXT_REQUEST_SECONDS = 1.0
@@ -100,10 +106,16 @@ class SharedState:
         self._count()
 
     def log(self, message: str) -> None:
-        """Write a line to the log, which counts as no reply."""
-        self.numbers[_BEFORE] = _LOGGING
-        log_line("noidr", message)
-        self._count()
+        """Write a line to the log."""
+        self.write_elsewhere(lambda: log_line("noidr", message))
+
+    def write_elsewhere(self, action: Callable[[], None]) -> None:
+        """Do something that may write to other files, which counts as no reply."""
+        self.numbers[_BEFORE] = _ELSEWHERE
+        try:
+            action()
+        finally:
+            self._count()
 
     def _count(self) -> None:
         with Counters("self") as counters:
@@ -126,7 +138,7 @@ class SharedState:
     def bytes_written(self, counters: Counters) -> int | None:
         """How many bytes of the reply to the piece in flight a dead worker has written; None if that is unknown."""
         before = self.numbers[_BEFORE]
-        if before == _LOGGING:
+        if before == _ELSEWHERE:
             return 0
         written = None if before == _UNCOUNTED else counters.bytes_written()
         return None if written is None else written - (before - _KNOWN) - self.numbers[_REPLIED]
@@ -161,14 +173,26 @@ class Counters:
         return next((int(line[6:]) for line in lines if line.startswith(b"wchar:")), None)
 
 
-def serve_pipe(replies: LineProtocol, state: SharedState, source: int = 0, sink: int = 1) -> None:
-    """The worker: answer until the input ends.  Raises BrokenPipeError if nobody reads the output any more."""
+def serve_pipe(
+    replies: LineProtocol, state: SharedState, source: int = 0, sink: int = 1, *, in_step: bool = False
+) -> None:
+    """The worker: answer until the input ends.  Raises BrokenPipeError if nobody reads the output any more.
+
+    in_step  whether a web server sends a request after it has read the reply to the one before.  If that reply is still
+             there, the process that was to read it has died, and the request is left without a reply: the next process
+             takes the old one, sees that it is not its own, and asks again.
+    """
+    in_step = in_step and _is_pipe(sink)
     write, reply_to_line = os.write, replies.reply_to_line
     # FileIO.readinto is faster than os.readv: it builds no list of buffers.
     read = FileIO(source, "rb", closefd=False).readinto
     memory, numbers, zeros = state.memory, state.numbers, _ZEROS
     replied, buffer = 0, state.line
     while size := read(buffer):
+        if in_step and _has_unread(sink) and not replies.incomplete and memory.find(b"\n", 0, size) == size - 1:
+            state.log("a reply was not read, since a process of the web server has died: the next request gets none")
+            memory[:size] = bytes(size)
+            continue
         out = reply_to_line(memory[:size])
         if out is None:
             out = replies.feed(memory[:size])
@@ -190,10 +214,12 @@ def serve_pipe(replies: LineProtocol, state: SharedState, source: int = 0, sink:
 class Supervisor:
     """The parent: holds the pipes, and replaces a worker that died.
 
-    `protocol` makes the protocol of a worker, and `unavailable` one that answers without a database.
+    `protocol` makes the protocol of a worker, and `unavailable` one that answers without a database.  `in_step` is as
+    in `serve_pipe`.
     """
 
-    def __init__(self, protocol: NewProtocol, unavailable: NewProtocol) -> None:
+    def __init__(self, protocol: NewProtocol, unavailable: NewProtocol, *, in_step: bool = False) -> None:
+        self._in_step = in_step
         self._protocol = protocol
         self._unavailable = unavailable
         self._state = SharedState()
@@ -253,7 +279,7 @@ class Supervisor:
             sys.dont_write_bytecode = True
             self._state.begin()
             skip = bool(self._state.numbers[_INCOMPLETE])
-            serve_pipe(self._protocol(self._state.log, skip), self._state, source, sink)
+            serve_pipe(self._protocol(self._state, skip), self._state, source, sink, in_step=self._in_step)
             status = 0
         except BrokenPipeError:
             status = 0  # the web server has ended
@@ -320,7 +346,7 @@ class Supervisor:
     def _answer_without_worker(self, source: int, sink: int) -> bool:
         """For _PAUSE_SECONDS answer every request with NULL or 503; returns False when the input has ended."""
         state = self._state
-        replies = self._unavailable(state.log, bool(state.numbers[_INCOMPLETE]))
+        replies = self._unavailable(state, bool(state.numbers[_INCOMPLETE]))
         deadline = time.monotonic() + _PAUSE_SECONDS
         try:
             while (left := deadline - time.monotonic()) > 0:
@@ -333,6 +359,15 @@ class Supervisor:
             return False
         state.numbers[_INCOMPLETE] = replies.incomplete
         return True
+
+
+def _is_pipe(sink: int) -> bool:
+    return stat.S_ISFIFO(os.fstat(sink).st_mode)
+
+
+def _has_unread(pipe: int) -> bool:
+    """Whether there is something in a pipe that was not read yet."""
+    return fcntl.ioctl(pipe, termios.FIONREAD, _NO_BYTES) != _NO_BYTES
 
 
 def _log_end_of(pipe: int) -> None:

@@ -24,20 +24,22 @@ LONGEST_LINE = 1 << 20
 # Seconds after which a database that was replaced by another is noticed at the latest.
 MAX_AGE = 0.01
 
-# What replies begin with where requests may be compact, and nothing else has in it: a process of a web server may be
-# killed when it has read a part of a reply, and the next one would take what is left for its own.
+# With --compact replies begin with this octet, which occurs nowhere else in them.  A process of a web server may be
+# killed when it has read a part of a reply; without this mark the next one could take the rest for a reply to its own
+# request.
 _START = b"\x02"
 
-# What a target begins with that a compact reply can carry, and what stands before the rest of the name in a reply that
-# ends with it.
-_HTTPS, _END = b"https://", b"|"
+# A compact reply can carry a target that begins with _HTTPS.  _BAR separates the rest of the name from what comes
+# before it, in a reply that ends with the name.
+_HTTPS, _BAR = b"https://", b"|"
 
 # How many replies are cached, and how long they may be: with their requests some twenty megabytes at most.
 _MOST_CACHED, _LONGEST_CACHED = 20_000, 500
 
-# From so many replies on, one in so many of those that are looked up is cached: one that is often asked for is soon
-# among them, and those that are asked for once, as by crawlers, take little time and place.
-_CACHED_AT_ONCE, _CACHED_OF = 1_000, 16
+# When this many replies are cached, each further one is cached with a probability of one in sixteen, which is when
+# none of these bits is set in a random number.  So a name that is often asked for is soon cached, and those that are
+# asked for once, as by crawlers, take little time and place.
+_CACHED_AT_ONCE, _NOT_CACHED = 1_000, 0xF000
 
 
 def log(message: str) -> None:
@@ -49,7 +51,7 @@ class ReplyProtocol:
 
     __slots__ = (
         "incomplete", "_bare", "_cache", "_compact", "_echo", "_element", "_end_of_target", "_find_plain", "_log",
-        "_looked_up", "_read_version", "_resolver", "_rest", "_skipping", "_start", "_unanswered", "_version", "_whole",
+        "_random", "_read_version", "_resolver", "_rest", "_skipping", "_start", "_unanswered", "_version", "_whole",
     )
 
     def __init__(
@@ -74,8 +76,8 @@ class ReplyProtocol:
         self.incomplete = skip
         # Replies by request line with its line break, valid for one version of the database.
         self._cache: dict[bytes, bytes] = {}
-        # How many replies were looked up since there are many in the cache.
-        self._looked_up = 0
+        # The last number of a simple random sequence.
+        self._random = 0
         self._version: object | None = None
         self._read_version, self._find_plain = resolver.store_functions()
         # The cache while no incomplete line is waiting for its end, else an empty dictionary.
@@ -98,20 +100,8 @@ class ReplyProtocol:
         line, end, more = piece.partition(b"\n")
         if more or not end:
             return None
-        reply, version = self.reply(line)
-        if version is not self._version:
-            self._use_version(version)
-        if len(reply) > _LONGEST_CACHED:
-            return reply if len(reply) <= LONGEST_ATOMIC else None
-        if len(self._cache) >= _CACHED_AT_ONCE:
-            self._looked_up += 1
-            if self._looked_up % _CACHED_OF:
-                return reply
-            if len(self._cache) >= _MOST_CACHED:
-                self._cache.clear()
-        if version is not None:
-            self._cache[piece] = reply
-        return reply
+        reply = self.reply(line, piece)
+        return reply if len(reply) <= LONGEST_ATOMIC else None
 
     def feed(self, piece: bytes) -> bytes:
         """The replies to all lines that this piece of the input completes."""
@@ -124,7 +114,8 @@ class ReplyProtocol:
         *lines, rest = (self._rest + piece).split(b"\n")
         replies = []
         for line in lines:
-            replies.append(NULL if self._skipping else self._cache.get(line + b"\n") or self.reply(line)[0])
+            request = line + b"\n" if len(line) < _LONGEST_CACHED else b""
+            replies.append(NULL if self._skipping else self._cache.get(request) or self.reply(line, request))
             self._skipping = False
         self._rest = rest
         if self._skipping or len(rest) > LONGEST_LINE:
@@ -135,7 +126,7 @@ class ReplyProtocol:
         return b"".join(replies)
 
     def _use_version(self, version: object | None) -> None:
-        """Clear the cache if it is of another version or another store.  It is empty while the version is None."""
+        """Clear the cache if it is of another version or another store.  While the version is None it stays empty."""
         read_version, self._find_plain = self._resolver.store_functions()
         if version != self._version or read_version != self._read_version:
             self._cache.clear()
@@ -145,9 +136,26 @@ class ReplyProtocol:
         """The reply to a last line without line break."""
         return self.feed(b"\n") if self.incomplete else b""
 
-    def reply(self, line: bytes) -> tuple[bytes, object | None]:
-        """The reply line to a request line, NULL if the request fails; and the version of the database in which that
-        was read, None if it is unknown."""
+    def reply(self, line: bytes, request: bytes) -> bytes:
+        """The reply line to a request line, NULL if it fails; `request` is the line with its line break, or nothing if
+        the reply is not to be cached."""
+        reply, version = self._look_up(line)
+        if version is not self._version:
+            self._use_version(version)
+        if version is None or not request or len(reply) > _LONGEST_CACHED:
+            return reply
+        if len(self._cache) >= _CACHED_AT_ONCE:
+            self._random = random = (self._random * 25173 + 13849) & 0xFFFF
+            if random & _NOT_CACHED:
+                return reply
+            if len(self._cache) >= _MOST_CACHED:
+                self._cache.clear()
+        self._cache[request] = reply
+        return reply
+
+    def _look_up(self, line: bytes) -> tuple[bytes, object | None]:
+        """The reply to a line that is not cached; and the version of the database in which that was read, None if it is
+        unknown."""
         name, element = line, self._element
         if element is None and line[:4] == b"get ":
             name, blank, element = line[4:].rstrip().rpartition(b" ")
@@ -178,13 +186,13 @@ class ReplyProtocol:
     def _compact_line(self, rest: bytes, value: bytes) -> bytes | None:
         """A reply line with the rest of a name and its https address; None if it could be taken for another one.
 
-        By a blank other replies are recognised, and by _END those that end with the rest of the name.
+        Other replies are recognised by a blank, and those that end with the rest of the name by _BAR.
         """
-        if b" " in value or _END in value:
+        if b" " in value or _BAR in value:
             return None
         end = self._end_of_target + rest
         if value.endswith(end, 8) and b"?" not in value:
-            return _START + value[8 : 1 - len(end)] + _END + rest + b"\n"
+            return _START + value[8 : 1 - len(end)] + _BAR + rest + b"\n"
         return _START + rest + value[7:] + b"\n"
 
     def _line(self, name: bytes, value: bytes | None) -> bytes:

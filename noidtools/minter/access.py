@@ -1,6 +1,6 @@
 """The words of access: the classes of commands, what a user may see, and the state that minting gives to a name.
 
-Apart from policies.py, which has the rules made of these words, because a command at the shell needs the words alone.
+Apart from policies.py, which has the rules made of these words, because a command at the shell needs no more.
 """
 
 from __future__ import annotations

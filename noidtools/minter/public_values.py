@@ -32,7 +32,7 @@ class PublicValues:
     """
 
     __slots__ = ("minter", "_store", "_get_both", "_setting", "_usual", "_accept", "_max_age",
-                 "_known", "_seen", "_element", "_has_aliases", "_namespace", "_not_keys")
+                 "_known", "_seen", "_element", "_has_aliases", "_namespace", "_labelled")
 
     def __init__(
         self, minter: Minter, setting: str, usual: bytes, accept: Callable[[bytes], bool], *, max_age: float
@@ -44,15 +44,15 @@ class PublicValues:
         self._usual = usual
         self._accept = accept
         self._max_age = max_age
-        # The version of the store for which the last four hold, None if that is not the newest; and the version in
-        # which the last lookup found it so.
+        # The version of the store for which the attributes below hold, None if that is not the newest; and the version
+        # in which the last lookup found it so.
         self._known: object | None = None
         self._seen: object | None = None
         self._element = usual
         self._has_aliases = True
         self._namespace = minter.namespace
-        # Texts that begin otherwise are keys as they are.
-        self._not_keys: tuple[bytes, ...] = (b"",)
+        # What texts begin with that may not be keys as they are.
+        self._labelled: tuple[bytes, ...] = (b"",)
 
     def find(self, text: bytes, element: bytes | None) -> tuple[bytes | None, object | None]:
         """The value of an element of the identifier that is stored as it is spelled in `text`, and the version of the
@@ -64,7 +64,7 @@ class PublicValues:
         known = self._known
         if known is None:
             return self._find_unprepared(text, element)
-        key = self._namespace.literal_key(text) if text.startswith(self._not_keys) else text
+        key = self._namespace.literal_key(text) if text.startswith(self._labelled) else text
         read = element or self._element
         # As `pair` does, without the cost of its call.
         place = pair(key, read) if 0 in key else key + PAIR_MARK + read
@@ -101,7 +101,7 @@ class PublicValues:
         self._seen = version
         if value is None or alias is not None or (packed is not None and packed[0] & _NOT_PUBLIC):
             return None, None
-        if (chosen and element is None) or not minter.is_current or not self._accept(value):
+        if (chosen and not element) or not minter.is_current or not self._accept(value):
             return None, None
         return value, version
 
@@ -110,5 +110,5 @@ class PublicValues:
         self._element = reader.get(*self._setting) or self._usual
         self._has_aliases = next(reader.scan(ALIASES, limit=1), None) is not None
         self._namespace = namespace = self.minter.namespace
-        self._not_keys = (b"",) if namespace.scheme.has_spellings else namespace.beginnings_with_label
+        self._labelled = (b"",) if namespace.scheme.has_spellings else namespace.beginnings_with_label
         self._known = reader.version() if self.minter.is_current else None

@@ -21,11 +21,13 @@ from .locks import TIMEOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .interface import Engine, Reader, Readme, Store, Work, Writer
 
 __all__ = [
     "ENGINES", "TIMEOUT", "Reader", "Readme", "Store", "Work", "Writer", "engine_at", "engine_module", "exists",
-    "open_store",
+    "open_store", "open_through",
 ]
 
 # Name -> module; and the engine of a new store.
@@ -56,6 +58,14 @@ def open_store(location: str, *, resolving: bool = False) -> Store:
         from .moves import why_missing
 
         raise NoMinterError(why_missing(location) or error.message) from None
+
+
+def open_through(opener: Callable[[Callable[[], None]], None]) -> None:
+    """Open stores in this process from now on by calling `opener` with a function that opens one, which may write to
+    its files: for a process that has to know when it writes."""
+    from .shared import open_through
+
+    open_through(opener)
 
 
 def exists(location: str) -> bool:

@@ -60,7 +60,7 @@ class SharedStore(TransactionalStore):
         if self._closed:
             raise StoreError(f"{self.location} was closed: open it again")
         with _opening:
-            self._open()
+            self._open() if _opener is None else _opener(self._open)
             _add_open(self)
         _suspend_surplus()
 
@@ -117,6 +117,9 @@ def keep_for_parent(thing: object) -> None:
 
 # -- all shared stores of this process -------------------------------------------------------------------------------
 
+# What opens stores in this process, if something is to be done before and after: see `open_through`.
+_opener: Callable[[Callable[[], None]], None] | None = None
+
 # Held while a store is opened, and during a fork.
 _opening = allocate_lock()
 
@@ -125,6 +128,12 @@ _guard = allocate_lock()
 _shared: dict[str, tuple[SharedStore, int]] = {}
 _open: dict[SharedStore, None] = {}
 _shut_for_fork: list[SharedStore] = []
+
+
+def open_through(opener: Callable[[Callable[[], None]], None]) -> None:
+    """Open stores in this process by calling `opener` with a function that opens one."""
+    global _opener
+    _opener = opener
 
 
 def share(key: str, make: Callable[[], S]) -> S:

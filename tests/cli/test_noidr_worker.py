@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import random
 import resource
 import select
+import shutil
 import signal
 import subprocess
+import termios
 import threading
 import time
+from array import array
 from pathlib import Path
 
 import pytest
@@ -20,6 +24,7 @@ from noidtools.cli.pipe_worker import NULL, Counters, SharedState, Supervisor
 from support.minter import Noid
 from support.noidr import NoidrProcess
 from support.process import NOIDR, children, process_is_alive, wait_until
+from support.templates import LONG_TERM
 
 DEADLY = (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT)
 
@@ -297,3 +302,81 @@ def test_a_worker_that_takes_the_place_of_a_dead_one_imports_nothing(minter, mon
         assert "import time:" not in log_of(asked)
     finally:
         asked.close()
+
+
+def unread_bytes(file) -> int:
+    count = array("i", [0])
+    fcntl.ioctl(file, termios.FIONREAD, count)
+    return count[0]
+
+
+def test_what_a_worker_writes_when_it_opens_a_copied_folder_counts_as_no_reply(tmp_path):
+    """It notes which files belong together.  Each line has its reply, though the worker is killed in a write."""
+    made = Noid.created(tmp_path / "kt5", *LONG_TERM)
+    name = made.mint_with_target("https://a.example/")
+    made.close()
+    shutil.copytree(tmp_path / "kt5", tmp_path / "copy")
+    noidr = NoidrProcess("-f", str(tmp_path / "kt5"))
+    fcntl.fcntl(noidr.stdout, fcntl.F_SETPIPE_SZ, 4096)
+    assert noidr.ask(name.encode()) == b"https://a.example/"
+    (tmp_path / "kt5").rename(tmp_path / "away")
+    (tmp_path / "copy").rename(tmp_path / "kt5")
+    time.sleep(0.05)
+    assert noidr.ask(name.encode()) == b"https://a.example/"
+    # As many replies as the pipe takes, and one more, for which the worker waits.
+    sent = [name.encode() + b"/" + b"x" * 300 + b"/%d" % number for number in range(13)]
+    expected = [b"https://a.example" + line.removeprefix(name.encode()) for line in sent]
+    for number, line in enumerate(sent):
+        noidr.stdin.write(line + b"\n")
+        written = sum(len(reply) + 1 for reply in expected[: number + 1])
+        if written > 4096:
+            break
+        wait_until(lambda written=written: unread_bytes(noidr.stdout) == written)
+    wait_until(lambda: unread_bytes(noidr.stdin) == 0)
+    time.sleep(0.2)
+    worker = noidr.worker
+    os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: not process_is_alive(worker))
+    noidr.stdin.close()
+    assert noidr.stdout.read().splitlines() == [*expected[:number], b"NULL"]
+    noidr.close()
+
+
+# -- replies that a killed process of the web server did not read ----------------------------------------------------
+
+
+def compact(minter, number: int) -> tuple[bytes, bytes]:
+    """A request for one of the names, and the reply."""
+    rest = minter.names[number].removeprefix("13030/kt").encode()
+    return b"/" + rest, b"\x02target.example/|" + rest
+
+
+@pytest.fixture
+def in_step(minter):
+    asked = NoidrProcess("-f", str(minter.folder), "--element", "_t", "--codes", "--echo", "--compact", "ark:/13030/kt")
+    yield asked
+    asked.close()
+
+
+def send(noidr: NoidrProcess, line: bytes) -> None:
+    """Send a request, and wait until it was looked at."""
+    noidr.stdin.write(line + b"\n")
+    wait_until(lambda: not unread_bytes(noidr.stdin))
+    time.sleep(0.1)
+
+
+def test_after_a_reply_that_nobody_reads_the_next_request_gets_none_so_that_all_others_get_their_own(minter, in_step):
+    (first, left_over), (second, expected) = compact(minter, 1), compact(minter, 2)
+    assert in_step.ask(first) == left_over
+    for _ in range(5):
+        send(in_step, first)
+        # A process of the web server has died, when it had read a part of the reply.
+        part = os.read(in_step.stdout.fileno(), 3)
+        send(in_step, second)
+        assert os.read(in_step.stdout.fileno(), 1000) == left_over[len(part) :] + b"\n"
+        assert in_step.ask(second) == expected
+        for number, name in enumerate(minter.names):
+            request, reply = compact(minter, number)
+            assert in_step.ask(request) == reply
+            assert in_step.ask(f"ark:/{name}".encode()).endswith(f" https://target.example/{name}".encode())
+    assert log_of(in_step).count("was not read") == 5

@@ -56,7 +56,7 @@ LINES = st.lists(st.one_of(
 def test_any_input_in_any_pieces_gets_one_line_for_each_line(lines, cuts):
     data = b"".join(line + b"\n" for line in lines)
     whole = ReplyProtocol(Echo())
-    expected = [whole.reply(line)[0] for line in lines]
+    expected = [whole.reply(line, line + b"\n") for line in lines]
     assert all(reply.endswith(b"\n") and reply.count(b"\n") == 1 for reply in expected)
     replies, out = ReplyProtocol(Echo()), b""
     for cut in cuts:
@@ -253,17 +253,18 @@ def test_a_cached_reply_is_not_used_for_a_longer_line():
     assert take(replies, b"a\n") == b"a/-\n"
 
 
-@pytest.mark.parametrize("cached_of", [1, 4])
-def test_the_cache_of_replies_is_bounded(cached_of, monkeypatch):
-    monkeypatch.setattr("noidtools.cli.reply_protocol._CACHED_OF", cached_of)
+@pytest.mark.parametrize("bits", [0, 1])
+@pytest.mark.parametrize("lines", [1, 2])
+def test_the_cache_of_replies_is_bounded(bits, lines, monkeypatch):
+    monkeypatch.setattr("noidtools.cli.reply_protocol._NOT_CACHED", bits)
     replies = ReplyProtocol(Echo())
     most = 0
-    for number in range(100_000):
-        take(replies, b"%d\n" % number)
+    for number in range(60_000):
+        take(replies, b"%d\n" % number * lines)
         most = max(most, len(replies._cache))
     assert 19_000 < most <= 20_000
-    take(replies, b"x" * 5000 + b"\n")
-    assert max(map(len, replies._cache.values())) < 1000
+    take(replies, (b"x" * 5000 + b"\n") * lines)
+    assert max(map(len, [*replies._cache, *replies._cache.values()])) < 1000
 
 
 def test_a_reply_that_a_pipe_does_not_take_at_once_is_for_feed():
@@ -285,6 +286,55 @@ def test_names_that_are_often_asked_for_are_cached_in_the_end_and_others_leave_t
     for line in often:
         assert take(replies, line) == line[:-1] + b"/-\n"
     assert echo.asked - before < 25
+
+
+def test_no_period_of_requests_keeps_a_name_out_of_the_cache():
+    echo = Echo()
+    replies = ReplyProtocol(echo)
+    for number in range(1000):
+        take(replies, b"first %d\n" % number)
+    for number in range(15 * 500):
+        if not number % 15:
+            take(replies, b"often\n")
+        take(replies, b"once %d\n" % number)
+    before = echo.asked
+    take(replies, b"often\n")
+    assert echo.asked == before
+
+
+def test_lines_that_come_together_are_cached():
+    echo = Echo()
+    replies = ReplyProtocol(echo)
+    for _ in range(3):
+        assert take(replies, b"a\nb\n") == b"a/-\nb/-\n"
+    assert echo.asked == 2
+
+
+class Replaced(Echo):
+    """Another store took the place of the one before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store = self
+
+    def version(self, max_age: float) -> tuple[int]:
+        return (super().version(max_age),)
+
+    def answer(self, name: bytes, element: bytes | None) -> tuple[bytes | None, tuple[int]]:
+        return super().answer(name, element)[0], self.version(0.0)
+
+    def store_functions(self):
+        return self.store.version, self.store.find_plain
+
+
+def test_what_was_cached_from_another_store_is_not_used_though_its_version_is_equal():
+    echo = Replaced()
+    replies = ReplyProtocol(echo)
+    for _ in range(2):
+        assert (take(replies, b"a\n"), take(replies, b"b\n"), echo.asked) == (b"a/-\n", b"b/-\n", 2)
+    echo.store = Replaced()
+    assert (take(replies, b"c\n"), echo.asked) == (b"c/-\n", 3)
+    assert (take(replies, b"a\n"), echo.asked) == (b"a/-\n", 4)
 
 
 @pytest.fixture
@@ -312,7 +362,6 @@ def test_a_failed_lookup_gives_null_and_is_not_cached(minter, monkeypatch):
 
 @pytest.mark.only("lmdb")
 def test_what_was_cached_from_a_minter_is_not_used_for_another_in_its_place(tmp_path):
-    """Both were made by the same commands, so that their databases have the same version."""
     folder = tmp_path / "kt5"
 
     def create(target: str) -> None:

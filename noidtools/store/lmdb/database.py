@@ -78,8 +78,8 @@ def is_writable(location: str) -> bool:
 
 
 def open_checked(location: str, size: int, *, writable: bool) -> lmdb.Environment:
-    """Open the database as `_open_environment` does; raises StoreError if its files are not whole, or do not belong
-    together."""
+    """Open the database with a map of this size, or of less if the system does not grant it; raises StoreError if its
+    files are not whole, or do not belong together."""
     _ensure_files(location, writable=writable)
     _ensure_together(location, writable=writable)
     environment = _open_environment(location, size, writable=writable)
@@ -116,7 +116,6 @@ def _import_all_of_lmdb() -> None:
 
 
 def _open_environment(location: str, size: int, *, writable: bool) -> lmdb.Environment:
-    """Open the database with a map of this size, or of less if the system does not grant it."""
     length = os.path.getsize(_path(location, DATA))
     least = max(LEAST_RESERVED, length + (LEAST_RESERVED if writable else 0))
     size = max(size, least)

@@ -42,8 +42,8 @@ class Headers:
         self._page = size // 8
 
     def watch(self, version: tuple[int, int]) -> Watched | None:
-        """How to see whether this version is still the last one, which it is; None if the headers say otherwise, as
-        they do after a writer was killed between the header and the lock file."""
+        """How to see whether something was committed after this version, which is the last one by LMDB's lock file;
+        None if the headers do not agree, as after a writer was killed between writing the header and the lock file."""
         words, number = self._words, version[1]
         if words is None:
             return None

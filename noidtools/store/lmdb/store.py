@@ -160,8 +160,10 @@ class LmdbStore(SharedStore):
     def _watch(self, version: tuple[int, int]) -> None:
         """Let the headers show whether this version is still the last one: it was asked for twice and will be again."""
         if self._headers is None:
-            from .headers import Headers
-
+            try:
+                from .headers import Headers
+            except ImportError:
+                return  # another release of the software was installed meanwhile
             self._headers = Headers(self._data, self._file, self._environment)
         self._watched = self._headers.watch(version)
 
