@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from ..minter.public_values import PublicValues
     from ..resolution import Outcome
     from ..store import Reader, Store
-    from .pipe_worker import SharedState
     from .reply_protocol import FindPlain, Log, ReadVersion
+    from .worker_state import SharedState
 
 # Seconds before a database that could not be opened is tried again.
 _RETRY_INTERVAL = 0.25

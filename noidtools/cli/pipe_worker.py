@@ -16,7 +16,6 @@ name (--echo) asks again after such a reply.
 from __future__ import annotations
 
 import fcntl
-import mmap
 import os
 import select
 import signal
@@ -28,6 +27,7 @@ from contextlib import suppress
 from io import FileIO
 
 from ..console import exit_reason, log_line
+from .worker_state import COPIED, INCOMPLETE, LINE, PIECE, REPLIED, Counters, SharedState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,11 +39,14 @@ if TYPE_CHECKING:
         """Bytes in, bytes out: one reply line for each request line.
 
         reply_to_line  the reply to a piece that is one line, of LONGEST_ATOMIC bytes at most; None: this is for `feed`
+        may_be_second  whether this may be the second request for a name, as after a reply that belonged to another one
         """
 
         incomplete: bool
 
         def reply_to_line(self, piece: bytes) -> bytes | None: ...
+
+        def may_be_second(self, piece: bytes) -> bool: ...
 
         def feed(self, piece: bytes) -> bytes: ...
 
@@ -51,30 +54,12 @@ if TYPE_CHECKING:
 
     # Makes the protocol of a process, with the state that it shares; if the second argument is True, the input begins
     # in the middle of a line.
-    NewProtocol = Callable[["SharedState", bool], LineProtocol]
+    NewProtocol = Callable[[SharedState, bool], LineProtocol]
 
 NULL = b"NULL\n"
 
-# How many bytes are read at once: enough for most requests, and more of them for the rest of a longer one.
-_LINE, _PIECE = 479, 1 << 16
-
-# The shared memory: the piece of input in flight, a copy of a long reply, numbers.  Pages that are never used take no
-# memory.
-_COPY = _PIECE
-_LONGEST_COPY = 4 << 20
-_NUMBERS = _COPY + _LONGEST_COPY
-_SIZE = _NUMBERS + 64
-
-# Places of the numbers: bytes written in replies; bytes written when the worker began, plus _KNOWN; the length of the
-# reply that was copied, 0 if none; whether the input so far ends within a line.
-_REPLIED, _BEFORE, _COPIED, _INCOMPLETE = range(4)
-
-# Values of _BEFORE that are no number of bytes: the system does not count; the worker writes to the log or another
-# file, so that the reply to the piece in flight was not written yet.
-_UNCOUNTED, _ELSEWHERE, _KNOWN = range(3)
-
 # What clears a piece of input, by its length.
-_ZEROS = [bytes(size) for size in range(_LINE + 1)]
+_ZEROS = [bytes(size) for size in range(LINE + 1)]
 
 # Up to this length a write to a pipe happens at once or not at all.
 LONGEST_ATOMIC = select.PIPE_BUF
@@ -84,93 +69,11 @@ _MAX_DEATHS = 5
 _DEATHS_SECONDS = 1.0
 _PAUSE_SECONDS = 0.25
 
-# The number 0 as the system writes it.
-_NO_BYTES = bytes(4)
+# At one request in so many it is looked for replies that were not read; and the number 0 as the system writes it.
+_LOOK_AT_UNREAD, _NO_BYTES = 8, bytes(4)
 
 # Where bytes are not counted: how long a rewriting engine that got its reply may take to send the next request.
 _NEXT_REQUEST_SECONDS = 1.0
-
-
-class SharedState:
-    """What the parent must know of the worker when that has died."""
-
-    def __init__(self) -> None:
-        self.memory = mmap.mmap(-1, _SIZE)
-        view = memoryview(self.memory)
-        self.numbers = view[_NUMBERS:].cast("Q")
-        self.line, self.piece = view[:_LINE], view[:_PIECE]
-
-    def begin(self) -> None:
-        """Called by a worker before it reads."""
-        self.numbers[_REPLIED] = self.numbers[_COPIED] = 0
-        self._count()
-
-    def log(self, message: str) -> None:
-        """Write a line to the log."""
-        self.write_elsewhere(lambda: log_line("noidr", message))
-
-    def write_elsewhere(self, action: Callable[[], None]) -> None:
-        """Do something that may write to other files, which counts as no reply."""
-        self.numbers[_BEFORE] = _ELSEWHERE
-        try:
-            action()
-        finally:
-            self._count()
-
-    def _count(self) -> None:
-        with Counters("self") as counters:
-            written = counters.bytes_written()
-        self.numbers[_BEFORE] = _UNCOUNTED if written is None else written - self.numbers[_REPLIED] + _KNOWN
-
-    def in_flight(self) -> bytes:
-        """The piece of input that was read and not yet answered."""
-        return self.memory[:_PIECE].rstrip(b"\0")
-
-    def copy(self, reply: bytes) -> None:
-        """Keep a reply that may be written in several steps, if it is not too long."""
-        if len(reply) <= _LONGEST_COPY:
-            self.memory[_COPY : _COPY + len(reply)] = reply
-            self.numbers[_COPIED] = len(reply)
-
-    def copied(self) -> bytes:
-        return self.memory[_COPY : _COPY + self.numbers[_COPIED]]
-
-    def bytes_written(self, counters: Counters) -> int | None:
-        """How many bytes of the reply to the piece in flight a dead worker has written; None if that is unknown."""
-        before = self.numbers[_BEFORE]
-        if before == _ELSEWHERE:
-            return 0
-        written = None if before == _UNCOUNTED else counters.bytes_written()
-        return None if written is None else written - (before - _KNOWN) - self.numbers[_REPLIED]
-
-    def clear(self) -> None:
-        self.memory[:_PIECE] = bytes(_PIECE)
-
-
-class Counters:
-    """What the system counts of a process.  It can be read until the process is waited for, but a process that has
-    died is root's, so that the file must be opened before."""
-
-    def __init__(self, process: str) -> None:
-        try:
-            self._descriptor = os.open(f"/proc/{process}/io", os.O_RDONLY)
-        except OSError:
-            self._descriptor = -1
-
-    def __enter__(self) -> Counters:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-
-    def bytes_written(self) -> int | None:
-        """The number of bytes that the process has written; None if the system does not tell."""
-        try:
-            lines = os.pread(self._descriptor, 4096, 0).splitlines()
-        except OSError:
-            return None
-        return next((int(line[6:]) for line in lines if line.startswith(b"wchar:")), None)
 
 
 def serve_pipe(
@@ -179,35 +82,41 @@ def serve_pipe(
     """The worker: answer until the input ends.  Raises BrokenPipeError if nobody reads the output any more.
 
     in_step  whether a web server sends a request after it has read the reply to the one before.  If that reply is still
-             there, the process that was to read it has died, and the request is left without a reply: the next process
-             takes the old one, sees that it is not its own, and asks again.
+             there, the process that was to read it has died, and the request is left without a reply: who sent it
+             takes the old one, sees that it is not its own, and asks again.  Looking takes time, so it is done at some
+             requests; and who sent the request may have taken the old reply before, so more than one look is needed.
     """
     in_step = in_step and _is_pipe(sink)
     write, reply_to_line = os.write, replies.reply_to_line
     # FileIO.readinto is faster than os.readv: it builds no list of buffers.
     read = FileIO(source, "rb", closefd=False).readinto
     memory, numbers, zeros = state.memory, state.numbers, _ZEROS
-    replied, buffer = 0, state.line
+    replied, requests, buffer = 0, 0, state.line
     while size := read(buffer):
-        if in_step and _has_unread(sink) and not replies.incomplete and memory.find(b"\n", 0, size) == size - 1:
-            state.log("a reply was not read, since a process of the web server has died: the next request gets none")
-            memory[:size] = bytes(size)
-            continue
-        out = reply_to_line(memory[:size])
+        piece = memory[:size]
+        if in_step:
+            requests += 1
+            if (not requests % _LOOK_AT_UNREAD or replies.may_be_second(piece)) and _is_unread(sink) and (
+                not replies.incomplete and piece.find(b"\n") == size - 1
+            ):
+                state.log("a reply was not read, since a process of the web server has died: one request gets none")
+                memory[:size] = bytes(size)
+                continue
+        out = reply_to_line(piece)
         if out is None:
-            out = replies.feed(memory[:size])
+            out = replies.feed(piece)
             state.copy(out)
             replied += _write_all(sink, out)
-            numbers[_INCOMPLETE] = replies.incomplete
+            numbers[INCOMPLETE] = replies.incomplete
             memory[:size] = bytes(size)
-            numbers[_COPIED] = 0
+            numbers[COPIED] = 0
             # Of a line that is longer than the buffer, more is read at once.
             buffer = state.line if out else state.piece
         else:
             replied += write(sink, out)
             memory[:size] = zeros[size]
         # In this order: while the piece is not cleared, its reply must not be among those that are counted.
-        numbers[_REPLIED] = replied
+        numbers[REPLIED] = replied
     write(sink, replies.end())
 
 
@@ -278,7 +187,7 @@ class Supervisor:
             # Bytes that are written elsewhere would be taken for those of a reply.
             sys.dont_write_bytecode = True
             self._state.begin()
-            skip = bool(self._state.numbers[_INCOMPLETE])
+            skip = bool(self._state.numbers[INCOMPLETE])
             serve_pipe(self._protocol(self._state, skip), self._state, source, sink, in_step=self._in_step)
             status = 0
         except BrokenPipeError:
@@ -327,7 +236,7 @@ class Supervisor:
             if not select.select([source], [], [], _NEXT_REQUEST_SECONDS)[0]:
                 return None
             written = 1 if lines else 0
-        state.numbers[_INCOMPLETE] = not piece.endswith(b"\n")
+        state.numbers[INCOMPLETE] = not piece.endswith(b"\n")
         if not written:
             _write_all(sink, NULL * lines)
             return lines
@@ -346,18 +255,18 @@ class Supervisor:
     def _answer_without_worker(self, source: int, sink: int) -> bool:
         """For _PAUSE_SECONDS answer every request with NULL or 503; returns False when the input has ended."""
         state = self._state
-        replies = self._unavailable(state, bool(state.numbers[_INCOMPLETE]))
+        replies = self._unavailable(state, bool(state.numbers[INCOMPLETE]))
         deadline = time.monotonic() + _PAUSE_SECONDS
         try:
             while (left := deadline - time.monotonic()) > 0:
                 if select.select([source], [], [], left)[0]:
-                    piece = os.read(source, _PIECE)
+                    piece = os.read(source, PIECE)
                     _write_all(sink, replies.feed(piece) if piece else replies.end())
                     if not piece:
                         return False
         except BrokenPipeError:
             return False
-        state.numbers[_INCOMPLETE] = replies.incomplete
+        state.numbers[INCOMPLETE] = replies.incomplete
         return True
 
 
@@ -365,8 +274,8 @@ def _is_pipe(sink: int) -> bool:
     return stat.S_ISFIFO(os.fstat(sink).st_mode)
 
 
-def _has_unread(pipe: int) -> bool:
-    """Whether there is something in a pipe that was not read yet."""
+def _is_unread(pipe: int) -> bool:
+    """Whether there is something in a pipe."""
     return fcntl.ioctl(pipe, termios.FIONREAD, _NO_BYTES) != _NO_BYTES
 
 

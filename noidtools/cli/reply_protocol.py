@@ -103,6 +103,10 @@ class ReplyProtocol:
         reply = self.reply(line, piece)
         return reply if len(reply) <= LONGEST_ATOMIC else None
 
+    def may_be_second(self, piece: bytes) -> bool:
+        """Whether a server may send this after a compact request, whose reply was none, or that of another one."""
+        return self._compact is not None and piece[:1] != b"/"
+
     def feed(self, piece: bytes) -> bytes:
         """The replies to all lines that this piece of the input completes."""
         try:

@@ -20,7 +20,8 @@ from pathlib import Path
 import pytest
 
 from noidtools.cli import pipe_worker
-from noidtools.cli.pipe_worker import NULL, Counters, SharedState, Supervisor
+from noidtools.cli.pipe_worker import NULL, Supervisor
+from noidtools.cli.worker_state import INCOMPLETE, Counters, SharedState
 from support.minter import Noid
 from support.noidr import NoidrProcess
 from support.process import NOIDR, children, process_is_alive, wait_until
@@ -241,7 +242,7 @@ def made_up(piece: bytes, written: int | None, *, next_request: bool = False) ->
     out = os.read(pipes.client_in, 1000)
     for descriptor in (pipes.source, pipes.client_out, pipes.client_in):
         os.close(descriptor)
-    return lost, out, bool(state.numbers[pipe_worker._INCOMPLETE])
+    return lost, out, bool(state.numbers[INCOMPLETE])
 
 
 def test_what_is_not_known_to_be_written_is_settled_by_the_next_request_or_ends_the_loop(monkeypatch):
@@ -365,18 +366,28 @@ def send(noidr: NoidrProcess, line: bytes) -> None:
     time.sleep(0.1)
 
 
-def test_after_a_reply_that_nobody_reads_the_next_request_gets_none_so_that_all_others_get_their_own(minter, in_step):
+def read_line(noidr: NoidrProcess) -> bytes:
+    """A reply, read byte by byte, as Apache does: whatever comes after it stays in the pipe."""
+    line = b""
+    while not line.endswith(b"\n"):
+        line += os.read(noidr.stdout.fileno(), 1)
+    return line[:-1]
+
+
+def test_after_a_reply_that_nobody_reads_a_request_gets_none_so_that_all_others_get_their_own(minter, in_step):
     (first, left_over), (second, expected) = compact(minter, 1), compact(minter, 2)
     assert in_step.ask(first) == left_over
-    for _ in range(5):
+    for _ in range(4):
         send(in_step, first)
         # A process of the web server has died, when it had read a part of the reply.
-        part = os.read(in_step.stdout.fileno(), 3)
-        send(in_step, second)
-        assert os.read(in_step.stdout.fileno(), 1000) == left_over[len(part) :] + b"\n"
-        assert in_step.ask(second) == expected
+        assert os.read(in_step.stdout.fileno(), 3) == left_over[:3]
+        replies = []
+        while unread_bytes(in_step.stdout):
+            send(in_step, second)
+            replies.append(read_line(in_step))
+        assert replies == [left_over[3:], *([expected] * (len(replies) - 1))] and len(replies) <= 8
         for number, name in enumerate(minter.names):
             request, reply = compact(minter, number)
             assert in_step.ask(request) == reply
             assert in_step.ask(f"ark:/{name}".encode()).endswith(f" https://target.example/{name}".encode())
-    assert log_of(in_step).count("was not read") == 5
+    assert log_of(in_step).count("was not read") == 4
