@@ -61,6 +61,8 @@ def set_standby(server, name: str) -> None:
     while server.sql("SHOW synchronous_standby_names") != name:
         assert time.monotonic() < deadline
         time.sleep(0.01)
+    # Commits wait for a standby once the checkpointer has read the setting, which it does before a checkpoint.
+    server.sql("CHECKPOINT")
 
 
 def test_a_restore_during_which_the_standby_is_lost_leaves_both_minters_complete(server, store, tmp_path, monkeypatch):
