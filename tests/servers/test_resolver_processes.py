@@ -110,7 +110,7 @@ def kill_apache_during_lookups(deployment: Deployment, names: list[str]) -> None
 
 
 def test_after_killed_apache_processes_requests_and_replies_come_in_step_again(deploy):
-    """However many there were.  Until then a request may get the answer to the one before, if both are for one name."""
+    """Until then a name may be answered 503, but never with the target of another one."""
     deployment = deploy("rewrite", "in-step")
     name, other = (deployment.mint("kt5")[0] for _ in range(2))
     for bound in (name, other):
@@ -118,13 +118,15 @@ def test_after_killed_apache_processes_requests_and_replies_come_in_step_again(d
         deployment.wait_for_location(f"ark:/{bound}", f"https://own.example/{bound}/0")
     for deaths in range(1, 4):
         kill_apache_during_lookups(deployment, [name])
-        for number in range(5):
-            before, target = deployment.location(f"ark:/{name}"), f"https://own.example/{name}/{deaths}-{number}"
-            deployment.bind(name, target)
-            assert deployment.location(f"ark:/{name}") in (before, target)
-            assert deployment.location(f"ark:/{other}") == f"https://own.example/{other}/0"
-            assert deployment.resolve("healthz").status == 204
-        assert deployment.logs().count("a reply was not read") == deaths
+        deadline = time.monotonic() + 60
+        # How many requests it takes depends on who is quicker, Apache or noidr.
+        while deployment.logs().count("a reply was not read") < deaths:
+            assert time.monotonic() < deadline, deployment.logs()
+            assert deployment.resolve(f"ark:/{name}").headers.get("location") in (f"https://own.example/{name}/0", None)
+            assert deployment.resolve(f"ark:/{other}").headers.get("location") in (f"https://own.example/{other}/0", None)
+        for bound in (name, other):
+            assert deployment.location(f"ark:/{bound}") == f"https://own.example/{bound}/0"
+        assert deployment.resolve("healthz").status == 204
 
 
 # -- deaths of noidr -------------------------------------------------------------------------------------------
