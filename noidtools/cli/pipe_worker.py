@@ -7,7 +7,8 @@ what the worker left undone, so that each request line still has exactly one rep
 - A piece of input that the worker had read is in memory which both share: the system copies it there as part of the
   call that takes it out of the pipe.  The worker clears it after the reply was written.
 - Whether that reply was written is known from the number of bytes that the worker has written in all, which Linux
-  counts in /proc/PID/io.
+  counts in /proc/PID/io.  What the system writes when a process ends (accounting, core dumps) is counted, too, and
+  must be left out.
 
 If it was not written, the parent writes NULL for each line of the piece.  A rewriting engine that checks for its own
 name (--echo) asks again after such a reply.
@@ -27,7 +28,7 @@ from contextlib import suppress
 from io import FileIO
 
 from ..console import exit_reason, log_line
-from .worker_state import COPIED, INCOMPLETE, LINE, PIECE, REPLIED, Counters, SharedState
+from .worker_state import COPIED, INCOMPLETE, LINE, PIECE, REPLIED, Counters, SharedState, allow_no_core_dump
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,6 +187,7 @@ class Supervisor:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM,))
             # Bytes that are written elsewhere would be taken for those of a reply.
             sys.dont_write_bytecode = True
+            allow_no_core_dump()
             self._state.begin()
             skip = bool(self._state.numbers[INCOMPLETE])
             serve_pipe(self._protocol(self._state, skip), self._state, source, sink, in_step=self._in_step)
@@ -207,7 +209,7 @@ class Supervisor:
         pid, self._worker = self._worker, 0
         assert ended is not None
         # Until it is waited for, the system still knows what it has written.
-        written = self._state.bytes_written(counters)
+        written = self._state.bytes_written(counters, dumped=ended.si_code == os.CLD_DUMPED)
         os.waitpid(pid, 0)
         if ended.si_code == os.CLD_EXITED and ended.si_status == 0:
             return 0

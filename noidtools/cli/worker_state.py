@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import mmap
 import os
+import resource
+from contextlib import suppress
 
 from ..console import log_line
 
@@ -74,13 +76,20 @@ class SharedState:
     def copied(self) -> bytes:
         return self.memory[_COPY : _COPY + self.numbers[COPIED]]
 
-    def bytes_written(self, counters: Counters) -> int | None:
-        """How many bytes of the reply to the piece in flight a dead worker has written; None if that is unknown."""
+    def bytes_written(self, counters: Counters, *, dumped: bool = False) -> int | None:
+        """How many bytes of the reply to the piece in flight a dead worker has written; None if that is unknown, as
+        after a core dump."""
         before = self.numbers[_BEFORE]
         if before == _ELSEWHERE:
             return 0
-        written = None if before == _UNCOUNTED else counters.bytes_written()
-        return None if written is None else written - (before - _KNOWN) - self.numbers[REPLIED]
+        written = None if before == _UNCOUNTED or dumped else counters.bytes_written()
+        if written is None:
+            return None
+        replied = written - (before - _KNOWN) - self.numbers[REPLIED]
+        if not replied:
+            return 0
+        at_end = bytes_written_at_end()
+        return None if at_end is None else replied - at_end
 
     def clear(self) -> None:
         self.memory[:PIECE] = bytes(PIECE)
@@ -110,3 +119,37 @@ class Counters:
         except OSError:
             return None
         return next((int(line[6:]) for line in lines if line.startswith(b"wchar:")), None)
+
+
+def bytes_written_at_end() -> int | None:
+    """How many bytes the system counts for the end of any process, as a record of process accounting; None if unknown.
+
+    It is asked when it must be known, by a process that does nothing, since accounting can begin and end at any time.
+    """
+    readable, writable = os.pipe()
+    try:
+        process = os.fork()
+        if not process:
+            try:
+                os.close(writable)
+                os.read(readable, 1)
+            finally:
+                os._exit(0)
+    except OSError:
+        os.close(writable)
+        return None
+    finally:
+        os.close(readable)
+    with Counters(str(process)) as counters:
+        os.close(writable)
+        os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+        written = counters.bytes_written()
+    os.waitpid(process, 0)
+    return written
+
+
+def allow_no_core_dump() -> None:
+    """The bytes of a core dump would be counted as written by the process.  A limit of 0 is not enough: the system
+    would still write to a program that takes core dumps, but not with a limit of 1."""
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CORE, (1, resource.getrlimit(resource.RLIMIT_CORE)[1]))

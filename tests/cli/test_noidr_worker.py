@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from noidtools.cli import pipe_worker
+from noidtools.cli import pipe_worker, worker_state
 from noidtools.cli.pipe_worker import NULL, Supervisor
 from noidtools.cli.worker_state import INCOMPLETE, Counters, SharedState
 from support.minter import Noid
@@ -318,29 +318,77 @@ def test_what_a_worker_writes_when_it_opens_a_copied_folder_counts_as_no_reply(t
     made.close()
     shutil.copytree(tmp_path / "kt5", tmp_path / "copy")
     noidr = NoidrProcess("-f", str(tmp_path / "kt5"))
-    fcntl.fcntl(noidr.stdout, fcntl.F_SETPIPE_SZ, 4096)
     assert noidr.ask(name.encode()) == b"https://a.example/"
     (tmp_path / "kt5").rename(tmp_path / "away")
     (tmp_path / "copy").rename(tmp_path / "kt5")
     time.sleep(0.05)
     assert noidr.ask(name.encode()) == b"https://a.example/"
+    assert_one_reply_each_though_killed_in_a_write(noidr, name, b"https://a.example", signal.SIGKILL)
+
+
+def assert_one_reply_each_though_killed_in_a_write(
+    noidr: NoidrProcess, name: str, target: bytes, number: signal.Signals
+) -> None:
+    """It is closed afterwards."""
     # As many replies as the pipe takes, and one more, for which the worker waits.
-    sent = [name.encode() + b"/" + b"x" * 300 + b"/%d" % number for number in range(13)]
-    expected = [b"https://a.example" + line.removeprefix(name.encode()) for line in sent]
-    for number, line in enumerate(sent):
+    fcntl.fcntl(noidr.stdout, fcntl.F_SETPIPE_SZ, 4096)
+    sent = [name.encode() + b"/" + b"x" * 300 + b"/%d" % count for count in range(13)]
+    expected = [target + line.removeprefix(name.encode()) for line in sent]
+    for last, line in enumerate(sent):
         noidr.stdin.write(line + b"\n")
-        written = sum(len(reply) + 1 for reply in expected[: number + 1])
+        written = sum(len(reply) + 1 for reply in expected[: last + 1])
         if written > 4096:
             break
         wait_until(lambda written=written: unread_bytes(noidr.stdout) == written)
     wait_until(lambda: unread_bytes(noidr.stdin) == 0)
     time.sleep(0.2)
     worker = noidr.worker
-    os.kill(worker, signal.SIGKILL)
+    os.kill(worker, number)
     wait_until(lambda: not process_is_alive(worker))
     noidr.stdin.close()
-    assert noidr.stdout.read().splitlines() == [*expected[:number], b"NULL"]
+    assert noidr.stdout.read().splitlines() == [*expected[:last], b"NULL"]
     noidr.close()
+
+
+@pytest.mark.parametrize("number", DEADLY, ids=lambda number: number.name)
+def test_a_core_dump_counts_as_no_reply(minter, tmp_path, number):
+    """Where the system may write core dumps it does so before the process has ended, and counts the bytes as its."""
+    noidr = NoidrProcess("-f", str(minter.folder), cwd=tmp_path, preexec_fn=allow_core_dumps)
+    assert_one_reply_each_though_killed_in_a_write(
+        noidr, minter.names[0], f"https://target.example/{minter.names[0]}".encode(), number)
+    assert not list(tmp_path.iterdir())
+
+
+def allow_core_dumps() -> None:
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    assert hard == resource.RLIM_INFINITY or hard > 1 << 30, "the hard limit of core dumps allows none here"
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+
+
+def test_the_limit_of_core_dumps_is_the_one_for_which_the_system_asks_no_program_that_takes_them(noidr):
+    assert resource.prlimit(noidr.worker, resource.RLIMIT_CORE)[0] == 1
+
+
+@pytest.mark.parametrize(("at_end", "counted", "expected"), [
+    (0, 0, 0), (0, 30, 30), (64, 64, 0), (64, 94, 30), (None, 64, None), (64, 0, 0),
+])
+def test_what_the_system_writes_at_the_end_of_any_process_counts_as_no_reply(monkeypatch, at_end, counted, expected):
+    """Process accounting writes a record of 64 bytes, and counts them as written by the process that ends."""
+    monkeypatch.setattr(worker_state, "bytes_written_at_end", lambda: at_end)
+    state = SharedState()
+    state.begin()
+    with Counters("self") as counters:
+        readable, writable = os.pipe()
+        os.write(writable, b"x" * counted)
+        assert state.bytes_written(counters) == expected
+        assert state.bytes_written(counters, dumped=True) is None
+    os.close(readable)
+    os.close(writable)
+
+
+def test_the_end_of_a_process_without_accounting_counts_no_bytes():
+    # Where the system accounts for processes, this is the length of a record.
+    assert worker_state.bytes_written_at_end() in (0, 64)
 
 
 # -- replies that a killed process of the web server did not read ----------------------------------------------------
