@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import stat
 from itertools import chain, count
 
@@ -140,8 +141,14 @@ def _name_for_new(parent: str, mark: str) -> str:
 
 def _remove_unfinished(new: str, error: BaseException) -> None:
     """Remove a folder that was not completed because of an error, unless it is that of another, made just now."""
-    if not (isinstance(error, FileExistsError) and error.filename == new):
+    if isinstance(error, FileExistsError) and error.filename == new:
+        return
+    # A signal that interrupts the command takes effect when the folder is gone.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGALRM))
+    try:
         shutil.rmtree(new, ignore_errors=True)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def remove_folder(folder: str) -> None:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
 import subprocess
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from noidtools import store
+from noidtools.cli.interruption import run_until_interrupted
+from noidtools.errors import NoidError
+from noidtools.store.folders import create_folder
 from support.killed import COMMITS, RENAMES, run_killed
 from support.minter import Noid
 from support.perl_dump import RECORDED
@@ -73,6 +80,60 @@ def test_an_import_that_waits_for_its_input_is_interrupted(tmp_path, number):
     process.stdin.write(RECORDED.read_bytes()[:2000])
     process.stdin.flush()
     wait_until(lambda: bool(os.listdir(tmp_path)))
+    time.sleep(0.3)
     process.send_signal(number)
-    _, complaint = process.communicate(timeout=60)
-    assert (process.returncode, complaint.decode()) == (1, NOTHING) and os.listdir(tmp_path) == []
+    # Its input must not end before it has.
+    assert process.wait(60) == 1
+    _, complaint = process.communicate()
+    assert complaint.decode() == NOTHING and os.listdir(tmp_path) == []
+
+
+def test_a_signal_while_the_unfinished_is_removed_leaves_nothing(tmp_path, monkeypatch):
+    def remove(folder: str, **options: Any) -> None:
+        if os.path.isdir(folder):
+            signal.raise_signal(signal.SIGTERM)
+        whole(folder, **options)
+
+    def work() -> None:
+        create_folder(str(tmp_path / "x"), lambda folder: os.listdir(os.path.join(folder, "missing")))
+
+    whole = shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", remove)
+    with pytest.raises(NoidError, match="interrupted"):
+        run_until_interrupted(work, "nothing was done")
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_interruption_waits_until_the_store_has_noted_which_locks_it_holds():
+    """An exception between the two would leave the lock taken, and closing the store would wait for it forever."""
+    names: dict[str, Any] = {"raise_signal": signal.raise_signal, "noted": []}
+    text = "def take_lock():\n    raise_signal(15)\n    noted.append(1)\n"
+    exec(compile(text, os.path.join(os.path.dirname(store.__file__), "locks.py"), "exec"), names)
+
+    def work() -> None:
+        names["take_lock"]()
+        wait_until(lambda: False)
+
+    with pytest.raises(NoidError, match="interrupted: nothing was done"):
+        run_until_interrupted(work, "nothing was done")
+    assert names["noted"] == [1]
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL and signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+def test_one_that_waits_for_another_writer_is_interrupted_at_once(tmp_path):
+    noid = Noid.created(tmp_path, ".sd")
+    noid.close()
+    noid_process = NoidProcess(tmp_path)
+    with open(tmp_path / "NOID" / "writer.lock") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        process = noid_process.start("import", "csv", "-", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdin.write(b"id,_t\n1,https://a.example/\n")
+        process.stdin.close()
+        time.sleep(1)
+        assert process.poll() is None
+        process.terminate()
+        started = time.monotonic()
+        process.wait(10)
+        assert time.monotonic() - started < 5
+    assert b"interrupted" in process.stderr.read()
+    process.stderr.close()

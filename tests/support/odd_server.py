@@ -47,6 +47,8 @@ class OddServer:
     def __exit__(self, *_: object) -> None:
         self._open = False
         for listener in self._listeners:
+            # Closing it alone would leave a thread waiting for a connection.
+            listener.shutdown(socket.SHUT_RDWR)
             listener.close()
 
     def _accept(self, listener: socket.socket, address: str) -> None:
