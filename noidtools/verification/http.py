@@ -24,6 +24,7 @@ from ..version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
     Sockaddr = tuple[Any, ...]
 
@@ -199,13 +200,14 @@ class HttpReply:
 
 
 def secure_context() -> ssl.SSLContext:
-    """The TLS settings for all connections of a run; loading the certificates takes a while."""
+    """The TLS settings for all connections of a run; loading the certificates takes a while, so they are asked for when
+    the first secure connection is made."""
     return ssl.create_default_context()
 
 
 def request_head(
-    method: str, place: WebAddress, deadline: Deadline, context: ssl.SSLContext, *, allow_private: bool = False,
-    purpose: str = "verify",
+    method: str, place: WebAddress, deadline: Deadline, context: Callable[[], ssl.SSLContext], *,
+    allow_private: bool = False, purpose: str = "verify",
 ) -> HttpReply:
     """Send a request and read the head of the response; raises UnreachableError if there is no usable one.
 
@@ -228,14 +230,14 @@ def request_head(
 
 
 def _open_connection(
-    place: WebAddress, deadline: Deadline, context: ssl.SSLContext, allow_private: bool
+    place: WebAddress, deadline: Deadline, context: Callable[[], ssl.SSLContext], allow_private: bool
 ) -> socket.socket:
     connection = connect(place.host, place.port, deadline, allow_private=allow_private)
     if place.scheme == "http":
         return connection
     try:
         connection.settimeout(deadline.left())
-        return context.wrap_socket(connection, server_hostname=place.host)
+        return context().wrap_socket(connection, server_hostname=place.host)
     except ssl.SSLCertVerificationError as error:
         raise UnreachableError(f"its certificate is not valid: {error.verify_message}") from None
     except TimeoutError:
@@ -354,7 +356,7 @@ def text_at(base: str, path: str) -> str:
 
 
 def _head_at(base: str, name: str, option: str) -> HttpReply:
-    return request_head("HEAD", _place_below(base, name, option), Deadline(_CANARY_SECONDS), secure_context(),
+    return request_head("HEAD", _place_below(base, name, option), Deadline(_CANARY_SECONDS), secure_context,
                         allow_private=True, purpose="check")
 
 

@@ -7,6 +7,7 @@ a pause between them; different hosts are requested at the same time.
 
 from __future__ import annotations
 
+import functools
 import heapq
 import queue
 import threading
@@ -209,7 +210,7 @@ class _LinkWorkers:
         self._done: queue.SimpleQueue[_LinkTask] = queue.SimpleQueue()
         self._silences: dict[str, int] = {}
         self._threads = 0
-        self._secure = secure_context()
+        self._secure = functools.cache(secure_context)
 
     def add(self, task: _LinkTask) -> None:
         self._queue.put(task.place.authority, task)

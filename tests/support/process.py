@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -73,30 +73,21 @@ def command_line(pid: int) -> str:
 
 def children(pid: int) -> list[int]:
     """The processes that a process has started and that have not ended."""
-    return [child for child, parent in _processes() if parent == pid]
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
+    return [child for child in found if process_is_alive(child)]
 
 
 def descendants(pid: int) -> list[int]:
     """All processes below a process, the nearest first."""
-    parents: dict[int, list[int]] = {}
-    for child, parent in _processes():
-        parents.setdefault(parent, []).append(child)
     found, queue = [], [pid]
     while queue:
-        below = parents.get(queue.pop(0), [])
+        below = children(queue.pop(0))
         found += below
         queue += below
     return found
-
-
-def _processes() -> Iterator[tuple[int, int]]:
-    """Each process that has not ended, and its parent."""
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            with contextlib.suppress(OSError):
-                state, parent = _stat_fields(int(entry))[:2]
-                if state != "Z":
-                    yield int(entry), int(parent)
 
 
 def _stat_fields(pid: int) -> list[str]:

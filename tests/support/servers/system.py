@@ -9,7 +9,8 @@ from typing import Any
 
 _PACKAGE_OF = {
     "apache2": "apache2", "nginx": "nginx-light", "curl": "curl", "htpasswd": "apache2-utils", "wrk": "wrk",
-    "systemd-analyze": "systemd", "systemd-socket-activate": "systemd", "openssl": "openssl", "chromium": "chromium",
+    "systemd-analyze": "systemd", "systemd-socket-activate": "systemd", "openssl": "openssl",
+    "chromium-headless-shell": "chromium-headless-shell",
     "unshare": "util-linux", "nsenter": "util-linux", "setpriv": "util-linux",
 }
 
