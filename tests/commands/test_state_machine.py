@@ -127,7 +127,8 @@ class LifecycleMachine(RuleBasedStateMachine):
         ("--at-last", "add1", "x.sd", "medium"),
     ]))
     def create(self, template: tuple[str, ...]) -> None:
-        self.folder = Path(tempfile.mkdtemp())
+        # In a folder of its own, because creating looks for other minters beside it.
+        self.folder = Path(tempfile.mkdtemp()) / "minter"
         self.long_term = "long" in template
         self.names = [self.full(name) for name in NAMES]
         self.minter = Noid.with_clock(self.folder, *template)
@@ -140,7 +141,7 @@ class LifecycleMachine(RuleBasedStateMachine):
         if hasattr(self, "minter"):
             assert [fault.sentence for fault in examine(self.minter.opened).faults] == []
             self.minter.close()
-            shutil.rmtree(self.folder)
+            shutil.rmtree(self.folder.parent)
 
     # -- commands ------------------------------------------------------------------------------------------------
 
