@@ -159,8 +159,9 @@ def test_a_worker_without_memory_is_replaced_or_answers_that_it_cannot(minter, n
     reply = noidr.ask(b"get " + b"y" * 900_000 + b" _t")
     assert reply == b"NULL"
     assert "MemoryError" in log_of(noidr) or not process_is_alive(worker)
-    os.kill(noidr.worker, signal.SIGKILL)
-    wait_until(lambda: worker != noidr.worker)
+    killed = noidr.worker
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: killed != noidr.worker)
     assert all_right(noidr, minter)
 
 
