@@ -36,13 +36,16 @@ _SLOW = frozenset(_HERE / path for path in (
     "web/test_one_transaction.py", "web/test_serve.py", "web/test_slow_clients.py", "web/test_thousand_minters.py",
     "web/test_tokens.py", "web/test_work_limits.py",
 ))
-# The files that take longest, most of it waiting: they begin first, so that no processor idles at the end.
+# The files that take longest begin first, so that no worker is left with one of them at the end; those that mostly wait
+# take turns with those that mostly compute, so that no processor idles.
 _LONGEST = tuple(_HERE / path for path in (
-    "web/test_slow_clients.py", "servers/test_setup.py", "servers/test_browser_changes.py", "docs/test_docs.py",
-    "servers/test_hostile_requests.py", "servers/test_guides.py", "servers/test_commands.py", "unit/test_postgres.py",
-    "servers/test_postgres_cluster.py", "servers/test_resolver.py", "servers/test_schemes.py",
-    "commands/test_spellings.py", "servers/test_workers.py", "unit/test_store_contract.py", "cli/test_backup.py",
-    "web/test_serve_processes.py", "web/test_restore_served.py", "cli/test_transfer_crash.py", "cli/test_crash.py",
+    "web/test_slow_clients.py", "servers/test_setup.py", "commands/test_spellings.py", "docs/test_docs.py",
+    "servers/test_browser_changes.py", "unit/test_linear_time.py", "servers/test_hostile_requests.py",
+    "commands/test_describe.py", "unit/test_postgres.py", "commands/test_described_terms.py",
+    "servers/test_postgres_cluster.py", "servers/test_commands.py", "servers/test_resolver.py", "unit/test_shapes.py",
+    "servers/test_guides.py", "cli/test_transfer_crash.py", "servers/test_schemes.py", "cli/test_crash.py",
+    "web/test_restore_served.py", "web/test_serve_processes.py", "cli/test_backup.py", "servers/test_workers.py",
+    "servers/test_resolver_processes.py", "servers/test_postgres_standby.py",
 ))
 
 

@@ -166,12 +166,13 @@ def some_spellings(test):
     return pytest.mark.parametrize("case", CASES[::6], indirect=True, ids=["-".join(case) for case in CASES[::6]])(test)
 
 
-def a_third_of_spellings(test):
-    """As `every_spelling`, for tests that take long: two thirds are among the long tests."""
-    ids = ["-".join(case) for case in CASES]
-    cases = [case if number % 3 == 0 else pytest.param(case, marks=pytest.mark.long)
-             for number, case in enumerate(CASES)]
-    return pytest.mark.parametrize("case", cases, indirect=True, ids=ids)(test)
+def every_spelling_once(test):
+    """As `every_spelling`, for tests that take long: each spelling with the first minter that has it, and the last one
+    of each minter; the others are among the long tests."""
+    chosen = {spelling: (minter, spelling) for minter, spelling in reversed(CASES)}.values()
+    last = dict(CASES).items()
+    cases = [case if case in chosen or case in last else pytest.param(case, marks=pytest.mark.long) for case in CASES]
+    return pytest.mark.parametrize("case", cases, indirect=True, ids=["-".join(case) for case in CASES])(test)
 
 
 # -- commands that read ----------------------------------------------------------------------------------------------
@@ -226,7 +227,7 @@ def test_every_reading_command_finds_the_name(case):
         assert noid.records("decode", spelled) == noid.records("decode", display)
 
 
-@a_third_of_spellings
+@every_spelling_once
 def test_a_description_is_of_the_name(case):
     names, display, spelled = case
     say_all_of(names.noid, display)
@@ -431,7 +432,7 @@ def test_an_abstract_name_has_spellings_like_others(tmp_path, spelled):
     noid.close()
 
 
-@a_third_of_spellings
+@every_spelling_once
 def test_a_beginning_of_names_selects_the_names(case):
     names, display, spelled = case
     noid = names.noid
@@ -513,7 +514,7 @@ READS = [
 ]
 
 
-@a_third_of_spellings
+@every_spelling_once
 def test_a_pepper_is_needed_for_changes_and_a_wrong_one_is_refused_always(case, request):
     names, _, _ = case
     noid = names.noid

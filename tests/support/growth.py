@@ -34,19 +34,22 @@ def seconds(work: Callable[[], object]) -> float:
 def growth(function: Callable[[bytes], object], make: Callable[[int], bytes]) -> float:
     """How many times longer the function takes for an input 4 times as long; 0 where that is no cause for doubt."""
     size = SIZE
-    text = make(size)
-    first = seconds(lambda: function(text))
-    if first < _QUICK_SECONDS:
+    short = make(size)
+    shorter = seconds(lambda: function(short))
+    if shorter < _QUICK_SECONDS:
         return 0.0
-    if first > _SLOW_SECONDS:
+    if shorter > _SLOW_SECONDS:
         size = SIZE // 4
-    short, long = make(size), make(4 * size)
+        short = make(size)
+        shorter = seconds(lambda: function(short))
+    long = make(4 * size)
     ratios = []
     for _ in range(_ATTEMPTS):
         longer = seconds(lambda: function(long))
-        ratios.append(longer / max(seconds(lambda: function(short)), 1e-6))
+        ratios.append(longer / max(shorter, 1e-6))
         if ratios[-1] < _MOST_TIMES_LONGER:
             return 0.0
+        shorter = seconds(lambda: function(short))
     return min(ratios)
 
 

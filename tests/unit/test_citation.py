@@ -28,7 +28,7 @@ from noidtools.names.citation import (
 ARK = (b"ark:/",)
 RESOLVERS = [b"https://example.org", b"https://n2t.net/"]
 ARCHER = [(b"the ARCHER project", b"102.100.archer", b"102.100.821")]
-quick = settings(max_examples=200, deadline=None)
+quick = settings(deadline=None)
 
 
 def test_an_ark_is_cited_in_every_form() -> None:

@@ -14,7 +14,7 @@ IRI = re.compile(r"[a-z][a-z0-9+.-]*:([A-Za-z0-9?/:@!$&'()*+,;=~._#\[\]-]|%[0-9A
 
 
 @given(st.binary(max_size=40) | st.binary(max_size=20).map(lambda rest: b"https://" + rest))
-@settings(max_examples=300, deadline=None)
+@settings(deadline=None)
 def test_every_name_has_an_iri_and_every_address_is_one(name: bytes) -> None:
     made = name_iri(name, "urn:noid:kt5:")
     assert IRI.fullmatch(made) and "#" not in made
@@ -23,7 +23,7 @@ def test_every_name_has_an_iri_and_every_address_is_one(name: bytes) -> None:
 
 
 @given(st.binary(max_size=4), st.binary(max_size=4))
-@settings(max_examples=300, deadline=None)
+@settings(deadline=None)
 def test_different_names_in_no_scheme_get_different_iris(one: bytes, other: bytes) -> None:
     assert (name_iri(one, "urn:noid:kt5:") == name_iri(other, "urn:noid:kt5:")) == (one == other)
 

@@ -11,7 +11,7 @@ from noidtools.schemes.timegrid import Date, utc
 
 
 @given(st.binary(max_size=60) | st.text(max_size=40).map(str.encode))
-@settings(max_examples=300, deadline=None)
+@settings(deadline=None)
 def test_any_text_is_decoded_or_refused(text):
     try:
         pairs = dict(form_of(text).decode(text))
@@ -25,7 +25,7 @@ dates = st.builds(Date, st.integers(10**9 * 10**9, 4 * 10**18), st.just(9))
 
 
 @given(dates, st.integers(1, 65535), st.ip_addresses().map(str))
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 def test_every_scheme_recognises_what_it_makes(date, port, ip):
     address = ibip.ip_address(ip.encode())
     decoded = dict(form_of(label := ibip.encode(address, port, date)).decode(label))

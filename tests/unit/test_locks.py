@@ -285,7 +285,7 @@ def in_child(action) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-@pytest.mark.parametrize("forks", [10, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("forks", [5, pytest.param(100, marks=pytest.mark.long)])
 def test_a_fork_beside_busy_threads_leaves_parent_and_child_usable(tmp_path, forks):
     store = make(tmp_path / "store")
 

@@ -10,7 +10,7 @@ from noidtools.codec import normalize_escapes, percent_decode, percent_encode
 from noidtools.names import Name, boundaries, candidates, cuts, normal, parse, spelled, stored
 
 ARK = (b"ark:/",)
-quick = settings(max_examples=300, deadline=None)
+quick = settings(deadline=None)
 
 # Octets from which spellings are made, so that random text is often nearly a name.
 PIECES = st.sampled_from(

@@ -23,7 +23,7 @@ SETTINGS = [
     {"template": "f5.rdd", "naan": "B5"}, {"labels": "https://n2t.net/ark:/13030/"},
     {"scheme": "pilin", "prefix": "102.100.272", "granularity": "0.001"}, {"labels": "ark:/\nark:"},
 ]
-quick = settings(max_examples=150, deadline=None)
+quick = settings(deadline=None)
 
 
 def space(**values: str) -> Namespace:

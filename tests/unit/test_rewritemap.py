@@ -52,7 +52,7 @@ LINES = st.lists(st.one_of(
 
 
 @given(LINES, st.lists(st.integers(1, 30), max_size=40))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 def test_any_input_in_any_pieces_gets_one_line_for_each_line(lines, cuts):
     data = b"".join(line + b"\n" for line in lines)
     whole = ReplyProtocol(Echo())

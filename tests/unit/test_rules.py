@@ -13,7 +13,7 @@ from noidtools import rules
 from noidtools.errors import InvalidError
 from noidtools.rules import Rule, RuleSet
 
-quickly = settings(max_examples=150, deadline=None)
+quickly = settings(deadline=None)
 
 
 def refusal(pattern: bytes, replacement: bytes = b"") -> str:
@@ -375,7 +375,7 @@ PIECES = ["^", "f", "t", "8", "\\.", ".", "*", "+", "?", "{2}", "(", ")", "|", "
 PIECES += ["(?:", "(?#x)", "\\E", "\\Q", "(?i)", "(?x)"]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(PIECES), max_size=7).map("".join),
     st.lists(st.sampled_from(["f", "t", "8", ".", "F"]), max_size=6).map("".join),

@@ -83,7 +83,7 @@ def test_the_distributor_gives_the_dates_of_the_standards_table() -> None:
         assert bytes(last) == row["date"].encode()
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 @given(dates, st.lists(st.tuples(st.integers(-(10**11), 10**11), granularities), min_size=1, max_size=20))
 def test_the_distributor_follows_definition_and_algorithm_while_clock_and_granularity_change(
     start: Date, steps: list[tuple[int, Granularity]]

@@ -64,7 +64,7 @@ def test_nothing_a_client_sends_adds_a_header_or_a_line_under_our_labels(web: Co
         assert not [line for line in lines if line.startswith(("id: forged", "error: forged", "Set-Cookie"))], reply
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(alphabet="abkt059+%'\"\\-:/=&?", max_size=24), st.sampled_from(["GET", "POST", "HEAD"]))
 def test_any_query_gets_an_answer(web: CommandClient, query: str, method: str) -> None:
     assert web(query, method=method).status in (200, 400, 401, 403, 404, 405)
