@@ -150,6 +150,7 @@ class Supervisor:
         signal.signal(signal.SIGTERM, self._stop)
         # Where a parent process ignores it, the system would not keep what is known of a dead worker.
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        allow_no_core_dump()  # for the workers, which have the limit of this process
         while True:
             start = os.pipe()
             # A signal that arrives before the child has left our handler would be taken for the end of the input.
@@ -187,7 +188,6 @@ class Supervisor:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM,))
             # Bytes that are written elsewhere would be taken for those of a reply.
             sys.dont_write_bytecode = True
-            allow_no_core_dump()
             self._state.begin()
             skip = bool(self._state.numbers[INCOMPLETE])
             serve_pipe(self._protocol(self._state, skip), self._state, source, sink, in_step=self._in_step)

@@ -89,7 +89,8 @@ class SharedState:
         if not replied:
             return 0
         at_end = bytes_written_at_end()
-        return None if at_end is None else replied - at_end
+        # Fewer than at the end of any process: accounting has begun since.
+        return None if at_end is None or replied < at_end else replied - at_end
 
     def clear(self) -> None:
         self.memory[:PIECE] = bytes(PIECE)
@@ -126,7 +127,10 @@ def bytes_written_at_end() -> int | None:
 
     It is asked when it must be known, by a process that does nothing, since accounting can begin and end at any time.
     """
-    readable, writable = os.pipe()
+    try:
+        readable, writable = os.pipe()
+    except OSError:
+        return None
     try:
         process = os.fork()
         if not process:
@@ -142,14 +146,16 @@ def bytes_written_at_end() -> int | None:
         os.close(readable)
     with Counters(str(process)) as counters:
         os.close(writable)
-        os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+        ended = os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
         written = counters.bytes_written()
     os.waitpid(process, 0)
-    return written
+    # One that was killed may have left a core dump.
+    return written if ended is not None and ended.si_code == os.CLD_EXITED else None
 
 
 def allow_no_core_dump() -> None:
     """The bytes of a core dump would be counted as written by the process.  A limit of 0 is not enough: the system
-    would still write to a program that takes core dumps, but not with a limit of 1."""
+    would still write to a program that takes core dumps, but not with a limit of 1.  Where the hard limit is 0, an
+    ordinary account cannot set that."""
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CORE, (1, resource.getrlimit(resource.RLIMIT_CORE)[1]))

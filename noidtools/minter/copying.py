@@ -134,13 +134,15 @@ class _Copy:
         """Make a copy of what is read, and compare it; returns it and the version that was copied."""
         remove_store(hidden)  # the work of a transaction may be run again
         self._items = 0
-        target = create_store(hidden, lambda writer: None, chunks=self._copied_pages(reader),
-                              readme=readme_of(self._source.location), address=address, read=read)
+        target: Store | None = None
         try:
+            target = create_store(hidden, lambda writer: None, chunks=self._copied_pages(reader),
+                                  readme=readme_of(self._source.location), address=address, read=read)
             if self._catch_up(target, lambda work: work(reader)):
                 raise StoreError(_DIFFERS)
         except BaseException:
-            target.close()
+            if target is not None:
+                target.close()
             remove_store(hidden)
             raise
         return target, reader.version()

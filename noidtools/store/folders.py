@@ -141,19 +141,18 @@ def _name_for_new(parent: str, mark: str) -> str:
 
 def _remove_unfinished(new: str, error: BaseException) -> None:
     """Remove a folder that was not completed because of an error, unless it is that of another, made just now."""
-    if isinstance(error, FileExistsError) and error.filename == new:
-        return
-    # A signal that interrupts the command takes effect when the folder is gone.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGALRM))
-    try:
-        shutil.rmtree(new, ignore_errors=True)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if not (isinstance(error, FileExistsError) and error.filename == new):
+        remove_folder(new)
 
 
 def remove_folder(folder: str) -> None:
-    """Remove a folder with all that is in it, as far as this process can."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Remove a folder with all that is in it, as far as this process can.  A signal that interrupts the command takes
+    effect when the folder is gone."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGALRM))
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def remove_leftovers(parent: str, mark: str) -> None:

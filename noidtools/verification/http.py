@@ -232,12 +232,13 @@ def request_head(
 def _open_connection(
     place: WebAddress, deadline: Deadline, context: Callable[[], ssl.SSLContext], allow_private: bool
 ) -> socket.socket:
+    secure = None if place.scheme == "http" else context()
     connection = connect(place.host, place.port, deadline, allow_private=allow_private)
-    if place.scheme == "http":
+    if secure is None:
         return connection
     try:
         connection.settimeout(deadline.left())
-        return context().wrap_socket(connection, server_hostname=place.host)
+        return secure.wrap_socket(connection, server_hostname=place.host)
     except ssl.SSLCertVerificationError as error:
         raise UnreachableError(f"its certificate is not valid: {error.verify_message}") from None
     except TimeoutError:

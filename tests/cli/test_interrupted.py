@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,8 @@ def folder(template: Path, tmp_path: Path) -> Path:
     (RENAMES, 1, ("import", "perl", "dump"), NOTHING),
     (COMMITS, 1, ("import", "jsonl", "all.jsonl"), NOTHING),
     (COMMITS, 1, ("copy", "a", "b"), "error: interrupted: there is no copy, unless it was complete just now\n"),
+    (RENAMES, 2, ("copy", "a", "b"), "error: interrupted: there is no copy, unless it was complete just now\n"),
+    (RENAMES, 2, ("copy", "a", "a"), "error: interrupted: there is no copy, unless it was complete just now\n"),
     (COMMITS, 30, ("copy", "a", "b"), "error: interrupted: there is no copy, unless it was complete just now\n"),
     (RENAMES, 1, ("-f", "a", "export", "jsonl", "out"),
      "error: interrupted: the file is as it was, unless the export was complete just now\n"),
@@ -104,11 +107,16 @@ def test_a_signal_while_the_unfinished_is_removed_leaves_nothing(tmp_path, monke
     assert os.listdir(tmp_path) == []
 
 
+def store_code(text: str) -> dict[str, Any]:
+    """Functions that are taken for code of the store."""
+    defined: dict[str, Any] = {"raise_signal": signal.raise_signal, "wait": time.sleep, "noted": []}
+    exec(compile(text, os.path.join(os.path.dirname(store.__file__), "locks.py"), "exec"), defined)
+    return defined
+
+
 def test_an_interruption_waits_until_the_store_has_noted_which_locks_it_holds():
     """An exception between the two would leave the lock taken, and closing the store would wait for it forever."""
-    names: dict[str, Any] = {"raise_signal": signal.raise_signal, "noted": []}
-    text = "def take_lock():\n    raise_signal(15)\n    noted.append(1)\n"
-    exec(compile(text, os.path.join(os.path.dirname(store.__file__), "locks.py"), "exec"), names)
+    names = store_code("def take_lock():\n    raise_signal(15)\n    noted.append(1)\n")
 
     def work() -> None:
         names["take_lock"]()
@@ -120,20 +128,51 @@ def test_an_interruption_waits_until_the_store_has_noted_which_locks_it_holds():
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL and signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
-def test_one_that_waits_for_another_writer_is_interrupted_at_once(tmp_path):
+def test_a_store_that_waits_for_a_server_is_interrupted_soon():
+    names = store_code("def wait_for_server():\n    raise_signal(15)\n    wait(30)\n")
+    started = time.monotonic()
+    with pytest.raises(NoidError, match="interrupted: nothing was done"):
+        run_until_interrupted(names["wait_for_server"], "nothing was done")
+    assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("first", SIGNALS)
+@pytest.mark.parametrize("second", SIGNALS)
+def test_the_second_signal_ends_the_process(first, second):
+    """However soon it comes: both may have arrived before the first is handled."""
+    script = f"""
+import signal, time
+from noidtools.cli.interruption import run_until_interrupted
+def work():
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, (2, 15))
+        signal.raise_signal({first:d})
+        signal.raise_signal({second:d})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (2, 15))
+        time.sleep(5)
+    except KeyboardInterrupt:
+        signal.raise_signal({second:d})
+        time.sleep(60)
+run_until_interrupted(work, "x")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=30, check=False)
+    assert done.returncode in (-first, -second) and done.stderr == b""
+
+
+def test_one_that_waits_for_another_writer_is_interrupted_soon(tmp_path):
     noid = Noid.created(tmp_path, ".sd")
     noid.close()
-    noid_process = NoidProcess(tmp_path)
-    with open(tmp_path / "NOID" / "writer.lock") as file:
+    lock = tmp_path / "NOID" / "writer.lock"
+    with open(lock) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        process = noid_process.start("import", "csv", "-", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = NoidProcess(tmp_path).start("import", "csv", "-", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         process.stdin.write(b"id,_t\n1,https://a.example/\n")
         process.stdin.close()
-        time.sleep(1)
-        assert process.poll() is None
+        wait_until(lambda: str(lock) in map(os.path.realpath, Path(f"/proc/{process.pid}/fd").iterdir()))
+        time.sleep(0.2)
         process.terminate()
         started = time.monotonic()
-        process.wait(10)
-        assert time.monotonic() - started < 5
+        process.wait(20)
+        assert time.monotonic() - started < 10
     assert b"interrupted" in process.stderr.read()
     process.stderr.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import random
@@ -11,6 +12,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import termios
 import threading
 import time
@@ -24,7 +26,8 @@ from noidtools.cli.pipe_worker import NULL, Supervisor
 from noidtools.cli.worker_state import INCOMPLETE, Counters, SharedState
 from support.minter import Noid
 from support.noidr import NoidrProcess
-from support.process import NOIDR, children, process_is_alive, wait_until
+from support.process import NOIDR, children, descendants, process_is_alive, wait_until
+from support.servers.system import program
 from support.templates import LONG_TERM
 
 DEADLY = (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT)
@@ -328,9 +331,9 @@ def test_what_a_worker_writes_when_it_opens_a_copied_folder_counts_as_no_reply(t
 
 
 def assert_one_reply_each_though_killed_in_a_write(
-    noidr: NoidrProcess, name: str, target: bytes, number: signal.Signals
+    noidr: NoidrProcess, name: str, target: bytes, number: signal.Signals, *, depth: int = 1
 ) -> None:
-    """It is closed afterwards."""
+    """It is closed afterwards.  The worker is that many processes below the one that was started."""
     # As many replies as the pipe takes, and one more, for which the worker waits.
     fcntl.fcntl(noidr.stdout, fcntl.F_SETPIPE_SZ, 4096)
     sent = [name.encode() + b"/" + b"x" * 300 + b"/%d" % count for count in range(13)]
@@ -343,7 +346,7 @@ def assert_one_reply_each_though_killed_in_a_write(
         wait_until(lambda written=written: unread_bytes(noidr.stdout) == written)
     wait_until(lambda: unread_bytes(noidr.stdin) == 0)
     time.sleep(0.2)
-    worker = noidr.worker
+    (*_, worker) = descendants(noidr.process.pid)[:depth]
     os.kill(worker, number)
     wait_until(lambda: not process_is_alive(worker))
     noidr.stdin.close()
@@ -371,7 +374,7 @@ def test_the_limit_of_core_dumps_is_the_one_for_which_the_system_asks_no_program
 
 
 @pytest.mark.parametrize(("at_end", "counted", "expected"), [
-    (0, 0, 0), (0, 30, 30), (64, 64, 0), (64, 94, 30), (None, 64, None), (64, 0, 0),
+    (0, 0, 0), (0, 30, 30), (64, 64, 0), (64, 94, 30), (None, 64, None), (64, 0, 0), (64, 30, None),
 ])
 def test_what_the_system_writes_at_the_end_of_any_process_counts_as_no_reply(monkeypatch, at_end, counted, expected):
     """Process accounting writes a record of 64 bytes, and counts them as written by the process that ends."""
@@ -390,6 +393,49 @@ def test_what_the_system_writes_at_the_end_of_any_process_counts_as_no_reply(mon
 def test_the_end_of_a_process_without_accounting_counts_no_bytes():
     # Where the system accounts for processes, this is the length of a record.
     assert worker_state.bytes_written_at_end() in (0, 64)
+
+
+ACCOUNTED = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.acct(os.fsencode(sys.argv[1])) == 0, os.strerror(ctypes.get_errno())
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+@pytest.mark.servers
+def test_a_record_of_process_accounting_counts_as_no_reply(minter, tmp_path):
+    """In a namespace of processes, in which accounting is by itself; that needs root."""
+    records = tmp_path / "records"
+    records.touch()
+    noidr = NoidrProcess("-f", str(minter.folder), program=[
+        program("unshare"), "--pid", "--fork", "--mount-proc", sys.executable, "-c", ACCOUNTED, str(records), *NOIDR])
+    name = minter.names[0]
+    assert noidr.ask(name.encode()) == f"https://target.example/{name}".encode()
+    assert_one_reply_each_though_killed_in_a_write(
+        noidr, name, f"https://target.example/{name}".encode(), signal.SIGKILL, depth=2)
+    assert records.stat().st_size
+
+
+def test_a_probe_that_was_killed_tells_nothing(monkeypatch):
+    fork = os.fork
+
+    def killed() -> int:
+        process = fork()
+        if process:
+            os.kill(process, signal.SIGKILL)
+        return process
+
+    monkeypatch.setattr(os, "fork", killed)
+    assert worker_state.bytes_written_at_end() is None
+
+
+def test_without_descriptors_what_the_system_writes_is_unknown(monkeypatch):
+    def without_descriptors() -> tuple[int, int]:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(os, "pipe", without_descriptors)
+    assert worker_state.bytes_written_at_end() is None
 
 
 # -- replies that a killed process of the web server did not read ----------------------------------------------------

@@ -74,9 +74,9 @@ def command_line(pid: int) -> str:
 def children(pid: int) -> list[int]:
     """The processes that a process has started and that have not ended."""
     found: list[int] = []
-    with contextlib.suppress(OSError):
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
+    for list_of_thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, list_of_thread.read_text().split())
     return [child for child in found if process_is_alive(child)]
 
 
