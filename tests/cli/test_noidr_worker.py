@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import os
@@ -26,7 +25,7 @@ from noidtools.cli.pipe_worker import NULL, Supervisor
 from noidtools.cli.worker_state import INCOMPLETE, Counters, SharedState
 from support.minter import Noid
 from support.noidr import NoidrProcess
-from support.process import NOIDR, children, descendants, process_is_alive, wait_until
+from support.process import NOIDR, children, descendants, process_is_alive, signal_all, wait_until
 from support.servers.system import program
 from support.templates import LONG_TERM
 
@@ -108,9 +107,7 @@ def test_lines_sent_in_advance_each_have_their_reply_in_order(minter, seed):
     def kill() -> None:
         for _ in range(4):
             time.sleep(dice.uniform(0.005, 0.03))
-            for worker in children(asked.process.pid):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(worker, dice.choice(DEADLY))
+            signal_all(children(asked.process.pid), dice.choice(DEADLY))
 
     threads = [threading.Thread(target=work) for work in (send, kill)]
     for thread in threads:
@@ -174,9 +171,7 @@ def test_workers_that_die_at_once_do_not_stop_the_pipe(minter):
 
     def kill_all() -> None:
         while not stop.is_set():
-            for worker in children(asked.process.pid):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(worker, signal.SIGKILL)
+            signal_all(children(asked.process.pid), signal.SIGKILL)
 
     killer = threading.Thread(target=kill_all)
     killer.start()

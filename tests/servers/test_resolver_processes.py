@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from support.http import raw
-from support.process import command_line, process_is_alive, wait_until
+from support.process import command_line, process_is_alive, signal_all, wait_until
 from support.servers.apache import ApacheRewrite
 from support.servers.deployment import Deployment
 from support.servers.system import as_server_user, program
@@ -102,8 +102,7 @@ def kill_apache_during_lookups(deployment: Deployment, names: list[str]) -> None
     workers = [pid for pid in apache.children() if command_line(pid).startswith(apache.arguments[0])]
     # All at once: none must take the place of another in the queue and leave an answer of its own.
     for number in (signal.SIGSTOP, signal.SIGKILL):
-        for pid in workers:
-            os.kill(pid, number)
+        signal_all(workers, number)
     os.kill(noidr, signal.SIGCONT)
     for process in waiting:
         process.wait(20)
@@ -270,9 +269,8 @@ def test_noidr_runs_under_its_own_account_reads_only_and_ends_with_its_server(si
     (noidr,) = deployment.workers()
     assert deployment.location(f"ark:/{name}") == "https://b.example/" and "is not known" not in deployment.logs()
     # Its server is killed, with all its processes, as hard as can be.
-    for pid in (deployment.apache.pid, *deployment.apache.children()):
-        if pid not in (noidr, parent):
-            os.kill(pid, signal.SIGKILL)
+    others = {deployment.apache.pid, *deployment.apache.children()} - {noidr, parent}
+    signal_all(others, signal.SIGKILL)
     wait_until(lambda: not process_is_alive(noidr) and not process_is_alive(parent))
 
 

@@ -6,7 +6,6 @@ network does that is partitioned.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -22,6 +21,7 @@ from typing import Any
 
 from support.http import free_port
 from support.postgres import ACCOUNT, demoted, programs
+from support.process import signal_all
 from support.relay import Relay
 from support.servers.system import MissingError
 
@@ -123,9 +123,7 @@ class Node:
         return [parent, *map(int, done.stdout.split())]
 
     def signal_server(self, number: int) -> None:
-        for pid in self.server_processes():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, number)
+        signal_all(self.server_processes(), number)
 
     def signal_manager(self, number: int) -> None:
         if self._process is not None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 from typing import Any
 
 from noidtools.cli.reply_protocol import ReplyProtocol
-from support.process import NOIDR, children, wait_until
+from support.process import NOIDR, children, signal_all, wait_until
 
 
 def take(replies: ReplyProtocol, piece: bytes) -> bytes:
@@ -50,9 +49,7 @@ class NoidrProcess:
         """End it, whatever it does."""
         workers = children(self.process.pid)
         self.process.kill()
-        for worker in workers:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(worker, signal.SIGKILL)
+        signal_all(workers, signal.SIGKILL)
         self.process.wait()
         for file in (self.stdin, self.stdout, self.stderr):
             file.close()

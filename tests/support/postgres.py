@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from glob import glob
 from pathlib import Path
 
-from support.process import children
+from support.process import children, signal_all
 from support.servers.system import MissingError
 
 # The server refuses to run as root; Debian's package makes this account.
@@ -103,14 +103,13 @@ class PostgresServer:
     @contextlib.contextmanager
     def stopped(self) -> Iterator[None]:
         """All its processes are stopped by SIGSTOP: it accepts connections, and answers nothing."""
-        processes = (self.pid, *children(self.pid))
-        for process in processes:
-            os.kill(process, signal.SIGSTOP)
+        os.kill(self.pid, signal.SIGSTOP)  # first, so that it starts no more of them
+        below = children(self.pid)
         try:
+            signal_all(below, signal.SIGSTOP)
             yield
         finally:
-            for process in processes:
-                os.kill(process, signal.SIGCONT)
+            signal_all((self.pid, *below), signal.SIGCONT)
 
     def close(self) -> None:
         if self._process is not None:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,13 @@ def descendants(pid: int) -> list[int]:
         found += below
         queue += below
     return found
+
+
+def signal_all(pids: Iterable[int], number: int) -> None:
+    """Send a signal to processes. One that has ended meanwhile is no error: its parent may just have waited for it."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def _stat_fields(pid: int) -> list[str]:
