@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import NotFoundError
 from ..minter.access import READ
 from ..minter.elements import ensure_each_once, fetch_name, fetch_rules, unbound_messages
-from ..minter.records import ALL_RULES, RULE_MARK
+from ..minter.namespace import ALL_RULES, RULE_MARK
 from .answers import Answer
 from .command import Command, Form, Option
 from .name_records import FetchedRecord, Unbound, ValueBreak

@@ -11,7 +11,7 @@ from itertools import islice
 
 from .. import resolution
 from ..errors import ForbiddenError, InvalidError, NotFoundError, printable
-from ..minter import contexts, custody, lifecycle, name_tables, policies, records
+from ..minter import circulation, contexts, custody, lifecycle, name_tables, policies
 from ..minter.event_log import read_events
 from ..minter.events import date_and_actor
 from ..minter.findings import last_findings
@@ -203,7 +203,7 @@ def _gather(
     minter: Minter, reader: Reader, identifier: bytes, outcome: Outcome, extent: Extent
 ) -> NameFacts:
     """The facts of an identifier of which this is the outcome, or the outcome of a longer name that extends it."""
-    record = records.find(reader, identifier)
+    record = circulation.find(reader, identifier)
     state = lifecycle.state_of(reader, identifier, record) or ""
     tombstone = tombstone_of(reader, identifier)
     date = date_and_actor(reader, record.event)[0] if record and record.history else b""

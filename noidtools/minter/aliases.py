@@ -5,10 +5,10 @@ from __future__ import annotations
 from ..clock import timestamp
 from ..errors import ConflictError, NotFoundError, printable
 from . import identifiers, name_tables, queue, relations
+from .circulation import HELD, Circulation, ensure_not_withdrawn, save
 from .events import Change, record_event
 from .identifiers import NameRef
 from .meta import add_to_held_count
-from .records import HELD, Circulation, ensure_not_withdrawn, save
 from .relations import ALIAS, ALIAS_OF, Relation
 
 TYPE_CHECKING = False

@@ -9,9 +9,10 @@ from __future__ import annotations
 from ..codec import pair, pair_prefix, split_pair
 from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, printable
 from . import identifiers, meta, name_tables
+from .circulation import ensure_not_withdrawn
 from .events import Change, record_event
 from .name_tables import elements_of
-from .records import RULE_MARK, ensure_not_withdrawn
+from .namespace import RULE_MARK
 from .tables import RULES
 
 TYPE_CHECKING = False

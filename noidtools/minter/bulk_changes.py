@@ -16,9 +16,9 @@ import time
 from ..codec import pack, pair, pair_prefix, split_pair, unpack
 from ..errors import ConflictError, InvalidError, NotFoundError, printable
 from . import open_changes
+from .circulation import PEPPERED, WITHDRAWN
 from .event_log import add_detail, add_to_bulk, read_event
 from .events import Change, Digest, discard_event, newest_number, number_key, pack_value, record_event, unpack_value
-from .records import PEPPERED, WITHDRAWN
 from .tables import CHANGES, ELEMENTS, HISTORY, IDS
 
 TYPE_CHECKING = False

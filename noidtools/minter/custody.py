@@ -9,8 +9,8 @@ from ..clock import timestamp
 from ..codec import pack, pair, pair_end, pair_prefix, split_pair, unpack
 from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, printable
 from . import identifiers
+from .circulation import ensure_not_withdrawn
 from .events import NUMBER_SIZE, Change, record_event
-from .records import ensure_not_withdrawn
 from .tables import CUSTODY, OFFICES
 
 TYPE_CHECKING = False

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ..errors import NotFoundError, UsageError, printable
-from . import bindings, identifiers, name_tables, records
+from . import bindings, identifiers, name_tables
+from .circulation import circulation_line
+from .namespace import ALL_RULES, RULE_MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
 
     from ..store import Reader
     from . import Minter
+    from .circulation import Circulation
     from .identifiers import NameRef
     from .tombstones import Tombstone
 
@@ -57,14 +60,14 @@ def fetch_name(
     tombstone, or, where elements are wanted or only elements are read, GoneError is raised.
     """
     ensure_each_once(wanted)
-    if text.startswith(records.RULE_MARK):
+    if text.startswith(RULE_MARK):
         return fetch_rules(reader, text, wanted)[0]
     ref = identifiers.identify(minter, reader, text)
     fetched = FetchedName(ref.key, ref.display)
     record = ref.record if with_circulation else None
     if with_circulation:
         fetched.held = record is not None and record.held
-        fetched.circulation = records.circulation_line(reader, record)
+        fetched.circulation = circulation_line(reader, record)
         fetched.alias = name_tables.alias_target(reader, fetched.identifier)
     if ref.record is not None and ref.record.withdrawn:
         return _with_tombstone(reader, ref, fetched, elements_only=bool(wanted) or not with_circulation)
@@ -110,7 +113,7 @@ def _with_tombstone(reader: Reader, ref: NameRef, fetched: FetchedName, *, eleme
     return fetched
 
 
-def _state(reader: Reader, fetched: FetchedName, record: records.Circulation | None) -> str | None:
+def _state(reader: Reader, fetched: FetchedName, record: Circulation | None) -> str | None:
     if record is not None and record.was_issued and not record.unusual and fetched.alias is None:
         # True of nearly all names; the module for the other states need not be loaded.
         return "published"
@@ -145,10 +148,10 @@ def fetch_rules(reader: Reader, text: bytes, wanted: list[bytes]) -> list[Fetche
     NotFoundError if there are none.
     """
     by_element: dict[bytes, list[tuple[bytes, bytes]]] = {}
-    everything, subject = text == records.ALL_RULES, text[len(records.RULE_MARK) :]
+    everything, subject = text == ALL_RULES, text[len(RULE_MARK) :]
     for element, pattern, value in bindings.all_rules(reader):
         if everything or element == subject:
-            by_element.setdefault(records.RULE_MARK + element, []).append((pattern, value))
+            by_element.setdefault(RULE_MARK + element, []).append((pattern, value))
     groups = list(by_element.items())
     if not everything:
         groups.append((text, list(bindings.elements_of_pattern(reader, subject))))
@@ -169,5 +172,5 @@ def _nothing_bound(reader: Reader, ref: NameRef) -> str:
     name, record = printable(ref.display), ref.record
     if record is None:
         return f"nothing is bound under {name}, and it was not minted here"
-    state = f"its circulation record is {printable(records.circulation_line(reader, record))}"
+    state = f"its circulation record is {printable(circulation_line(reader, record))}"
     return f"nothing is bound under {name}; {state}{', and it is on hold' if record.held else ''}"

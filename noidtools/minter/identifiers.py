@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from .. import names
 from ..errors import ConflictError, InvalidError, printable
-from . import meta, name_tables, records
-from .namespace import LONGEST_IDENTIFIER
+from . import circulation, meta, name_tables
+from .namespace import LONGEST_IDENTIFIER, RULE_MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..schemes.form_checks import FormChecker, Mistyped
     from ..store import Reader
     from . import Minter
-    from .records import Circulation
+    from .circulation import Circulation
     T = TypeVar("T")
 
 # Identifiers with a check character are shorter than this: the character can only detect errors in names whose length
@@ -67,7 +67,7 @@ def identify(minter: Minter, reader: Reader, text: bytes) -> NameRef:
 
     Raises InvalidError for what is empty or too long, ForbiddenError for a wrong pepper.
     """
-    if text.startswith(records.RULE_MARK):
+    if text.startswith(RULE_MARK):
         return _find_known(minter, reader, text) or NameRef(text, text, well_formed=minter.scheme.free)
     if len(text) > LONGEST_IDENTIFIER:
         raise InvalidError(f"an identifier may have {LONGEST_IDENTIFIER} bytes, this one has {len(text)}")
@@ -142,7 +142,7 @@ def _find_known(minter: Minter, reader: Reader, key: bytes) -> NameRef | None:
         base, pepper = peppers.split_pepper(reader, key)
         if pepper is not None:
             peppers.ensure_pepper_matches(reader, base, pepper)
-            key, record, known, peppered = base, records.find(reader, base), True, True
+            key, record, known, peppered = base, circulation.find(reader, base), True, True
     if not known:
         return None
     return NameRef(key, minter.namespace.display(key), record=record, known=True, peppered=peppered)
@@ -182,7 +182,7 @@ def identify_for_claim(minter: Minter, reader: Reader, text: bytes) -> NameRef:
 
 def ensure_pepper(reader: Reader, ref: NameRef) -> None:
     """Raise ForbiddenError for a peppered identifier that came without its pepper."""
-    if ref.record is not None and ref.record.flags & records.PEPPERED and not ref.peppered:
+    if ref.record is not None and ref.record.flags & circulation.PEPPERED and not ref.peppered:
         from . import peppers
 
         peppers.ensure_pepper_matches(reader, ref.key, None)
@@ -249,7 +249,7 @@ def suggest_correction(minter: Minter, reader: Reader, name: Name) -> bytes | No
     mistyped = _find_mistyped(minter, reader, name)
     if mistyped is None:
         return None
-    candidates = [key for key in mistyped.corrections() if records.find(reader, key) is not None]
+    candidates = [key for key in mistyped.corrections() if circulation.find(reader, key) is not None]
     return candidates[0] if len(candidates) == 1 else None
 
 

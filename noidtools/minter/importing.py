@@ -6,12 +6,12 @@ from time import perf_counter
 
 from ..codec import pair
 from ..errors import ConflictError, NoidError, NotFoundError, printable
-from . import meta, name_tables, open_changes, records
+from . import circulation, meta, name_tables, open_changes
 from .bindings import ensure_element
 from .bulk_changes import Applied, Edit, changes_to, put_edits, recorded_before
+from .circulation import FOREIGN, HELD, RESERVED, Circulation, advanced
 from .event_log import indexed_numbers
 from .events import index_event
-from .records import FOREIGN, HELD, RESERVED, Circulation, advanced
 from .tables import ELEMENTS, IDS
 
 TYPE_CHECKING = False
@@ -141,7 +141,7 @@ class ImportPage(Applied):
 
     def _look_up(self, writer: Writer, number: int, rows: list[ImportRow]) -> None:
         keys = list({row.key for row in rows})
-        self._records = dict(zip(keys, records.find_many(writer, keys), strict=True))
+        self._records = dict(zip(keys, circulation.find_many(writer, keys), strict=True))
         places = [(row.key, element) for row in rows for element, _ in row.pairs]
         values = writer.get_many([(ELEMENTS, pair(key, element)) for key, element in places])
         self._values = dict(zip(places, values, strict=True))
@@ -237,7 +237,7 @@ def names_added_by(
     """Identifiers that an import has recorded, and that did not circulate before or since, from the first behind a
     place on; and the place to go on from, None at the end."""
     keys = []
-    for read, (key, record) in enumerate(records.in_circulation(reader, after=after), 1):
+    for read, (key, record) in enumerate(circulation.in_circulation(reader, after=after), 1):
         if record.event == number and record.history == FOREIGN:
             keys.append(key)
         if read == _READ_TOGETHER or len(keys) == _FORGOTTEN_TOGETHER:
@@ -252,13 +252,13 @@ def forget_names(writer: Writer, number: int, undoing: int, keys: list[bytes]) -
     """
     released = 0
     for key in keys:
-        record = records.find(writer, key)
+        record = circulation.find(writer, key)
         newer = max(indexed_numbers(writer, key) - {undoing}, default=0) > number
         if record is None or record.event != number or newer:
             continue
         packed = open_changes.record_before(writer, number, key)
         before = Circulation.unpacked(packed) if packed else Circulation()
-        records.save(writer, key, before)
+        circulation.save(writer, key, before)
         released += record.held - before.held
         if changes_to(writer, number, key):
             index_event(writer, key, number)  # which the record has pointed to
@@ -266,7 +266,7 @@ def forget_names(writer: Writer, number: int, undoing: int, keys: list[bytes]) -
 
 
 def _ensure_may_be_bound(row: ImportRow, record: Circulation | None) -> None:
-    records.ensure_not_withdrawn(row.display, record, "bound")
+    circulation.ensure_not_withdrawn(row.display, record, "bound")
     if record is not None and record.queued:
         raise ConflictError(f"{printable(row.display)} is in the queue to be minted: take it out first with 'noid "
                             "queue delete'")

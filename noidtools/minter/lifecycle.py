@@ -14,9 +14,7 @@ from __future__ import annotations
 from ..errors import ConflictError, NotFoundError, printable
 from . import aliases, identifiers, meta, name_tables, preferences, queue, tombstones
 from .access import EVERYTHING
-from .events import Change, record_event
-from .identifiers import NameRef
-from .records import (
+from .circulation import (
     HELD,
     RESERVED,
     WITHDRAWN,
@@ -25,6 +23,8 @@ from .records import (
     find,
     save,
 )
+from .events import Change, record_event
+from .identifiers import NameRef
 from .visibility import PublishedReader
 
 TYPE_CHECKING = False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..errors import ExhaustedError
 from ..schemes import MintRequest
-from . import events, meta, records
+from . import circulation, events, meta
 from .access import RESERVE, minting_policy
-from .records import HELD, PEPPERED, RESERVED, Circulation, advanced, save
+from .circulation import HELD, PEPPERED, RESERVED, Circulation, advanced, save
 from .tables import CLAIMS, CUSTODY, OFFICES, QUEUE, RELATIONS, STATED
 
 TYPE_CHECKING = False
@@ -190,7 +190,7 @@ class _MintRun:
     def issue(self, drawn: list[tuple[bytes, int]]) -> None:
         """Record those of the drawn identifiers that may be issued; the others stay as they are."""
         identifiers = [identifier for identifier, _ in drawn]
-        known = records.find_many(self.writer, identifiers)
+        known = circulation.find_many(self.writer, identifiers)
         bound = self._bound_among(identifiers) if self.options.unbound else set()
         event, display, plain = self.event, self.minter.with_label, self.options.plain
         fresh: list[tuple[bytes, int]] = []
@@ -216,7 +216,7 @@ class _MintRun:
         return bound_among(self.writer, identifiers, self.options.unbound)
 
     def _save_fresh(self, fresh: list[tuple[bytes, int]], event: int) -> None:
-        records.save_issued(self.writer, self._flags, event, fresh)
+        circulation.save_issued(self.writer, self._flags, event, fresh)
         if self._flags & HELD:
             self._new_holds += len(fresh)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from ..codec import pair, pair_end, pair_prefix, split_pair
-from .records import RESERVED, WITHDRAWN, Circulation
+from .circulation import RESERVED, WITHDRAWN, Circulation
 from .tables import ALIASES, ELEMENTS, IDS
 
 TYPE_CHECKING = False

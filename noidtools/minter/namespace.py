@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from .. import names
 from ..codec import percent_decode
-from .records import RULE_MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +22,11 @@ if TYPE_CHECKING:
     from ..names import Name
     from ..schemes import Scheme
     from ..schemes.settings import Settings
+
+# A text that begins with this mark names rules, by their pattern or their element, and is no identifier; without the
+# slash it names all rules.
+RULE_MARK = b":idmap/"
+ALL_RULES = b":idmap"
 
 # A longer identifier is a mistake or an attack, and would make every message about it unreadable.
 LONGEST_IDENTIFIER = 65536

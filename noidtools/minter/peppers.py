@@ -12,7 +12,7 @@ import os
 
 from ..errors import ForbiddenError, printable
 from ..schemes.template import REPERTOIRES
-from .records import find
+from .circulation import find
 from .tables import PEPPERS
 
 TYPE_CHECKING = False

@@ -9,9 +9,9 @@ from __future__ import annotations
 from ..clock import timestamp
 from ..errors import ConflictError, NotFoundError, UsageError, printable
 from . import identifiers, qualities
+from .circulation import ensure_not_withdrawn
 from .events import Change, record_event
 from .policies import persistence
-from .records import ensure_not_withdrawn
 from .relations import PREFERRED, SYNONYM, Relation, delete_relation, put_relation, relations_of
 
 TYPE_CHECKING = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..codec import PAIR_MARK, pair
 from . import config
-from .records import RESERVED, WITHDRAWN
+from .circulation import RESERVED, WITHDRAWN
 from .tables import ALIASES, ELEMENTS, IDS
 
 TYPE_CHECKING = False

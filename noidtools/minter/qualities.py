@@ -10,8 +10,8 @@ from ..clock import timestamp
 from ..codec import pack, pair, pair_prefix, split_pair, unpack
 from ..errors import InvalidError, NotFoundError, UsageError, printable
 from . import findings, identifiers
+from .circulation import ensure_not_withdrawn
 from .events import Change, record_event
-from .records import ensure_not_withdrawn
 from .relations import abstractions, ensure_authority
 from .tables import STATED
 

@@ -10,9 +10,9 @@ from ..clock import timestamp
 from ..dates import timestamp_after
 from ..errors import ConflictError, NotFoundError, UsageError, printable
 from . import meta
+from .circulation import HELD, Circulation, advanced, ensure_not_withdrawn, find, save
 from .events import Change, record_event
 from .name_tables import alias_target
-from .records import HELD, Circulation, advanced, ensure_not_withdrawn, find, save
 from .tables import QUEUE, QUEUED
 
 TYPE_CHECKING = False

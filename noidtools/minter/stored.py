@@ -7,8 +7,8 @@ is forgotten; those in NOT_EXPORTED stay where they are, because they hold what 
 from __future__ import annotations
 
 from ..codec import pair, pair_end, pair_prefix, split_pair
+from .circulation import Circulation
 from .events import NUMBER_SIZE
-from .records import Circulation
 from .tables import (
     ABSTRACT,
     ALIASES,

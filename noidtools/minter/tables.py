@@ -8,7 +8,7 @@ from __future__ import annotations
 
 FORMAT = 1
 META = b"m"  # name -> value: format, settings, state of the generator, counters (see meta.py, open_changes.py)
-IDS = b"i"  # identifier -> circulation record (see records.py)
+IDS = b"i"  # identifier -> circulation record (see circulation.py)
 ELEMENTS = b"e"  # pair(identifier, element) -> value as bound (see name_tables.py)
 ALIASES = b"a"  # identifier -> the target of an alias (see name_tables.py)
 RULES = b"r"  # pair(element, pattern) -> replacement (see bindings.py)

@@ -11,9 +11,9 @@ from ..codec import pack, unpack
 from ..dates import display_day
 from ..errors import ConflictError, GoneError, InvalidError, NotFoundError, StoreError, UsageError, printable
 from . import identifiers, relations
+from .circulation import ensure_not_withdrawn
 from .events import Change, record_event
 from .identifiers import NameRef
-from .records import ensure_not_withdrawn
 from .relations import PREDECESSOR, SUCCESSOR, Relation
 from .tables import TOMBSTONES
 from .visibility import hides

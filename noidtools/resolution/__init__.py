@@ -23,10 +23,10 @@ from .. import names
 from ..codec import ALPHANUMERIC, percent_decode
 from ..errors import ForbiddenError, printable
 from ..minter import config, name_tables
+from ..minter.circulation import RESERVED as RESERVED_FLAG
+from ..minter.circulation import WITHDRAWN
 from ..minter.identifiers import first_known, identify_parsed, parse_name
 from ..minter.namespace import LONGEST_BEGINNING, LONGEST_IDENTIFIER
-from ..minter.records import RESERVED as RESERVED_FLAG
-from ..minter.records import WITHDRAWN
 from ..names import targets
 
 TYPE_CHECKING = False

@@ -14,7 +14,7 @@ from time import monotonic
 from .. import names
 from ..console import OccasionalLog
 from ..errors import NoidError
-from ..minter import Minter, config, meta, name_tables, records
+from ..minter import Minter, circulation, config, meta, name_tables
 from ..minter.relations.abstract_names import has_abstractions
 from . import (
     ABSTRACT,
@@ -94,7 +94,7 @@ def _choices(reader: Reader) -> tuple[bool, bytes | None]:
 def _is_other(reader: Reader, outcome: Outcome) -> bool:
     if outcome.kind in (ALIAS, ABSTRACT) or not _is_final(outcome):
         return outcome.kind in (ALIAS, ABSTRACT)
-    record = records.find(reader, outcome.identifier)
+    record = circulation.find(reader, outcome.identifier)
     return record is not None and record.foreign
 
 

@@ -18,7 +18,7 @@ from ..minter.archive import Archives
 from ..minter.bulk_changes import RecordedEdit
 from ..minter.event_log import Event
 from ..minter.lifecycle import PUBLISHED_STATE, STATES, state_of
-from ..minter.records import RULE_MARK
+from ..minter.namespace import RULE_MARK
 from ..version import __version__
 from . import anvl, csv_table, jsonl
 from .json_values import edit_data, event_data, json_text

@@ -16,7 +16,7 @@ from ..errors import ConflictError, ForbiddenError, InvalidError, NoidError, Usa
 from ..minter import identifiers
 from ..minter.bulk_changes import BulkEvent, ChunkSize
 from ..minter.importing import ImportPage, ImportRow
-from ..minter.records import RULE_MARK
+from ..minter.namespace import RULE_MARK
 from . import anvl
 from .anvl import read_anvl
 from .csv_table import read_csv

@@ -18,7 +18,7 @@ import json
 
 from ..codec import split_pair, unpack
 from ..errors import InvalidError, NoidError
-from ..minter.records import Circulation
+from ..minter.circulation import Circulation
 from .input_file import BadLineError, Entry, ensure_length
 from .json_values import as_bytes, json_base64, json_text
 

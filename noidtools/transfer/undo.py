@@ -21,7 +21,7 @@ from ..minter.bulk_changes import (
     recorded_edits,
 )
 from ..minter.importing import forget_names, names_added_by
-from ..minter.records import RULE_MARK
+from ..minter.namespace import RULE_MARK
 from .retarget import BulkReport
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import resolution
 from ..dates import display_day
 from ..errors import InvalidError, printable
-from ..minter import custody, identifiers, lifecycle, name_tables, policies, records
+from ..minter import circulation, custody, identifiers, lifecycle, name_tables, policies
 from ..minter.access import EVERYTHING
 from ..minter.findings import (
     ACCOUNTABLE,
@@ -31,9 +31,9 @@ from ..names import targets
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..minter import Minter
+    from ..minter.circulation import Circulation
     from ..minter.custody import Custodian
     from ..minter.findings import Quality
-    from ..minter.records import Circulation
     from ..resolution import Outcome
     from ..store import Reader
 
@@ -173,7 +173,7 @@ class Inspector:
             result = Inspection(given, given, known=False)
             result.findings = [Finding(REGISTERED, FAILS, abstract or "it is no name of this minter")]
             return result
-        return self.result(identifier, records.find(self._reader, identifier))
+        return self.result(identifier, circulation.find(self._reader, identifier))
 
     def result(self, identifier: bytes, record: Circulation | None) -> Inspection:
         """What is found about an identifier with this circulation record."""

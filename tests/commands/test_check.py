@@ -6,8 +6,8 @@ import pytest
 
 from noidtools.codec import pack, pair
 from noidtools.minter.check import examination
+from noidtools.minter.circulation import HELD, PEPPERED, RESERVED, WITHDRAWN
 from noidtools.minter.events import number_key
-from noidtools.minter.records import HELD, PEPPERED, RESERVED, WITHDRAWN
 from noidtools.minter.tables import (
     ABSTRACT,
     ALIASES,

@@ -97,7 +97,7 @@ def test_everything_in_the_recorded_minter_is_in_the_imported_one(noid):
 
 
 def _line(reader, identifier: bytes) -> tuple[bytes, bool]:
-    from noidtools.minter.records import circulation_line, find
+    from noidtools.minter.circulation import circulation_line, find
 
     record = find(reader, identifier)
     return circulation_line(reader, record), record.held

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from noidtools.errors import NoidError
-from noidtools.minter import bulk_changes, records
+from noidtools.minter import bulk_changes, circulation
 from noidtools.transfer import importer
 from support.minter import Noid
 
@@ -118,10 +118,10 @@ def test_a_name_that_others_used_meanwhile_stays_recorded(minter, monkeypatch):
 
     before_step(monkeypatch, 4, others)
     failed(minter)
-    record = minter.read(lambda reader: records.find(reader, b"n00"))
+    record = minter.read(lambda reader: circulation.find(reader, b"n00"))
     assert record is not None and record.foreign and record.held
     assert minter.text("get", "n00", "mine") == "v\n" and "nothing is wrong" in minter("check")
-    assert minter.read(lambda reader: records.find(reader, b"n03")) is None
+    assert minter.read(lambda reader: circulation.find(reader, b"n03")) is None
 
 
 def test_an_interrupted_one_is_taken_back(minter, monkeypatch):

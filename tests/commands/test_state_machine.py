@@ -18,9 +18,9 @@ from noidtools.commands.lines import LineSource
 from noidtools.errors import NoidError
 from noidtools.minter import history, identifiers, lifecycle, name_tables, preferences, relations
 from noidtools.minter.check import examine
+from noidtools.minter.circulation import Circulation, find
 from noidtools.minter.events import LONGEST_VALUE, Digest
 from noidtools.minter.meta import held_count
-from noidtools.minter.records import Circulation, find
 from noidtools.minter.tables import ALIASES, EVENTS, IDS, QUEUE
 from noidtools.minter.tombstones import tombstone_of
 from support.minter import Noid

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from noidtools.minter.records import Circulation
+from noidtools.minter.circulation import Circulation
 from noidtools.minter.tables import IDS, VERIFIED
 from support.verification import create_sound_minter, findings_of, verified
 

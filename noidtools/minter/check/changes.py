@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 
 from ..bulk_changes import RecordedEdit
+from ..circulation import find_many
 from ..events import NUMBER_SIZE
-from ..records import find_many
 from ..tables import CHANGES
 from .examination import fields_of, parts_of
 from .history import index_entries, report_missing_entry

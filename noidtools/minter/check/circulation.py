@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from .. import meta
-from ..records import HELD, PEPPERED, RESERVED, WITHDRAWN, Circulation, find, save
+from ..circulation import HELD, PEPPERED, RESERVED, WITHDRAWN, Circulation, find, save
 from ..tables import IDS, PEPPERS, QUEUE, QUEUED, TOMBSTONES
 from .examination import fields_of, is_date
 

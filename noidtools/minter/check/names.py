@@ -8,9 +8,9 @@ from itertools import chain
 from ...codec import pair_prefix, split_pair
 from ...errors import ConflictError, NoidError, printable
 from .. import aliases, relations
+from ..circulation import find
 from ..findings import is_sound
 from ..name_tables import alias_target
-from ..records import find
 from ..relations import ALIAS, ALIAS_OF, KINDS, WORDS, Relation
 from ..relations.abstract_names import KINDS as ABSTRACT_KINDS
 from ..replies import reply_faults

@@ -18,9 +18,9 @@ from ...errors import InvalidError, NoidError, printable
 from ...schemes.noid import NoidScheme
 from ...store.creation import create_store
 from .. import location_of, meta
+from ..circulation import HELD, Circulation
 from ..event_log import packed_event, put_events
 from ..events import Tally, index_event, record_event
-from ..records import HELD, Circulation
 from ..report import creation_report
 from ..tables import ELEMENTS, IDS, NOTES, RULES
 from .dump import read_dump

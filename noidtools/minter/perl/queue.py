@@ -13,9 +13,9 @@ from functools import partial
 from itertools import islice
 
 from ...errors import InvalidError
-from .. import records
+from .. import circulation
+from ..circulation import HELD, Circulation, advanced, save
 from ..queue import queue_key
-from ..records import HELD, Circulation, advanced, save
 from ..tables import IDS, QUEUE, QUEUED
 from .minter import damaged
 
@@ -80,7 +80,7 @@ class QueueImport:
     def _put_entries(self, entries: list[tuple[bytes, bytes]], done: dict[str, int], writer: Writer) -> None:
         """Write entries of the queue, keys and identifiers, and count in `done` what was done with them."""
         done |= dict.fromkeys(self._counts, 0)
-        found = records.find_many(writer, [identifier for _, identifier in entries])
+        found = circulation.find_many(writer, [identifier for _, identifier in entries])
         for (key, identifier), record in zip(entries, found, strict=True):
             if (record is not None and record.history and not record.queued) or writer.get(QUEUED, identifier):
                 done["passed over"] += 1

@@ -8,8 +8,8 @@ from __future__ import annotations
 from ...clock import timestamp
 from ...errors import ConflictError, NotFoundError, UsageError, printable
 from .. import identifiers, preferences
+from ..circulation import ensure_not_withdrawn
 from ..events import Change, record_event
-from ..records import ensure_not_withdrawn
 from . import (
     CLAIMED,
     CONTAINS,

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 
     from ..store import Reader, Writer
 
-
-# A text that begins with this mark names rules, by their pattern or their element, and is no identifier; without the
-# slash it names all rules.
-RULE_MARK = b":idmap/"
-ALL_RULES = b":idmap"
 HELD, PEPPERED, RESERVED, WITHDRAWN = 1, 2, 4, 8
 
 # The letter in the history of an identifier that was made elsewhere and imported.
