@@ -106,13 +106,14 @@ class _Copy:
         self._actor = actor
         self._progress = progress
         self._items = 0
+        self._target: Store | None = None
 
     def run(self, address: str, read: str, *, in_place: bool, move: bool) -> Copied:
         for mark in (_MARK, f".{_MARK}"):
             remove_leftovers(self._target_dir, mark)
         hidden = os.path.join(self._target_dir, f"{_MARK}{os.getpid()}")
-        target, version = self._source.read(lambda reader: self._copied(reader, hidden, address, read))
         try:
+            target, version = self._source.read(lambda reader: self._copied(reader, hidden, address, read))
             if not in_place and not move:
                 self._finish(target)
                 move_store(hidden, location_of(self._target_dir))
@@ -124,27 +125,24 @@ class _Copy:
                 self._finish(target)
                 return Copied(self._items, self._put_in_place(hidden, in_place=in_place))
         except BaseException:
-            target.close()
-            remove_store(hidden)
+            self._remove_unfinished(hidden)
             raise
+
+    def _remove_unfinished(self, hidden: str) -> None:
+        if self._target is not None:
+            self._target.close()
+        remove_store(hidden)
 
     # -- copying and comparing -------------------------------------------------------------------------
 
     def _copied(self, reader: Reader, hidden: str, address: str, read: str) -> tuple[Store, object | None]:
         """Make a copy of what is read, and compare it; returns it and the version that was copied."""
-        remove_store(hidden)  # the work of a transaction may be run again
+        self._remove_unfinished(hidden)  # the work of a transaction may be run again
         self._items = 0
-        target: Store | None = None
-        try:
-            target = create_store(hidden, lambda writer: None, chunks=self._copied_pages(reader),
-                                  readme=readme_of(self._source.location), address=address, read=read)
-            if self._catch_up(target, lambda work: work(reader)):
-                raise StoreError(_DIFFERS)
-        except BaseException:
-            if target is not None:
-                target.close()
-            remove_store(hidden)
-            raise
+        self._target = target = create_store(hidden, lambda writer: None, chunks=self._copied_pages(reader),
+                                             readme=readme_of(self._source.location), address=address, read=read)
+        if self._catch_up(target, lambda work: work(reader)):
+            raise StoreError(_DIFFERS)
         return target, reader.version()
 
     def _copied_pages(self, reader: Reader) -> Iterator[Work]:

@@ -16,13 +16,12 @@ class WriteTransaction:
     It belongs to the thread that enters it.
     """
 
-    __slots__ = ("_store", "_timeout", "_writer", "_outer", "_actions")
+    _writer: Writer | None = None
+    _outer: Writer | None = None
 
     def __init__(self, store: TransactionalStore, timeout: float) -> None:
         self._store = store
         self._timeout = timeout
-        self._writer: Writer | None = None
-        self._outer: Writer | None = None
         # How many actions the outer transaction had before.
         self._actions = 0
 
@@ -59,8 +58,17 @@ class WriteTransaction:
             self._store._end_child(writer, commit=error is None)
             return
         state.reader = state.writer = state.actions = None
-        state.in_block = False
-        self._store._end(writer, commit=error is None)
+        try:
+            self._store._end(writer, commit=error is None)
+        except BaseException:
+            if state.in_block:  # an interruption, before it had begun
+                self._store._end(writer, commit=False)
+            raise
         if error is None:
             for action in actions:
                 action()
+
+    def __del__(self) -> None:
+        # An interruption that comes when `__exit__` begins keeps it from doing anything.
+        if self._writer is not None and self._store._state.writer is self._writer:
+            self.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)

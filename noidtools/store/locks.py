@@ -1,11 +1,17 @@
-"""Locks: between the threads of one process, and between the writers of all processes."""
+"""Locks: between the threads of one process, and between the writers of all processes.
+
+Ctrl-C raises KeyboardInterrupt in the main thread, between any two steps of it, and no lock must stay taken then.  In
+CPython the steps are calls: an interruption comes when a function begins, when one that is written in C has returned,
+or when a loop begins again.  So what takes a lock without `with`, and what gives one back, is either no call, or it is
+done once more after an interruption.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import time
-from _thread import allocate_lock
+from _thread import RLock, allocate_lock
 
 from ..errors import BusyError
 
@@ -20,8 +26,15 @@ if TYPE_CHECKING:
 TIMEOUT = 30.0
 
 
+# What is added to the users of a lock.
+USER = (None,)
+
+# Seconds after which the one who waits to be alone looks again: who was to wake it may have been interrupted.
+_LOOK_AGAIN = 1.0
+
+
 class ReadersWriterLock:
-    """Shared by many threads, or held by one alone.  Used as a context manager it is shared.
+    """Shared by many threads, or held by one alone.
 
     Who waits to be alone keeps those out who come later, so the wait ends when those inside have left.  A thread that
     shares the lock must neither share it again nor ask to be alone.
@@ -30,6 +43,13 @@ class ReadersWriterLock:
             lock of its own: a thread adds itself, and then leaves again if the lock is `closed`; the one who waits to
             be alone first closes it, and then looks for users.  One of the two always sees the other.
     closed  whether somebody is alone, or waits to be
+
+    After `share` a thread leaves like this, which an interruption cannot come before:
+
+        finally:
+            del lock.users[-1]
+            if lock.closed:
+                lock.wake()
     """
 
     __slots__ = ("users", "closed", "_entrance", "_emptied")
@@ -42,20 +62,30 @@ class ReadersWriterLock:
         # Released by those who may be the last to leave, if somebody waits for that.
         self._emptied = allocate_lock()
 
-    def __enter__(self) -> None:
-        self.users.append(None)
-        while self.closed:
-            self.leave()
+    def share(self) -> None:
+        users = self.users
+        while True:
+            users += USER
+            if not self.closed:
+                return
+            del users[-1]
+            self.wake()
             with self._entrance:
                 pass  # the thread that was alone has released it
-            self.users.append(None)
 
-    def __exit__(self, *_: object) -> None:
-        self.leave()
+    def shared(self, action: Callable[[], T]) -> T:
+        """Do something while nobody is alone."""
+        self.share()
+        try:
+            return action()
+        finally:
+            del self.users[-1]
+            if self.closed:
+                self.wake()
 
     def leave(self) -> None:
-        """The end of a thread's sharing."""
-        self.users.pop()
+        """The end of a thread's sharing, where an exception is raised already."""
+        del self.users[-1]
         if self.closed:
             self.wake()
 
@@ -67,18 +97,44 @@ class ReadersWriterLock:
             except RuntimeError:
                 pass  # another thread did so just now
 
-    def acquire_alone(self, timeout: float = -1) -> bool:
-        """Wait until nobody shares the lock, without limit if the timeout is -1; returns whether we are alone."""
+    def alone(self, action: Callable[[], T]) -> T:
+        """Do something while nobody shares the lock."""
+        with self._entrance:
+            try:
+                self.closed = True
+                while self.users:
+                    # It may have been released too early or twice, so the users are checked again each time.
+                    self._emptied.acquire(timeout=_LOOK_AGAIN)
+                return action()
+            finally:
+                self.closed = False
+
+    def try_alone(self, action: Callable[[], bool]) -> bool:
+        """Do something if nobody shares the lock now; returns what it returned, or False."""
+        entered: list[bool] = []
+        try:
+            # In one step: an interruption after a call would come before its result is kept.
+            entered += map(self._entrance.acquire, (False,))
+            if entered == [False]:
+                return False
+            self.closed = True
+            return not self.users and action()
+        finally:
+            if entered == [True]:
+                self.closed = False
+                self._entrance.release()
+
+    def acquire_alone(self, timeout: float) -> bool:
+        """Wait until nobody shares the lock; returns whether we are alone, until `release_alone`.  For forks, during
+        which Python lets no exception through."""
         deadline = time.monotonic() + timeout
         if not _acquired(self._entrance, timeout):
             return False
         alone = False
         try:
             self.closed = True
-            while self.users:
-                # It may have been released too early or twice, so the users are checked again each time.
-                if not _acquired(self._emptied, timeout if timeout < 0 else max(0.0, deadline - time.monotonic())):
-                    break
+            while self.users and _acquired(self._emptied, max(0.0, deadline - time.monotonic())):
+                pass
             alone = not self.users
         finally:
             if not alone:
@@ -88,14 +144,6 @@ class ReadersWriterLock:
     def release_alone(self) -> None:
         self.closed = False
         self._entrance.release()
-
-    def alone(self, action: Callable[[], T]) -> T:
-        """Do something while nobody shares the lock."""
-        self.acquire_alone()
-        try:
-            return action()
-        finally:
-            self.release_alone()
 
 
 def _acquired(lock: LockType, timeout: float) -> bool:
@@ -119,18 +167,19 @@ class WriterLock:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._threads = allocate_lock()
+        # Of this kind, because it knows whether this thread has it, also if the call that took it was interrupted.
+        self._threads = RLock()
         self._descriptor = -1
 
     def acquire(self, timeout: float) -> None:
-        """Raises BusyError when the time is over."""
+        """Raises BusyError when the time is over.  The thread must not have the lock."""
         deadline = time.monotonic() + timeout
-        if not self._threads.acquire(timeout=timeout):
-            raise self._too_busy(timeout)
         try:
+            if not self._threads.acquire(timeout=timeout):
+                raise self._too_busy(timeout)
             self._lock_file(deadline, timeout)
         except BaseException:
-            self._threads.release()
+            self.release()
             raise
 
     def _lock_file(self, deadline: float, timeout: float) -> None:
@@ -162,31 +211,42 @@ class WriterLock:
         return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
     def release(self) -> None:
+        """Give the lock back, if this thread has it."""
+        if not self._threads.acquire(False):
+            return  # another thread has it
         try:
             if self._descriptor >= 0:
                 fcntl.flock(self._descriptor, fcntl.LOCK_UN)
         finally:
-            self._threads.release()
+            try:
+                while True:
+                    self._threads.release()
+            except RuntimeError:
+                pass  # now it is nobody's
 
     def close(self) -> bool:
         """Close the file, which the next holder opens again; returns False if somebody has the lock."""
-        if not self._threads.acquire(False):
-            return False
+        taken: list[bool] = []
         try:
+            taken += map(self._threads.acquire, (False,))  # in one step, as above
+            if taken == [False]:
+                return False
             self._close_file()
+            return True
         finally:
-            self._threads.release()
-        return True
+            if taken == [True]:
+                self._threads.release()
 
     def renew_in_child(self) -> None:
         """After a fork, in the child: the file is shared with the parent, one of whose threads may have the lock."""
-        self._threads = allocate_lock()
+        self._threads = RLock()
         self._close_file()
 
     def _close_file(self) -> None:
         if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+            # In this order: after an interruption the number may soon be another file's.
+            descriptor, self._descriptor = self._descriptor, -1
+            os.close(descriptor)
 
     def _too_busy(self, timeout: float) -> BusyError:
         folder = os.path.dirname(self._path)

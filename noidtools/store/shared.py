@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
+
+    from .interface import Writer
     S = TypeVar("S", bound="SharedStore")
 
 # Each open store takes files and address space, and a process may serve thousands of them: beyond this number those
@@ -65,25 +67,32 @@ class SharedStore(TransactionalStore):
         _suspend_surplus()
 
     def suspend(self) -> bool:
-        if not self._lock.acquire_alone(timeout=0):
+        return self._lock.try_alone(self._suspend)
+
+    def _suspend(self) -> bool:
+        if not self._close_lock_file():
             return False
-        try:
-            if not self._close_lock_file():
-                return False
-            self._shut()
-            _discard_open(self)
-        finally:
-            self._lock.release_alone()
+        self._shut()
+        _discard_open(self)
         return True
 
     def close(self) -> None:
         if self._state.reader is not None:
             raise StoreError(f"{self.location} cannot be closed inside its own transaction")
-        if _release(self):
-            self._closed = True
-            self._lock.alone(self._shut)
-            _discard_open(self)
-            self._close_lock_file()
+        try:
+            _release(self)
+        finally:
+            if self._closed:
+                try:
+                    self._shut_for_good()
+                except BaseException:  # an interruption: nobody would shut it later
+                    self._shut_for_good()
+                    raise
+
+    def _shut_for_good(self) -> None:
+        self._lock.alone(self._shut)
+        _discard_open(self)
+        self._close_lock_file()
 
     # -- forks -----------------------------------------------------------------------------------------
 
@@ -99,6 +108,9 @@ class SharedStore(TransactionalStore):
     def after_fork_in_parent(self) -> None:
         """Allow its use again; called if `before_fork` returned True."""
         self._lock.release_alone()
+
+    def _abandon(self, writer: Writer) -> None:
+        keep_for_parent(writer)
 
     def after_fork_in_child(self) -> None:
         # The other threads of the parent do not exist here, and cannot release their locks.
@@ -145,17 +157,17 @@ def share(key: str, make: Callable[[], S]) -> S:
         return store
 
 
-def _release(store: SharedStore) -> bool:
-    """Count one user less; returns whether that was the last."""
+def _release(store: SharedStore) -> None:
+    """Count one user less; if that was the last, the store is closed."""
     with _guard:
         for key, (known, holders) in _shared.items():
             if known is store:
                 if holders > 1:
                     _shared[key] = (store, holders - 1)
-                    return False
-                del _shared[key]
-                return True
-    return False
+                else:
+                    store._closed = True
+                    del _shared[key]
+                return
 
 
 def _add_open(store: SharedStore) -> None:

@@ -172,7 +172,8 @@ class TransactionalStore(ABC):
 
     @abstractmethod
     def _end(self, writer: Writer, *, commit: bool) -> None:
-        """Commit or undo what `_begin` began, and let others write, whatever happens."""
+        """Commit or undo what `_begin` began, and let others write, whatever happens.  First of all it sets `in_block`
+        of the thread's state to False."""
 
     @abstractmethod
     def _begin_child(self, outer: Writer) -> Writer:

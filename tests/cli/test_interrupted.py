@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from noidtools import store
 from noidtools.cli.interruption import run_until_interrupted
 from noidtools.errors import NoidError
 from noidtools.store.folders import create_folder
@@ -105,35 +104,6 @@ def test_a_signal_while_the_unfinished_is_removed_leaves_nothing(tmp_path, monke
     with pytest.raises(NoidError, match="interrupted"):
         run_until_interrupted(work, "nothing was done")
     assert os.listdir(tmp_path) == []
-
-
-def store_code(text: str) -> dict[str, Any]:
-    """Functions that are taken for code of the store."""
-    defined: dict[str, Any] = {"raise_signal": signal.raise_signal, "wait": time.sleep, "noted": []}
-    exec(compile(text, os.path.join(os.path.dirname(store.__file__), "locks.py"), "exec"), defined)
-    return defined
-
-
-def test_an_interruption_waits_until_the_store_has_noted_which_locks_it_holds():
-    """An exception between the two would leave the lock taken, and closing the store would wait for it forever."""
-    names = store_code("def take_lock():\n    raise_signal(15)\n    noted.append(1)\n")
-
-    def work() -> None:
-        names["take_lock"]()
-        wait_until(lambda: False)
-
-    with pytest.raises(NoidError, match="interrupted: nothing was done"):
-        run_until_interrupted(work, "nothing was done")
-    assert names["noted"] == [1]
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL and signal.getitimer(signal.ITIMER_REAL) == (0, 0)
-
-
-def test_a_store_that_waits_for_a_server_is_interrupted_soon():
-    names = store_code("def wait_for_server():\n    raise_signal(15)\n    wait(30)\n")
-    started = time.monotonic()
-    with pytest.raises(NoidError, match="interrupted: nothing was done"):
-        run_until_interrupted(names["wait_for_server"], "nothing was done")
-    assert time.monotonic() - started < 10
 
 
 @pytest.mark.parametrize("first", SIGNALS)

@@ -29,7 +29,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def small_map(monkeypatch):
-    monkeypatch.setattr("noidtools.store.lmdb.store.RESERVED", 1 << 20)
+    monkeypatch.setattr("noidtools.store.lmdb.environment.RESERVED", 1 << 20)
 
 
 def test_a_reader_adopts_the_map_size_when_another_process_lets_the_database_grow(tmp_path, small_map):

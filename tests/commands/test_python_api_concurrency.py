@@ -163,8 +163,8 @@ def test_a_transaction_that_finds_no_room_says_so_and_can_be_done_again(tmp_path
     """In a process that may have little address space, as in some containers."""
     code = """
 import sys
-import noidtools.store.lmdb.store
-noidtools.store.lmdb.store.RESERVED = 1 << 20
+import noidtools.store.lmdb.environment
+noidtools.store.lmdb.environment.RESERVED = 1 << 20
 with noidtools.create(sys.argv[1]) as minter:
     for attempt in range(10):
         try:

@@ -120,6 +120,7 @@ class MemoryStore(TransactionalStore):
         return MemoryWriter(dict(items), version)
 
     def _end(self, writer, *, commit):
+        self._state.in_block = False
         if commit:
             self._database.committed = writer.items, next(_numbers)
         self._database.writers.release()

@@ -65,8 +65,7 @@ def test_who_waits_to_be_alone_is_let_in_while_others_come_and_go_without_a_gap(
     lock = ReadersWriterLock()
 
     def hold(_: int) -> None:
-        with lock:
-            time.sleep(0.002)
+        lock.shared(lambda: time.sleep(0.002))
 
     with Readers(8, hold) as readers:
         time.sleep(0.05)
@@ -87,14 +86,16 @@ def test_nobody_is_inside_while_one_is_alone(rounds):
     inside = alone = 0
     guard = threading.Lock()
 
-    def share(_: int) -> None:
+    def enter() -> None:
         nonlocal inside
-        with lock:
-            with guard:
-                inside += 1
-            assert not alone
-            with guard:
-                inside -= 1
+        with guard:
+            inside += 1
+        assert not alone
+        with guard:
+            inside -= 1
+
+    def share(_: int) -> None:
+        lock.shared(enter)
 
     def action() -> None:
         nonlocal alone
@@ -119,22 +120,20 @@ def test_a_wait_that_is_given_up_leaves_the_lock_as_it_was():
     entered, leave = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with lock:
-            entered.set()
-            leave.wait(10)
+        lock.shared(lambda: (entered.set(), leave.wait(10)))
 
     thread = threading.Thread(target=hold)
     thread.start()
     entered.wait(10)
     assert not lock.acquire_alone(timeout=0)
-    assert not lock.acquire_alone(timeout=0.05)
-    with lock:
-        pass  # others are not kept out by who gave up
+    assert not lock.acquire_alone(timeout=0.05) and not lock.try_alone(lambda: True)
+    lock.shared(lambda: None)  # others are not kept out by who gave up
     leave.set()
     thread.join()
     assert lock.acquire_alone(timeout=0)
-    assert not lock.acquire_alone(timeout=0.01)
+    assert not lock.acquire_alone(timeout=0.01) and not lock.try_alone(lambda: True)
     lock.release_alone()
+    assert lock.try_alone(lambda: True)
     lock.alone(lambda: None)
 
 
@@ -143,9 +142,7 @@ def test_waiting_to_be_alone_takes_no_processor_time():
     entered = threading.Event()
 
     def hold() -> None:
-        with lock:
-            entered.set()
-            time.sleep(0.5)
+        lock.shared(lambda: (entered.set(), time.sleep(0.5)))
 
     thread = threading.Thread(target=hold)
     thread.start()

@@ -61,7 +61,6 @@ def ensure_nothing_lost(minter: LockedMinter, newest: int) -> None:
     """
     if minter.number == newest or commits(minter.number) > commits(newest):
         return
-    end_failed(minter.source, minter.session)
     raise StoreError(f"the database at {minter.source.pool.address} has lost changes of this minter in a failover: "
                       "identifiers that were given could be given again, so nothing is written; see what is missing, "
                       "and restart this process to go on")
@@ -89,9 +88,13 @@ def end_failed(source: Source, session: ServerSession) -> None:
     """Roll a transaction back, if its session is still there, and give the session back."""
     if session.closed:
         source.pool.clear()
-    else:
+        return
+    try:
         session.send([(sql.ROLLBACK, ())], monotonic() + 1)
-        source.pool.give(session)
+    except BaseException:  # an interruption
+        session.close()
+        raise
+    source.pool.give(session)
 
 
 def settle(minter: LockedMinter) -> bool:

@@ -6,7 +6,7 @@ import os
 from time import monotonic, sleep
 
 from ...errors import NoidError, NoMinterError, StoreError
-from ..locks import TIMEOUT
+from ..locks import TIMEOUT, USER
 from ..shared import SharedStore, keep_for_parent
 from ..sql_tables import LONGEST_KEY
 from . import statements as sql
@@ -74,13 +74,20 @@ class ReadStore(SharedStore):
         return self._primary
 
     def _enter(self) -> None:
-        """Share the lock, with the store open."""
+        """Share the lock, with the store open.  See `ReadersWriterLock` for how it is left."""
+        lock, current = self._lock, False
         while True:
-            self._lock.__enter__()
-            if self._is_current():
+            lock.share()
+            try:
+                current = self._is_current()
+            finally:
+                if not current:
+                    del lock.users[-1]
+                    if lock.closed:
+                        lock.wake()
+            if current:
                 return
-            self._lock.leave()
-            self._lock.alone(self._reopen)
+            lock.alone(self._reopen)
 
     def _is_current(self) -> bool:
         """Whether the store is open, and no other one lies where it was."""
@@ -152,7 +159,8 @@ class ReadStore(SharedStore):
 
     def version(self, max_age: float = 0.0) -> object | None:
         lock = self._lock
-        lock.users.append(None)
+        users = lock.users
+        users += USER
         try:
             source = self._reading_source()
             if lock.closed or source is None:
@@ -166,7 +174,7 @@ class ReadStore(SharedStore):
         except (LostError, SqlError, NoMinterError):
             return None
         finally:
-            lock.users.pop()
+            del users[-1]
             if lock.closed:
                 lock.wake()
 
@@ -190,16 +198,21 @@ class ReadStore(SharedStore):
         try:
             return status(self._source(), self._replica)
         finally:
-            self._lock.leave()
+            del self._lock.users[-1]
+            if self._lock.closed:
+                self._lock.wake()
 
     def figures(self) -> dict[str, float]:
         from .figures import figures
 
+        known = super().figures()
         self._enter()
         try:
-            return super().figures() | figures(self._replica)
+            return known | figures(self._replica)
         finally:
-            self._lock.leave()
+            del self._lock.users[-1]
+            if self._lock.closed:
+                self._lock.wake()
 
     def backup(self, destination: str) -> int:
         from .backup import back_up
@@ -220,7 +233,9 @@ class ReadStore(SharedStore):
                 if not self._is_elsewhere(error):
                     raise
             finally:
-                self._lock.leave()
+                del self._lock.users[-1]
+                if self._lock.closed:
+                    self._lock.wake()
 
     def _read(self, work: Callable[[Reader], T], deadline: float, max_age: float) -> T:
         source = self._reading_source() or self._source()
@@ -285,7 +300,9 @@ class ReadStore(SharedStore):
             except (LostError, SqlError, NoMinterError):
                 pass  # `read` finds out what to do
             finally:
-                self._lock.leave()
+                del self._lock.users[-1]
+                if self._lock.closed:
+                    self._lock.wake()
         return super().get_many(places, max_age)
 
     def get_both(
@@ -293,8 +310,9 @@ class ReadStore(SharedStore):
     ) -> tuple[bytes | None, bytes | None, object | None]:
         if self._state.reader is None and len(key) < LONGEST_KEY and len(other_key) < LONGEST_KEY:
             lock = self._lock
-            # As `with lock` would, without the cost of its calls.
-            lock.users.append(None)
+            users = lock.users
+            # As `share` would, without the cost of a call.
+            users += USER
             try:
                 asked = monotonic()
                 if not lock.closed and (asked - self._checked < max_age or self._is_current()):
@@ -304,7 +322,7 @@ class ReadStore(SharedStore):
             except SqlError:
                 pass  # `read` finds out what to do
             finally:
-                lock.users.pop()
+                del users[-1]
                 if lock.closed:
                     lock.wake()
         (value, other), version = super().get_many(((table, key), (other_table, other_key)), max_age)

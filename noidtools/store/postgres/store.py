@@ -6,7 +6,6 @@ from __future__ import annotations
 from time import monotonic, sleep
 
 from ...errors import NoidError, StoreError
-from ..shared import keep_for_parent
 from .commit import UNKNOWN, begin_write, end_failed, ensure_nothing_lost, may_run_again, settle
 from .connection import LostError, SqlError
 from .engine_file import no_minter
@@ -28,9 +27,12 @@ class PostgresStore(ReadStore):
     def _enter_to_write(self) -> None:
         """As `_enter`, for a thread that writes.  Raises NoMinterError if there is no store at the location now."""
         self._enter()
-        if self._file is not None and self._file.was_taken_away and not self._file.was_replaced:
+        try:
+            if self._file is not None and self._file.was_taken_away and not self._file.was_replaced:
+                raise no_minter(self.location)
+        except BaseException:
             self._lock.leave()
-            raise no_minter(self.location)
+            raise
 
     def retire(self) -> Callable[[str | None], None]:
         from .minter_rows import retire_minter
@@ -51,8 +53,14 @@ class PostgresStore(ReadStore):
                 self._undo(writer)
                 if not may_run_again(error) or monotonic() >= deadline:
                     raise self._translated(error, "written", timeout) from error
+            except BaseException as error:
+                if not isinstance(error, Exception):
+                    writer.minter.session.close()  # an interruption: how far it came is not known
+                raise
             finally:
-                self._lock.leave()
+                del self._lock.users[-1]
+                if self._lock.closed:
+                    self._lock.wake()
             sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -63,16 +71,18 @@ class PostgresStore(ReadStore):
             try:
                 return self._begin_write(deadline, timeout)
             except BaseException as error:
-                again = self._is_elsewhere(error)
-                self._lock.leave()
+                try:
+                    again = self._is_elsewhere(error)
+                finally:
+                    self._lock.leave()
                 if not again:
                     raise
 
     def _run_work(self, run: Callable[[Writer], T], writer: PostgresWriter) -> T:
         try:
             done = run(writer)
-        except BaseException as raised:
-            if writer.minter.failed is None or not isinstance(raised, Exception):
+        except Exception as raised:
+            if writer.minter.failed is None:
                 self._undo(writer)
                 raise
             raise writer.minter.failed from raised
@@ -83,10 +93,14 @@ class PostgresStore(ReadStore):
     def _begin_write(self, deadline: float, timeout: float) -> PostgresWriter:
         """Lock the minter.  Raises BusyError when the time is over."""
         minter = begin_write(self._source(), deadline, timeout)
-        if self._newest is not None and self._newest[0] == minter.id:
-            ensure_nothing_lost(minter, self._newest[1])
-        self._observe(minter.id)
-        return PostgresWriter(minter)
+        try:
+            if self._newest is not None and self._newest[0] == minter.id:
+                ensure_nothing_lost(minter, self._newest[1])
+            self._observe(minter.id)
+            return PostgresWriter(minter)
+        except BaseException:
+            end_failed(minter.source, minter.session)
+            raise
 
     def _commit(self, writer: PostgresWriter) -> bool:
         """Whether the transaction was committed; if not, it is to be run again."""
@@ -125,8 +139,8 @@ class PostgresStore(ReadStore):
     def _begin(self, timeout: float) -> PostgresWriter:
         return self._begun(monotonic() + timeout, timeout)
 
-    def _end(self, writer: Writer, *, commit: bool) -> None:
-        assert isinstance(writer, PostgresWriter)
+    def _end(self, writer: PostgresWriter, *, commit: bool) -> None:  # type: ignore[override]
+        self._state.in_block, session = False, writer.minter.session
         try:
             if not commit or writer.minter.failed is not None:
                 self._undo(writer)
@@ -137,8 +151,14 @@ class PostgresStore(ReadStore):
             except (LostError, SqlError) as error:
                 self._undo(writer)
                 raise self._translated(error, "written") from error
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                session.close()  # an interruption: how far it came is not known
+            raise
         finally:
-            self._lock.leave()
+            del self._lock.users[-1]
+            if self._lock.closed:
+                self._lock.wake()
 
     def _begin_child(self, outer: Writer) -> PostgresWriter:
         assert isinstance(outer, PostgresWriter)
@@ -148,9 +168,6 @@ class PostgresStore(ReadStore):
         assert isinstance(writer, PostgresWriter)
         if commit or writer.minter.failed is None:
             writer.end(commit=commit)
-
-    def _abandon(self, writer: Writer) -> None:
-        keep_for_parent(writer)
 
     def _refusal(self, error: Exception) -> NoidError | None:
         return self._translated(error, "used") if isinstance(error, (LostError, SqlError)) else None
