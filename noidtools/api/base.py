@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from ..errors import StoreError
@@ -18,8 +18,10 @@ T = TypeVar("T")
 class MinterBase:
     """An open minter and an actor.  May be shared between threads."""
 
+    _minter: Minter | None = None
+
     def __init__(self, minter: Minter, actor: Actor) -> None:
-        self._minter: Minter | None = minter
+        self._minter = minter
         self._actor = actor
 
     @property
@@ -44,8 +46,7 @@ class MinterBase:
             self._minter.close()
             self._minter = None
 
-    @contextmanager
-    def transaction(self, *, timeout: float = TIMEOUT) -> Iterator[None]:
+    def transaction(self, *, timeout: float = TIMEOUT) -> AbstractContextManager[object]:
         """All calls in the body of the `with` statement are one transaction: all of them happen, or none.
 
         The transaction is on disk when the statement ends.  If the body raises, it is undone: identifiers minted in
@@ -55,8 +56,7 @@ class MinterBase:
         It belongs to the thread that began it; calls in other threads are no part of it.  Meanwhile nobody else can
         write, so a body should be short.  Raises BusyError if others write for longer than `timeout` seconds.
         """
-        with self._open.store.transaction(timeout=timeout):
-            yield
+        return self._open.store.transaction(timeout=timeout)
 
     def _read(self, work: Callable[[Reader], T]) -> T:
         return self._open.read(work)

@@ -11,13 +11,12 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from _thread import RLock, allocate_lock
+from _thread import _local, allocate_lock
 
 from ..errors import BusyError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from _thread import LockType
     from collections.abc import Callable
     from typing import TypeVar
     T = TypeVar("T")
@@ -128,17 +127,19 @@ class ReadersWriterLock:
         """Wait until nobody shares the lock; returns whether we are alone, until `release_alone`.  For forks, during
         which Python lets no exception through."""
         deadline = time.monotonic() + timeout
-        if not _acquired(self._entrance, timeout):
-            return False
+        entered: list[bool] = []
         alone = False
         try:
-            self.closed = True
-            while self.users and _acquired(self._emptied, max(0.0, deadline - time.monotonic())):
-                pass
-            alone = not self.users
+            entered += map(self._entrance.acquire, (True,), (timeout,))
+            if entered == [True]:
+                self.closed = True
+                while self.users and self._emptied.acquire(timeout=max(0.0, deadline - time.monotonic())):
+                    pass
+                alone = not self.users
         finally:
-            if not alone:
-                self.release_alone()
+            if not alone and entered == [True]:
+                self.closed = False
+                self._entrance.release()
         return alone
 
     def release_alone(self) -> None:
@@ -146,14 +147,17 @@ class ReadersWriterLock:
         self._entrance.release()
 
 
-def _acquired(lock: LockType, timeout: float) -> bool:
-    return lock.acquire(timeout=timeout) if timeout else lock.acquire(False)
-
-
 _FLAGS = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
 
 # How long a process sleeps between two attempts to lock the file, at first and at most.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.00005, 0.002
+
+
+class _Taken(_local):
+    """What a thread got when it asked for a lock: [True] while it has it."""
+
+    def __init__(self) -> None:
+        self.answer: list[bool] = []
 
 
 class WriterLock:
@@ -163,19 +167,24 @@ class WriterLock:
     its holder dies, however it dies.
     """
 
-    __slots__ = ("_path", "_threads", "_descriptor")
+    __slots__ = ("_path", "_threads", "_taken", "_descriptor")
 
     def __init__(self, path: str) -> None:
         self._path = path
-        # Of this kind, because it knows whether this thread has it, also if the call that took it was interrupted.
-        self._threads = RLock()
+        self._threads = allocate_lock()
+        self._taken = _Taken()
         self._descriptor = -1
 
     def acquire(self, timeout: float) -> None:
-        """Raises BusyError when the time is over.  The thread must not have the lock."""
+        """Raises BusyError when the time is over, or if this thread has the lock."""
         deadline = time.monotonic() + timeout
+        answer = self._taken.answer
+        if answer == [True]:
+            raise self._too_busy(0)  # a signal's handler writes while the same thread is writing
+        del answer[:]
         try:
-            if not self._threads.acquire(timeout=timeout):
+            answer += map(self._threads.acquire, (True,), (timeout,))  # in one step, as above
+            if answer == [False]:
                 raise self._too_busy(timeout)
             self._lock_file(deadline, timeout)
         except BaseException:
@@ -212,17 +221,14 @@ class WriterLock:
 
     def release(self) -> None:
         """Give the lock back, if this thread has it."""
-        if not self._threads.acquire(False):
-            return  # another thread has it
-        try:
-            if self._descriptor >= 0:
-                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
-        finally:
+        answer = self._taken.answer
+        if answer == [True]:
             try:
-                while True:
-                    self._threads.release()
-            except RuntimeError:
-                pass  # now it is nobody's
+                if self._descriptor >= 0:
+                    fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+            finally:
+                del answer[:]
+                self._threads.release()
 
     def close(self) -> bool:
         """Close the file, which the next holder opens again; returns False if somebody has the lock."""
@@ -239,7 +245,7 @@ class WriterLock:
 
     def renew_in_child(self) -> None:
         """After a fork, in the child: the file is shared with the parent, one of whose threads may have the lock."""
-        self._threads = RLock()
+        self._threads, self._taken = allocate_lock(), _Taken()
         self._close_file()
 
     def _close_file(self) -> None:

@@ -62,8 +62,13 @@ class SharedStore(TransactionalStore):
         if self._closed:
             raise StoreError(f"{self.location} was closed: open it again")
         with _opening:
-            self._open() if _opener is None else _opener(self._open)
+            # First: a fork must shut what is open.
             _add_open(self)
+            try:
+                self._open() if _opener is None else _opener(self._open)
+            except BaseException:
+                _discard_open(self)
+                raise
         _suspend_surplus()
 
     def suspend(self) -> bool:
@@ -86,7 +91,7 @@ class SharedStore(TransactionalStore):
                 try:
                     self._shut_for_good()
                 except BaseException:  # an interruption: nobody would shut it later
-                    self._shut_for_good()
+                    self.suspend()
                     raise
 
     def _shut_for_good(self) -> None:
@@ -101,8 +106,12 @@ class SharedStore(TransactionalStore):
         timeout = 0.0 if self._state.reader is not None else max(0.0, deadline - monotonic())
         if not self._lock.acquire_alone(timeout):
             return False
-        self._shut()
-        _discard_open(self)
+        try:
+            self._shut()
+            _discard_open(self)
+        except BaseException:  # an interruption, which Python does not let through here
+            self._lock.release_alone()
+            raise
         return True
 
     def after_fork_in_parent(self) -> None:
@@ -196,7 +205,9 @@ def _before_fork() -> None:
     deadline = monotonic() + _FORK_WAIT
     with _guard:
         stores = list(_open)
-    _shut_for_fork[:] = [store for store in stores if store.before_fork(deadline)]
+    for store in stores:
+        if store.before_fork(deadline):
+            _shut_for_fork.append(store)
 
 
 def _after_fork_in_parent() -> None:

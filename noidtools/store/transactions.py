@@ -30,6 +30,8 @@ class ThreadState(_local):
     shared = False
     # What is to be done after the commit; None outside a write.
     actions: list[Callable[[], None]] | None = None
+    # The writer of each WriteTransaction, the outermost first, its outer one, and how many actions that had before.
+    blocks: tuple[tuple[Writer, Writer | None, int], ...] = ()
     # Whether the outermost transaction is a WriteTransaction, in whose body errors of the engine must not be seen.
     in_block = False
     # Whether such a transaction found no more room.

@@ -120,11 +120,11 @@ class LmdbStore(LmdbEnvironment):
                         del users[-1]
                         if lock.closed:
                             lock.wake()
-                    lock.alone(self._reopen)
+                    self._lock.alone(self._reopen)
                 except lmdb.MapResizedError:
-                    lock.alone(self._adopt_size)
+                    self._lock.alone(self._adopt_size)
                 except lmdb.ReadersFullError:
-                    if not lock.shared(self._check_readers):
+                    if not self._lock.shared(self._check_readers):
                         raise
         except (lmdb.Error, OSError) as error:
             raise self._translated(error) from error
@@ -204,11 +204,11 @@ class LmdbStore(LmdbEnvironment):
                     del lock.users[-1]
                     if lock.closed:
                         lock.wake()
-                lock.alone(self._reopen)
+                self._lock.alone(self._reopen)
             except lmdb.MapFullError:
-                lock.alone(self._grow)
+                self._lock.alone(self._grow)
             except lmdb.MapResizedError:
-                lock.alone(self._adopt_size)
+                self._lock.alone(self._adopt_size)
 
     def _write_child(self, outer: Writer, run: Callable[[Writer], T]) -> T:
         assert self._environment is not None and isinstance(outer, LmdbWriter)
@@ -252,7 +252,7 @@ class LmdbStore(LmdbEnvironment):
             del lock.users[-1]
             if lock.closed:
                 lock.wake()
-            lock.alone(action)
+            self._lock.alone(action)
 
     def _end(self, writer: LmdbWriter, *, commit: bool) -> None:  # type: ignore[override]
         lock, state, txn = self._lock, self._state, writer._txn
@@ -267,7 +267,7 @@ class LmdbStore(LmdbEnvironment):
                 if lock.closed:
                     lock.wake()
                 if full:
-                    lock.alone(self._grow)
+                    self._lock.alone(self._grow)
         except (lmdb.Error, OSError) as error:
             raise self._translated(error) from error
         finally:

@@ -118,11 +118,10 @@ class LmdbWriter(LmdbReader):
         return environment.begin(write=True, parent=self._txn)
 
     def finish(self, *, commit: bool) -> None:
-        """Commit the transaction, or undo it."""
-        if commit:
-            self._txn.commit()
-        else:
-            self._txn.abort()
+        """Commit the transaction, or undo it; nothing if that was done."""
+        txn, self._txn = self._txn, None
+        if txn is not None:
+            txn.commit() if commit else txn.abort()
 
     def put(self, table: bytes, key: bytes, value: bytes) -> None:
         key = table + key

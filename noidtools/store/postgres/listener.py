@@ -28,9 +28,11 @@ class Listener:
     def heard(self, minter: bytes) -> tuple[int, int] | None:
         """A value that changes with each commit to a minter that was announced, and when some may have been missed;
         None if the server announces nothing, or another thread is listening right now."""
-        if not self._lock.acquire(False):
-            return None
+        taken: list[bool] = []
         try:
+            taken += map(self._lock.acquire, (False,))  # in one step: see store/locks.py
+            if taken == [False]:
+                return None
             if self._session is None:
                 if monotonic() < self._begins_from:
                     return None
@@ -43,8 +45,12 @@ class Listener:
         except LostError:
             self._session = None
             return None
+        except BaseException:  # an interruption: what was announced may be lost
+            self._session = None
+            raise
         finally:
-            self._lock.release()
+            if taken == [True]:
+                self._lock.release()
 
     def _begun(self) -> ServerSession | None:
         deadline = monotonic() + _BEGIN_TIMEOUT

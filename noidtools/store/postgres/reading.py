@@ -119,11 +119,12 @@ class ReadStore(SharedStore):
         self._replica = Source(file.read, file.minter, file, writes=False) if file.read else None
 
     def _shut(self) -> None:
-        for source in (self._primary, self._replica):
-            if source is not None:
-                source.close()
+        sources = self._primary, self._replica
         self._primary = self._replica = None
         self._checked = _NEVER
+        for source in sources:
+            if source is not None:
+                source.close()
 
     def _close_lock_file(self) -> bool:
         return True

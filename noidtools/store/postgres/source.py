@@ -179,8 +179,9 @@ class Pool:
         """Take back a session that is in no transaction."""
         if session.closed:
             return
-        if len(self._idle) < _MOST_IDLE and self.users:
-            self._idle.append(session)
+        idle = self._idle
+        if len(idle) < _MOST_IDLE and self.users:
+            idle += (session,)  # the last step: who is interrupted later must not take it for its own
         else:
             session.close()
 
