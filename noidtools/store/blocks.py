@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from weakref import ref
+
 from ..errors import StoreError
 
 TYPE_CHECKING = False
@@ -22,17 +25,87 @@ class WriteTransaction:
     It belongs to the thread that enters it.
     """
 
-    _writer: Writer | None = None
-    _ended = False
+    # What is begun by the next `__enter__`, and what was begun without a `with` statement.
+    _next: _Block | None = None
+    _begun: _Block | None = None
+    _used = False
 
     def __init__(self, store: TransactionalStore, timeout: float) -> None:
         self._store = store
         self._timeout = timeout
 
     def __enter__(self) -> Writer:
-        state = self._store._state
-        if self._writer is not None:
+        if self._used:
             raise StoreError("a transaction can be used once: begin another one")
+        self._used = True
+        block, self._next = self._next, None
+        if block is None:
+            block = self._begun = _Block(self._store)
+        return block.begin(self._timeout)
+
+    def exit_function(self) -> Callable[..., None]:
+        """What a `with` statement gets as `__exit__` before it calls `__enter__`, and calls in the end."""
+        block = self._begun
+        if block is None:
+            if self._used:
+                raise StoreError("a transaction can be used once, and the `with` statement that began it ends it")
+            block = self._next = _Block(self._store)
+        return _Exit(_leave, block)
+
+
+class _ExitOfInstance:
+    """A method `__exit__` that an interruption cannot skip.
+
+    When Ctrl-C comes as a method begins, the method does nothing, and the transaction would stay open as long as
+    anybody keeps the traceback, which has the method's arguments.  So the block is not among them: the `with` statement
+    has the one reference to it, and undoes it by giving that up.
+    """
+
+    def __get__(self, transaction: WriteTransaction | None, _: type | None = None) -> Callable[..., None]:
+        if transaction is None:  # as contextlib.ExitStack gets it, which calls it with the transaction
+            return lambda transaction, *error: transaction.exit_function()(*error)
+        return transaction.exit_function()
+
+
+WriteTransaction.__exit__ = _ExitOfInstance()  # type: ignore[attr-defined]
+
+
+class _Exit(partial[None]):
+    """A function written in C: it passes a weak reference to a block, and has the only strong one itself."""
+
+    def __new__(cls, leave: Callable[..., None], block: _Block) -> _Exit:
+        made = super().__new__(cls, leave, ref(block))
+        made.block = block
+        return made
+
+    block: _Block
+
+
+def _leave(
+    block_ref: ref[_Block], kind: type[BaseException] | None, error: BaseException | None, traceback: object
+) -> None:
+    block = block_ref()
+    assert block is not None
+    try:
+        block.end(commit=error is None)
+    except InnerOpenError:
+        raise
+    except BaseException:
+        block.end(commit=False)  # what an interruption has left of it
+        raise
+
+
+class _Block:
+    """A write transaction or savepoint that is open from `begin` to `end`; it is undone when it is forgotten before."""
+
+    _writer: Writer | None = None
+    _ended = False
+
+    def __init__(self, store: TransactionalStore) -> None:
+        self._store = store
+
+    def begin(self, timeout: float) -> Writer:
+        state = self._store._state
         if state.writer is not None:
             outer, actions = state.writer, len(state.actions or ())
             self._writer = writer = self._store._begin_child(outer)
@@ -40,22 +113,13 @@ class WriteTransaction:
         elif state.reader is not None:
             raise StoreError("a write cannot begin inside a read: the read would not see it")
         else:
-            self._writer = writer = self._store._begin(self._timeout)
+            self._writer = writer = self._store._begin(timeout)
             state.blocks = ((writer, None, 0),)
             state.actions, state.in_block = [], True
         state.reader = state.writer = writer
         return writer
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
-        try:
-            self._leave(commit=error is None)
-        except InnerOpenError:
-            raise
-        except BaseException:
-            self._leave(commit=False)  # what an interruption has left of it
-            raise
-
-    def _leave(self, *, commit: bool) -> None:
+    def end(self, *, commit: bool) -> None:
         # A fork gives the child another state.
         state, writer = self._store._state, self._writer
         assert writer is not None
@@ -97,6 +161,5 @@ class WriteTransaction:
         return actions if commit and outer is None else []
 
     def __del__(self) -> None:
-        # An interruption that comes when `__exit__` begins keeps it from doing anything.
         if self._writer is not None and not self._ended and self._is_open():
-            self._leave(commit=False)
+            self.end(commit=False)

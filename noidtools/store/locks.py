@@ -42,6 +42,7 @@ class ReadersWriterLock:
             lock of its own: a thread adds itself, and then leaves again if the lock is `closed`; the one who waits to
             be alone first closes it, and then looks for users.  One of the two always sees the other.
     closed  whether somebody is alone, or waits to be
+    entrance  held by the thread that is alone, or waits to be
 
     After `share` a thread leaves like this, which an interruption cannot come before:
 
@@ -51,13 +52,12 @@ class ReadersWriterLock:
                 lock.wake()
     """
 
-    __slots__ = ("users", "closed", "_entrance", "_emptied")
+    __slots__ = ("users", "closed", "entrance", "_emptied")
 
     def __init__(self) -> None:
         self.users: list[None] = []
         self.closed = False
-        # Held by the thread that is alone, or waits to be.
-        self._entrance = allocate_lock()
+        self.entrance = allocate_lock()
         # Released by those who may be the last to leave, if somebody waits for that.
         self._emptied = allocate_lock()
 
@@ -69,7 +69,7 @@ class ReadersWriterLock:
                 return
             del users[-1]
             self.wake()
-            with self._entrance:
+            with self.entrance:
                 pass  # the thread that was alone has released it
 
     def shared(self, action: Callable[[], T]) -> T:
@@ -98,7 +98,7 @@ class ReadersWriterLock:
 
     def alone(self, action: Callable[[], T]) -> T:
         """Do something while nobody shares the lock."""
-        with self._entrance:
+        with self.entrance:
             try:
                 self.closed = True
                 while self.users:
@@ -113,7 +113,7 @@ class ReadersWriterLock:
         entered: list[bool] = []
         try:
             # In one step: an interruption after a call would come before its result is kept.
-            entered += map(self._entrance.acquire, (False,))
+            entered += map(self.entrance.acquire, (False,))
             if entered == [False]:
                 return False
             self.closed = True
@@ -121,7 +121,7 @@ class ReadersWriterLock:
         finally:
             if entered == [True]:
                 self.closed = False
-                self._entrance.release()
+                self.entrance.release()
 
     def acquire_alone(self, timeout: float) -> bool:
         """Wait until nobody shares the lock; returns whether we are alone, until `release_alone`.  For forks, during
@@ -130,7 +130,7 @@ class ReadersWriterLock:
         entered: list[bool] = []
         alone = False
         try:
-            entered += map(self._entrance.acquire, (True,), (timeout,))
+            entered += map(self.entrance.acquire, (True,), (timeout,))
             if entered == [True]:
                 self.closed = True
                 while self.users and self._emptied.acquire(timeout=max(0.0, deadline - time.monotonic())):
@@ -139,12 +139,12 @@ class ReadersWriterLock:
         finally:
             if not alone and entered == [True]:
                 self.closed = False
-                self._entrance.release()
+                self.entrance.release()
         return alone
 
     def release_alone(self) -> None:
         self.closed = False
-        self._entrance.release()
+        self.entrance.release()
 
 
 _FLAGS = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -114,10 +114,6 @@ class SharedStore(TransactionalStore):
             raise
         return True
 
-    def after_fork_in_parent(self) -> None:
-        """Allow its use again; called if `before_fork` returned True."""
-        self._lock.release_alone()
-
     def _abandon(self, writer: Writer) -> None:
         keep_for_parent(writer)
 
@@ -148,7 +144,10 @@ _opening = allocate_lock()
 _guard = allocate_lock()
 _shared: dict[str, tuple[SharedStore, int]] = {}
 _open: dict[SharedStore, None] = {}
+
+# During a fork: the stores that are kept shut, and [True] while `_opening` is held for it.
 _shut_for_fork: list[SharedStore] = []
+_held_for_fork: list[bool] = []
 
 
 def open_through(opener: Callable[[Callable[[], None]], None]) -> None:
@@ -200,8 +199,13 @@ def _suspend_surplus() -> None:
         surplus -= store.suspend()
 
 
+# What is raised in the functions below, Python prints, and goes on with the fork.  An interruption must not keep them
+# from releasing the locks.
+
+
 def _before_fork() -> None:
-    _opening.acquire()
+    global _held_for_fork
+    _held_for_fork += map(_opening.acquire, (True,))  # in one step: see locks.py
     deadline = monotonic() + _FORK_WAIT
     with _guard:
         stores = list(_open)
@@ -211,10 +215,23 @@ def _before_fork() -> None:
 
 
 def _after_fork_in_parent() -> None:
-    for store in _shut_for_fork:
-        store.after_fork_in_parent()
-    _shut_for_fork.clear()
-    _opening.release()
+    try:
+        _release_for_fork()
+    except BaseException:
+        if _held_for_fork:
+            _release_for_fork()
+        raise
+
+
+def _release_for_fork() -> None:
+    while _shut_for_fork:
+        lock = _shut_for_fork[-1]._lock
+        del _shut_for_fork[-1]
+        lock.closed = False
+        lock.entrance.release()
+    if _held_for_fork:
+        del _held_for_fork[:]
+        _opening.release()
 
 
 def _after_fork_in_child() -> None:
@@ -225,7 +242,7 @@ def _after_fork_in_child() -> None:
         store.after_fork_in_child()
     _open.clear()
     _shut_for_fork.clear()
-    _opening.release()
+    _release_for_fork()
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

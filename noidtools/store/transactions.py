@@ -122,7 +122,7 @@ class TransactionalStore(ABC):
     def transaction(self, *, timeout: float = TIMEOUT) -> AbstractContextManager[Writer]:
         from .blocks import WriteTransaction
 
-        return WriteTransaction(self, timeout)
+        return WriteTransaction(self, timeout)  # type: ignore[return-value]  # its `__exit__` is a descriptor
 
     def _run_in_block(self, work: Callable[[R], T], reader: R) -> T:
         """Run work that belongs to a WriteTransaction; what the engine raises becomes a refusal here."""

@@ -33,14 +33,16 @@ def _before_handling(code: CodeType) -> set[int]:
 
 
 class Interruption:
-    """Interrupts the main thread in the code of the store, at the n-th moment at which a signal is handled there.
+    """Interrupts the main thread in the code of the store or of one more file, at the n-th moment at which a signal is
+    handled there.
 
     error  what was raised by the code that was interrupted, with its traceback; None if there was no such moment, or
            nothing was raised
     """
 
-    def __init__(self, moment: int) -> None:
+    def __init__(self, moment: int, file: str) -> None:
         self._left = moment
+        self._file = file
         self.place = ""
         self.error: BaseException | None = None
 
@@ -61,13 +63,13 @@ class Interruption:
 
     def _trace(self, frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
         if event == "call":
-            if not frame.f_code.co_filename.startswith(_STORE):
+            if not frame.f_code.co_filename.startswith((_STORE, self._file)):
                 return None
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
         elif event == "opcode" and frame.f_lasti in _before_handling(frame.f_code):
             self._left -= 1
             if not self._left:
-                self.place = f"{frame.f_code.co_filename[len(_STORE):]}:{frame.f_lineno}"
+                self.place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
                 frame.f_trace = _note_signal  # called before the next instruction
                 return _note_signal
         return self._trace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import itertools
 import os
@@ -48,6 +49,20 @@ def in_a_savepoint(store) -> None:
             put(inner, b"inner")
 
 
+def with_the_interruption_caught_inside(store) -> None:
+    with store.transaction() as outer:
+        put(outer, b"outer")
+        with contextlib.suppress(KeyboardInterrupt), store.transaction() as inner:
+            put(inner, b"inner")
+
+
+def in_a_fork(store) -> None:
+    process = os.fork()
+    if not process:
+        os._exit(0)
+    os.waitpid(process, 0)
+
+
 def again_after_suspending(store) -> None:
     store.suspend()
     store.read(values)
@@ -69,6 +84,8 @@ OPERATIONS = {
     "write in a write": lambda store: store.write(lambda _: store.write(lambda writer: put(writer, b"nested"))),
     "transaction": in_a_transaction,
     "savepoint": in_a_savepoint,
+    "savepoint, caught": with_the_interruption_caught_inside,
+    "fork": in_a_fork,
     "suspend": again_after_suspending,
     "open": open_and_close,
 }
@@ -99,7 +116,7 @@ def test_an_interruption_leaves_a_store_as_usable_as_before(store, operation):
     raised = []
     for moment in itertools.count(1):
         store.read(values)
-        with Interruption(moment) as interruption:
+        with Interruption(moment, __file__) as interruption:
             OPERATIONS[operation](store)
         if not interruption.came:
             break
@@ -117,7 +134,7 @@ def test_an_interrupted_closing_can_be_repeated_and_the_store_opened_again(tmp_p
     for moment in itertools.count(1):
         store = open_store(location)
         store.read(values)
-        with Interruption(moment) as interruption:
+        with Interruption(moment, __file__) as interruption:
             store.close()
         if not interruption.came:
             break

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from noidtools.errors import NoidError, StoreError
+from noidtools.errors import BusyError, NoidError, StoreError
 from noidtools.store import open_store, shared
 from noidtools.store.creation import create_store
 from noidtools.store.locks import ReadersWriterLock
@@ -350,6 +350,33 @@ def test_a_fork_does_not_wait_long_for_a_transaction_that_does_not_end(tmp_path,
     thread.join()
     assert which(store) == b"1"
     store.close()
+
+
+@pytest.mark.only("lmdb")
+def test_after_a_thread_that_ended_inside_a_transaction_others_are_refused_and_read_on(tmp_path):
+    """The next thread may get the number of the one that ended, but not its lock."""
+
+    def act() -> bool:
+        store = make(tmp_path / "store")
+        kept = []
+
+        def begin() -> None:
+            kept.append(store.transaction())
+            kept[0].__enter__().put(T, b"which", b"2")
+
+        def write() -> None:
+            try:
+                store.write(lambda writer: writer.put(T, b"which", b"3"), timeout=0.1)
+            except BusyError:
+                kept.append(True)
+
+        for target in (begin, write, write):
+            thread = threading.Thread(target=target)
+            thread.start()
+            thread.join(10)
+        return kept[1:] == [True, True] and which(store) == b"1"
+
+    assert in_child(act) == 0
 
 
 # -- many stores -----------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 
 import pytest
@@ -148,6 +149,16 @@ def test_another_thread_cannot_end_it(store):
         thread.join(10)
         assert len(refused) == 1 and store.writing
     assert keys(store) == [b"first", b"second"]
+
+
+@pytest.mark.parametrize("error", [None, ValueError()])
+def test_an_exit_stack_ends_it(store, error):
+    with contextlib.suppress(ValueError), contextlib.ExitStack() as stack:
+        stack.enter_context(store.transaction()).put(TABLE, b"second", b"")
+        assert store.writing
+        if error is not None:
+            raise error
+    assert not store.writing and keys(store) == [b"first", b"second"][: 1 if error else 2]
 
 
 def test_outer_transactions_do_not_end_before_inner_ones(store):
