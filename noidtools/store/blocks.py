@@ -95,11 +95,17 @@ def _leave(
         raise
 
 
-class _Block:
+class _EndedBlock:
+    """What a block becomes when it has ended: it has no `__del__`, in which Python would ignore an interruption."""
+
+    def end(self, *, commit: bool) -> None:
+        """End it, if it has not ended; only one of this thread and process."""
+
+
+class _Block(_EndedBlock):
     """A write transaction or savepoint that is open from `begin` to `end`; it is undone when it is forgotten before."""
 
     _writer: Writer | None = None
-    _ended = False
 
     def __init__(self, store: TransactionalStore) -> None:
         self._store = store
@@ -123,8 +129,6 @@ class _Block:
         # A fork gives the child another state.
         state, writer = self._store._state, self._writer
         assert writer is not None
-        if self._ended:
-            return
         if not self._is_open():
             # In the child of a fork; or in another thread, which got a suspended generator with this `with`.
             self._store._abandon(writer)
@@ -137,7 +141,7 @@ class _Block:
             # An interruption kept it from ending.
             self._end_innermost(commit=False)
         actions = self._end_innermost(commit=commit)
-        self._ended = True
+        self.__class__ = _EndedBlock  # type: ignore[assignment]
         for action in actions:
             action()
 
@@ -161,5 +165,5 @@ class _Block:
         return actions if commit and outer is None else []
 
     def __del__(self) -> None:
-        if self._writer is not None and not self._ended and self._is_open():
+        if self._writer is not None and self._is_open():
             self.end(commit=False)

@@ -245,4 +245,9 @@ def _after_fork_in_child() -> None:
     _release_for_fork()
 
 
+def _take_interruption() -> None:
+    """Called before those above, so that an interruption during the fork ends this function, and none of them."""
+
+
+os.register_at_fork(after_in_parent=_take_interruption, after_in_child=_take_interruption)
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
