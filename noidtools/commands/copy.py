@@ -41,7 +41,8 @@ COMMANDS = (
     Command(
         "copy", "copy a minter to another folder or engine",
         Form("From To [--store Address] [--read Address] [--move]", _copy,
-             interrupted="there is no copy, unless it was complete just now"),
+             interrupted="there is no copy, unless it was complete just now; the same command finishes a move "
+                         "that was begun"),
         options=(
             Option("--store Address", "put the copy into the database server at this address; "
                                       "without it, into a folder"),

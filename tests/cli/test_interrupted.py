@@ -25,6 +25,8 @@ from support.process import NoidProcess, wait_until
 pytestmark = pytest.mark.only("lmdb")
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 NOTHING = "error: interrupted: no minter was made\n"
+NO_COPY = ("error: interrupted: there is no copy, unless it was complete just now; the same command finishes a move "
+           "that was begun\n")
 MADE = "error: interrupted: the minter is there, and complete\n"
 
 
@@ -51,10 +53,10 @@ def folder(template: Path, tmp_path: Path) -> Path:
     (COMMITS, 4, ("import", "perl", "dump"), NOTHING),
     (RENAMES, 1, ("import", "perl", "dump"), NOTHING),
     (COMMITS, 1, ("import", "jsonl", "all.jsonl"), NOTHING),
-    (COMMITS, 1, ("copy", "a", "b"), "error: interrupted: there is no copy, unless it was complete just now\n"),
-    (RENAMES, 2, ("copy", "a", "b"), "error: interrupted: there is no copy, unless it was complete just now\n"),
-    (RENAMES, 2, ("copy", "a", "a"), "error: interrupted: there is no copy, unless it was complete just now\n"),
-    (COMMITS, 30, ("copy", "a", "b"), "error: interrupted: there is no copy, unless it was complete just now\n"),
+    (COMMITS, 1, ("copy", "a", "b"), NO_COPY),
+    (RENAMES, 2, ("copy", "a", "b"), NO_COPY),
+    (RENAMES, 2, ("copy", "a", "a"), NO_COPY),
+    (COMMITS, 30, ("copy", "a", "b"), NO_COPY),
     (RENAMES, 1, ("-f", "a", "export", "jsonl", "out"),
      "error: interrupted: the file is as it was, unless the export was complete just now\n"),
     (RENAMES, 1, ("-f", "a", "export", "--map", "txt", "out"),
