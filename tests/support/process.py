@@ -74,9 +74,10 @@ def command_line(pid: int) -> str:
 def children(pid: int) -> list[int]:
     """The processes that a process has started and that have not ended."""
     found: list[int] = []
-    for list_of_thread in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            found += map(int, list_of_thread.read_text().split())
+    with contextlib.suppress(OSError):  # the process has ended
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError):
+                found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
     return [child for child in found if process_is_alive(child)]
 
 

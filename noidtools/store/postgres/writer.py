@@ -12,6 +12,7 @@ from bisect import bisect_left
 from ..keys import stored_value
 from ..sql_tables import LONGEST_KEY
 from . import statements as sql
+from .connection import LostError
 from .locked_minter import LockedMinter, TableChanges, flush_steps
 from .transactions import (
     PAGE,
@@ -203,8 +204,12 @@ class PostgresWriter(Scanning):
                 self.minter.run([(self._savepoint(1), ()), (self._savepoint(2), ())])
                 self.minter.forget()
         if commit:
-            for table, of in self.changes.items():
-                outside = self.outer.changes.setdefault(table, TableChanges())
-                for key, value in of.values.items():
-                    outside.put(key, value)
+            try:
+                for table, of in self.changes.items():
+                    outside = self.outer.changes.setdefault(table, TableChanges())
+                    for key, value in of.values.items():
+                        outside.put(key, value)
+            except BaseException:  # an interruption: a part of a savepoint must not be committed
+                self.minter.failed = LostError("the transaction was interrupted")
+                raise
         self.changes = {}
