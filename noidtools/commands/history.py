@@ -54,7 +54,7 @@ class EventRecord(Record):
         yield b"event", b"%d" % event.number
         yield b"date", event.date
         yield b"who", event.who
-        yield b"door", event.interface
+        yield b"interface", event.interface
         yield b"what", event.verb
         for identifier in event.ids:
             yield b"id", self._minter.namespace.display(identifier)
@@ -80,8 +80,8 @@ class EventRecord(Record):
     def data(self) -> list[dict[str, object]]:
         event = self._event
         facts: dict[str, object] = {
-            "event": event.number, "date": event.date, "who": event.who, "door": event.interface, "what": event.verb,
-            "ids": [self._minter.namespace.display(identifier) for identifier in event.ids],
+            "event": event.number, "date": event.date, "who": event.who, "interface": event.interface,
+            "what": event.verb, "ids": [self._minter.namespace.display(identifier) for identifier in event.ids],
         }
         if event.tally:
             facts |= {"made": event.tally.minted, "asked": event.tally.requested, "first": event.tally.first,

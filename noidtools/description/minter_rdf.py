@@ -181,11 +181,11 @@ class MinterWriter:
                 part_iri(subject, f"action-{name}"), "pil:Service", term_for(ACTIONS, name, "action of the ontology")
             )
             if service in services:
-                raise InvalidError(f"The action {name} is on offer twice; give all its doors at once.")
+                raise InvalidError(f"The action {name} is on offer twice; give all its interfaces at once.")
             if not action.interfaces:
-                raise InvalidError(f"The action {name} is on offer without a door.")
+                raise InvalidError(f"The action {name} is on offer without an interface.")
             for number, interface in enumerate(action.interfaces, 1):
-                self._write_interface(service, part_iri(subject, f"door-{name}-{number}"), interface)
+                self._write_interface(service, part_iri(subject, f"interface-{name}-{number}"), interface)
             builder.link(subject, "noid:offers", service)
             self._write_medium(service, name)
             services.append(service)

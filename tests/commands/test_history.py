@@ -35,11 +35,12 @@ def test_an_event_records_who_when_through_which_interface_and_each_value_before
     minter.clock.set("20270102030405")
     minter.records("bind", "append", "x00", "_t", " and second")
     assert minter.records("history", "x00")[-1] == {
-        "event": 4, "date": "20270102030405", "who": "me/us", "door": "shell", "what": "bind append", "ids": ["x00"],
+        "event": 4, "date": "20270102030405", "who": "me/us", "interface": "shell", "what": "bind append",
+        "ids": ["x00"],
         "changes": [{"id": "x00", "element": "_t", "before": "first", "after": "first and second"}],
     }
     assert minter.text("history", "x00").split("\n\n")[-2] == (
-        "event: 4\ndate: 20270102030405\nwho: me/us\ndoor: shell\nwhat: bind append\nid: x00\n"
+        "event: 4\ndate: 20270102030405\nwho: me/us\ninterface: shell\nwhat: bind append\nid: x00\n"
         "element: _t\nbefore: first\nafter: first and second")
 
 

@@ -616,7 +616,7 @@ def relation(found: noidtools.NameRelation) -> dict:
 
 
 def event(found: noidtools.HistoryEvent) -> dict:
-    return {"event": found.number, "date": plain(found.date), "who": found.who, "door": found.interface,
+    return {"event": found.number, "date": plain(found.date), "who": found.who, "interface": found.interface,
             "what": found.action, "ids": list(found.identifiers), "changes": [
                 {**({"id": change.identifier} if change.identifier else {}),
                  ("element" if change.is_element else "what"): change.what, "before": change.before,

@@ -33,6 +33,8 @@ def as_answered_now(words: list[str], answer: str) -> str:
                       lambda found: found[1] + f"answer: {'yes' if found[2] == 'holds' else 'no'}\n", answer)
     if tuple(words) in _WITHDRAWN:
         return _WITHDRAWN[words[0], words[1]]
+    if words[0] in ("history", "log"):
+        return answer.replace("\ndoor: ", "\ninterface: ")
     if words[0] not in ("fetch", "get"):
         return answer.replace("with 'noid withdraw ", "with 'noid tombstone ")
     answer = answer.replace("ark:/:idmap", ":idmap").replace("ark:/doi:", "doi:")

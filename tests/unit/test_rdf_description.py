@@ -127,7 +127,7 @@ def changed(facts: Any, path: str, value: object) -> Any:
         ("findings.0", Finding(RESOLVABLE, HOLDS), "both the date"),
         ("actions.0.name", "destroy", "'destroy' is no action"),
         ("actions.0.name", "cite", "cite is on offer twice"),
-        ("actions.0.interfaces", (), "without a door"),
+        ("actions.0.interfaces", (), "without an interface"),
     ],
 )
 def test_facts_that_do_not_do_are_refused_in_a_sentence(path: str, value: object, told: str) -> None:
