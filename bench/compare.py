@@ -11,19 +11,22 @@ table is printed, with a row for each of these:
     noidr      requests a second in lock step, beside a Python loop with one LMDB get for each line: a hundred names
                asked again and again, which are cached; and names of which each is asked once, as they are stored, by
                `get NAME ELEMENT`, and with the label of an ARK
-    FastCGI    `?get` and `?mint+1` on one connection to one worker, requests in a second of the worker's processor
+    HTTP       a redirect and `?mint+1`, asked by wrk on 16 connections to `noid serve --http` with its defaults
+    FastCGI    `?get` and `?mint+1`, asked by wrk on 16 connections to nginx in front of `noid serve --fcgi`
 
-The client and noidr share one core, so that the figures do not depend on how quickly the system wakes another one.
+The client and noidr share one core, so that the figures do not depend on how quickly the system wakes another one; the
+servers and wrk share all cores.  A checkout with a folder `.venv` is run by the Python in it, since the two may need
+different packages.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import resource
 import socket
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
@@ -38,6 +41,31 @@ Keep = Callable[[str, str, float], None]  # adds a figure: what, whose and the v
 HERE = Path(__file__).resolve().parent.parent
 NAMES = 20_000
 BULK = 100_000
+NGINX = """
+daemon off; pid {folder}/pid; error_log {folder}/log; worker_processes 2; user root;
+events {{ worker_connections 1024; }}
+http {{
+    access_log off;
+    upstream noid {{ server unix:{socket}; keepalive 16; }}
+    server {{
+        listen 127.0.0.1:{port};
+        location / {{
+            fastcgi_pass noid;
+            fastcgi_keep_conn on;
+            fastcgi_param REQUEST_METHOD $request_method;
+            fastcgi_param QUERY_STRING $query_string;
+            fastcgi_param REQUEST_URI $request_uri;
+            fastcgi_param SCRIPT_NAME "";
+            fastcgi_param PATH_INFO $document_uri;
+            fastcgi_param REMOTE_USER bench;
+            fastcgi_param REMOTE_ADDR $remote_addr;
+            fastcgi_param SERVER_NAME localhost;
+            fastcgi_param SERVER_PORT $server_port;
+            fastcgi_param SERVER_PROTOCOL $server_protocol;
+        }}
+    }}
+}}
+"""
 
 # How many names are asked for in one round of lock step: for some two milliseconds.
 CHUNK = 200
@@ -61,7 +89,9 @@ class Checkout:
         self.folder = folder
         self.environment = {**os.environ, "PYTHONPATH": str(root)}
         self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        folder.mkdir()
+        python = root / ".venv" / "bin" / "python"
+        self.python = str(python) if python.exists() else sys.executable
+        folder.mkdir(parents=True)
         self.run("dbcreate", "--label", LABEL, "f5.reedeedk", "long", "99999", "example.org", "bench")
         out = self.run("mint", str(NAMES))
         self.names = [line.removeprefix("id: ") for line in out.split("\n") if line]
@@ -69,7 +99,7 @@ class Checkout:
         self.run("-", stdin=lines.encode())
 
     def command(self, *words: str) -> list[str]:
-        return [sys.executable, str(self.root / "cgi-bin" / "noid"), "-f", str(self.folder), *words]
+        return [self.python, str(self.root / "cgi-bin" / "noid"), "-f", str(self.folder), *words]
 
     def run(self, *words: str, stdin: bytes = b"") -> str:
         done = subprocess.run(self.command(*words), input=stdin, capture_output=True, check=True, env=self.environment)
@@ -147,7 +177,7 @@ def measure_noidr(both: dict[str, Checkout], bare: Path, keep: Keep) -> None:
 
 
 def noidr(checkout: Checkout, form: str) -> LockStep:
-    command = [sys.executable, str(checkout.root / "cgi-bin" / "noidr"), "-f", str(checkout.folder)]
+    command = [checkout.python, str(checkout.root / "cgi-bin" / "noidr"), "-f", str(checkout.folder)]
     return LockStep(command, checkout.environment, form)
 
 
@@ -158,64 +188,71 @@ def bare_database(folder: Path, names: list[str]) -> None:
             txn.put(name.encode(), b"https://example.org/" + name.encode())
 
 
-class FastCgi:
-    """A connection that is kept open to `noid serve --fcgi` with one worker."""
+class Service:
+    """`noid serve`, by HTTP or behind an nginx of its own by FastCGI, with one minter; asked by wrk."""
 
-    def __init__(self, checkout: Checkout) -> None:
-        path = str(checkout.folder / "fcgi.sock")
-        self._server = subprocess.Popen(checkout.command("serve", "--fcgi", path, "--workers", "1"),
-                                        env=checkout.environment, stderr=subprocess.DEVNULL)
-        self._socket = socket.socket(socket.AF_UNIX)
+    def __init__(self, checkout: Checkout, way: str, folder: Path) -> None:
+        self._port = free_port()
+        self._processes = []
+        address = f"127.0.0.1:{self._port}" if way == "http" else str(folder / "fcgi.sock")
+        self._start(checkout, "serve", "--minters", str(checkout.folder.parent), f"--{way}", address,
+                    *(("--user", "bench") if way == "http" else ()))
+        if way == "fcgi":
+            (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=self._port, socket=address))
+            self._processes.append(subprocess.Popen(["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf")]))
+        self.base = f"http://127.0.0.1:{self._port}"
+        self._wait()
+
+    def _start(self, checkout: Checkout, *words: str) -> None:
+        self._processes.append(subprocess.Popen(checkout.command(*words), env=checkout.environment,
+                                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    def _wait(self) -> None:
         for _ in range(200):
-            try:
-                self._socket.connect(path)
-                break
-            except OSError:
-                time.sleep(0.05)
+            done = subprocess.run(["curl", "-sf", f"{self.base}/noidu_f5?mint+1"], capture_output=True, text=True)
+            if done.stdout.startswith("id: "):
+                return
+            time.sleep(0.05)
+        raise SystemExit("the service does not mint")
 
-    def request(self, query: str) -> bytes:
-        pairs = {"REQUEST_METHOD": "GET", "QUERY_STRING": query, "PATH_INFO": "/noidu", "SCRIPT_NAME": "",
-                 "REMOTE_USER": "bench", "REMOTE_ADDR": "127.0.0.1", "SERVER_NAME": "localhost", "SERVER_PORT": "80",
-                 "SERVER_PROTOCOL": "HTTP/1.1"}
-        body = b"".join(struct.pack(">BB", len(k), len(v)) + k.encode() + v.encode() for k, v in pairs.items())
-        self._socket.sendall(_record(1, struct.pack(">HB5x", 1, 1)) + _record(4, body) + _record(4, b"")
-                             + _record(5, b""))
-        out = b""
-        while True:
-            kind, length, padding = struct.unpack(">xBxxHBx", self._exactly(8))
-            content = self._exactly(length + padding)[:length]
-            if kind == 6:
-                out += content
-            elif kind == 3:
-                return out
-
-    def _exactly(self, count: int) -> bytes:
-        data = b""
-        while len(data) < count:
-            data += self._socket.recv(count - len(data)) or sys.exit("the server closed the connection")
-        return data
-
-    def processor_seconds(self) -> float:
-        """Seconds of the processor that the worker has taken."""
-        pid = self._server.pid
-        workers = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return sum(int(Path(f"/proc/{worker}/schedstat").read_text().split()[0]) for worker in workers) / 1e9
+    def rate(self, path: str, seconds: int = 2) -> float:
+        """Requests a second for one path."""
+        done = subprocess.run(["wrk", "-t", "1", "-c", "16", "-d", f"{seconds}s", self.base + path],
+                              capture_output=True, text=True, check=True)
+        if "Non-2xx" in done.stdout:
+            raise SystemExit(f"{path}: not every answer was right\n{done.stdout}")
+        return float(re.findall(r"Requests/sec: +([\d.]+)", done.stdout)[0])
 
     def close(self) -> None:
-        self._socket.close()
-        self._server.terminate()
-        self._server.wait()
+        for process in reversed(self._processes):
+            process.terminate()
+            process.wait()
 
 
-def _record(kind: int, content: bytes) -> bytes:
-    return struct.pack(">BBHHBx", 1, kind, 1, len(content), 0) + content
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
 
 
-def fastcgi(connection: FastCgi, queries: list[str]) -> float:
-    before = connection.processor_seconds()
-    for query in queries:
-        connection.request(query)
-    return len(queries) / (connection.processor_seconds() - before)
+def measure_services(both: dict[str, Checkout], way: str, rounds: int, keep: Keep) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        services = {}
+        try:
+            for whose, checkout in both.items():
+                folder = Path(name, whose)
+                folder.mkdir()
+                services[whose] = Service(checkout, way, folder)
+            title = {"http": "HTTP", "fcgi": "nginx, FastCGI"}[way]
+            for _ in range(rounds):
+                for whose, service in services.items():
+                    target = both[whose].names[0]
+                    keep(f"{title}, redirects (1/s)", whose, service.rate(f"/{target}"))
+                    keep(f"{title}, `mint+1`, durable (1/s)", whose, service.rate("/noidu_f5?mint+1"))
+        finally:
+            for service in services.values():
+                service.close()
 
 
 def main() -> None:
@@ -223,30 +260,26 @@ def main() -> None:
     parser.add_argument("other", type=Path)
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
-    os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[-1]})
     with tempfile.TemporaryDirectory() as folder:
         roots = {"other": options.other.resolve(), "this": HERE}
-        both = {whose: Checkout(root, Path(folder, whose)) for whose, root in roots.items()}
+        both = {whose: Checkout(root, Path(folder, whose, "f5")) for whose, root in roots.items()}
         bare_database(Path(folder, "bare"), [name.removeprefix(LABEL) for name in both["this"].names])
-        connections = {whose: FastCgi(checkout) for whose, checkout in both.items()}
         figures: Figures = {}
 
         def keep(what: str, whose: str, value: float) -> None:
             figures.setdefault((what, whose), []).append(value)
 
-        try:
-            for connection in connections.values():
-                if b"id: " not in connection.request("mint+1"):
-                    raise SystemExit("the FastCGI server does not mint")
-            for _ in range(options.rounds):
-                measure(both, connections, Path(folder, "bare"), keep)
-        finally:
-            for connection in connections.values():
-                connection.close()
+        cores = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {max(cores)})
+        for _ in range(options.rounds):
+            measure(both, Path(folder, "bare"), keep)
+        os.sched_setaffinity(0, cores)
+        for way in ("http", "fcgi"):
+            measure_services(both, way, options.rounds, keep)
     report(figures)
 
 
-def measure(both: dict[str, Checkout], connections: dict[str, FastCgi], bare: Path, keep: Keep) -> None:
+def measure(both: dict[str, Checkout], bare: Path, keep: Keep) -> None:
     for _ in range(10):
         keep("`noid mint 1`, processor time (ms)", "limit", interpreter())
         for whose, checkout in both.items():
@@ -255,11 +288,6 @@ def measure(both: dict[str, Checkout], connections: dict[str, FastCgi], bare: Pa
         keep(f"`noid mint {BULK}` (1/s)", whose, bulk(checkout))
         keep("bindings in bulk (1/s)", whose, bulk_bind(checkout))
     measure_noidr(both, bare, keep)
-    names = both["this"].names[:100]
-    for queries, what in ([f"get+{name}+_t" for name in names], "get"), (["mint+1"] * 50, "mint+1"):
-        for _ in range(10):
-            for whose, connection in connections.items():
-                keep(f"FastCGI `{what}` (1/s)", whose, fastcgi(connection, queries))
 
 
 def report(figures: Figures) -> None:
