@@ -13,8 +13,7 @@ from ..dates import iso_datetime
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..commands import Invocation
-    from ..commands.service_status import ServiceStatus
-    from ..commands.status import MinterStatus
+    from ..commands.status import MinterStatus, ServiceStatus
 
 _INTERVAL = 2.0
 _BAR = 30

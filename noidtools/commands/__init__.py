@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .call import Call, Invocation, Session, run
-from .table import all_commands, command_for
+from .call import Call, Invocation, Session, all_commands, command_for, run
 
 __all__ = ["Call", "Invocation", "Session", "all_commands", "command_for", "run"]

@@ -1,11 +1,13 @@
-"""A call of a command: who gives it to which minter, its words, parsed, and what is known before it runs."""
+"""A call of a command: its session, its words, parsed, and what is known before it runs; and the table of commands.
+
+A chapter of commands is imported when one of them is first called, because most processes run a single command.
+"""
 
 from __future__ import annotations
 
-from ..errors import ForbiddenError, UsageError
+from ..errors import ForbiddenError, UsageError, printable
 from ..minter import Minter
 from ..minter.access import EVERYTHING
-from .table import all_commands, command_for, find_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,9 +19,70 @@ if TYPE_CHECKING:
     from .answers import Answer
     from .command import Command, Fact
     from .lines import ReadLine
+
     T = TypeVar("T")
     # Called with the number done, the total, and a word about it; both numbers are equal at the end.
     Progress = Callable[[int, int, str], None]
+
+# -- the table of commands -------------------------------------------------------------------------------------------
+
+
+# Name and module of each command, in the order in which help lists the commands.
+_CHAPTERS = {
+    "dbcreate": "administration", "mint": "minting", "peppermint": "minting", "bind": "bindings", "fetch": "bindings",
+    "get": "bindings", "hold": "minting", "queue": "minting", "validate": "minting", "schemes": "describing",
+    "decode": "describing", "granularity": "describing", "patience": "describing", "route": "resolving",
+    "path": "minting", "policy": "administration", "token": "administration", "status": "status",
+    "publish": "lifecycle", "reserve": "lifecycle", "withdraw": "lifecycle", "tombstone": "lifecycle",
+    "alias": "relations", "synonym": "relations", "prefer": "relations", "relate": "relations",
+    "abstract": "relations", "relations": "relations", "quality": "qualities", "history": "history", "log": "history",
+    "custodian": "lifecycle", "serve": "serving", "setup": "serving", "resolve": "resolving", "resolver": "resolving",
+    "canary": "resolving", "export": "transfer", "retarget": "transfer", "undo": "transfer", "rebind": "transfer",
+    "resolve-loop": "resolving", "cite": "describing", "same": "describing", "context": "describing",
+    "verify": "qualities", "describe": "describing", "note": "administration", "dbinfo": "administration",
+    "backup": "maintenance", "restore": "maintenance", "import": "transfer", "copy": "maintenance",
+    "sql": "maintenance", "check": "maintenance", "help": "help", "hello": "help",
+}
+
+_loaded: dict[bytes, Command] = {}
+
+
+def command_for(words: list[bytes]) -> Command:
+    """The command that these words call; raises UsageError if there is none of that name."""
+    if not words:
+        raise UsageError("no command was given: say help for a list")
+    known = _loaded.get(words[0])
+    if known is not None:
+        return known
+    name = printable(words[0])
+    if name not in _CHAPTERS:
+        raise UsageError(f"there is no command {name[:60]!r}: say help for a list")
+    return _load(name)
+
+
+def find_command(name: str) -> Command | None:
+    """The command of this name, None if there is none."""
+    return _load(name) if name in _CHAPTERS else None
+
+
+def is_command(name: str) -> bool:
+    """Whether there is a command of this name."""
+    return name in _CHAPTERS
+
+
+def all_commands() -> list[Command]:
+    """All commands, in the order of the list that help prints."""
+    return [_load(name) for name in _CHAPTERS]
+
+
+def _load(name: str) -> Command:
+    # importlib.import_module would do the same, after a millisecond of imports of its own.
+    module = __import__(f"{__package__}.{_CHAPTERS[name]}", fromlist=["COMMANDS"])
+    commands: tuple[Command, ...] = module.COMMANDS
+    _loaded.update((command.name.encode(), command) for command in commands)
+    return _loaded[name.encode()]
+
+# -- calls -----------------------------------------------------------------------------------------------------------
 
 
 class Session:

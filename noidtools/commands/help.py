@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ..errors import NotFoundError, printable
 from ..minter.access import READ
-from .answers import Answer
+from .answers import Answer, Text
 from .command import Command, Form
-from .records import Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,10 +10,8 @@ from ..minter.access import ADMIN, READ
 from ..minter.archive import archive
 from ..minter.events import Digest, newest_number
 from ..minter.history import follow, history_of, stream
-from .answers import Answer, Record
+from .answers import Answer, Fields, Record, json_ready
 from .command import Command, Form, Option
-from .json_data import json_ready
-from .records import Fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,9 +15,7 @@ import json
 from ..codec import pack, unpack
 from ..errors import ConflictError, ExhaustedError, NoidError
 from ..minter.replies import KeyReplies, Reply
-from .answers import Answer, Record
-from .json_data import json_ready
-from .records import Fields
+from .answers import Answer, Fields, Record, json_ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

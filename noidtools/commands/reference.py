@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import textwrap
 
-from .table import all_commands
+from .call import all_commands
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,24 +1,31 @@
-"""Commands about aliases and preferred names, and the list of all relations of a name."""
+"""Commands that state and list relations: aliases, preferences, synonyms, claimed relations, abstractions."""
 
 from __future__ import annotations
 
+from .. import dates
 from ..clock import timestamp
+from ..errors import NotFoundError, printable
 from ..minter import aliases
-from ..minter.access import BIND, READ
+from ..minter.access import ADMIN, BIND, READ
 from ..minter.preferences import prefer_name, remove_preference
-from ..minter.relations import abstractions
+from ..minter.relations import CLAIMED, KINDS, SYNONYM, abstractions
+from ..minter.relations.abstract_names import CONTEXT, IDENTIFIER, NAME, all_abstractions, find_abstraction
+from ..minter.relations.claims import add_claim, claim_kind, remove_claim
 from ..minter.relations.homology import all_relations
-from .answers import Answer, Record
-from .command import Command, Form, Option
-from .records import Blank, Fields
+from .answers import Answer, Blank, Fields, Record
+from .command import Command, Form, Option, as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..minter.relations import Relation
-    from .answers import Line
+    from ..minter.relations import Relation, RelationKind
+    from ..minter.relations.abstract_names import Abstraction
+    from ..store import Reader
+    from .answers import Line, Record
     from .call import Call
+
+# -- alias, prefer, relations ----------------------------------------------------------------------------------------
 
 
 class RelationRecord(Record):
@@ -119,6 +126,110 @@ def _relations(call: Call) -> Answer:
 
 
 _AUTHORITY = Option("--authority Who", "who says so")
+
+# -- synonym and relate ----------------------------------------------------------------------------------------------
+
+
+def _synonym(call: Call) -> Answer:
+    return _add_claim(call, KINDS[SYNONYM], *call.words)
+
+
+def _remove_synonym(call: Call) -> Answer:
+    return _remove_claim(call, KINDS[SYNONYM], *call.words)
+
+
+def _relate(call: Call) -> Answer:
+    one, word, other = call.words
+    return _add_claim(call, claim_kind(as_text(word, "a relation")), one, other)
+
+
+def _remove_relation(call: Call) -> Answer:
+    one, word, other = call.words
+    return _remove_claim(call, claim_kind(as_text(word, "a relation")), one, other)
+
+
+def _add_claim(call: Call, kind: RelationKind, one: bytes, other: bytes) -> Answer:
+    minter, start, until = call.minter, call.option("from"), call.option("until")
+    claim = minter.write(lambda writer: add_claim(
+        minter, writer, call.actor, kind, one, other, _authority(call),
+        dates.first_second(start) if start else b"", dates.last_second(until) if until else b"",
+    ))
+    return Answer(Fields(("ok", claim.sentence())), spaced=True)
+
+
+def _remove_claim(call: Call, kind: RelationKind, one: bytes, other: bytes) -> Answer:
+    minter = call.minter
+    claim = minter.write(lambda writer: remove_claim(minter, writer, call.actor, kind, one, other, _authority(call)))
+    return Answer(Fields(("ok", claim.sentence(ended=True))), spaced=True)
+
+
+_CLAIM_OPTIONS = (
+    Option("--authority Who", "who says so"),
+    Option("--from Date", "when the claim begins to hold; now, unless given"),
+    Option("--until Date", "when it ceases to hold; never, unless given"),
+    Option("--remove", "take the claim back as a whole"),
+)
+_WORDS = "|".join(CLAIMED)
+
+# -- abstract --------------------------------------------------------------------------------------------------------
+
+
+def _list_abstractions(call: Call) -> Answer:
+    if call.words:
+        return _abstraction_answer(call, call.words[0])
+    found = call.read(lambda reader: [_abstraction_fields(reader, item) for item in all_abstractions(reader)])
+    if not found:
+        return Answer(Fields(("note", b"nothing abstract is declared here")), spaced=True)
+    records: list[Record] = []
+    for fields in found:
+        records += [fields, Blank()]
+    return Answer(*records[:-1], spaced=True)
+
+
+def _show_abstraction(call: Call) -> Answer:
+    return _abstraction_answer(call, call.words[1])
+
+
+def _abstraction_answer(call: Call, text: bytes) -> Answer:
+    minter = call.minter
+
+    def work(reader: Reader) -> Fields:
+        abstraction = abstractions.identify_with_abstract(minter, reader, text)[1]
+        if abstraction is None:
+            raise NotFoundError(f"nothing abstract is called {printable(text[:200])} here")
+        return _abstraction_fields(reader, abstraction)
+
+    return Answer(call.read(work), spaced=True)
+
+
+def _declare_abstraction(call: Call) -> Answer:
+    kind, text = call.words[0].decode(), call.words[1]
+    minter, authority = call.minter, (call.option("authority") or "").encode()
+    about = (call.option("purpose" if kind == CONTEXT else "thing") or "").encode()
+    return Answer(minter.write(lambda writer: _abstraction_fields(
+        writer, abstractions.declare_abstract(minter, writer, call.actor, kind, text, authority, about)
+    )), spaced=True)
+
+
+def _remove_abstraction(call: Call) -> Answer:
+    minter = call.minter
+    removed = minter.write(lambda writer: abstractions.remove_abstract(minter, writer, call.actor, call.words[0]))
+    return Answer(Fields(("ok", removed.display + b" is no longer declared here")), spaced=True)
+
+
+def _abstraction_fields(reader: Reader, abstraction: Abstraction) -> Fields:
+    context = find_abstraction(reader, abstraction.context) if abstraction.context else None
+    fields = [
+        ("abstract", abstraction.display), ("kind", abstraction.kind.encode()),
+        ("context", context.display if context else b""), ("label", abstraction.label),
+        ("purpose" if abstraction.kind == CONTEXT else "thing", abstraction.about),
+        ("authority", abstraction.authority), ("from", abstraction.since),
+    ]
+    return Fields(*((label, value) for label, value in fields if value))
+
+
+# -- the commands ----------------------------------------------------------------------------------------------------
+
 COMMANDS = (
     Command(
         "alias", "let a name stand for another, or no longer",
@@ -159,6 +270,70 @@ $ noid relations old/17
 id: old/17
 relation: alias-of
 name: 13030/kt4x551
+from: …
+
+""",
+    ),
+    Command(
+        "synonym", "record that an authority holds two names to be of one thing, or no longer",
+        Form("Name Name --authority Who [--from Date] [--until Date]", _synonym, BIND),
+        Form("--remove Name Name [--authority Who]", _remove_synonym, BIND),
+        options=_CLAIM_OPTIONS,
+        see="lifecycle-and-history.md#synonyms-and-preferences",
+        about="""\
+Either may be a name from elsewhere. Resolving does not follow synonyms. A date is a year, a month, a day or a moment:
+2026, 2026-11, 2026-11-16 or 2026-11-16T00:28:25Z, in UTC.
+""",
+        example="""\
+$ noid synonym 13030/kt4x551 doi:10.1000/182 --authority 'The Library' --from 2020
+ok: 13030/kt4x551 and doi:10.1000/182 are synonyms according to The Library
+
+""",
+    ),
+    Command(
+        "relate", "record what else an authority claims of two names, or no longer",
+        Form(f"Name {_WORDS} Name --authority Who [--from Date] [--until Date]", _relate, BIND),
+        Form(f"--remove Name {_WORDS} Name [--authority Who]", _remove_relation, BIND),
+        options=_CLAIM_OPTIONS,
+        see="lifecycle-and-history.md#abstract-names-realisations-and-homologues",
+        about="""\
+A context contains another; something concrete realises something abstract (see noid help abstract); two names in
+contexts that realise one are homologues, or as names without their things homologous-name; two names are equivalent if
+they are of one thing. A name that realises another, or is its homologue, has the same label: what has another label is
+a synonym.
+""",
+        example="""\
+$ noid abstract context "Kerry's Library" --authority Kerry | grep abstract:
+abstract: Kerry's Library
+$ noid relate hdl:100 realises "Kerry's Library" --authority Kerry
+ok: hdl:100 realises Kerry's Library according to Kerry
+
+""",
+    ),
+    Command(
+        "abstract", "declare what names of several systems have in common: contexts, names and identifiers",
+        Form("[Name]", _list_abstractions, READ),
+        Form("show Name", _show_abstraction, READ),
+        Form(f"{CONTEXT} Name --authority Who [--purpose Text]", _declare_abstraction, ADMIN),
+        Form(f"{NAME}|{IDENTIFIER} Name --authority Who [--thing Text]", _declare_abstraction, BIND),
+        Form("--remove Name", _remove_abstraction, ADMIN),
+        options=(
+            Option("--authority Who", "who is responsible for it"),
+            Option("--purpose Text", "what a context is for"),
+            Option("--thing Text", "what is identified, in words"),
+            Option("--remove", "declare it no longer; for what has no relations"),
+        ),
+        see="lifecycle-and-history.md#abstract-names-realisations-and-homologues",
+        about="""\
+Something abstract is registered by no system and does not resolve: it has a name only so that others can realise it. An
+abstract name or identifier is a label in an abstract context, written CONTEXT:LABEL.
+""",
+        example="""\
+$ noid abstract context "Kerry's Library" --authority Kerry --purpose 'the books of Kerry'
+abstract: Kerry's Library
+kind: context
+purpose: the books of Kerry
+authority: Kerry
 from: …
 
 """,

@@ -7,8 +7,7 @@ no query, or `help`, answers with an explanation.
 from __future__ import annotations
 
 from ..commands import Call, Session, all_commands
-from ..commands.answers import Answer
-from ..commands.records import Text
+from ..commands.answers import Answer, Text
 from ..errors import NoidError
 from ..minter.access import PUBLISHED
 from ..minter.events import Actor

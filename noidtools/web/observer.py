@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from ..commands.table import is_command
+from ..commands.call import is_command
 from ..console import log_line, write_error
 from .counters import BULK, RESOLVED_BY, STARTED
 from .request import Request, is_for_commands

@@ -279,7 +279,7 @@ def _text_response(status: int, body: bytes, headers: Headers | None = None) -> 
 def _json_response(status: int, data: dict[str, object], headers: Headers) -> Response:
     import json
 
-    from ..commands.json_data import json_ready
+    from ..commands.answers import json_ready
 
     return Response(status, _JSON, json.dumps(json_ready(data)).encode() + b"\n", headers)
 

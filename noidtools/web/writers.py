@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from ..codec import indent_rare_breaks
-from ..commands.answers import anvl, mark_break
-from ..commands.json_data import json_ready
-from ..commands.records import Fields, ItemValues, Values
+from ..commands.answers import Fields, ItemValues, Values, anvl, json_ready, mark_break
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

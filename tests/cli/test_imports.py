@@ -9,12 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from noidtools import dates
-from noidtools.commands import bulk, idempotency, json_data, minted_folders, name_records, records, usage_errors
-from noidtools.minter import event_log, minting, name_tables, open_changes, policies, queue
-from noidtools.schemes import form_checks, noid_settings
-from noidtools.store import interface, keys
-from noidtools.store.lmdb import creation, errors, scans
+from noidtools.commands import bulk, idempotency
 from noidtools.web import commands
 from support.process import NOID, run_script
 from support.project import PROGRAMS
@@ -39,18 +34,6 @@ def test_minting_at_the_shell_imports_nothing_slow(noid):
             "functools", "importlib", "threading", "logging", "pathlib", "contextlib", "http", "urllib", "pcre2",
             "flup", "waitress", "rdflib"}
     assert not (imported_modules(done.stderr) - modules_of_a_bare_interpreter()) & slow
-
-
-@pytest.mark.only("lmdb")
-def test_minting_at_the_shell_imports_none_of_the_modules_that_only_other_commands_need(noid):
-    noid("dbcreate", "f5.reedeedk", "long", "13030", "a", "b")
-    done = subprocess.run([NOID[0], "-X", "importtime", NOID[1], "mint", "1"], cwd=noid.folder, capture_output=True,
-                          check=True)
-    others = {queue, policies, event_log, interface, form_checks, name_records, dates, records, json_data, usage_errors,
-              minted_folders, name_tables, open_changes, keys, scans, errors, creation, noid_settings}
-    imported = imported_modules(done.stderr)
-    assert minting.__name__ in imported
-    assert not imported & {module.__name__ for module in others}
 
 
 @pytest.mark.only("lmdb")

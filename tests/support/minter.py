@@ -20,8 +20,7 @@ from typing import Any, TypeVar
 from noidtools.cli.noid import main
 from noidtools.clock import system_clock
 from noidtools.commands import Call, Session, run
-from noidtools.commands.answers import anvl
-from noidtools.commands.json_data import json_ready
+from noidtools.commands.answers import anvl, json_ready
 from noidtools.errors import NoidError
 from noidtools.minter import Minter, config
 from noidtools.minter.event_log import Event, read_event

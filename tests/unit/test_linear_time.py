@@ -11,10 +11,9 @@ import pytest
 
 from noidtools import codec, dates
 from noidtools.commands import Invocation
+from noidtools.commands.answers import FetchedRecord, Fields, Values
 from noidtools.commands.bulk import parse_lines
 from noidtools.commands.lines import LineSource, read_elements, read_one_element, split_words
-from noidtools.commands.name_records import FetchedRecord
-from noidtools.commands.records import Fields, Values
 from noidtools.errors import InvalidError, NoidError, printable
 from noidtools.minter.validation import validate_form
 from noidtools.names import candidates, citation, cuts, pairtree, parse, spellings, targets

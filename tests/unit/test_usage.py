@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from noidtools.commands import Invocation, all_commands
-from noidtools.commands.usage import Option, Pattern, split_options
+from noidtools.commands.command import Option, Pattern, split_options
 from noidtools.errors import UsageError
 
 VALUED = {"authority", "label"}

@@ -2,7 +2,7 @@
 
 import sys
 
-import noidtools.commands.resolve
+import noidtools.commands.resolving
 import noidtools.resolution  # noqa: F401 - imported for what they load
 
 print(*sorted({"re", "json", "html", "http", "urllib", "subprocess", "typing"} & {*sys.modules}))

@@ -1,25 +1,98 @@
-"""The command that verifies the qualities of identifiers."""
+"""Commands that state qualities of names, and verify them."""
 
 from __future__ import annotations
 
+from .. import dates
 from ..errors import ConflictError, ForbiddenError, UsageError
-from ..minter.access import ADMIN, READ
+from ..minter import qualities
+from ..minter.access import ADMIN, BIND, READ
 from ..minter.findings import FAILS, HOLDS, QUALITIES, RETRIEVABLE, UNKNOWN
+from ..minter.qualities import STATABLE, StatedQuality
 from ..verification import Verification
-from .answers import Answer, Record
+from .answers import Answer, Blank, Fields, Record
 from .command import Command, Form, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from ..minter.identifiers import NameRef
+    from ..store import Reader
     from ..verification import VerificationCount
     from ..verification.inspection import Inspection
     from ..verification.links import LinkLimits
-    from .answers import Line
+    from .answers import Line, Record
     from .call import Call
 
-_NUMBERS = {
+# -- quality ---------------------------------------------------------------------------------------------------------
+
+
+def _show_qualities(call: Call) -> Answer:
+    minter = call.minter
+
+    def work(reader: Reader) -> tuple[NameRef | None, list[StatedQuality]]:
+        ref = qualities.identify_subject(minter, reader, call.words[0]) if call.words else None
+        return ref, list(qualities.stated_qualities(reader, ref.key if ref else qualities.MINTER))
+
+    ref, found = call.read(work)
+    records: list[Record] = []
+    for stated in found:
+        records += [_quality_fields(ref, stated), Blank()]
+    if not records:
+        of = ref.display if ref else b"this minter"
+        return Answer(Fields(("note", b"nobody states a quality of " + of)), spaced=True)
+    return Answer(*records[:-1], spaced=True)
+
+
+def _state_quality(call: Call) -> Answer:
+    return _record_quality(call, holds=True)
+
+
+def _deny_quality(call: Call) -> Answer:
+    return _record_quality(call, holds=False)
+
+
+def _record_quality(call: Call, *, holds: bool) -> Answer:
+    minter, (_, quality, *names) = call.minter, call.words
+    start, until = call.option("from"), call.option("until")
+    refinement = call.option("in") or call.option("of") or ""
+    stated = StatedQuality(
+        quality.decode(), (call.option("authority") or "").encode(), holds=holds, refinement=refinement.encode(),
+        start=dates.first_second(start) if start else b"", until=dates.last_second(until) if until else b"",
+    )
+    name = names[0] if names else None
+    ref, stated = minter.write(lambda writer: qualities.state_quality(minter, writer, call.actor, stated, name))
+    return Answer(_quality_fields(ref, stated), spaced=True)
+
+
+def _remove_quality(call: Call) -> Answer:
+    minter, (_, quality, *names) = call.minter, call.words
+    authority = (call.option("authority") or "").encode()
+    ref, removed = minter.write(lambda writer: qualities.remove_quality(
+        minter, writer, call.actor, quality.decode(), names[0] if names else None, authority
+    ))
+    of = ref.display if ref else b"this minter"
+    done = removed.authority + b" no longer states whether " + of + b" is " + removed.quality.encode()
+    return Answer(Fields(("ok", done)), spaced=True)
+
+
+def _quality_fields(ref: NameRef | None, stated: StatedQuality) -> Fields:
+    quality = STATABLE[stated.quality]
+    fields = [
+        ("of", ref.display if ref else b"this minter"), ("quality", f"{quality.name} ({quality.section})".encode()),
+        ("holds", b"yes" if stated.holds else b"no"), ("in" if quality.refined_by == "context" else "kind",
+                                                       stated.refinement),
+        ("authority", stated.authority), ("from", stated.start), ("until", stated.until),
+    ]
+    return Fields(*((label, value) for label, value in fields if value))
+
+
+_STATABLE_WORDS = "|".join(STATABLE)
+
+# -- verify ----------------------------------------------------------------------------------------------------------
+
+
+_LINK_NUMBERS = {
     # By option: the attribute of LinkLimits that it sets, and the least and the greatest value.
     "timeout": ("seconds", 0.1, 600.0),
     "delay": ("pause", 0.0, 600.0),
@@ -78,7 +151,8 @@ class SummaryRecord(Record):
         for quality in QUALITIES:
             counted = verdicts.get(quality.name)
             if counted is not None:
-                text = ", ".join(f"{counted[verdict]} {_WORDS[verdict]}" for verdict in _WORDS if counted[verdict])
+                text = ", ".join(f"{counted[verdict]} {word}" for verdict, word in _VERDICT_WORDS.items()
+                                 if counted[verdict])
                 why = count.common.get(quality.name, "")
                 yield quality.name.encode(), f"{text}{why and ': ' + why}".encode("utf-8", "surrogateescape"), 0
 
@@ -93,11 +167,13 @@ class SummaryRecord(Record):
 
 def _detail(count: VerificationCount, name: str) -> dict[str, object]:
     return {"detail": count.common[name].encode("utf-8", "surrogateescape")} if name in count.common else {}
-_WORDS = {HOLDS: "hold", FAILS: "fail", UNKNOWN: "unknown"}
+
+
+_VERDICT_WORDS = {HOLDS: "hold", FAILS: "fail", UNKNOWN: "unknown"}
 
 
 def _verify(call: Call) -> Answer:
-    return _run(call, None)
+    return _run_verification(call, None)
 
 
 def _verify_links(call: Call) -> Answer:
@@ -106,15 +182,15 @@ def _verify_links(call: Call) -> Answer:
     if call.flag("allow-private") and not call.session.local:
         raise ForbiddenError("--allow-private reaches into the server's own network: it is for the shell only")
     limits = LinkLimits(allow_private=call.flag("allow-private"))
-    for name, (attribute, least, most) in _NUMBERS.items():
+    for name, (attribute, least, most) in _LINK_NUMBERS.items():
         text = call.option(name)
         if text is not None:
             value = _number(name, text, least, most)
             setattr(limits, attribute, int(value) if attribute == "parallel" else value)
-    return _run(call, limits)
+    return _run_verification(call, limits)
 
 
-def _run(call: Call, limits: LinkLimits | None) -> Answer:
+def _run_verification(call: Call, limits: LinkLimits | None) -> Answer:
     names = call.words
     qualities = _qualities(call.values("quality"))
     if call.minter.store.writing and call.streams:
@@ -156,7 +232,41 @@ def _number(name: str, text: str, least: float, most: float) -> float:
     return value
 
 
+# -- the commands ----------------------------------------------------------------------------------------------------
+
 COMMANDS = (
+    Command(
+        "quality", "what authorities state of an identifier or the minter that nothing can verify",
+        Form("[Id]", _show_qualities, READ),
+        Form(f"state {_STATABLE_WORDS} [Id] --authority Who [--in Context] [--of Quality] [--from Date] [--until Date]",
+             _state_quality, BIND),
+        Form(f"deny {_STATABLE_WORDS} [Id] --authority Who [--in Context] [--of Quality] [--from Date] [--until Date]",
+             _deny_quality, BIND),
+        Form(f"remove {_STATABLE_WORDS} [Id] [--authority Who]", _remove_quality, BIND),
+        options=(
+            Option("--authority Who", "who states it"),
+            Option("--in Context", "the context in which an identifier is universal; this minter, unless given"),
+            Option("--of Quality", "the quality that is persistent, such as resolvable; the name itself, unless given"),
+            Option("--from Date", "when it begins to hold; now, unless given"),
+            Option("--until Date", "when it ceases to hold; never, unless given"),
+        ),
+        see="citing-verifying-describing.md#what-authorities-state",
+        about="""\
+universal: the only identifier of its thing in a context; persistent: maintained for a time; trusted, and reliable, by
+the authority; nameable: may be treated as a name itself. A minter can be trusted, reliable and nameable.
+""",
+        example="""\
+$ noid quality state persistent 13030/kt4x551 --of resolvable --authority 'The Library' --until 2126
+of: 13030/kt4x551
+quality: persistent (8.6)
+holds: yes
+kind: resolvable
+authority: The Library
+from: …
+until: 21261231235959
+
+""",
+    ),
     Command(
         "verify", "check what is stated of identifiers, of all if none is named",
         Form("Id… [--quality Quality]…", _verify, READ),

@@ -1,21 +1,55 @@
-"""The command that sets up a web server, a service and folders, or checks what was set up."""
+"""Commands that set up web servers and serve minters."""
 
 from __future__ import annotations
 
 import os
 
 from ..errors import UsageError
-from .answers import Answer
+from .answers import Answer, Fields, Text
 from .command import Command, Form, Option, as_text
-from .records import Fields, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..deployment.files import File
     from ..deployment.previous import Previous
     from ..deployment.settings import SetUp
-    from .answers import Record
+    from .answers import Answer, Record
     from .call import Call
+
+# -- serve -----------------------------------------------------------------------------------------------------------
+
+
+def _serve(call: Call) -> Answer:
+    raise UsageError("serve runs until it is stopped, so it is given on its own at the shell: noid serve")
+
+
+_SERVE_OPTIONS = (
+    Option("--http Address", "speak HTTP; this is the default, at 127.0.0.1:8080"),
+    Option("--fcgi Address", "speak FastCGI"),
+    Option("--scgi Address", "speak SCGI"),
+    Option("--minters Dir", "serve every minter in a folder of Dir: that in Dir/NAME at …/noidu_NAME"),
+    Option("--workers N", "so many processes; one for each processor unless given, at least two for FastCGI and SCGI"),
+    Option("--threads N", "so many requests at once in each process, for HTTP; 4, unless given"),
+    Option("--socket-mode Mode", "permissions of a Unix socket; 660, unless given"),
+    Option("--socket-group Group", "the group of a Unix socket, that of the web server; unless given, that of the "
+           "process"),
+    Option("--max-body Bytes", "the largest body that is accepted; 268435456, unless given"),
+    Option("--allow Address", "FastCGI and SCGI on TCP: accept connections from this address or network only"),
+    Option("--timeout Seconds", "in which a request must arrive, and its answer be read, and one more for each 10,000 "
+           "bytes of it; 30, unless given"),
+    Option("--max-per-address N", "so many connections from one address, for HTTP; 100, unless given, and no limit for "
+           "a --proxy"),
+    Option("--max-rate N", "so many requests a second for each token and each address, three times as many at once, "
+           "also from this machine itself; no limit, unless given"),
+    Option("--access-log common|json", "write a line for each request to standard output"),
+    Option("--slow Seconds", "log requests that take longer, also parts of a second, as in 0.5; 5, unless given"),
+    Option("--proxy Address", "believe X-Forwarded-For from this address, where unix means a Unix socket"),
+    Option("--user-header Name", "take the user from this header of those proxies, which must set it in every request"),
+    Option("--user Name", "for trying things out: everybody is this user; only for HTTP at a loopback address"),
+)
+_REPEATED = ("allow", "proxy")
+
+# -- setup -----------------------------------------------------------------------------------------------------------
 
 
 def _setup(call: Call) -> Answer:
@@ -24,32 +58,32 @@ def _setup(call: Call) -> Answer:
         raise UsageError("--print looks and --write writes: say one of them")
     from ..deployment.previous import Previous
 
-    setup = _chosen(call)
+    setup = _chosen_setup(call)
     previous = Previous(setup)
     if not call.flag("write"):
         return Answer(Text(_listing(setup, previous)), spaced=True)
     from ..deployment.writing import write
 
     done: list[Record] = [Fields((what, os.fsencode(path))) for what, path in write(setup)]
-    return Answer(*done, *(Fields(("next", step.encode())) for step in _steps(setup, previous)), spaced=True)
+    return Answer(*done, *(Fields(("next", step.encode())) for step in _setup_steps(setup, previous)), spaced=True)
 
 
-def _chosen(call: Call) -> SetUp:
+def _chosen_setup(call: Call) -> SetUp:
     from ..deployment.settings import SetUp
 
     server, *key = [as_text(word, "the file of the key") for word in call.words]
     certificate = call.option("tls")
     if (certificate is None) == bool(key):
-        raise UsageError("--tls needs two files: the certificate and behind it the key")
+        raise UsageError("--tls needs two files: the certificate, then its key")
     return SetUp(
-        server, minters=_value(call, "minters"), host=_value(call, "host"), way=_value(call, "way"),
+        server, minters=_value_of(call, "minters"), host=_value_of(call, "host"), way=_value_of(call, "way"),
         tls=(certificate, key[0]) if certificate is not None else None, acme=call.flag("acme"),
-        user=_value(call, "user"), minter=_value(call, "minter"), prefix=_value(call, "prefix"),
-        root=_value(call, "root"),
+        user=_value_of(call, "user"), minter=_value_of(call, "minter"), prefix=_value_of(call, "prefix"),
+        root=_value_of(call, "root"),
     )
 
 
-def _value(call: Call, name: str) -> str:
+def _value_of(call: Call, name: str) -> str:
     """The value of an option, empty if it is absent; raises UsageError if it is given and empty.
 
     Such a value is mostly a variable of the shell that is not set: `--root "$IMAGE"` would then mean this machine.
@@ -60,7 +94,7 @@ def _value(call: Call, name: str) -> str:
     return given or ""
 
 
-def _steps(setup: SetUp, previous: Previous) -> list[str]:
+def _setup_steps(setup: SetUp, previous: Previous) -> list[str]:
     from ..deployment.files import account_command, steps_of
     from ..deployment.settings import user_ids
 
@@ -77,7 +111,7 @@ def _steps(setup: SetUp, previous: Previous) -> list[str]:
 def _listing(setup: SetUp, previous: Previous) -> str:
     from ..deployment.files import files_of
 
-    steps = "".join(f"{step}\n" for step in _steps(setup, previous))
+    steps = "".join(f"{step}\n" for step in _setup_steps(setup, previous))
     return "".join(_described(file) for file in files_of(setup)) + f"==== then\n{steps}"
 
 
@@ -89,20 +123,36 @@ def _described(file: File) -> str:
     return f"==== {file.path} ({kind}{file.owner}:{file.group} {file.mode:o}{kept})\n{file.text or ''}"
 
 
-def _check(call: Call) -> Answer:
+def _check_setup(call: Call) -> Answer:
     from ..deployment.checks import ERROR, check
 
-    findings = check(minters=_value(call, "minters"), user=_value(call, "user"), url=_value(call, "url"))
+    findings = check(minters=_value_of(call, "minters"), user=_value_of(call, "user"), url=_value_of(call, "url"))
     records = [Fields((level, text.encode("utf-8", "surrogateescape"))) for level, text in findings]
     return Answer(*records, spaced=True, failed=any(level == ERROR for level, _ in findings))
 
 
+# -- the commands ----------------------------------------------------------------------------------------------------
+
 COMMANDS = (
+    Command(
+        "serve", "serve minters on the web",
+        Form(" ".join(f"[{option.usage}]{'…' if option.name in _REPEATED else ''}" for option in _SERVE_OPTIONS),
+             _serve),
+        options=_SERVE_OPTIONS, shell_only=True, see="web-interface.md#try-it",
+        about="""\
+Serves the minter in Dbdir, until it is told to stop: commands at …/noidu, and every other path as a name to resolve.
+SIGTERM stops it when the requests at hand are answered; SIGHUP starts it anew, with the code as it then is, without
+refusing a request.
+
+One process speaks one of HTTP, FastCGI and SCGI. An Address is HOST:PORT, [IPv6]:PORT, the path of a Unix socket, or
+systemd for a socket that systemd listens at.
+""",
+    ),
     Command(
         "setup", "set up minters and names on nginx or Apache, and check it",
         Form("nginx|apache --minters Dir --host Host [--way fastcgi|proxy|wsgi|cgi+map] [--tls Cert Key] [--acme] "
              "[--user User] [--minter Name] [--prefix Dir] [--root Dir] [--print] [--write]", _setup),
-        Form("check [--minters Dir] [--user User] [--url Url]", _check),
+        Form("check [--minters Dir] [--user User] [--url Url]", _check_setup),
         options=(
             Option("--minters Dir", "the folder of minters: that in Dir/NAME is at …/nd/noidu_NAME"),
             Option("--host Host", "the host name under which readers reach the server"),

@@ -1,15 +1,15 @@
-"""Commands that print the elements of an identifier."""
+"""Commands that bind values to elements of identifiers, and read them."""
 
 from __future__ import annotations
 
 from ..errors import NotFoundError
-from ..minter.access import READ
+from ..minter import bindings
+from ..minter.access import BIND, MINT, READ
 from ..minter.elements import ensure_each_once, fetch_name, fetch_rules, unbound_messages
+from ..minter.minted_bindings import bind_elements
 from ..minter.namespace import ALL_RULES, RULE_MARK
-from .answers import Answer
+from .answers import Answer, BindRecord, Blank, FetchedRecord, ItemValues, Unbound, ValueBreak, Values
 from .command import Command, Form, Option
-from .name_records import FetchedRecord, Unbound, ValueBreak
-from .records import Blank, ItemValues, Values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,13 +19,37 @@ if TYPE_CHECKING:
     from .call import Call
 
 
+def _bind(call: Call) -> Answer:
+    how, identifier = call.words[:2]
+    records: list[Record] = []
+    done = bind_elements(call.minter, call.actor, how, identifier, _given_pairs(call))
+    for bound in done:
+        if records:
+            records.append(Blank())
+        records.append(BindRecord(bound))
+    return Answer(*records, spaced=True)
+
+
+def _given_pairs(call: Call) -> list[tuple[bytes, bytes | None]]:
+    """Elements and values, from the words or from the input; the value is None where a binding is removed."""
+    if call.pairs is not None:
+        removing = call.words[0] in bindings.REMOVING
+        return [(element, None if removing else value) for element, value in call.pairs]
+    return [(call.words[2], call.words[3] if len(call.words) > 3 else None)]
+
+
+_CHANGING, _REMOVING, _MINTING = (
+    b"|".join(hows).decode() for hows in (bindings.CHANGING, bindings.REMOVING, bindings.MINTING)
+)
+
+
 def _fetch(call: Call) -> Answer:
     fetched = _fetch_names(call, with_circulation=True)
     records: list[Record] = []
     for name in fetched:
         records += [FetchedRecord(name.display, name.held, name.circulation, name.elements, name.computed,
                                   state=name.state, alias=name.alias, tombstone=name.tombstone), Blank()]
-    return _answer(records[:-1], fetched[-1], spaced=True)
+    return _fetch_answer(records[:-1], fetched[-1], spaced=True)
 
 
 def _get(call: Call) -> Answer:
@@ -36,7 +60,7 @@ def _get(call: Call) -> Answer:
             if records:
                 records.append(ValueBreak())
             records.append(_items(element, value) if call.flag("items") else Values([(element, value)]))
-    return _answer(records, fetched[-1])
+    return _fetch_answer(records, fetched[-1])
 
 
 def _items(element: bytes, value: bytes) -> ItemValues:
@@ -45,7 +69,7 @@ def _items(element: bytes, value: bytes) -> ItemValues:
     return ItemValues(element, split_items(value))
 
 
-def _answer(records: list[Record], last: FetchedName, *, spaced: bool = False) -> Answer:
+def _fetch_answer(records: list[Record], last: FetchedName, *, spaced: bool = False) -> Answer:
     """The answer with these records, and with an error for each element that is not bound."""
     if last.unbound:
         records.append(Unbound(unbound_messages(last), after_values=not spaced))
@@ -71,6 +95,36 @@ def _fetch_names(call: Call, *, with_circulation: bool) -> list[FetchedName]:
 
 
 COMMANDS = (
+    Command(
+        "bind", "bind a value to an element of an identifier, or remove it",
+        Form(f"{_CHANGING} Id Element Value", _bind, BIND, too_few="a Value is missing"),
+        Form(f"{_CHANGING} Id :|:-", _bind, BIND),
+        Form(f"{_REMOVING} Id Element|:|:-", _bind, BIND, too_many="removing takes no Value"),
+        Form(f"{_MINTING} new Element Value", _bind, MINT, BIND),
+        Form(f"{_MINTING} new :|:-", _bind, MINT, BIND),
+        input_at=2, see="tutorial.md#the-ways-to-bind",
+        about="""\
+new needs that nothing is bound; replace, append, prepend and delete need that something is; set, add, insert and purge
+take both. append and add put the value at the end of what is bound, prepend and insert at its beginning. With -item
+behind them, these four add the value as a further item of a list: items are separated by |, a | within the new item is
+stored as %7C, and get --items shows each item as it was given. mint and peppermint make an identifier and bind to it.
+
+With : in place of an element, lines of the form "Element: value" are read from the input up to an empty line; indented
+lines continue a value, and # begins a comment. With :- one element is read, and all the rest of the input is its value.
+
+An Id of the form :idmap/PATTERN is a rule: it computes the element for all identifiers that match.
+""",
+        example="""\
+$ noid bind set 13030/kt4x551 title 'On the origin of species'
+Id:      13030/kt4x551
+Element: title
+Bind:    set
+Status:  ok, 24 bytes written, replacing 0 bytes
+
+$ printf 'who: Darwin\\nwhen: 1859\\n\\n' | noid bind set 13030/kt4x551 : | grep -c Status
+2
+""",
+    ),
     Command(
         "fetch", "show what is bound under an identifier, with labels",
         Form("Id [Element…]", _fetch, READ), see="tutorial.md#mint-bind-fetch",

@@ -1,0 +1,343 @@
+"""Commands that create a minter, describe it, and say who may do what: dbcreate, dbinfo, note, policy, token."""
+
+from __future__ import annotations
+
+import os
+
+from .. import dates
+from ..errors import ConflictError, UsageError, printable
+from ..minter import creation, policies, tokens
+from ..minter.access import ADMIN, CLASSES, EVERYTHING, READ, minting_policy
+from ..minter.notes import all_notes, put_note
+from ..minter.report import properties
+from ..schemes import scheme_for
+from .answers import Answer, Fields
+from .command import Command, Form, Option, as_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..schemes.settings import Settings
+    from ..store import Reader
+    from .call import Call
+
+# -- dbcreate --------------------------------------------------------------------------------------------------------
+
+
+_POSITIONAL = ("template", "term", "naan", "naa", "subnaa")
+_STORE_OPTIONS = ("store", "read")
+# Options that are no settings of a scheme.
+_OTHER_OPTIONS = ("label", "same-prefix", *_STORE_OPTIONS)
+
+
+def _dbcreate(call: Call) -> Answer:
+    values = {name: call.option(name) or "" for name in call.options if name not in _OTHER_OPTIONS}
+    for name, word in zip(_POSITIONAL, call.words, strict=False):
+        # A hyphen stands for the default, so that a later word can follow.
+        if word not in (b"", b"-"):
+            values[name] = as_text(word, f"the {name}")
+    settings = creation.new_settings(values, call.values("label"))
+    if not call.flag("same-prefix"):
+        _ensure_own_prefix(call.session.dbdir, settings)
+    address, read = (call.address(name) for name in _STORE_OPTIONS)
+    minter = creation.create(call.session.dbdir, settings, call.actor, address=address, read=read)
+    try:
+        location = minter.store.location.encode("utf-8", "surrogateescape")
+        return Answer(Fields(("Folder", location), *properties(minter)), spaced=True)
+    finally:
+        minter.close()
+
+
+def _ensure_own_prefix(dbdir: str, settings: Settings) -> None:
+    """Refuse a minter that would mint the names of another one in the same folder, if that is served."""
+    prefix = scheme_for(settings).namespace_prefix
+    if not settings["naan"] or not prefix:
+        return
+    from ..minter.folder import is_served, minters_with_prefix
+
+    folder = os.path.dirname(os.path.abspath(dbdir))
+    others = minters_with_prefix(folder, prefix) if is_served(folder) else []
+    if others:
+        raise ConflictError(f"the minter {others[0]} in the same folder has the NAAN and prefix {prefix.decode()}, "
+                            "too, and both would mint the same names: choose another prefix, or say --same-prefix")
+
+
+_CREATION_OPTIONS = (
+    Option("--label Label", "strip this from identifiers that are asked for, and add the first of them to answers"),
+    Option("--seed N", "which quasi-random order, a number"),
+    Option("--at-last stop|wrap|addN", "what happens when the namespace is used up; addN adds N characters"),
+    Option("--scheme noid|ibi|ibip|pilin", "how labels are made"),
+    Option("--computer Name", "ibi: the full domain name of the server"),
+    Option("--ip Address", "ibip: the address of the server"),
+    Option("--port N", "ibi, ibip: the port of the server"),
+    Option("--prefix Prefix", "pilin: the Handle prefix"),
+    Option("--granularity Seconds", "ibi, ibip: from one label to the next"),
+    Option("--patience Seconds", "ibi, ibip, pilin: how long one label may be waited for"),
+    Option("--store Address", "keep the minter in a PostgreSQL server, as in postgresql://host/database"),
+    Option("--read Address", "with --store: a standby of that server, at which resolvers read"),
+    Option("--same-prefix", "create it although another minter that is served with it has the same NAAN and prefix"),
+)
+
+# -- dbinfo and note -------------------------------------------------------------------------------------------------
+
+
+def _brief_info(call: Call) -> Answer:
+    return _info_answer(call)
+
+
+def _full_info(call: Call) -> Answer:
+    from ..minter.report import internals
+
+    minter = call.minter
+    return _info_answer(call, minter.read(lambda reader: internals(minter, reader)))
+
+
+def _info_answer(call: Call, more: list[tuple[str, bytes]] | None = None) -> Answer:
+    from ..minter import report
+
+    minter = call.minter
+    fields = report.properties(minter) + minter.read(lambda reader: report.status(minter, reader))
+    if call.session.view == EVERYTHING:
+        fields += report.database_status(minter)
+    fields += more or []
+    notes = (Fields(("Note", printable(name).encode() + b": " + text)) for name, text in minter.read(all_notes))
+    return Answer(Fields(*fields), *notes, spaced=True)
+
+
+def _dump(call: Call) -> Answer:
+    from ..minter.report import dump
+
+    return Answer(stream=(Fields(pair) for pair in dump(call.minter)), spaced=True)
+
+
+def _note(call: Call) -> Answer:
+    name, text = call.words
+    call.minter.write(lambda writer: put_note(writer, call.actor, name, text))
+    return Answer(Fields(("ok", b"note " + name + b" kept")), spaced=True)
+
+# -- policy ----------------------------------------------------------------------------------------------------------
+
+
+def _show_policy(call: Call) -> Answer:
+    minter = call.minter
+    stated = minter.read(lambda reader: policy_fields(call, reader, *policies.STATED_POLICIES))
+    return Answer(_access_fields(call, *CLASSES), stated, spaced=True)
+
+
+def _show_policy_of(call: Call) -> Answer:
+    name = call.words[0].decode()
+    if name in CLASSES:
+        return Answer(_access_fields(call, name), spaced=True)
+    return Answer(call.minter.read(lambda reader: policy_fields(call, reader, name)), spaced=True)
+
+
+def _access_fields(call: Call, *names: str) -> Fields:
+    rules = call.minter.read(policies.AccessPolicy.of).rules
+    return Fields(*((name, rules[name].display()) for name in names))
+
+
+def _set_access(call: Call) -> Answer:
+    name, *audience = call.words
+    rule = None if audience == [policies.DEFAULT] else policies.AccessRule.parse(audience)
+    call.minter.write(lambda writer: policies.set_access(writer, call.actor, name.decode(), rule))
+    return _show_policy_of(call)
+
+
+def _set_commitment(call: Call) -> Answer:
+    name, text = call.words
+    if text == policies.DEFAULT and call.options:
+        raise UsageError("a time goes with a text, and default has none")
+    since, end = call.option("from"), call.option("until")
+    start = dates.first_second(since) if since else b""
+    until = dates.last_second(end) if end else b""
+    call.minter.write(
+        lambda writer: policies.set_stated_policy(writer, call.actor, name.decode(), text, start, until)
+    )
+    return _show_policy_of(call)
+
+
+def policy_fields(call: Call, reader: Reader, *names: str) -> Fields:
+    """The stated policies of these names; those without a value are left out, unless it is the only one."""
+    fields: list[tuple[str, bytes]] = []
+    for name in names:
+        if name == policies.LABEL_FORMAT:
+            fields.append((name, policies.label_format(call.minter)))
+        elif name == policies.MINTING:
+            fields.append((name, minting_policy(reader)))
+        elif name == policies.ASSOCIATION:
+            fields.append((name, policies.association(reader) or b""))
+        else:
+            promise = policies.persistence(reader)
+            fields.append((name, promise.text if promise else b""))
+            if promise:
+                fields += [("persistence-from", promise.start), ("persistence-until", promise.until)]
+    return Fields(*((name, value) for name, value in fields if value or len(names) == 1))
+
+
+_QUOTED = "a text of several words is quoted"
+
+# -- token -----------------------------------------------------------------------------------------------------------
+
+
+_UNITS = {"h": 3600, "d": 86_400}
+_LONGEST_DIGITS = 6
+
+
+def _new_token(call: Call) -> Answer:
+    classes = [word.strip() for word in (call.option("may") or "").split(",")]
+    expires = _end_of_token(call.option("expires"), call.actor.now())
+    name = as_text(call.words[1], "the name of a token").encode()
+    secret = call.minter.write(lambda writer: tokens.new_token(writer, call.actor, name, classes, expires))
+    note = b"it is not shown again: send it as Authorization: Bearer " + secret[:9] + "…".encode()
+    return Answer(Fields(("token", secret), ("note", note)), spaced=True)
+
+
+def _end_of_token(text: str | None, now: int) -> bytes:
+    """The timestamp at which a token ends; empty for never."""
+    if text is None:
+        return b""
+    number, unit = text[:-1], text[-1:]
+    if unit in _UNITS and number.isascii() and number.isdigit() and len(number) <= _LONGEST_DIGITS:
+        return dates.timestamp_after(now, int(number) * _UNITS[unit])
+    if not text[:4].isdigit():
+        raise UsageError(f"a token expires after a time, 365d or 12h, or on a date, 2030-12-31; {text!r} is neither")
+    return dates.last_second(text)
+
+
+def _list_tokens(call: Call) -> Answer:
+    def fields(token: tokens.Token) -> Fields:
+        expires = token.expires or b"never"
+        return Fields(("token", token.name), ("may", ",".join(token.classes).encode()), ("created", token.created),
+                      ("expires", expires + b", which is over" if token.is_expired() else expires),
+                      ("used", token.used or b"never"))
+
+    found = call.minter.read(tokens.all_tokens)
+    if not found:
+        return Answer(Fields(("note", b"there are no tokens")), spaced=True)
+    return Answer(*(fields(token) for token in found), spaced=True)
+
+
+def _revoke_token(call: Call) -> Answer:
+    name = call.words[1]
+    call.minter.write(lambda writer: tokens.revoke_token(writer, call.actor, name))
+    return Answer(Fields(("ok", b"token " + name + b" revoked")), spaced=True)
+
+
+# -- the commands ----------------------------------------------------------------------------------------------------
+
+COMMANDS = (
+    Command(
+        "dbcreate", "create a minter in Dbdir/NOID",
+        Form("[Template [Term [NAAN [NAA [SubNAA]]]]] " + " ".join(
+            f"[{option.usage}]{'…' if option.name == 'label' else ''}" for option in _CREATION_OPTIONS
+        ), _dbcreate),
+        options=_CREATION_OPTIONS, shell_only=True, see="templates.md",
+        about="""\
+Makes the folder NOID in Dbdir, whole or not at all. Template says what identifiers look like; without one the minter
+binds anything and mints 0, 1, 2, and so on. Term is long, medium (the default) or short. NAAN is the number of the name
+assigning authority, NAA its name and SubNAA the part of it that mints; a long-term minter needs all three. A hyphen
+leaves a place empty.
+
+In a folder whose minters are served together, two with the same NAAN and prefix would mint the same names; the second
+is refused unless --same-prefix is given.
+
+Each scheme has its own options, which the command schemes lists.
+
+With --store the minter lies in a database server, and the folder NOID holds its address: see scale.md.
+""",
+        example="""\
+$ mkdir kt5 && cd kt5
+$ noid dbcreate kt.reeded long 13030 cdlib.org dpg | grep -E 'Template|First'
+Template: kt.reeded
+First: 13030/kt4x551
+""",
+    ),
+    Command(
+        "dbinfo", "what the minter is and where it stands",
+        Form("[brief]", _brief_info, READ),
+        Form("full", _full_info, ADMIN, writes=False),
+        Form("dump", _dump, ADMIN, writes=False, streams=True),
+        see="tutorial.md#notes-and-the-state-of-the-minter",
+        about="""\
+full adds the state of the generator and of the store. dump prints every record of the database but the digests of
+peppers and the replies to requests with an Idempotency-Key.
+""",
+        example="""\
+$ noid dbinfo | grep -E 'Drawn|Held|Queued|Note'
+Drawn: 4
+Held: 4
+Queued: 0
+Note: owner: digital collections
+""",
+    ),
+    Command(
+        "note", "keep a note with the minter, shown by dbinfo",
+        Form("Name Text", _note, ADMIN), see="tutorial.md#notes-and-the-state-of-the-minter",
+        about="""\
+A note of the same name is replaced.
+""",
+        example="""\
+$ noid note owner 'digital collections'
+ok: note owner kept
+
+""",
+    ),
+    Command(
+        "policy", "who may use a class of commands through the web, and what the minter promises",
+        Form("", _show_policy, ADMIN, writes=False),
+        Form(f"{'|'.join(CLASSES + policies.STATED_POLICIES)}", _show_policy_of, ADMIN, writes=False,
+             too_many="the label format follows from the template and is not set by hand"),
+        Form(f"{'|'.join(CLASSES)} anyone|authenticated|nobody|default|User…", _set_access, ADMIN),
+        Form("minting publish|reserve|default", _set_commitment, ADMIN),
+        Form("association Text|default", _set_commitment, ADMIN, too_many=_QUOTED),
+        Form("persistence Text|default [--from Date] [--until Date]", _set_commitment, ADMIN, too_many=_QUOTED),
+        options=(
+            Option("--from Date", "when the promise begins; now, unless given"),
+            Option("--until Date", "when it ends; never, unless given"),
+        ),
+        see="web-interface.md#who-may-do-what",
+        about="""\
+Commands are of four classes: read, mint, bind and admin. Each class is for anyone, for authenticated users, for nobody,
+or for the users named; user:NAME always means a name. At the shell the permissions of the files decide.
+
+label-format follows from the template. minting says whether minting publishes at once or reserves, association what the
+names are for, and persistence for which time it is promised that they last. The word default takes a setting back.
+""",
+        example="""\
+$ noid policy mint alice bob
+mint: alice bob
+
+$ noid policy mint default
+mint: authenticated
+
+""",
+    ),
+    Command(
+        "token", "secrets by which programs use the web interfaces",
+        Form("new Name --may Classes [--expires Time]", _new_token),
+        Form("list", _list_tokens, writes=False),
+        Form("revoke Name", _revoke_token),
+        options=(
+            Option("--may Classes", "the access classes it is for, as in mint,bind"),
+            Option("--expires Time", "after so many hours or days, 12h or 365d, or on a date; never, unless given"),
+        ),
+        shell_only=True, see="web-interface.md#tokens",
+        about="""\
+new prints the secret, once: the minter keeps only its hash. A program sends it in the header Authorization: Bearer. It
+is admitted to the classes it was made for and to those that are for anyone, whatever the policy says of users. Events
+name it as token:NAME.
+
+list shows each with the time of its last use, to the hour. revoke ends it at once.
+""",
+        example="""\
+$ noid token new catalogue --may mint,bind --expires 365d | cut -c 1-12 | head -n 1
+token: noid_
+$ noid token list | grep -E 'token|may|used'
+token: catalogue
+may: mint,bind
+used: never
+$ noid token revoke catalogue
+ok: token catalogue revoked
+
+""",
+    ),
+)

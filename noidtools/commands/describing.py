@@ -1,0 +1,362 @@
+"""Commands that describe names and minters: citations, RDF, contexts, and the schemes that make labels."""
+
+from __future__ import annotations
+
+from ..clock import timestamp
+from ..description.formats import RDF_FORMATS, ensure_rdf_format
+from ..errors import ForbiddenError, NoMinterError, UsageError
+from ..minter import contexts, events, meta
+from ..minter.access import ADMIN, READ
+from ..minter.identifiers import identify
+from ..minter.spellings import citation_forms, compare_names, withdrawal_note
+from ..names import citation
+from .answers import Answer, Blank, Fields, Record
+from .command import Command, Form, Option, as_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..minter import Minter
+    from ..store import Writer
+    from .answers import Line, Record
+    from .call import Call
+
+# -- cite and same ---------------------------------------------------------------------------------------------------
+
+
+class CitationRecord(Record):
+    """The forms in which a name is cited."""
+
+    __slots__ = ("_forms",)
+
+    def __init__(self, forms: list[tuple[str, bytes]]) -> None:
+        self._forms = forms
+
+    def lines(self) -> Iterable[Line]:
+        return [(form.encode(), text, 0) for form, text in self._forms]
+
+    def data(self) -> list[dict[str, object]]:
+        return [{"form": form, "text": text} for form, text in self._forms]
+
+
+class SamenessRecord(Record):
+    """Whether two texts are spellings of one name, and why; if not, in which other senses they are the same."""
+
+    __slots__ = ("_same", "_senses", "_why")
+
+    def __init__(self, same: bool, why: list[str], senses: list[str]) -> None:
+        self._same = same
+        self._why = why
+        self._senses = senses
+
+    def lines(self) -> Iterable[Line]:
+        yield b"same", b"yes" if self._same else b"no", 0
+        for sense in self._senses:
+            yield b"sense", sense.encode(), 0
+        for sentence in self._why:
+            yield b"why", sentence.encode(), 0
+
+    def data(self) -> list[dict[str, object]]:
+        senses = {"senses": list(self._senses)} if self._senses else {}
+        return [{"same": self._same, **senses, "why": list(self._why)}]
+
+
+def _cite(call: Call) -> Answer:
+    if call.flag("qr") and not call.session.local:
+        raise ForbiddenError("--qr writes a file on the server: it is for the shell, not for the web")
+    minter = call.minter
+    forms, withdrawn = call.read(lambda reader: (
+        citation_forms(minter, reader, call.words[0]), withdrawal_note(minter, reader, call.words[0])
+    ))
+    for path in call.values("qr"):
+        chosen = dict(reversed(forms))
+        citation.qr(path, chosen.get("web") or chosen["canonical"])
+        forms.append(("qr", path.encode()))
+    notes = [Fields(("note", withdrawn.encode()))] if withdrawn else []
+    return Answer(CitationRecord(forms), *notes, spaced=True)
+
+
+def _same(call: Call) -> Answer:
+    first, second = call.words
+    try:
+        minter, now = call.minter, timestamp(call.actor.now())
+        alike, why, senses = call.read(lambda reader: compare_names(minter, reader, first, second, now))
+    except NoMinterError:
+        # Names can be compared without a minter; one only adds its own context and what is claimed of it.
+        from ..schemes import read_form
+
+        (alike, why), senses = citation.same(first, second, read_form=read_form), []
+    return Answer(SamenessRecord(alike, why, senses), spaced=True, failed=not alike)
+
+# -- describe --------------------------------------------------------------------------------------------------------
+
+
+class DocumentRecord(Record):
+    """A document of several lines, written without labels."""
+
+    __slots__ = ("_form", "_text")
+
+    def __init__(self, form: str, text: bytes) -> None:
+        self._form = form
+        self._text = text
+
+    def lines(self) -> Iterable[Line]:
+        # Each line is a value, because writers indent all lines of a value but the first.
+        return [(b"", line, 0) for line in self._text.removesuffix(b"\n").split(b"\n")]
+
+    def data(self) -> list[dict[str, object]]:
+        return [{"format": RDF_FORMATS[self._form], "document": self._text}]
+
+
+def _describe(call: Call) -> Answer:
+    form = ensure_rdf_format(call.option("format") or "turtle")
+    from ..description import gatherer, minter_gatherer, rdf
+
+    minter = call.minter
+    if not call.words:
+        facts = call.read(lambda reader: minter_gatherer.gather_minter(minter, reader))
+        return Answer(DocumentRecord(form, rdf.minter_document(facts, form)))
+    name_facts = call.read(lambda reader: gatherer.gather_text(minter, reader, call.words[0]))
+    return Answer(DocumentRecord(form, rdf.name_document(name_facts, form)))
+
+# -- context ---------------------------------------------------------------------------------------------------------
+
+
+def _show_context(call: Call) -> Answer:
+    return _context_answer(call.minter)
+
+
+def _set_context_resolvers(call: Call) -> Answer:
+    addresses = [] if call.words[1:] == [b"-"] else call.words[1:]
+    call.minter.write(lambda writer: contexts.set_resolvers(writer, call.actor, addresses))
+    return _context_answer(call.minter)
+
+
+def _set_context_purpose(call: Call) -> Answer:
+    text = b"" if call.words[1] == b"-" else call.words[1]
+    call.minter.write(lambda writer: contexts.set_purpose(writer, call.actor, text))
+    return _context_answer(call.minter)
+
+
+def _change_context_alias(call: Call) -> Answer:
+    if len(call.values("authority")) > 1:
+        raise UsageError("one claim is made by one authority: say context alias From To --authority Who for each")
+    alias, target = (as_text(word, "the label of a context") for word in call.words[1:])
+    authority = call.option("authority") or ""
+    change = contexts.remove_context_alias if call.flag("remove") else contexts.add_context_alias
+
+    def work(writer: Writer) -> None:
+        change(writer, call.actor, alias, target, authority)
+
+    call.minter.write(work)
+    return _context_answer(call.minter)
+
+
+class ContextRecord(Record):
+    """The labels of the minter, its purpose, the resolvers, and the claims about the context."""
+
+    __slots__ = ("_claims", "_labels", "_purpose", "_resolvers")
+
+    def __init__(
+        self, labels: list[bytes], purpose: bytes, resolvers: list[bytes], claims: list[contexts.ContextAlias]
+    ) -> None:
+        self._labels = labels
+        self._purpose = purpose
+        self._resolvers = resolvers
+        self._claims = claims
+
+    def lines(self) -> Iterable[Line]:
+        yield from ((b"label", label, 0) for label in self._labels)
+        if self._purpose:
+            yield b"purpose", self._purpose, 0
+        yield from ((b"resolver", address, 0) for address in self._resolvers)
+        for claim in self._claims:
+            text = f"{claim.alias} is {claim.target}, according to {claim.authority} since "
+            yield b"alias", text.encode() + claim.since, 0
+
+    def data(self) -> list[dict[str, object]]:
+        claims = [
+            {"alias": claim.alias, "target": claim.target, "authority": claim.authority, "since": claim.since}
+            for claim in self._claims
+        ]
+        purpose = {"purpose": self._purpose} if self._purpose else {}
+        return [{"labels": self._labels, **purpose, "resolvers": self._resolvers, "aliases": claims}]
+
+
+def _context_answer(minter: Minter) -> Answer:
+    record = minter.read(lambda reader: ContextRecord(
+        minter.labels, contexts.purpose(reader), contexts.resolvers(reader), contexts.context_aliases(reader)
+    ))
+    if not any(record.lines()):
+        return Answer(Fields(("note", b"nothing is said about the context")), spaced=True)
+    return Answer(record, spaced=True)
+
+# -- schemes, decode, granularity, patience --------------------------------------------------------------------------
+
+
+def _schemes(call: Call) -> Answer:
+    from ..schemes import NAMES, scheme_class
+
+    records: list[Record] = []
+    for name in NAMES:
+        scheme = scheme_class(name)
+        options = " ".join(f"--{option}" for option in scheme.options)
+        about = ("scheme", name.encode()), ("summary", scheme.summary.encode()), ("options", options.encode())
+        records += [Fields(*about), Blank()]
+    return Answer(*records[:-1], spaced=True)
+
+
+def _decode(call: Call) -> Answer:
+    from ..minter.validation import without_context
+    from ..schemes import form_of
+
+    (raw,) = call.words
+    try:
+        minter = call.minter
+        label = call.read(lambda reader: identify(minter, reader, raw)).key
+    except NoMinterError:
+        label = raw  # a label means the same everywhere; a minter only strips what it puts in front
+    label = without_context(label)
+    return Answer(Fields(*form_of(label).decode(label)), spaced=True)
+
+
+def _adjust_timing(call: Call) -> Answer:
+    """Change the setting of the generator that the command is named after."""
+    name, (value,) = call.command.name, call.words
+    minter = call.minter
+
+    def work(writer: Writer) -> tuple[bytes, bytes]:
+        generator = meta.generator_of(minter.scheme, writer)
+        before, after = generator.adjust(name, value)
+        meta.save_generator(writer, generator)
+        events.record_event(writer, call.actor, name.encode(), changes=[events.Change(name.encode(), before, after)])
+        return before, after
+
+    before, after = minter.write(work)
+    return Answer(Fields(("ok", b"%b is %b, was %b" % (name.encode(), after, before))), spaced=True)
+
+
+# -- the commands ----------------------------------------------------------------------------------------------------
+
+COMMANDS = (
+    Command(
+        "cite", "the forms in which a name is written, printed, linked and spoken",
+        Form("Id [--qr File]…", _cite, READ),
+        options=(Option("--qr File", "write a QR code of the link to an .svg or .png file; for the shell only"),),
+        see="citing-verifying-describing.md#cite",
+        about="""\
+Any spelling of the name will do. A mistyped name is refused, and a pepper is never printed. Of a withdrawn name a note
+says so.
+""",
+        example="""\
+$ noid cite 13030/kt4x551 | grep -E 'canonical|info|encoded'
+canonical: ark:/13030/kt4x551
+info: info:ark/13030/kt4x551
+encoded: ark%3A%2F13030%2Fkt4x551
+""",
+    ),
+    Command(
+        "same", "whether two spellings are the same name, and why",
+        Form("Name Name", _same, READ),
+        see="citing-verifying-describing.md#same-or-not", fails="they are not",
+        about="""\
+No minter is needed; one adds the context that its names leave unsaid, and what is claimed about contexts and names. Two
+names that are not one may be the same in another sense, as an alias, synonyms, homologues or a realisation are: of that
+the answer has a line for each sense. The exit status is that of the names.
+""",
+        example="""\
+$ noid same ark:/13030/kt4-x551 ARK:13030/kt4x551 | grep same:
+same: yes
+""",
+    ),
+    Command(
+        "describe", "the identifier system this minter is, or all about one identifier, as RDF",
+        Form("[Id] [--format turtle|json-ld|xml]", _describe, READ,
+             too_many="describe takes one identifier, or none for the minter"),
+        options=(Option("--format turtle|json-ld|xml", "turtle, unless given"),),
+        see="citing-verifying-describing.md#describe",
+        about="""\
+Uses the terms of the Identifier Systems ontology. Elements whose names begin with _ and values of more than a megabyte
+are left out. Needs the extra noidtools[rdf].
+""",
+        example="""\
+$ noid describe 13030/kt4x551 | grep noid:value
+    noid:value "On the origin of species" .
+    noid:value "1859" .
+    noid:value "Darwin" .
+""",
+    ),
+    Command(
+        "context", "what else the context of the names is called, and where they are followed",
+        Form("", _show_context, ADMIN, writes=False),
+        Form("alias From To --authority Who [--remove]", _change_context_alias, ADMIN),
+        Form("resolver -|Url…", _set_context_resolvers, ADMIN),
+        Form("purpose Text", _set_context_purpose, ADMIN, too_many="a text of several words is quoted"),
+        options=(
+            Option("--authority Who", "who claims that the two labels are of one context"),
+            Option("--remove", "take the claim back"),
+        ),
+        see="citing-verifying-describing.md#contexts",
+        about="""\
+resolver names the web resolvers behind which the names can be followed, the first of which is for links and print; a
+hyphen names none. purpose says what the names are for, and a hyphen takes that back. alias records that a context has
+another label, so that names under both are the same.
+""",
+        example="""\
+$ noid context resolver https://id.example.org/
+resolver: https://id.example.org/
+
+""",
+    ),
+    Command(
+        "schemes", "list the ways in which labels can be made, with their options of dbcreate",
+        Form("", _schemes, READ), see="time-labels.md#create-and-mint",
+        example="""\
+$ noid schemes | grep scheme
+scheme: noid
+scheme: ibi
+scheme: ibip
+scheme: pilin
+""",
+    ),
+    Command(
+        "decode", "what an IBI, IBIp or PILIN label says: its scheme, place and time",
+        Form("Label", _decode, READ), see="time-labels.md",
+        about="""\
+No minter is needed.
+""",
+        example="""\
+$ noid decode 102.100.272/RPLZ54PQH
+id: 102.100.272/RPLZ54PQH
+scheme: pilin
+prefix: 102.100.272
+time: 2007-12-19T23:44:55.269Z
+milliseconds: 13417400695269
+
+""",
+    ),
+    Command(
+        "granularity", "set how far apart labels made from the time are: 60, 1, 0.1, 0.01, … seconds",
+        Form("Seconds", _adjust_timing, ADMIN), see="time-labels.md",
+        example="""\
+$ mkdir ibi && noid -f ibi dbcreate --scheme ibi --computer mtc-m18.sid.inpe.br | grep Scheme
+Scheme: ibi
+$ noid -f ibi granularity 0.1
+ok: granularity is 0.1, was 1
+
+""",
+    ),
+    Command(
+        "patience", "set how many seconds one identifier made from the time may be waited for",
+        Form("Seconds", _adjust_timing, ADMIN), see="time-labels.md",
+        about="""\
+A longer wait is refused as busy, and takes no identifier.
+""",
+        example="""\
+$ noid -f ibi patience 5
+ok: patience is 5, was 30
+
+""",
+    ),
+)

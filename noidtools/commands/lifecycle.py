@@ -1,0 +1,231 @@
+"""Commands for the state of a name (reserved, published, withdrawn) and for its custodians."""
+
+from __future__ import annotations
+
+from ..errors import UsageError
+from ..minter import custody, lifecycle, tombstones
+from ..minter.access import ADMIN, BIND, READ
+from .answers import Answer, Blank, Fields, tombstone_fields
+from .command import Command, Form, Option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..minter import Minter
+    from ..minter.identifiers import NameRef
+    from ..store import Reader
+    from .answers import Record
+    from .call import Call
+
+# -- publish, reserve, withdraw, tombstone ---------------------------------------------------------------------------
+
+
+def _publish(call: Call) -> Answer:
+    minter = call.minter
+    return _state_answer(call, minter.write(lambda writer: lifecycle.publish(minter, writer, call.actor, call.words)))
+
+
+def _reserve(call: Call) -> Answer:
+    minter = call.minter
+    return _state_answer(call, minter.write(lambda writer: lifecycle.reserve(minter, writer, call.actor, call.words)))
+
+
+def _state_answer(call: Call, changes: list[lifecycle.StateChange]) -> Answer:
+    records: list[Record] = []
+    for change in changes:
+        name = call.minter.namespace.display(change.identifier)
+        records.append(Fields(("id", name), ("State", change.after.encode())))
+        if change.unqueued:
+            records.append(Fields(("note", name + b" taken out of the queue")))
+    return Answer(*records, spaced=True)
+
+
+def _withdraw(call: Call) -> Answer:
+    minter, (reason, successor) = call.minter, _tombstone_texts(call)
+    return _tombstone_answer(*minter.write(
+        lambda writer: lifecycle.withdraw(minter, writer, call.actor, call.words[0], reason, successor)
+    ))
+
+
+def _show_tombstone(call: Call) -> Answer:
+    minter = call.minter
+    return _tombstone_answer(*call.read(lambda reader: tombstones.find_tombstone(minter, reader, call.words[0])))
+
+
+def _amend_tombstone(call: Call) -> Answer:
+    minter, (reason, successor) = call.minter, _tombstone_texts(call)
+    return _tombstone_answer(*minter.write(
+        lambda writer: tombstones.amend_tombstone(minter, writer, call.actor, call.words[0], reason, successor)
+    ))
+
+
+def _tombstone_texts(call: Call) -> tuple[bytes | None, bytes | None]:
+    reason, successor = call.option("reason"), call.option("successor")
+    return None if reason is None else reason.encode(), None if successor is None else successor.encode()
+
+
+def _tombstone_answer(own: NameRef, tombstone: tombstones.Tombstone) -> Answer:
+    state = ("State", lifecycle.WITHDRAWN_STATE.encode())
+    return Answer(Fields(("id", own.display), state, *tombstone_fields(tombstone)), spaced=True)
+
+
+_TEXT_OPTIONS = (
+    Option("--reason Text", "why, for those who ask for the identifier"),
+    Option("--successor Name", "what to use instead"),
+)
+
+# -- custodian -------------------------------------------------------------------------------------------------------
+
+
+def _show_custodian(call: Call) -> Answer:
+    return _current_custodian(call, call.words)
+
+
+def _show_custodian_of(call: Call) -> Answer:
+    return _current_custodian(call, call.words[1:])
+
+
+def _current_custodian(call: Call, names: list[bytes]) -> Answer:
+    minter = call.minter
+    return _custodian_answer(call, call.read(
+        lambda reader: custody.current_custodians(minter, reader, _subject(minter, reader, names))
+    ))
+
+
+def _custodian_history(call: Call) -> Answer:
+    minter, names = call.minter, call.words[1:]
+    custodians = call.read(lambda reader: custody.custody_history(minter, reader, _subject(minter, reader, names)))
+    return Answer(*(_custodian_fields(call, custodian) for custodian in custodians), spaced=True)
+
+
+def _custodian_answer(call: Call, custodians: list[custody.Custodian]) -> Answer:
+    records: list[Record] = []
+    for custodian in custodians:
+        records += [_custodian_fields(call, custodian), Blank()]
+    return Answer(*records[:-1], spaced=True)
+
+
+def _set_custodian(call: Call) -> Answer:
+    minter, (_, who, *names) = call.minter, call.words
+    contact, purpose = ((call.option(name) or "").encode() for name in ("contact", "purpose"))
+    custodian = minter.write(lambda writer: custody.appoint(
+        minter, writer, call.actor, who, contact, _subject(minter, writer, names, changing=True), purpose
+    ))
+    return Answer(_custodian_fields(call, custodian), spaced=True)
+
+
+def _remove_custodian(call: Call) -> Answer:
+    minter, names, purpose = call.minter, call.words[1:], call.option("purpose")
+    if not names and not purpose:
+        raise UsageError("the minter always has a custodian: name the identifier whose own one is to be removed, or "
+                         "the purpose of one")
+    removed = minter.write(lambda writer: custody.dismiss(
+        minter, writer, call.actor, _subject(minter, writer, names, changing=True),
+        None if purpose is None else purpose.encode(),
+    ))
+    done = removed.name + b" no longer answers for " + _custodian_of(call, removed)
+    return Answer(Fields(("ok", done)), spaced=True)
+
+
+def _subject(minter: Minter, reader: Reader, names: list[bytes], *, changing: bool = False) -> bytes:
+    return custody.custody_subject(minter, reader, names[0], changing=changing) if names else custody.MINTER
+
+
+def _custodian_fields(call: Call, custodian: custody.Custodian) -> Fields:
+    fields = [("of", _custodian_of(call, custodian)), ("Custodian", custodian.name), ("Purpose", custodian.purpose),
+              ("Contact", custodian.contact), ("From", custodian.start), ("Until", custodian.until)]
+    return Fields(*((name, value) for name, value in fields if value))
+
+
+def _custodian_of(call: Call, custodian: custody.Custodian) -> bytes:
+    return call.minter.namespace.display(custodian.of) if custodian.of else b"this minter"
+
+
+# -- the commands ----------------------------------------------------------------------------------------------------
+
+COMMANDS = (
+    Command(
+        "publish", "let the public resolve identifiers that were reserved",
+        Form("Id…", _publish, BIND), see="lifecycle-and-history.md#reserve-and-publish",
+        about="""\
+There must be something to publish: a name that was minted, or to which something is bound.
+""",
+        example="""\
+$ noid reserve 13030/kt4x551
+id: 13030/kt4x551
+State: reserved
+
+$ noid publish 13030/kt4x551
+id: 13030/kt4x551
+State: published
+
+""",
+    ),
+    Command(
+        "reserve", "keep identifiers from the public; a name that was not minted is held as well",
+        Form("Id…", _reserve, BIND), see="lifecycle-and-history.md#reserve-and-publish",
+        about="""\
+A reserved name does not resolve, whatever is bound to it.
+""",
+    ),
+    Command(
+        "withdraw", "take an identifier out of use for good",
+        Form("Id [--reason Text] [--successor Name]", _withdraw, ADMIN),
+        options=_TEXT_OPTIONS, see="lifecycle-and-history.md#withdraw",
+        about="""\
+The identifier is then no longer registered: its tombstone with the date, the reason and what to use instead is all that
+is shown of it. What was bound stays in its history, every further change is refused, and it is never minted again.
+""",
+        example="""\
+$ noid withdraw 13030/ktwd3s9 --reason 'Given twice by mistake.' --successor 13030/kt4x551
+id: 13030/ktwd3s9
+State: withdrawn
+Withdrawn: …
+Reason: Given twice by mistake.
+Successor: 13030/kt4x551
+
+""",
+    ),
+    Command(
+        "tombstone", "what is kept of a withdrawn identifier; correct it",
+        Form("Id", _show_tombstone, READ),
+        Form("Id [--reason Text] [--successor Name]", _amend_tombstone, ADMIN),
+        options=_TEXT_OPTIONS, see="lifecycle-and-history.md#withdraw",
+        about="""\
+A reason or a successor that is given replaces the one before; an empty one is removed.
+""",
+        example="""\
+$ noid tombstone 13030/ktwd3s9
+id: 13030/ktwd3s9
+State: withdrawn
+Withdrawn: …
+Reason: Given twice by mistake.
+Successor: 13030/kt4x551
+
+""",
+    ),
+    Command(
+        "custodian", "who answers for the minter or an identifier; hand it over",
+        Form("[Id]", _show_custodian, READ),
+        Form("show [Id]", _show_custodian_of, READ),
+        Form("history [Id]", _custodian_history, READ),
+        Form("set Name [Id] [--contact Contact] [--purpose Text]", _set_custodian, ADMIN),
+        Form("remove [Id] [--purpose Text]", _remove_custodian, ADMIN),
+        options=(
+            Option("--contact Contact", "how to reach the custodian"),
+            Option("--purpose Text", "for what the custodian answers; for all that no other does, unless given"),
+        ),
+        see="lifecycle-and-history.md#custodians",
+        about="""\
+There may be several custodians at a time, each for a purpose, beside one who answers for all else. What an identifier
+has no custodian of its own for, the minter's answer for; a minter without one has the authority it was created for.
+""",
+        example="""\
+$ noid custodian set 'Digital Collections' --contact mailto:names@example.org
+of: this minter
+Custodian: Digital Collections
+Contact: mailto:names@example.org
+From: …
+
+""",
+    ),
+)

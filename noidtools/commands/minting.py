@@ -1,0 +1,297 @@
+"""Commands that mint identifiers, hold or queue them, and check their form."""
+
+from __future__ import annotations
+
+import os
+
+from ..codec import pack, unpack
+from ..errors import ForbiddenError, NoMinterError
+from ..minter import identifiers, minting
+from ..minter.access import BIND, MINT, READ
+from ..minter.identifier_folders import FolderMaker
+from ..minter.queue import dequeue, enqueue, place_holds, release_holds
+from ..minter.validation import validate_form, validate_own
+from ..schemes import MintRequest
+from .answers import Answer, Fields, Ids, IdsWithFolders, Values, Verdicts
+from .command import Command, Form, Option, Part, as_count, as_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..minter.identifier_folders import IdentifierFolder
+    from ..store import Writer
+    from .answers import Record
+    from .call import Call, Invocation
+
+# Calls for fewer identifiers share transactions with calls of other users; more would make these wait.
+_FEW = 1000
+_LONGEST_COUNT = 18
+
+
+# -- mint ------------------------------------------------------------------------------------------------------------
+
+
+def _mint(call: Call) -> Answer:
+    count, options, patience = as_count(call.words[0]), _mint_options(call), _patience(call)
+    if call.flag("folders"):
+        _ensure_local(call)
+
+        return Answer(stream=_mint_with_folders(call, count, options, patience), spaced=True)
+
+    def records() -> Iterator[Record]:
+        for ids in minting.mint(call.minter, call.actor, count, options, patience=patience):
+            yield Ids(ids, peppered=options.peppered)
+
+    return Answer(stream=records(), spaced=True)
+
+
+def _mint_with_folders(
+    call: Call, count: int, options: minting.MintOptions, patience: int | None
+) -> Iterator[Record]:
+    """Mint identifiers, each with its folder below the one that the option --folders names."""
+    minter = call.minter
+    maker = FolderMaker(os.fsencode(call.option("folders") or ""), minter.scheme)
+    folders: list[IdentifierFolder] = []
+
+    def make_folders(ids: list[bytes]) -> None:
+        maker.undo()
+        names = [display.rpartition(b"!")[0] if options.peppered else display for display in ids]
+        folders[:] = maker.make([minter.namespace.literal_key(name) for name in names])
+
+    try:
+        for ids in minting.mint(minter, call.actor, count, options, patience=patience, on_minted=make_folders):
+            maker.keep()
+            yield IdsWithFolders(ids, folders.copy(), peppered=options.peppered)
+    finally:
+        maker.undo()
+
+
+def _ensure_local(call: Call) -> None:
+    if call.flag("folders") and not call.session.local:
+        raise ForbiddenError(f"{call.command.name} --folders makes folders on the server: it is for the shell, not for "
+                             "the web")
+
+
+def _mint_part(call: Call, writer: Writer, state: bytes) -> Part:
+    """Mint as many identifiers as one transaction should, in the event of the transactions before.
+
+    `state` holds how many were minted before, and the number of that event.
+    """
+    _ensure_local(call)
+    minted, event = (int(number) for number in unpack(state)) if state else (0, 0)
+    count = as_count(call.words[0])
+    request = MintRequest(call.actor.clock, _patience(call), whole=True, made=minted, wanted=count)
+    size = min(count - minted, minting.CHUNK)
+    options = _mint_options(call)
+    batch = minting.mint_some(call.minter, writer, call.actor, size, options, request, event)
+    if batch.ended and not batch.ids:
+        raise minting.exhausted(call.minter)
+    minted += len(batch.ids)
+    unfinished = minted < count and not batch.ended
+    state = pack([b"%d" % minted, b"%d" % batch.event]) if unfinished else b""
+    return Part([Ids(batch.ids, peppered=options.peppered)], state,
+                minting.exhausted(call.minter) if batch.ended else None)
+
+
+def _mint_options(call: Call) -> minting.MintOptions:
+    peppered = call.command is PEPPERMINT
+    if len(call.words) == 1:
+        return minting.MintOptions(peppered=peppered)
+    return minting.MintOptions(peppered=peppered, element=call.words[1], value=call.words[2])
+
+
+def _patience(call: Call) -> int | None:
+    text = call.option("patience")
+    if text is None:
+        return None
+    from ..schemes.timed import parse_patience
+
+    return parse_patience(text.encode())
+
+
+def _is_long_mint(call: Invocation) -> bool:
+    """Whether it takes several transactions, or may wait for as long as its option --patience allows."""
+    return bool(call.options) or _requested(call) > minting.CHUNK
+
+
+def _is_short_mint(call: Invocation) -> bool:
+    return 0 <= _requested(call) < _FEW
+
+
+def _requested(call: Invocation) -> int:
+    """How many identifiers are requested, -1 if the word is not a number."""
+    word = call.words[0] if call.words else b""
+    return int(word) if word.isdigit() and len(word) <= _LONGEST_COUNT else -1
+
+
+def _mint_command(name: str, summary: str, about: str, example: str, see: str) -> Command:
+    return Command(
+        name, summary,
+        Form("[--patience S] [--folders Dir] N", _mint, MINT, streams=_is_long_mint, batches=_is_short_mint,
+             resume=_mint_part),
+        Form("[--patience S] [--folders Dir] N Element Value", _mint, MINT, BIND, streams=_is_long_mint,
+             batches=_is_short_mint, resume=_mint_part, too_few="an Element needs a Value"),
+        options=(Option("--patience S", "where labels are made from the time, wait up to S seconds for each"),
+                 Option("--folders Dir", "make the folder of each identifier, as path prints it, below Dir")),
+        options_first=True, about=about, example=example, see=see,
+    )
+
+
+PEPPERMINT = _mint_command(
+    "peppermint", "make N identifiers, each with a secret that later changes need",
+    """\
+As mint, and to each identifier a pepper is added: ID!PEPPER. It is printed this once, and stored only as a digest. Who
+wants to change the identifier later must write it with its pepper; for reading it is not needed.
+""",
+    """\
+$ noid peppermint 1
+id: 13030/ktrn327!…
+
+""",
+    "tutorial.md#identifiers-with-a-secret",
+)
+
+# -- hold and queue --------------------------------------------------------------------------------------------------
+
+
+def _hold(call: Call) -> Answer:
+    minter = call.minter
+    placed, unqueued = minter.write(lambda writer: place_holds(minter, writer, call.actor, call.words[1:]))
+    names = [minter.namespace.display(identifier) for identifier in unqueued]
+    notes = [Fields(("note", name + b" taken out of the queue")) for name in names]
+    return Answer(Fields(("ok", _counted(placed, b"hold") + b" placed")), *notes, spaced=True)
+
+
+def _release(call: Call) -> Answer:
+    minter = call.minter
+    released = minter.write(lambda writer: release_holds(minter, writer, call.actor, call.words[1:]))
+    return Answer(Fields(("ok", _counted(released, b"hold") + b" released")), spaced=True)
+
+
+def _enqueue(call: Call) -> Answer:
+    minter, (how, *ids) = call.minter, call.words
+    return _queue_answer(call, minter.write(lambda writer: enqueue(minter, writer, call.actor, how, ids)), b" queued")
+
+
+def _dequeue(call: Call) -> Answer:
+    minter = call.minter
+    ids = minter.write(lambda writer: dequeue(minter, writer, call.actor, call.words[1:]))
+    return _queue_answer(call, ids, b" taken out of the queue")
+
+
+def _queue_answer(call: Call, ids: list[bytes], done: bytes) -> Answer:
+    names = [call.minter.namespace.display(identifier) for identifier in ids]
+    return Answer(Ids(names), Fields(("note", _counted(len(ids), b"identifier") + done)))
+
+
+def _counted(number: int, noun: bytes) -> bytes:
+    return b"%d %b%b" % (number, noun, b"" if number == 1 else b"s")
+
+# -- validate and path -----------------------------------------------------------------------------------------------
+
+
+def _validate(call: Call) -> Answer:
+    form, *ids = call.words
+    if form == b"-":
+        minter = call.minter
+        verdicts = call.read(lambda reader: validate_own(minter, reader, ids))
+    else:
+        verdicts = validate_form(as_text(form, "the template"), ids)
+    return Answer(Verdicts(verdicts), failed=any(fault for _, fault in verdicts))
+
+
+def _path(call: Call) -> Answer:
+    (raw,) = call.words
+    try:
+        minter = call.minter
+        made = minter.scheme.path(call.read(lambda reader: identifiers.identify(minter, reader, raw)).key)
+    except NoMinterError:
+        from ..names.pairtree import path as pairtree_path
+
+        # The path depends on the identifier alone; a minter only adds what it knows of labels and spellings.
+        made = pairtree_path(raw)
+    return Answer(Values([(b"path", made)]))
+
+
+# -- the commands ----------------------------------------------------------------------------------------------------
+
+COMMANDS = (
+    _mint_command(
+        "mint", "make N identifiers, each with Element bound to Value if given",
+        """\
+First come those that are due in the queue, then new ones. Many are minted in several transactions, and printed as they
+are committed. If no identifier is left, those that were minted are printed before the refusal.
+
+With --folders each identifier has its folder before it is given; if the folder cannot be made, the identifier is not
+minted. A folder that is there already is emptied of folders if it has no files, else left as it is; a note says so.
+""",
+        """\
+$ noid mint 2
+id: 13030/kt4x551
+id: 13030/kt154d9
+
+$ noid mint 1 status draft
+id: 13030/ktwd3s9
+
+""",
+        "tutorial.md#mint-bind-fetch",
+    ),
+    PEPPERMINT,
+    Command(
+        "hold", "keep identifiers from being minted or queued, or let them go",
+        Form("set Id…", _hold, BIND),
+        Form("release Id…", _release, BIND),
+        see="tutorial.md#hold-and-queue",
+        about="""\
+A hold takes an identifier out of the queue. A long-term minter holds whatever it mints.
+""",
+        example="""\
+$ noid hold release 13030/kt154d9
+ok: 1 hold released
+
+""",
+    ),
+    Command(
+        "queue", "put identifiers in line for minting, or take them out again",
+        Form("now|first|lvf|Time Id…", _enqueue, BIND),
+        Form("delete Id…", _dequeue, BIND),
+        see="tutorial.md#hold-and-queue",
+        about="""\
+now: to be minted next. first: before all others. lvf: lowest value first. Time: after so many days or seconds, 30d or
+3600s. An identifier that is minted again loses what was bound to it.
+""",
+        example="""\
+$ noid queue 30d 13030/kt154d9
+id: 13030/kt154d9
+note: 1 identifier queued
+$ noid queue delete 13030/kt154d9
+id: 13030/kt154d9
+note: 1 identifier taken out of the queue
+""",
+    ),
+    Command(
+        "validate", "check identifiers against a template, a scheme, or with - against the minter's own",
+        Form("Template|Scheme|- Id…", _validate, READ),
+        see="tutorial.md#check-what-was-typed", fails="an identifier is not valid",
+        about="""\
+Only the form is checked, and the check character where there is one; not whether the identifier was minted.
+""",
+        example="""\
+$ noid validate - 13030/kt4x551 13030/kt4y551
+id: 13030/kt4x551
+iderr: 13030/kt4y551: character 2 after the prefix is 'y', not one of 0123456789bcdfghjkmnpqrstvwxz
+""",
+    ),
+    Command(
+        "path", "the folder made of an identifier: its characters two by two, or a repository's four folders",
+        Form("Id", _path, READ), see="tutorial.md#folders-for-identifiers",
+        about="""\
+The path is safe for any identifier. No minter is needed.
+""",
+        example="""\
+$ noid path xv8t984
+xv/8t/98/4/
+""",
+    ),
+)

@@ -1,0 +1,383 @@
+"""Commands that resolve names, set up the resolver and its canaries, and route requests to minters."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+
+from .. import resolution
+from ..errors import ForbiddenError, InvalidError, NoidError, NotFoundError, StoreError, UsageError, printable
+from ..minter import bindings, config
+from ..minter.access import ADMIN, EVERYTHING, READ
+from ..minter.identifiers import identify
+from ..names import targets
+from ..resolution.canaries import destination
+from ..rules import Rule
+from . import lines
+from .answers import Answer, Fields, Values
+from .command import Command, Form, Option, as_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..minter import Minter
+    from ..minter.identifiers import NameRef
+    from ..resolution import Outcome, Trace
+    from ..store import Reader, Writer
+    from .answers import Record
+    from .call import Call
+
+    # The minter for an item, None for an item that the rule does not take.
+    RouteRule = Callable[[bytes], bytes | None]
+
+# -- resolve ---------------------------------------------------------------------------------------------------------
+
+
+def _resolve(call: Call) -> Answer:
+    explained, option = call.flag("explain"), call.option("element")
+    text, element = call.words[0], None if option is None else option.encode()
+    trace: Trace = []
+    outcome = resolution.resolve(call.minter, text, element=element, trace=trace if explained else None)
+    if call.session.view != EVERYTHING and outcome.kind != resolution.FOUND:
+        outcome = _outcome_in_view(call, text, outcome, element, trace if explained else None)
+    if explained:
+        steps = [(step, text) for step, text in trace]
+        return Answer(Fields(*steps, ("answer", _target_text(outcome))), spaced=True, failed=not outcome.targets)
+    if not outcome.targets:
+        raise NotFoundError(_abstract_refusal(call, text, outcome) or outcome.refusal)
+    return Answer(Values([(b"target", outcome.targets[0].url)]))
+
+
+def _abstract_refusal(call: Call, text: bytes, outcome: Outcome) -> str:
+    """For the name of something abstract, that it leads nowhere, and what realises it; empty for any other name."""
+    if outcome.kind != resolution.ABSTRACT:
+        return ""
+    from ..minter.relations.abstractions import abstract_refusal
+
+    return call.read(lambda reader: abstract_refusal(call.minter, reader, text, "leads nowhere by itself"))
+
+
+def _outcome_in_view(
+    call: Call, text: bytes, outcome: Outcome, element: bytes | None, trace: Trace | None
+) -> Outcome:
+    """The outcome as this user may see it, which for a name that is not public is that of an unknown one."""
+    from ..resolution.published import outcome_in
+
+    return call.minter.read(lambda reader: outcome_in(
+        call.session.view, call.minter, reader, text, outcome, element=element, trace=trace
+    ))
+
+
+def _target_text(outcome: Outcome) -> bytes:
+    if not outcome.targets:
+        return f"{outcome.kind}: {outcome.refusal}".encode("utf-8", "surrogateescape")
+    first = outcome.targets[0]
+    return b"%d %b" % (first.code or targets.USUAL_CODE, first.url)
+
+
+def _resolve_loop(call: Call) -> Answer:
+    raise UsageError("resolve-loop answers until its input ends, so it is given on its own at the shell")
+
+
+_ELEMENT = Option("--element Element", "the element that holds the target, in place of the minter's own choice")
+
+# -- resolver and canary ---------------------------------------------------------------------------------------------
+
+
+def check_canaries(call: Call) -> Answer:
+    """Resolve every canary and compare its target; with --through by a request to a web resolver."""
+    canaries = call.minter.read(lambda reader: config.values(reader, resolution.CANARY))
+    if call.session.view != EVERYTHING:
+        # Who may only read is told nothing of names that are not public, nor where they are to lead.
+        canaries = {name: expected for name, expected in canaries.items()
+                    if resolution.resolve(call.minter, name.encode()).kind != resolution.RESERVED}
+    if not canaries:
+        return Answer(Fields(("note", b"there is nothing to check: set names with 'resolver canary Name Target'")),
+                      spaced=True)
+    where = _resolver_for(call, call.option("through") or "")
+    records: list[Record] = []
+    failed = False
+    for name, expected in canaries.items():
+        found = where(name)
+        right = found == expected
+        failed = failed or not right
+        text = name.encode() + b" leads to " + found
+        records.append(Fields(("ok", text) if right else ("error", text + b", not to " + expected)))
+    return Answer(*records, spaced=True, failed=failed)
+
+
+def _resolver_for(call: Call, base: str) -> Callable[[str], bytes]:
+    """The function that resolves a name: by a request to the resolver at `base`, or in this minter if it is empty."""
+    if base:
+        if call.actor.interface != b"shell":
+            raise ForbiddenError("--through makes requests to other servers, so it can only be used at the shell")
+        from ..verification.http import location_at
+
+        return lambda name: location_at(base, name)
+
+    return lambda name: destination(_outcome_of(call, name.encode()))
+
+
+def _outcome_of(call: Call, text: bytes) -> Outcome:
+    """What resolving a name gives, as this user may see it."""
+    outcome = resolution.resolve(call.minter, text)
+    if call.session.view == EVERYTHING or outcome.kind == resolution.FOUND:
+        return outcome
+    from ..resolution.published import outcome_in
+
+    return call.minter.read(lambda reader: outcome_in(call.session.view, call.minter, reader, text, outcome))
+
+
+def _set_resolver(call: Call) -> Answer:
+    """Change the setting that the first word names."""
+    name, value = f"resolver/{call.words[0].decode()}", call.words[1]
+    call.minter.write(lambda writer: config.change(writer, call.actor, name, None if value == b"-" else value))
+    return _resolver_settings(call)
+
+
+def _set_fallback(call: Call) -> Answer:
+    if call.words[1] != b"-":
+        _ensure_fallback(call.words[1])
+    return _set_resolver(call)
+
+
+def _ensure_fallback(value: bytes) -> None:
+    probe = targets.extended(value.replace(resolution.NAME, targets.SUFFIX), b"x")
+    if probe is None or targets.location(probe) != probe or value[:1] in (b"", b"/") or b"|" in value:
+        raise InvalidError("a fallback is the URL of another resolver, such as https://n2t.net/, to which the name "
+                           "is added at the end, or where it says ${name}")
+
+
+def _set_passthrough_of(call: Call) -> Answer:
+    minter, (_, value, identifier) = call.minter, call.words
+    how, bound = (b"set", b"off") if value == b"off" else (b"purge", None)
+    pairs = [(resolution.PASSTHROUGH_ELEMENT, bound)]
+
+    def work(writer: Writer) -> bytes:
+        bindings.bind(minter, writer, call.actor, how, identifier, pairs)
+        return _without_pepper(identify(minter, writer, identifier), identifier)
+
+    return Answer(Fields(("ok", b"passthrough is " + value + b" for " + minter.write(work))), spaced=True)
+
+
+def _set_canary(call: Call) -> Answer:
+    minter, (_, raw, *expected) = call.minter, call.words
+    as_text(raw, "the name of a canary")
+    target = expected[0] if expected and expected[0] else destination(resolution.resolve(minter, raw))
+    value = None if target == b"-" else target
+
+    def work(writer: Writer) -> bytes:
+        config.change(writer, call.actor, f"{resolution.CANARY}/{_canary_name(minter, writer, raw)}", value)
+        return _without_pepper(identify(minter, writer, raw), raw)
+
+    done = b" is no longer checked" if value is None else b" must lead to " + target
+    return Answer(Fields(("ok", minter.write(work) + done)), spaced=True)
+
+
+def _canary_name(minter: Minter, reader: Reader, text: bytes) -> str:
+    """The spelling under which this name is a canary already, else the text without its pepper."""
+    ref = identify(minter, reader, text)
+    for name in config.values(reader, resolution.CANARY):
+        try:
+            if identify(minter, reader, name.encode()).key == ref.key:
+                return name
+        except NoidError:
+            continue  # it was set with a pepper that has changed since, or by a release that accepted any text
+    return _without_pepper(ref, text).decode()
+
+
+def _without_pepper(ref: NameRef, text: bytes) -> bytes:
+    """The name as it was written, without its pepper: settings, events and replies that are stored show no pepper."""
+    return ref.display if ref.peppered else text
+
+
+def _resolver_settings(call: Call) -> Answer:
+    def work(reader: Reader) -> list[tuple[str, bytes]]:
+        fields = [
+            ("element", resolution.target_element(reader)),
+            ("fallback", config.value(reader, resolution.FALLBACK) or b"none"),
+            ("passthrough", config.value(reader, resolution.PASSTHROUGH) or b"on"),
+        ]
+        canaries = config.values(reader, resolution.CANARY)
+        return fields + [("canary", name.encode() + b" " + target) for name, target in canaries.items()]
+
+    return Answer(Fields(*call.minter.read(work)), spaced=True)
+
+# -- route -----------------------------------------------------------------------------------------------------------
+
+
+_ROUTES = "routes"
+_LONGEST_FILE = 10 << 20
+_LONGEST_ITEM = 10_000
+
+
+def _route(call: Call) -> Answer:
+    path = call.option("routes") or os.path.join(call.session.dbdir, _ROUTES)
+    return Answer(Values([(b"minter", read_routes(path).minter_for(call.words[0]))]))
+
+
+def read_routes(path: str) -> Routes:
+    """The routes in a file; raises StoreError if it cannot be read, InvalidError if it is too large or wrong."""
+    try:
+        with open(path, "rb") as file:
+            text = file.read(_LONGEST_FILE + 1)
+    except OSError as error:
+        raise StoreError(f"the file of routes {path} cannot be read: {error.strerror}") from None
+    if len(text) > _LONGEST_FILE:
+        raise InvalidError(f"the file of routes {path} has more than {_LONGEST_FILE} bytes")
+    return Routes(text, path)
+
+
+class Routes:
+    """The rules of one file, all of them checked."""
+
+    __slots__ = ("_name", "_rules")
+
+    def __init__(self, text: bytes, name: str = "the routes") -> None:
+        self._name = name
+        self._rules: list[RouteRule] = []
+        for number, line in enumerate(text.splitlines(), 1):
+            if not line.strip() or line.lstrip().startswith(b"#"):
+                continue
+            try:
+                self._rules.append(_parse_route(lines.split_words(line)))
+            except (InvalidError, UsageError) as error:
+                raise InvalidError(f"line {number} of {name}: {error.message}") from None
+
+    def minter_for(self, item: bytes) -> bytes:
+        """The minter for an item; raises NotFoundError if no line takes it."""
+        if not item or len(item) > _LONGEST_ITEM:
+            raise InvalidError(f"the name of an item has 1 to {_LONGEST_ITEM} bytes, not {len(item)}")
+        for rule in self._rules:
+            minter = rule(item)
+            if minter is not None:
+                return minter
+        raise NotFoundError(f"no line of {self._name} takes {printable(item[:200])}: end the file with a share line, "
+                            "which takes all")
+
+
+def _parse_route(line: list[bytes]) -> RouteRule:
+    kind, *rest = line
+    if kind == b"match" and len(rest) == 2:
+        return _match(*rest)
+    if kind == b"share" and rest:
+        return _share(rest)
+    raise InvalidError("a route is 'match PATTERN MINTER' or 'share MINTER MINTER …'")
+
+
+def _match(pattern: bytes, minter: bytes) -> RouteRule:
+    rule = Rule(pattern, b"")
+    return lambda item: None if rule.apply(item) is None else minter
+
+
+def _share(minters: list[bytes]) -> RouteRule:
+    if len(set(minters)) < len(minters):
+        raise InvalidError("a minter is named twice among those that share")
+
+    def weight(minter: bytes, item: bytes) -> bytes:
+        # With the length no two pairs of names give the same text.
+        return sha256(b"%d:%b%b" % (len(minter), minter, item)).digest()
+
+    return lambda item: max(minters, key=lambda minter: weight(minter, item))
+
+
+# -- the commands ----------------------------------------------------------------------------------------------------
+
+COMMANDS = (
+    Command(
+        "resolve", "where a name leads",
+        Form("Name [--explain] [--element Element]", _resolve, READ),
+        options=(Option("--explain", "list the steps that led to the answer"), _ELEMENT),
+        see="resolving.md#the-steps", fails="the steps are listed and the name does not resolve",
+        about="""\
+The name may be spelled in any way. Its target is that of the name for which it stands, that which is bound, that which
+a rule computes, that of the longest bound name of which it is an extension, or the fallback of the minter.
+""",
+        example="""\
+$ noid bind set 13030/kt4x551 _t https://library.example/kt4x551 | grep Status
+Status:  ok, 31 bytes written, replacing 0 bytes
+$ noid resolve ark:/13030/kt4-x551/page-7.pdf
+https://library.example/kt4x551/page-7.pdf
+""",
+    ),
+    Command(
+        "resolve-loop", "answer lines of standard input, each a name, with targets, as noidr does",
+        Form("[--element Element] [--codes] [--echo] [--compact Prefix]", _resolve_loop),
+        options=(
+            Option("--element Element", "take every line for a name as a whole, and this for the element"),
+            Option("--codes", "begin an answer with the code of the target, if it has one; 410 for a withdrawn name"),
+            Option("--echo", "repeat the name in front of every answer"),
+            Option("--compact Prefix", "a line that begins with a slash is a name without this prefix; if its target "
+                   "is a https address, the answer is the line and the target, without the first slash and https:/; of "
+                   "a target that ends with the name, it is what comes before that, | and the line; each answer begins "
+                   "with the octet 2"),
+        ),
+        shell_only=True, see="resolving.md#noidr-one-line-a-name",
+        about="""\
+There is one line out for each line in, in order; NULL where the name does not resolve.
+""",
+        example="""\
+$ printf '13030/kt4x551\\nnothing here\\n' | noid resolve-loop
+https://library.example/kt4x551
+NULL
+""",
+    ),
+    Command(
+        "resolver", "how names are resolved, and which are checked",
+        Form("", _resolver_settings, ADMIN, writes=False),
+        Form("element Element|-", _set_resolver, ADMIN),
+        Form("fallback Url|-", _set_fallback, ADMIN),
+        Form("passthrough on|off|-", _set_resolver, ADMIN),
+        Form("passthrough on|off Id", _set_passthrough_of, ADMIN),
+        Form("canary Name [Target|-]", _set_canary, ADMIN),
+        see="resolving.md#settings-of-a-minter",
+        about="""\
+element is the element that holds targets, _t unless set. fallback is another resolver, to which names are sent that do
+not resolve here; the name is added at its end, or where it says ${name}. passthrough is whether what follows a bound
+name goes behind its target, for all names or for one. canary names one that the command canary resolves, and where it
+must lead; without a target, where it leads now. A hyphen in place of a value goes back to the default.
+""",
+        example="""\
+$ noid resolver fallback https://n2t.net/
+element: _t
+fallback: https://n2t.net/
+passthrough: on
+
+$ noid resolver fallback - | grep fallback
+fallback: none
+$ noid resolver canary 13030/kt4x551
+ok: 13030/kt4x551 must lead to https://library.example/kt4x551
+
+""",
+    ),
+    Command(
+        "canary", "whether every canary leads where it should",
+        Form("[--through Url]", check_canaries, READ,
+             too_many="names to check are set with resolver canary Name Target"),
+        options=(Option("--through Url", "ask the web resolver at this address, in place of the minter; "
+                                         "for the shell only"),),
+        see="resolving.md#canaries-is-the-answer-still-right", fails="a canary leads elsewhere",
+        example="""\
+$ noid canary
+ok: 13030/kt4x551 leads to https://library.example/kt4x551
+
+""",
+    ),
+    Command(
+        "route", "which of several minters names an item, by rules in a file",
+        Form("Item [--routes File]", _route, too_few="which item?", too_many="which item?"),
+        options=(Option("--routes File", "the rules; Dbdir/routes, unless given"),), shell_only=True,
+        see="time-labels.md",
+        about="""\
+A line of the file is "match PATTERN MINTER", which takes the items whose name matches, or "share MINTER MINTER …",
+which takes all others and distributes them evenly. The first line that takes an item decides. The same item always
+comes to the same minter; one that is added takes its part from all others and moves nothing between them.
+""",
+        example="""\
+$ printf 'match ^map/ maps\\nshare books papers\\n' > routes
+$ noid route map/17
+maps
+""",
+    ),
+)

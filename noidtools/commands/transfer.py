@@ -1,0 +1,496 @@
+"""Commands that move data in and out of a minter or change many targets: import, rebind, export, retarget, undo."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+
+from ..dates import first_second
+from ..errors import NoidError, StoreError, UsageError, printable
+from ..minter.access import ADMIN
+from .answers import Answer, Fields, FileChunk, Record
+from .command import LOGGED, Command, Form, Option, as_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import IO
+
+    from ..minter import Minter
+    from ..minter.bulk_changes import Edit
+    from ..minter.perl.noid4php import Noid4PhpSource
+    from ..minter.perl.source import DumpSource
+    from ..transfer.exporter import Export
+    from ..transfer.importer import ImportOptions, ImportReport
+    from ..transfer.retarget import BulkReport, Retargeting
+    from ..transfer.spooled_rows import SpooledRows
+    from .answers import Line
+    from .call import Call
+
+# -- import and rebind -----------------------------------------------------------------------------------------------
+
+
+def _import_perl(call: Call) -> Answer:
+    from ..minter.perl.source import DumpSource
+
+    name = call.words[1]
+    return _import_original(call, DumpSource(None if name == b"-" else os.fsdecode(name), call.session.progress))
+
+
+def _import_noid4php(call: Call) -> Answer:
+    from ..minter.perl.noid4php import Noid4PhpSource
+
+    return _import_original(call, Noid4PhpSource(os.fsdecode(call.words[1])))
+
+
+def _import_original(call: Call, source: DumpSource | Noid4PhpSource) -> Answer:
+    """Make a minter from the database of the original, or of its translation into PHP."""
+    from ..minter.perl.importer import import_perl
+
+    name = call.words[1]
+    progress = call.session.progress
+    dry_run = call.flag("dry-run")
+    try:
+        with _complete_or_not(call):
+            done = import_perl(call.session.dbdir, source.read, call.actor, source=b"" if name == b"-" else name,
+                               dry_run=dry_run, skip_rules=call.flag("skip-rules"), zone=call.option("zone") or "",
+                               address=call.option("store") or "",
+                               progress=progress)
+    finally:
+        source.close()
+        if progress is not None:
+            progress(1, 1, "")
+    note = b"nothing was made, this is what would have been imported" if dry_run else b"imported"
+    fields = [("Template", (done.settings["template"] or "none").encode()), ("Term", done.settings["term"].encode())]
+    fields += [(label, b"unlimited" if count is None else b"%d" % count) for label, count in done.counts]
+    remarks = [("note", remark.encode("utf-8", "replace")) for remark in done.remarks]
+    return Answer(Fields(("ok", note), *fields, *remarks), spaced=True)
+
+
+class ImportedLine(Record):
+    """What was done about one record of the file; `line` is the number of its first line."""
+
+    __slots__ = ("_line", "_identifier", "_status")
+
+    def __init__(self, line: bytes, identifier: bytes, status: bytes) -> None:
+        self._line = line
+        self._identifier = identifier
+        self._status = status
+
+    def lines(self) -> Iterable[Line]:
+        # A name of others may have line breaks, which would look like lines of this report.
+        name = b" " + printable(self._identifier).encode() if self._identifier else b""
+        return [(b"line", b"%b%b: %b" % (self._line, name, self._status), 0)]
+
+    def data(self) -> list[dict[str, object]]:
+        return [{"line": int(self._line), "id": self._identifier or None, "status": self._status}]
+
+
+def _import(call: Call) -> Answer:
+    from ..minter import location_of
+    from ..store import exists
+
+    form = call.words[0].decode()
+    with _opened(call, 1) as file:
+        if call.session.local and not exists(location_of(call.session.dbdir)):
+            return _create_by_import(call, form, file)
+        if call.option("store"):
+            raise UsageError("--store is for a minter that is made from a complete export: there is one here already")
+        return _run_import(call, form, file, _import_options(call, b"import", call.option("on-conflict") or "refuse"))
+
+
+def _rebind(call: Call) -> Answer:
+    with _opened(call, 0) as file:
+        return _run_import(call, "csv", file, _import_options(call, b"rebind", "replace"))
+
+
+def _import_options(call: Call, verb: bytes, on_conflict: str) -> ImportOptions:
+    from ..resolution import target_element
+    from ..transfer.importer import ImportOptions
+
+    return ImportOptions(verb, on_conflict=on_conflict, keep_going=call.flag("keep-going"),
+                         dry_run=call.flag("dry-run"), known_only=verb == b"rebind",
+                         target=call.minter.read(target_element))
+
+
+def _run_import(call: Call, form: str, file: IO[bytes], options: ImportOptions) -> Answer:
+    from ..transfer.importer import Importer
+
+    report = Importer(call.minter, call.actor, options, call.session.progress).run(form, file, _source_name(call))
+    return Answer(stream=_import_records(report, options), spaced=True, failed=report.refused + report.partial > 0)
+
+
+def _import_records(report: ImportReport, options: ImportOptions) -> Iterator[Record]:
+    for line, identifier, status in report.lines:
+        yield ImportedLine(line, identifier, status)
+    counts = [(report.bound, b"bound"), (report.same, b"unchanged"), (report.kept, b"kept as they were")]
+    bindings = b", ".join(b"%d %b" % count for count in counts if count[0]) or b"none"
+    done = b"this is what would be done, and nothing was" if options.dry_run else b"done"
+    yield Fields(("ok", done), ("Identifiers", b"%d" % report.identifiers), ("New", b"%d" % report.added),
+                 ("Bindings", bindings), ("Refused", b"%d" % report.refused))
+    if report.partial:
+        yield Fields(("note", b"%d of the identifiers were imported without their alias or their tombstone: their "
+                              b"lines say why" % report.partial))
+    if report.left_out:
+        yield Fields(("note", b"rules, history, queue, peppers, relations and custodians of the other minter were left "
+                              b"out: only a whole minter has them, made where there is none yet"))
+    if report.continued and not options.dry_run:
+        yield Fields(("note", b"an import that was interrupted was continued"))
+    if report.number:
+        yield Fields(("event", b"%d" % report.number))
+    if report.number and report.bound:
+        stay = b"; the new identifiers stay recorded as foreign" if report.added else b""
+        yield Fields(("note", b"'noid undo %d' takes the bindings back%b" % (report.number, stay)))
+
+
+def _create_by_import(call: Call, form: str, file: IO[bytes]) -> Answer:
+    """Make a minter from a complete export."""
+    from ..transfer.input_file import BadLineError, InputFile
+    from ..transfer.jsonl import read_header
+    from ..transfer.whole_import import WholeImport
+
+    source = InputFile(file)
+    lines = source.lines()
+    first = next(lines, b"")
+    header = read_header(first) if form == "jsonl" else None
+    if header is None or not header.get("complete"):
+        raise StoreError(f"there is no minter in {call.session.dbdir}, and only a complete export can make one (export "
+                         "jsonl --history): make one with 'noid dbcreate' first")
+    if call.flag("dry-run"):
+        raise UsageError("--dry-run is for an import into a minter: there is none here")
+    whole = WholeImport(source, first, header, lines)
+    try:
+        with _complete_or_not(call):
+            whole.create(call.session.dbdir, call.session.progress, address=call.option("store") or "").close()
+    except BadLineError as error:
+        error.message += " (no minter was made)"
+        raise
+    return Answer(Fields(("ok", b"a minter was made from the export"), ("Identifiers", b"%d" % whole.identifiers)),
+                  spaced=True)
+
+
+@contextmanager
+def _complete_or_not(call: Call) -> Iterator[None]:
+    """Say of a minter that is made, if that is interrupted, whether it is there."""
+    from ..minter import location_of
+    from ..store import exists
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        made = exists(location_of(call.session.dbdir))
+        raise NoidError(f"interrupted: {'the minter is there, and complete' if made else _NOTHING}") from None
+
+
+def _opened(call: Call, place: int) -> IO[bytes]:
+    """The file that a word names, or the one that the interface has opened."""
+    if len(call.words) <= place or call.words[place] == b"-":
+        if call.file is None:
+            raise UsageError("no file was given: name one, or send it to standard input")
+        return call.file
+    path = os.fsdecode(call.words[place])
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _source_name(call: Call) -> bytes:
+    return call.words[-1] if call.form.shell_only and call.words[-1] != b"-" else b""
+
+
+_NOTHING = "no minter was made"
+_IMPORT_DRY_RUN = Option("--dry-run", "do all but the last step: print what would be imported, and make nothing")
+_KEEP_GOING = Option("--keep-going", "leave out lines that are refused, in place of importing all or nothing")
+
+# -- export ----------------------------------------------------------------------------------------------------------
+
+
+def _export_of(call: Call) -> Export:
+    from ..transfer.exporter import Export, Selection
+
+    since = call.option("changed-since")
+    selection = Selection(
+        prefix=call.beginning("prefix"),
+        elements=tuple(element.encode() for element in call.values("element")),
+        since=first_second(since) if since else b"", state=call.option("state") or "", history=call.flag("history"))
+    return Export(call.minter, call.words[0].decode(), selection, call.actor.now())
+
+
+def _export(call: Call) -> Answer:
+    from ..transfer.exporter import FORMS
+
+    export, form = _export_of(call), call.words[0].decode()
+    chunks = export.chunks(call.session.progress)
+    return Answer(stream=map(FileChunk, chunks), media_type=FORMS[form], file_name=f"export.{form}")
+
+
+def _export_to(call: Call) -> Answer:
+    export = _export_of(call)
+    export.write_to(os.fsdecode(call.words[1]), call.session.progress)
+    text = b"%d identifier%b written to %b" % (export.count, b"" if export.count == 1 else b"s", call.words[1])
+    return Answer(Fields(("ok", text)), spaced=True)
+
+
+def _export_map(call: Call) -> Answer:
+    from ..resolution.export import FORMS, export
+
+    form, elements = call.option("map") or "", call.values("element")
+    if form not in FORMS:
+        raise UsageError(f"--map is one of {', '.join(FORMS)}, not {form!r}")
+    file = as_text(call.words[0], "the file name")
+    written, left_out = export(call.minter, form, file, elements[-1].encode() if elements else None)
+    fields = [("ok", b"%d target%b written" % (written, b"" if written == 1 else b"s"))]
+    if left_out:
+        fields.append(("note", b"%d left out, because the form has no room for them or they cannot be followed"
+                       % left_out))
+    return Answer(Fields(*fields), spaced=True)
+
+
+_NOT_WRITTEN = "the file is as it was, unless the export was complete just now"
+_SELECTION = "[--prefix Prefix] [--element Element…] [--changed-since Date] [--state State] [--history]"
+
+# -- retarget and undo -----------------------------------------------------------------------------------------------
+
+
+_CONTINUED = ("note", b"a change that was interrupted was continued")
+
+
+def _retarget(call: Call) -> Answer:
+    from ..resolution import target_element
+    from ..transfer.retarget import Retargeting
+
+    minter, element, name = call.minter, call.option("element"), call.option("name")
+    change = Retargeting(
+        minter, (call.option("from") or "").encode(), (call.option("to") or "").encode(),
+        element.encode() if element else minter.read(target_element),
+        call.beginning("prefix"))
+    if call.flag("dry-run"):
+        return Answer(stream=_differences(minter, change), spaced=True)
+    report = change.run(call.actor, name=(name or "").encode(), progress=call.session.progress)
+    return Answer(stream=_retarget_records(minter, report, change), spaced=True)
+
+
+def _differences(minter: Minter, change: Retargeting) -> Iterator[Record]:
+    from ..minter.bulk_changes import LeftAlone
+
+    count = 0
+    for found in change.preview():
+        if isinstance(found, LeftAlone):
+            yield _left_record(minter, found.key, found.element, found.reason.encode())
+            continue
+        count += 1
+        yield difference(minter, found)
+    yield from _about_rules(change)
+    yield Fields(("ok", b"%d binding%b would be changed" % (count, b"" if count == 1 else b"s")))
+
+
+def difference(minter: Minter, edit: Edit) -> Record:
+    """A change as it is printed before it is made."""
+    values = [(label, value) for label, value in (("before", edit.before), ("after", edit.after)) if value is not None]
+    return Fields(("id", minter.namespace.display(edit.key)), ("element", edit.element), *values)
+
+
+def _retarget_records(minter: Minter, report: BulkReport, change: Retargeting) -> Iterator[Record]:
+    yield from left_records(minter, report.left)
+    if report.continued:
+        yield Fields(_CONTINUED)
+    yield from _about_rules(change)
+    yield from changed_records(report)
+
+
+def left_records(minter: Minter, left: SpooledRows) -> Iterator[Record]:
+    """The bindings that were left as they are."""
+    for key, element, reason in left:
+        yield _left_record(minter, key, element, reason)
+
+
+def _left_record(minter: Minter, key: bytes, element: bytes, reason: bytes) -> Record:
+    return Fields(("left", b"%b %b: %b" % (minter.namespace.display(key), element, reason)))
+
+
+def changed_records(report: BulkReport) -> Iterator[Record]:
+    """How much was changed, and how to take that back."""
+    yield Fields(("ok", b"%d binding%b changed" % (report.changed, b"" if report.changed == 1 else b"s")))
+    if report.number:
+        yield Fields(("event", b"%d" % report.number))
+        yield Fields(("note", b"'noid undo %d' takes it back" % report.number))
+
+
+def _about_rules(change: Retargeting) -> Iterator[Record]:
+    rules = change.rules()
+    if rules:
+        text = b"1 rule contains that address, too, and is left as it is"
+        if rules > 1:
+            text = b"%d rules contain that address, too, and are left as they are" % rules
+        yield Fields(("note", text))
+
+
+def _undo(call: Call) -> Answer:
+    from ..transfer.undo import undo
+
+    minter, dry_run = call.minter, call.flag("dry-run")
+    report = undo(minter, call.actor, call.words[0], dry_run=dry_run, progress=call.session.progress)
+
+    def records() -> Iterator[Record]:
+        yield from left_records(minter, report.left)
+        if report.continued and not dry_run:
+            yield Fields(_CONTINUED)
+        what = b"would be taken back" if dry_run else b"taken back"
+        fields = [("ok", b"%d change%b %b" % (report.changed, b"" if report.changed == 1 else b"s", what))]
+        if report.left:
+            fields.append(("note", b"%d left as %b" % (
+                len(report.left), b"it is" if len(report.left) == 1 else b"they are")))
+        if report.number:
+            fields.append(("event", b"%d" % report.number))
+        yield Fields(*fields)
+
+    return Answer(stream=records(), spaced=True)
+
+
+_RETARGET_DRY_RUN = Option("--dry-run", "change nothing, but list what would be changed")
+
+
+# -- the commands ----------------------------------------------------------------------------------------------------
+
+COMMANDS = (
+    Command(
+        "import", "take in identifiers and bindings from a file, or a whole minter",
+        Form("csv|jsonl|anvl [--on-conflict refuse|keep|replace] [--keep-going] [--dry-run]", _import, ADMIN,
+             streams=True, takes_file=True, interrupted=LOGGED),
+        Form("csv|jsonl|anvl File [--on-conflict refuse|keep|replace] [--keep-going] [--dry-run] [--store Address]",
+             _import, shell_only=True, takes_file=True, interrupted=LOGGED),
+        Form("perl Source [--dry-run] [--skip-rules] [--zone Zone] [--store Address]", _import_perl, shell_only=True,
+             interrupted=_NOTHING),
+        Form("noid4php Source [--dry-run] [--skip-rules] [--zone Zone] [--store Address]", _import_noid4php,
+             shell_only=True, interrupted=_NOTHING),
+        options=(
+            Option("--on-conflict refuse|keep|replace", "what to do where an element has another value already; "
+                   "refuse, unless given"),
+            _KEEP_GOING,
+            _IMPORT_DRY_RUN,
+            Option("--skip-rules", "perl, noid4php: store rules that cannot be used here as notes, in place of "
+                   "refusing them"),
+            Option("--store Address", "perl, noid4php, and jsonl where there is no minter yet: put the minter into the "
+                   "database server at this address"),
+            Option("--zone Zone", "perl, noid4php: the time zone of the original's dates, such as Europe/Paris; they "
+                   "become UTC"),
+        ),
+        fails="a line was left out", see="moving.md",
+        about="""\
+import csv, jsonl and anvl read File, or the standard input; on the web, the body of a POST. CSV has the columns id,
+element and value, or id and a column for each element. JSON lines and ANVL are as export writes them; ANVL also as the
+batch download of EZID and as eggnog. All of the file is imported or nothing, unless --keep-going is given; what was
+done about each line is printed. A large file is imported in small steps: if the process is killed, the same import goes
+on, and undo takes back what was done. An identifier that was not minted here is recorded as one of foreign origin, is
+held, and is never minted. Where there is no minter yet, import jsonl makes one from a complete export (export jsonl
+--history).
+
+import perl makes the minter in Dbdir equal to one of the original noid, a Perl program: template, term, counters,
+circulation records with dates and contacts, holds, queue, bindings, rules and notes. The next identifiers are those
+that the original would have minted, to the end of its namespace. Source is what db_dump, with -p or without, wrote of
+its noid.bdb, or a hyphen for the standard input; or noid.bdb itself, or a folder with it, where the package db5.3-util
+is installed. The minter appears complete, or not at all: a dump that is cut off, damaged or of another program is
+refused. import noid4php does the same with a minter of Noid4Php: Source is its noid.lmdb or noid.xml, or a folder with
+it.
+""",
+        example="""\
+$ printf 'id,_t,title\\n13030/kt4x551,https://example.org/7,One\\n' > one.csv
+$ noid import csv one.csv --on-conflict replace --dry-run | grep ok
+ok: this is what would be done, and nothing was
+$ mkdir moved
+$ noid -f moved import perl - < /dev/null
+error: the dump is empty: say db_dump -p noid.bdb > FILE, and import FILE
+""",
+    ),
+    Command(
+        "rebind", "bind other values to known identifiers, from a table",
+        Form("[--keep-going] [--dry-run]", _rebind, ADMIN, streams=True, takes_file=True, interrupted=LOGGED),
+        Form("File [--keep-going] [--dry-run]", _rebind, shell_only=True, takes_file=True, interrupted=LOGGED),
+        options=(_KEEP_GOING, _IMPORT_DRY_RUN), fails="a line was left out", see="moving.md#from-a-spreadsheet",
+        about="""\
+File, the standard input, or on the web the body of a POST, is CSV as for import: export csv --element _t makes such a
+table. Every value in it takes the place of the one that is bound. Identifiers must be known here. All of the file is
+done or nothing, unless --keep-going is given. It is one event, which undo takes back.
+""",
+        example="""\
+$ printf 'id,title\\n13030/kt4x551,Another title\\n' | noid rebind --dry-run | grep Bindings
+Bindings: 1 bound
+""",
+    ),
+    Command(
+        "export", "write identifiers and what is bound to them as JSON lines, CSV or ANVL; or targets as a map",
+        Form(f"jsonl|csv|anvl {_SELECTION}", _export, ADMIN, writes=False, streams=True, gives_file=True),
+        Form(f"jsonl|csv|anvl File {_SELECTION}", _export_to, shell_only=True, interrupted=_NOT_WRITTEN),
+        Form("--map txt|dbm|nginx File [--element Element]", _export_map, shell_only=True,
+             interrupted=_NOT_WRITTEN),
+        options=(
+            Option("--prefix Prefix", "only identifiers that begin with this, in any spelling of names"),
+            Option("--element Element", "only this element, and identifiers that have it; may be repeated, and makes a "
+                   "column each in CSV. For a map the element that holds the targets"),
+            Option("--changed-since Date", "only identifiers that were changed then or later"),
+            Option("--state State", "only identifiers that are reserved, published or withdrawn"),
+            Option("--history", "also all events, in jsonl; without another option, the export is complete"),
+            Option("--map txt|dbm|nginx", "txt and dbm are for Apache, nginx is for nginx"),
+        ),
+        see="moving.md#out",
+        about="""\
+Writes one moment of the minter, in the order of the identifiers, while minting goes on: to standard output, or to File,
+which is replaced when the export is complete. A complete export (jsonl with --history) makes the same minter elsewhere:
+see import. It has all but tokens, the secrets of the web forms, and answers stored for an Idempotency-Key.
+
+With --map, writes all stored targets as a map for Apache or nginx, see resolving.md. A map that is there already is
+replaced at once. Rules, passthrough, codes and the fallback are not in it.
+""",
+        example="""\
+$ noid export csv --element _t | head -2
+id,_t
+13030/kt4x551,https://library.example/kt4x551
+$ noid export --map txt kt5.txt
+ok: 2 targets written
+
+""",
+    ),
+    Command(
+        "retarget", "put another address in the place of one with which many targets begin",
+        Form("--from Address --to Address [--prefix Prefix] [--element Element] [--name Name]", _retarget, ADMIN,
+             streams=True, interrupted=LOGGED),
+        Form("--from Address --to Address [--prefix Prefix] [--element Element] --dry-run", _retarget, ADMIN,
+             writes=False, streams=True),
+        options=(
+            Option("--from Address", "what the targets begin with now"),
+            Option("--to Address", "what they begin with afterwards"),
+            Option("--prefix Prefix", "only under identifiers that begin with this, in any spelling of names"),
+            Option("--element Element", "the element that holds the targets, in place of the minter's own choice"),
+            Option("--name Name", "a name for the event, by which undo finds it"),
+            _RETARGET_DRY_RUN,
+        ),
+        see="moving.md#our-repository-got-a-new-address",
+        about="""\
+All changes are one event, which undo takes back. They are made in many small transactions, so that others can write
+meanwhile. If the command is interrupted, the same command goes on where it ended. An address that ends in the name of a
+host only applies to that host. Identifiers that were withdrawn or have a pepper are left as they are, and listed.
+""",
+        example="""\
+$ noid retarget --from https://example.org/ --to https://new.example.org/ | grep ok
+ok: … changed
+""",
+    ),
+    Command(
+        "undo", "take back the changes of bindings that an event made",
+        Form("Event", _undo, ADMIN, streams=True, interrupted=LOGGED),
+        Form("Event --dry-run", _undo, ADMIN, writes=False, streams=True),
+        options=(_RETARGET_DRY_RUN,), see="moving.md#take-it-back",
+        about="""\
+Event is the number of the event, as log prints it, or its name. Every binding that it changed gets the value it had
+before, unless it was changed since: those are left as they are, and listed. Only changes of bindings can be taken back:
+those of bind, retarget, rebind and import, and those of undo itself. If the command is interrupted, the same command
+goes on, and all of it is one event. Of an import that did not come to its end, the names are forgotten, too.
+""",
+        example="""\
+$ noid bind set 13030/kt4x551 title Tilte > /dev/null
+$ noid undo $(noid log | sed -n 's/^event: //p' | tail -1) | grep ok
+ok: 1 change taken back
+""",
+    ),
+)
