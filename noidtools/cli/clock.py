@@ -7,7 +7,7 @@ import os
 
 from ..clock import Clock
 from ..errors import NoidError, StoreError
-from ..schemes.timegrid import Date, parse_date
+from ..schemes.timed import Date, parse_date
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from .command import Command, Form, Option, as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..schemes.settings import Settings
+    from ..schemes.base import Settings
     from ..store import Reader
     from .call import Call
 
-# -- dbcreate --------------------------------------------------------------------------------------------------------
 
+# -- dbcreate --------------------------------------------------------------------------------------------------------
 
 _POSITIONAL = ("template", "term", "naan", "naa", "subnaa")
 _STORE_OPTIONS = ("store", "read")
@@ -77,6 +77,7 @@ _CREATION_OPTIONS = (
     Option("--same-prefix", "create it although another minter that is served with it has the same NAAN and prefix"),
 )
 
+
 # -- dbinfo and note -------------------------------------------------------------------------------------------------
 
 
@@ -113,6 +114,7 @@ def _note(call: Call) -> Answer:
     name, text = call.words
     call.minter.write(lambda writer: put_note(writer, call.actor, name, text))
     return Answer(Fields(("ok", b"note " + name + b" kept")), spaced=True)
+
 
 # -- policy ----------------------------------------------------------------------------------------------------------
 
@@ -175,8 +177,8 @@ def policy_fields(call: Call, reader: Reader, *names: str) -> Fields:
 
 _QUOTED = "a text of several words is quoted"
 
-# -- token -----------------------------------------------------------------------------------------------------------
 
+# -- token -----------------------------------------------------------------------------------------------------------
 
 _UNITS = {"h": 3600, "d": 86_400}
 _LONGEST_DIGITS = 6

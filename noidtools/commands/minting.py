@@ -152,6 +152,7 @@ id: 13030/ktrn327!…
     "tutorial.md#identifiers-with-a-secret",
 )
 
+
 # -- hold and queue --------------------------------------------------------------------------------------------------
 
 
@@ -188,6 +189,7 @@ def _queue_answer(call: Call, ids: list[bytes], done: bytes) -> Answer:
 def _counted(number: int, noun: bytes) -> bytes:
     return b"%d %b%b" % (number, noun, b"" if number == 1 else b"s")
 
+
 # -- validate and path -----------------------------------------------------------------------------------------------
 
 
@@ -207,7 +209,7 @@ def _path(call: Call) -> Answer:
         minter = call.minter
         made = minter.scheme.path(call.read(lambda reader: identifiers.identify(minter, reader, raw)).key)
     except NoMinterError:
-        from ..names.pairtree import path as pairtree_path
+        from ..schemes.base import pairtree_path
 
         # The path depends on the identifier alone; a minter only adds what it knows of labels and spellings.
         made = pairtree_path(raw)

@@ -7,7 +7,7 @@ from _thread import allocate_lock
 
 from ..errors import NoidError, NoMinterError, StoreError
 from ..schemes import scheme_for
-from ..schemes.settings import Settings
+from ..schemes.base import Settings
 from ..store import TIMEOUT, exists, open_store
 from . import meta
 

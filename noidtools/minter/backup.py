@@ -7,7 +7,7 @@ from contextlib import suppress
 from ..clock import system_clock, timestamp
 from ..errors import BusyError, NoidError, StoreError
 from ..schemes import MintRequest, scheme_for
-from ..schemes.settings import Settings
+from ..schemes.base import Settings
 from ..store import open_store
 from ..store.creation import restore_store
 from . import location_of, meta

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from ..names import Name
-    from ..schemes.form_checks import FormChecker, Mistyped
+    from ..schemes.base import FormChecker, Mistyped
     from ..store import Reader
     from . import Minter
     from .circulation import Circulation

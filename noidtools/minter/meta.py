@@ -13,7 +13,7 @@ from .tables import FORMAT, META
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..schemes import Generator, Scheme
-    from ..schemes.settings import Settings
+    from ..schemes.base import Settings
     from ..store import Reader, Writer
 
 _FORMAT, _SETTINGS, _STATE = b"format", b"settings", b"state"

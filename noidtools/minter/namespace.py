@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..names import Name
     from ..schemes import Scheme
-    from ..schemes.settings import Settings
+    from ..schemes.base import Settings
 
 # A text that begins with this mark names rules, by their pattern or their element, and is no identifier; without the
 # slash it names all rules.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..schemes import durability
+from ..schemes.base import DURABILITY_MEANINGS, durability_letters
 from . import meta
 from .event_log import read_event
 from .events import newest_number
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..schemes import Scheme
-    from ..schemes.settings import Settings
+    from ..schemes.base import Settings
     from ..store import Reader
     from . import Minter
 
@@ -28,7 +28,7 @@ def properties(minter: Minter) -> list[tuple[str, bytes]]:
 
 def _properties(settings: Settings, scheme: Scheme) -> list[tuple[str, bytes]]:
     first = scheme.first()
-    durable = durability.letters(scheme.durability(settings))
+    durable = durability_letters(scheme.durability(settings))
     about = [("Scheme", scheme.name.encode()), *scheme.form(), ("Term", settings["term"].encode()),
              ("Properties", durable.encode()), *scheme.behaviour()]
     pairs = [
@@ -48,7 +48,7 @@ def creation_report(settings: Settings, scheme: Scheme) -> bytes:
     lines = [b"This folder is a minter of identifiers, made by noidtools.  Do not edit its files.", b""]
     lines += [f"{name}:".ljust(12).encode() + value for name, value in _properties(settings, scheme)]
     lines += [b"", b"The properties, where their letter is shown:"]
-    lines += [f"  {letter}  {meaning}".encode() for letter, meaning in durability.MEANINGS.items()]
+    lines += [f"  {letter}  {meaning}".encode() for letter, meaning in DURABILITY_MEANINGS.items()]
     return b"\n".join(lines) + b"\n"
 
 

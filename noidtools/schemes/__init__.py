@@ -1,7 +1,7 @@
 """Schemes: how the labels of a minter are made.  Pure, without a store.
 
 Each scheme is one module with one subclass of `Scheme`, listed in `_CLASSES`, and a subclass of `Generator` that draws
-its labels.  Other packages use only what is declared here, in `base` and in `form_checks`.
+its labels.  Other packages use only what is declared here and in `base`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from .base import LOOK_AHEAD, Generator, MintRequest, NeedsOwnTransaction, Schem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .settings import Settings
+    from .base import Settings
 
 __all__ = [
     "LOOK_AHEAD", "NAMES", "Generator", "MintRequest", "NeedsOwnTransaction", "Scheme",

@@ -1,4 +1,4 @@
-"""What a scheme is: the base classes that each scheme fills in, and a request for identifiers.
+"""What a scheme is: the base classes that each scheme fills in, the settings of a minter, requests for identifiers.
 
 `abc` costs nothing at start, since the interpreter has loaded it already; `typing` (Protocol) would have to be
 imported for every command.
@@ -8,16 +8,97 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from ..codec import pack, unpack
 from ..errors import ConflictError, InvalidError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from ..clock import Clock
-    from .form_checks import FormChecker, Mistyped
-    from .settings import Settings
+
     Pairs = list[tuple[str, bytes]]
+
+
+# -- settings --------------------------------------------------------------------------------------------------------
+
+# name -> (default, description); used for storing, reporting and documentation.
+SETTINGS: dict[str, tuple[str, str]] = {
+    "scheme": ("noid", "how labels are made"),
+    "template": ("", "Prefix.Mask; empty when anything may be bound"),
+    "term": ("medium", "long, medium or short"),
+    "naan": ("", "number of the name assigning authority"),
+    "naa": ("", "name of the name assigning authority"),
+    "subnaa": ("", "the project that runs this minter"),
+    "seed": ("0", "which quasi-random order"),
+    "at-last": ("stop", "what happens when the namespace is used up: stop, wrap or addN"),
+    "computer": ("", "ibi: the server's full domain name"),
+    "ip": ("", "ibip: the server's address"),
+    "port": ("", "ibi, ibip: the server's port"),
+    "prefix": ("", "pilin: the Handle prefix"),
+    "granularity": ("", "ibi, ibip: seconds from one label to the next, at first; the generator's state has it now"),
+    "patience": ("", "schemes of time: seconds one identifier may be waited for, at first; likewise"),
+    "labels": ("", "labels stripped from requests, one a line; the first is added to answers"),
+    "created": ("", "when, UTC"),
+    "creator": ("", "by whom"),
+}
+
+
+class Settings:
+    """Immutable; `with_` gives a changed copy."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+        self._values = dict(values or {})
+
+    def __getitem__(self, name: str) -> str:
+        value = self._values.get(name)
+        return SETTINGS[name][0] if value is None else value
+
+    @property
+    def values(self) -> dict[str, str]:
+        """Those that were set, by their names, in the order in which they are stored."""
+        return dict(self._values)
+
+    def with_(self, **changes: str) -> Settings:
+        return Settings({**self._values, **{name.replace("_", "-"): value for name, value in changes.items()}})
+
+    @property
+    def labels(self) -> list[bytes]:
+        return [label.encode() for label in self["labels"].splitlines()]
+
+    @property
+    def long_term(self) -> bool:
+        return self["term"] == "long"
+
+    def packed(self) -> bytes:
+        return pack(text.encode() for item in self._values.items() for text in item)
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> Settings:
+        texts = [field.decode() for field in unpack(packed)]
+        return cls(dict(zip(texts[::2], texts[1::2], strict=True)))
+
+
+# Seven letters about how well identifiers will last: GRANITE.
+DURABILITY_MEANINGS = {
+    "G": "globally unique: the NAAN, the prefix or the server belongs to one authority",
+    "R": "random: the order says nothing about the things named",
+    "A": "alphabetic runs are too short to form words",
+    "N": "never given twice: a long-term minter does not re-issue, and time does not come back",
+    "I": "insensitive to hyphens, which line breaks in print may add or drop",
+    "T": "transcription errors are caught by a check character",
+    "E": "elided vowels: no words appear by accident",
+}
+
+
+def durability_letters(apply: str) -> str:
+    """GRANITE, with a hyphen in place of each letter that does not apply."""
+    return "".join(letter if letter in apply else "-" for letter in DURABILITY_MEANINGS)
+
+
+# -- schemes and their generators ------------------------------------------------------------------------------------
 
 
 class Generator(ABC):
@@ -140,8 +221,6 @@ class Scheme(ABC):
 
     def form_checker(self, state: bytes | None) -> FormChecker:
         """A checker for many identifiers; `state` as for `ensure_valid`."""
-        from .form_checks import FormChecker
-
         return FormChecker(self, state)
 
     def find_mistyped(self, texts: Iterable[bytes], state: bytes | None) -> Mistyped | None:
@@ -166,7 +245,7 @@ class Scheme(ABC):
 
     @abstractmethod
     def durability(self, settings: Settings) -> str:
-        """Those letters of durability.MEANINGS that apply."""
+        """Those letters of DURABILITY_MEANINGS that apply."""
 
     def first(self) -> bytes | None:
         """The first identifier, where it is known in advance."""
@@ -178,9 +257,7 @@ class Scheme(ABC):
 
     def path(self, identifier: bytes) -> bytes:
         """A folder for the identifier."""
-        from ..names.pairtree import path
-
-        return path(identifier)
+        return pairtree_path(identifier)
 
     def exhausted_message(self) -> str:
         """The sentence for the user when no identifier is left."""
@@ -230,3 +307,62 @@ class MintRequest:
         if notice:
             self.clock.notify(notice)
         self.clock.wait(due, due - self.requested_at, self.made, self.wanted)
+
+
+# -- the form of identifiers -----------------------------------------------------------------------------------------
+
+
+class Mistyped:
+    """A text that differs from the form of an identifier as a typing error would make it differ.
+
+    fault        one sentence about the error
+    corrections  the well-formed identifiers that one error turns into this text
+    """
+
+    __slots__ = ("corrections", "fault")
+
+    def __init__(self, fault: str, corrections: Callable[[], Iterator[bytes]]) -> None:
+        self.fault = fault
+        self.corrections = corrections
+
+
+class FormChecker:
+    """Checks the form of many identifiers, as it is for one state of the generator."""
+
+    __slots__ = ("_scheme", "_state")
+
+    def __init__(self, scheme: Scheme, state: bytes | None) -> None:
+        self._scheme = scheme
+        self._state = state
+
+    def faults(self, identifier: bytes) -> tuple[str, bool | None]:
+        """What is wrong with the form, empty if nothing is; and whether the check character is right.
+
+        The second is None where there is no check character to look at.
+        """
+        try:
+            self._scheme.ensure_valid(identifier, self._state)
+        except InvalidError as error:
+            return error.message, None
+        return "", None
+
+
+# -- folders of identifiers ------------------------------------------------------------------------------------------
+
+# Visible characters that some file system or shell would not take literally, and those used as stand-ins below.
+_UNSAFE_IN_PATHS = frozenset(b'"*+,<=>?\\^|')
+_STAND_INS = {0x2F: b"=", 0x3A: b"+", 0x2E: b","}  # / : .
+
+
+def pairtree_path(identifier: bytes) -> bytes:
+    """`xv8t984` gives `xv/8t/98/4/`.  Different identifiers give different paths, none with a dot or a break."""
+    safe = b"".join(_path_safe(byte) for byte in identifier)
+    return b"".join(safe[place : place + 2] + b"/" for place in range(0, len(safe), 2))
+
+
+def _path_safe(byte: int) -> bytes:
+    if byte in _STAND_INS:
+        return _STAND_INS[byte]
+    if byte in _UNSAFE_IN_PATHS or not 0x21 <= byte <= 0x7E:
+        return b"^%02x" % byte
+    return bytes((byte,))

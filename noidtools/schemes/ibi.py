@@ -15,13 +15,11 @@ from __future__ import annotations
 
 from ..dates import calendar, posix
 from ..errors import InvalidError
-from .placed import PlacedScheme, check_port, parse_port
-from .timegrid import MAX_PLACES, Date, quoted
+from .timed import MAX_PLACES, Date, HostTimeScheme, check_port, parse_port, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .base import Pairs
-    from .settings import Settings
+    from .base import Pairs, Settings
 
 DEFAULT_PORT = 80
 _EXAMPLE = "sid.inpe.br/mtc-m18/2009/02.16.17.46"
@@ -118,7 +116,7 @@ def _parse_suffix(year: bytes, rest: bytes) -> Date:
 _NOT_GLOBAL = (b"test", b"example", b"invalid", b"localhost", b"local", b"alt", b"internal")
 
 
-class IbiScheme(PlacedScheme):
+class IbiScheme(HostTimeScheme):
     """sid.inpe.br/mtc-m18/2009/02.16.17.46: the server's name and port, and a date."""
 
     __slots__ = ()

@@ -20,13 +20,11 @@ The standard leaves three questions open.  They are answered as follows, so that
 from __future__ import annotations
 
 from ..errors import InvalidError
-from .placed import PlacedScheme, check_port
-from .timegrid import Date, quoted
+from .timed import Date, HostTimeScheme, check_port, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .base import Pairs
-    from .settings import Settings
+    from .base import Pairs, Settings
 
 DEFAULT_PORT = 800
 EPOCH = 807235200  # 1995-08-01T00:00:00Z, the month of the first label
@@ -173,7 +171,7 @@ def _number(coded: bytes, what: str) -> int:
 # -- The scheme ------------------------------------------------------------------------------------------------------
 
 
-class IbipScheme(PlacedScheme):
+class IbipScheme(HostTimeScheme):
     """8JMKD3MGP8W/34PGRBS: the server's address and port, and a date, in base 27."""
 
     __slots__ = ()

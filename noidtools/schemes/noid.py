@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from ..codec import pack, unpack, unpack_numbers
-from ..errors import ExhaustedError, InvalidError
-from .base import Generator, Scheme
+from ..errors import ExhaustedError, InvalidError, UsageError, printable
+from .base import FormChecker, Generator, Mistyped, Scheme
 from .sequence import QuasiRandom, Sequential
-from .template import RANDOM, REPERTOIRES, UNLIMITED, Checker, Template, ensure_form
+from .template import CHECK_ONLY, RANDOM, REPERTOIRES, UNLIMITED, Checker, Template, ensure_form, own_repertoire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from .base import MintRequest, Pairs
-    from .form_checks import FormChecker, Mistyped
-    from .settings import Settings
-
+    from .base import FormChecker, MintRequest, Mistyped, Pairs, Settings
+    from .template import Template
 
 # The template of a minter without one, where any name may be bound.
 DEFAULT_TEMPLATE = ".zd"
@@ -43,9 +41,7 @@ class NoidScheme(Scheme):
 
     @classmethod
     def check_settings(cls, settings: Settings) -> Settings:
-        from .noid_settings import checked_settings
-
-        return checked_settings(cls, settings)
+        return _checked_settings(cls, settings)
 
     @property
     def grows(self) -> bool:
@@ -88,16 +84,12 @@ class NoidScheme(Scheme):
     def form_checker(self, state: bytes | None) -> FormChecker:
         if self.free:
             return super().form_checker(state)
-        from .form_checks import TemplateChecker
-
         return TemplateChecker(self, state)
 
     def find_mistyped(self, texts: Iterable[bytes], state: bytes | None) -> Mistyped | None:
         if self.free or not self.template.checked:
             return None
-        from .form_checks import mistyped_among
-
-        return mistyped_among(self, texts, state)
+        return _mistyped_among(self, texts, state)
 
     def generator(self, state: bytes | None) -> NoidGenerator:
         return NoidGenerator(self, state)
@@ -116,9 +108,7 @@ class NoidScheme(Scheme):
         return [("At-Last", at_last.encode()), *seed]
 
     def durability(self, settings: Settings) -> str:
-        from .durability import of_template
-
-        return of_template(self.template, settings, minted_only=not self.free)
+        return _durability_of(self.template, settings, minted_only=not self.free)
 
     def first(self) -> bytes:
         return self.generator(None).draw(1)[0][0]
@@ -251,3 +241,151 @@ class NoidGenerator(Generator):
         character = self.scheme.checker(self.template).character
         labels = [label_of(number) for number in numbers]
         return [(first_part + label + character(label)).encode() for label in labels]
+
+
+# -- settings of a new minter ----------------------------------------------------------------------------------------
+
+
+def _checked_settings(scheme_class: type[NoidScheme], settings: Settings) -> Settings:
+    """As `Scheme.check_settings`."""
+    if settings.long_term and not (settings["naan"] and settings["naa"] and settings["subnaa"]):
+        raise UsageError(
+            "a long-term minter needs a NAAN, a NAA and a SubNAA: dbcreate Template long NAAN NAA SubNAA"
+        )
+    if settings.long_term and not settings["template"]:
+        raise UsageError("a long-term minter needs a template")
+    scheme = scheme_class(settings)
+    template = scheme.template
+    if template.checked:
+        if template.check_mark == CHECK_ONLY:
+            own_repertoire(scheme.first_part, template.letters)
+        try:
+            template.ensure_checkable(len(scheme.first_part) + len(template.letters) + 1)
+        except ExhaustedError as error:
+            raise InvalidError(error.message) from None
+    return settings.with_(at_last=_checked_at_last(settings, template))
+
+
+def _checked_at_last(settings: Settings, template: Template) -> str:
+    """The setting at-last (what happens when the namespace is used up), with its default filled in."""
+    at_last = settings["at-last"] or ("wrap" if settings["term"] == "short" else "stop")
+    if template.generator == UNLIMITED and settings["at-last"]:
+        raise UsageError("--at-last is for bounded namespaces: a z template never ends")
+    if at_last == "wrap" and settings.long_term:
+        raise UsageError("a long-term minter never gives an identifier twice, so --at-last cannot be wrap")
+    if at_last not in ("stop", "wrap"):
+        if not (at_last.startswith("add") and at_last[3:].isdigit() and at_last.isascii() and len(at_last) < 9):
+            raise UsageError(f"--at-last is stop, wrap or addN (for instance add3), not {at_last!r}")
+        template.grown(int(at_last[3:]))
+    return at_last
+
+
+# -- the form of identifiers -----------------------------------------------------------------------------------------
+
+
+class TemplateChecker(FormChecker):
+    """Checks many identifiers of a template; what depends on the template alone is computed once."""
+
+    __slots__ = ("_first_part", "_templates")
+
+    def __init__(self, scheme: NoidScheme, state: bytes | None) -> None:
+        super().__init__(scheme, state)
+        self._first_part = scheme.first_part
+        self._templates = [
+            (template, scheme.checker(template) if template.checked else None)
+            for template in scheme.templates(state)
+        ]
+
+    def faults(self, identifier: bytes) -> tuple[str, bool | None]:
+        text = identifier.decode("utf-8", "replace")
+        if not text.startswith(self._first_part):
+            return f"{printable(identifier)} does not begin with {self._first_part}", None
+        own = text[len(self._first_part) :]
+        fault = ""
+        sound: bool | None = None
+        for template, checker in self._templates:
+            label = own if checker is None else own[:-1]
+            try:
+                template.ensure_label(label)
+            except InvalidError as error:
+                fault = fault or error.message
+                continue
+            if checker is None:
+                return "", None
+            sound = checker.character(label) == own[-1:]
+            if sound:
+                return "", True
+        return ("", sound) if sound is not None else (fault, None)
+
+
+def _mistyped_among(scheme: NoidScheme, texts: Iterable[bytes], state: bytes | None) -> Mistyped | None:
+    """As `Scheme.find_mistyped`, for a template with a check character."""
+    found = None
+    first_part, templates = scheme.first_part, list(scheme.templates(state))
+    for text in texts:
+        for template in templates:
+            surplus = len(text) - len(first_part) - len(template.letters) - 1
+            if surplus and (surplus < 0 or template.total is not None):
+                continue
+            try:
+                ensure_form(template, first_part, text)
+            except InvalidError as error:
+                found = _mistyped(text, template, first_part, error.message)
+            else:
+                return None
+    return found
+
+
+def _mistyped(text: bytes, template: Template, first_part: str, fault: str) -> Mistyped:
+    return Mistyped(fault, lambda: corrections(text, template, first_part))
+
+
+def corrections(text: bytes, template: Template, first_part: str) -> Iterator[bytes]:
+    """The well-formed identifiers from which one wrong character, or two neighbours exchanged, make `text`."""
+    for corrected in set(_one_error_away(text, len(first_part), template)):
+        try:
+            ensure_form(template, first_part, corrected)
+        except InvalidError:
+            continue
+        yield corrected
+
+
+def _one_error_away(text: bytes, start: int, template: Template) -> Iterator[bytes]:
+    letters = sorted(set("".join(template.alphabets) + REPERTOIRES[template.check_letter]))
+    for place in range(start, len(text)):
+        for letter in letters:
+            yield text[:place] + letter.encode() + text[place + 1 :]
+    for place in range(start, len(text) - 1):
+        yield text[:place] + text[place + 1 : place + 2] + text[place : place + 1] + text[place + 2 :]
+
+
+# -- durability ------------------------------------------------------------------------------------------------------
+
+_TEST_NAAN = "00000"
+
+
+def _durability_of(template: Template, settings: Settings, *, minted_only: bool) -> str:
+    """The letters that apply to identifiers of a template; `minted_only` is false where any name may be bound."""
+    holds = {
+        "G": settings["naan"] not in ("", _TEST_NAAN),
+        "R": template.generator == RANDOM,
+        "A": minted_only and not _has_word_room(template.prefix, template.mask),
+        "N": settings.long_term,
+        "I": minted_only and "-" not in template.prefix,
+        "T": template.checked,
+        "E": not minted_only or not _may_hold_vowels(template.prefix, template.letters),
+    }
+    return "".join(letter for letter in holds if holds[letter])
+
+
+def _has_word_room(prefix: str, mask: str) -> bool:
+    """Whether three letters can stand side by side."""
+    places = ["a" if character.isalpha() else "0" for character in prefix]
+    # In an unlimited namespace the first mask character is repeated as labels grow.
+    body = mask[1] * 4 + mask[2:] if mask[0] == "z" and mask[1] != "d" else mask[1:]
+    places += ["0" if letter in "di" else "a" for letter in body]
+    return "aaa" in "".join(places)
+
+
+def _may_hold_vowels(prefix: str, letters: str) -> bool:
+    return any(character in "aeiouyAEIOUY" for character in prefix) or any(letter not in "deiE" for letter in letters)

@@ -15,14 +15,12 @@ from __future__ import annotations
 
 from ..dates import iso_datetime
 from ..errors import ExhaustedError, InvalidError, UsageError
-from .timed import TimedScheme
-from .timegrid import Date, quoted
+from .timed import Date, TimedScheme, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .base import Pairs
-    from .settings import Settings
-    from .timegrid import Granularity
+    from .base import Pairs, Settings
+    from .timed import Granularity
 
 ALPHABET = b"0123456789BCDFGHJKLMNPQRSTVWXYZ"
 LENGTH = 9

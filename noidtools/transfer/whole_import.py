@@ -19,7 +19,7 @@ from ..minter.creation import TERMS
 from ..minter.namespace import Namespace
 from ..minter.report import creation_report
 from ..schemes import scheme_for
-from ..schemes.settings import SETTINGS, Settings
+from ..schemes.base import SETTINGS, Settings
 from ..store.creation import create_store
 from . import jsonl
 from .input_file import BadLineError

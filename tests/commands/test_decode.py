@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from noidtools.schemes import ibip
-from noidtools.schemes.timegrid import Date
+from noidtools.schemes.timed import Date
 from support.project import vectors
 from support.templates import IBI, PILIN
 

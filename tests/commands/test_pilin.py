@@ -6,7 +6,7 @@ import re
 import time
 
 from noidtools.schemes import pilin
-from noidtools.schemes.timegrid import Date
+from noidtools.schemes.timed import Date
 from support.clock import SettableClock
 from support.minter import Noid
 from support.templates import PILIN

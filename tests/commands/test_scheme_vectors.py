@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from noidtools.schemes import pilin
-from noidtools.schemes.timegrid import Date
+from noidtools.schemes.timed import Date
 from support.minter import timed_noid
 from support.project import vectors
 from support.templates import IBI, IBIP, PILIN

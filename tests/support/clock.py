@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from noidtools.clock import SECOND, Clock
-from noidtools.schemes.timegrid import Date, parse_date
+from noidtools.schemes.timed import Date, parse_date
 
 
 class SettableClock(Clock):

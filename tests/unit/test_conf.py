@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from noidtools.deployment.marked import marked_lines
 from noidtools.schemes import ibi, ibip
-from noidtools.schemes.timegrid import Date
+from noidtools.schemes.timed import Date
 from noidtools.web.request import LARGEST_BODY
 from support.project import CONF
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from noidtools.clock import SECOND
 from noidtools.errors import BusyError
 from noidtools.schemes import LOOK_AHEAD, NeedsOwnTransaction, scheme_for
+from noidtools.schemes.base import Settings
 from noidtools.schemes.ibi import parse
-from noidtools.schemes.settings import Settings
 from noidtools.schemes.timed import duration
 
 GRID = [Fraction(60), *(Fraction(1, 10**places) for places in range(10))]

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from noidtools.dates import posix
 from noidtools.errors import InvalidError
 from noidtools.schemes.ibi import canonical, computer_name, encode, parse, path, prefix, suffix
-from noidtools.schemes.placed import parse_port
-from noidtools.schemes.timegrid import MAX_PLACES, Date, parse_date
+from noidtools.schemes.timed import MAX_PLACES, Date, parse_date, parse_port
 from support.project import vectors
 
 VECTORS = vectors("ibi.json")

@@ -23,7 +23,7 @@ from noidtools.schemes.ibip import (
     suffix,
     to_decimal,
 )
-from noidtools.schemes.timegrid import MAX_PLACES, Date, parse_date, utc
+from noidtools.schemes.timed import MAX_PLACES, Date, parse_date, utc
 from support.project import vectors
 
 VECTORS = vectors("ibi.json")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from noidtools.errors import InvalidError
 from noidtools.schemes import form_of, ibi, ibip, pilin
-from noidtools.schemes.timegrid import Date, utc
+from noidtools.schemes.timed import Date, utc
 
 
 @given(st.binary(max_size=60) | st.text(max_size=40).map(str.encode))

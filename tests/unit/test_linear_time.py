@@ -16,8 +16,9 @@ from noidtools.commands.bulk import parse_lines
 from noidtools.commands.lines import LineSource, read_elements, read_one_element, split_words
 from noidtools.errors import InvalidError, NoidError, printable
 from noidtools.minter.validation import validate_form
-from noidtools.names import candidates, citation, cuts, pairtree, parse, spellings, targets
+from noidtools.names import candidates, citation, cuts, parse, spellings, targets
 from noidtools.rules import replacement
+from noidtools.schemes.base import pairtree_path
 from noidtools.transfer.importer import READERS
 from noidtools.transfer.input_file import InputFile
 from noidtools.transfer.jsonl import read_line
@@ -126,7 +127,7 @@ PARSERS: dict[str, Callable[[bytes], Any]] = {
     "answers": _written,
     "messages": printable,
     "citations": _cited,
-    "paths": pairtree.path,
+    "paths": pairtree_path,
     "labels of a template": lambda text: validate_form("kt.zdk", [text, b"kt" + text]),
     "labels without limit": lambda text: validate_form(".zd", [text]),
     "labels of ibi": lambda text: validate_form("ibi", [text]),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from noidtools.minter.namespace import Namespace
 from noidtools.schemes import scheme_for
-from noidtools.schemes.settings import Settings
+from noidtools.schemes.base import Settings
 
 NAAN = {"template": "f5.reedeedk", "naan": "13030"}
 TEXTS = st.one_of(

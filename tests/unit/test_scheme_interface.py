@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from noidtools.schemes import NAMES, Generator, Scheme, scheme_class
-from noidtools.schemes.settings import Settings
+from noidtools.schemes.base import Settings
 from noidtools.schemes.timed import TimedScheme
 from noidtools.server.gateway import Connection
 

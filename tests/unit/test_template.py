@@ -7,9 +7,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from noidtools.errors import ExhaustedError, InvalidError
+from noidtools.schemes.base import Settings
 from noidtools.schemes.noid import NoidScheme, ensure_form
 from noidtools.schemes.sequence import MOST_COUNTERS, QuasiRandom, Sequential, per_counter
-from noidtools.schemes.settings import Settings
 from noidtools.schemes.template import REPERTOIRES, Template, checking_repertoire, ordinals
 
 

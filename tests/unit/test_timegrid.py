@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from noidtools.dates import calendar, posix
 from noidtools.errors import InvalidError
-from noidtools.schemes.timegrid import (
+from noidtools.schemes.timed import (
     MAX_PLACES,
     MAX_SECONDS,
     Date,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeVar
 
-    from ...schemes.settings import Settings
+    from ...schemes.base import Settings
     from ...store import Store, Work, Writer
     from ..events import Actor
     from .dump import Read

@@ -23,7 +23,7 @@ from ..creation import new_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ...schemes.settings import Settings
+    from ...schemes.base import Settings
 
 ROOT = b":/"
 _RULE, _NOTE, _QUEUE = b":/idmap/", b":/:/", b":/q/"
