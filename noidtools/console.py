@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from .clock import SECOND
+from .times import SECOND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
 
-from ..clock import Clock, system_clock
 from ..errors import NoidError, StoreError
 from ..minter import Minter, creation
 from ..minter.events import Actor, process_owner
+from ..times import Clock, system_clock
 from .administration import AdministrationMethods
 from .bindings import BindingMethods
 from .descriptions import DescriptionMethods

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..clock import timestamp
 from ..errors import UsageError
 from ..minter import aliases, custody, identifiers, qualities, spellings
 from ..minter.preferences import prefer_name, remove_preference
 from ..minter.relations import Relation, abstract_names, abstractions, claims
 from ..minter.relations.homology import all_relations
 from ..store import Reader
+from ..times import timestamp
 from .base import MinterBase
 from .text import Moment, Text, end_timestamp, start_timestamp, to_bytes, to_datetime, to_text
 from .values import AbstractName, AliasLink, CitationForm, Comparison, CustodyPeriod, NameRelation, QualityClaim

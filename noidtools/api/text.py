@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta, timezone
 
-from .. import dates
+from .. import times
 from ..errors import InvalidError, UsageError
 
 # Text is accepted as str or as bytes.
@@ -32,17 +32,17 @@ def to_text(stored: bytes) -> str:
 
 def to_datetime(timestamp: bytes) -> datetime | None:
     """Fourteen digits as a moment in UTC; None where there are none."""
-    return dates.utc_datetime(timestamp) if timestamp else None
+    return times.utc_datetime(timestamp) if timestamp else None
 
 
 def start_timestamp(moment: Moment | None) -> bytes:
     """The first second of a day or moment; empty for None.  A moment without time zone is taken as UTC."""
-    return dates.first_second(_date_text(moment)) if moment is not None else b""
+    return times.first_second(_date_text(moment)) if moment is not None else b""
 
 
 def end_timestamp(moment: Moment | None) -> bytes:
     """The last second of a day or moment; empty for None.  A moment without time zone is taken as UTC."""
-    return dates.last_second(_date_text(moment)) if moment is not None else b""
+    return times.last_second(_date_text(moment)) if moment is not None else b""
 
 
 def _date_text(moment: Moment) -> str:

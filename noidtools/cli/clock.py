@@ -5,15 +5,15 @@ from __future__ import annotations
 import fcntl
 import os
 
-from ..clock import Clock
 from ..errors import NoidError, StoreError
 from ..schemes.timed import Date, parse_date
+from ..times import Clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..clock import OnWait
+    from ..times import OnWait
 
 
 class FileClock(Clock):

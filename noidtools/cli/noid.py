@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from ..clock import Clock
 from ..commands import Call, Invocation, Session
 from ..commands.answers import anvl, mark_break
 from ..errors import NoidError, StoreError, UsageError, printable
 from ..minter import default_dbdir
 from ..minter.events import Actor, process_owner
+from ..times import Clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ import os
 import sys
 import time
 
-from ..clock import SECOND, system_clock
 from ..commands.status import lines_of, service_at, statuses
-from ..dates import iso_datetime
+from ..times import SECOND, iso_datetime, system_clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

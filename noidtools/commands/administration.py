@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .. import dates
+from .. import times
 from ..errors import ConflictError, UsageError, printable
 from ..minter import creation, policies, tokens
 from ..minter.access import ADMIN, CLASSES, EVERYTHING, READ, minting_policy
@@ -149,8 +149,8 @@ def _set_commitment(call: Call) -> Answer:
     if text == policies.DEFAULT and call.options:
         raise UsageError("a time goes with a text, and default has none")
     since, end = call.option("from"), call.option("until")
-    start = dates.first_second(since) if since else b""
-    until = dates.last_second(end) if end else b""
+    start = times.first_second(since) if since else b""
+    until = times.last_second(end) if end else b""
     call.minter.write(
         lambda writer: policies.set_stated_policy(writer, call.actor, name.decode(), text, start, until)
     )
@@ -199,10 +199,10 @@ def _end_of_token(text: str | None, now: int) -> bytes:
         return b""
     number, unit = text[:-1], text[-1:]
     if unit in _UNITS and number.isascii() and number.isdigit() and len(number) <= _LONGEST_DIGITS:
-        return dates.timestamp_after(now, int(number) * _UNITS[unit])
+        return times.timestamp_after(now, int(number) * _UNITS[unit])
     if not text[:4].isdigit():
         raise UsageError(f"a token expires after a time, 365d or 12h, or on a date, 2030-12-31; {text!r} is neither")
-    return dates.last_second(text)
+    return times.last_second(text)
 
 
 def _list_tokens(call: Call) -> Answer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..clock import timestamp
 from ..description.formats import RDF_FORMATS, ensure_rdf_format
 from ..errors import ForbiddenError, NoMinterError, UsageError
 from ..minter import contexts, events, meta
@@ -10,6 +9,7 @@ from ..minter.access import ADMIN, READ
 from ..minter.identifiers import identify
 from ..minter.spellings import citation_forms, compare_names, withdrawal_note
 from ..names import citation
+from ..times import timestamp
 from .answers import Answer, Blank, Fields, Record
 from .command import Command, Form, Option, as_text
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..store import Writer
     from .answers import Line, Record
     from .call import Call
+
 
 # -- cite and same ---------------------------------------------------------------------------------------------------
 
@@ -89,6 +90,7 @@ def _same(call: Call) -> Answer:
         (alike, why), senses = citation.same(first, second, read_form=read_form), []
     return Answer(SamenessRecord(alike, why, senses), spaced=True, failed=not alike)
 
+
 # -- describe --------------------------------------------------------------------------------------------------------
 
 
@@ -119,6 +121,7 @@ def _describe(call: Call) -> Answer:
         return Answer(DocumentRecord(form, rdf.minter_document(facts, form)))
     name_facts = call.read(lambda reader: gatherer.gather_text(minter, reader, call.words[0]))
     return Answer(DocumentRecord(form, rdf.name_document(name_facts, form)))
+
 
 # -- context ---------------------------------------------------------------------------------------------------------
 
@@ -191,6 +194,7 @@ def _context_answer(minter: Minter) -> Answer:
     if not any(record.lines()):
         return Answer(Fields(("note", b"nothing is said about the context")), spaced=True)
     return Answer(record, spaced=True)
+
 
 # -- schemes, decode, granularity, patience --------------------------------------------------------------------------
 

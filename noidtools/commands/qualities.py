@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import dates
+from .. import times
 from ..errors import ConflictError, ForbiddenError, UsageError
 from ..minter import qualities
 from ..minter.access import ADMIN, BIND, READ
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..verification.links import LinkLimits
     from .answers import Line, Record
     from .call import Call
+
 
 # -- quality ---------------------------------------------------------------------------------------------------------
 
@@ -58,7 +59,7 @@ def _record_quality(call: Call, *, holds: bool) -> Answer:
     refinement = call.option("in") or call.option("of") or ""
     stated = StatedQuality(
         quality.decode(), (call.option("authority") or "").encode(), holds=holds, refinement=refinement.encode(),
-        start=dates.first_second(start) if start else b"", until=dates.last_second(until) if until else b"",
+        start=times.first_second(start) if start else b"", until=times.last_second(until) if until else b"",
     )
     name = names[0] if names else None
     ref, stated = minter.write(lambda writer: qualities.state_quality(minter, writer, call.actor, stated, name))
@@ -89,8 +90,8 @@ def _quality_fields(ref: NameRef | None, stated: StatedQuality) -> Fields:
 
 _STATABLE_WORDS = "|".join(STATABLE)
 
-# -- verify ----------------------------------------------------------------------------------------------------------
 
+# -- verify ----------------------------------------------------------------------------------------------------------
 
 _LINK_NUMBERS = {
     # By option: the attribute of LinkLimits that it sets, and the least and the greatest value.

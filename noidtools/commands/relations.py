@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .. import dates
-from ..clock import timestamp
+from .. import times
 from ..errors import NotFoundError, printable
 from ..minter import aliases
 from ..minter.access import ADMIN, BIND, READ
@@ -12,6 +11,7 @@ from ..minter.relations import CLAIMED, KINDS, SYNONYM, abstractions
 from ..minter.relations.abstract_names import CONTEXT, IDENTIFIER, NAME, all_abstractions, find_abstraction
 from ..minter.relations.claims import add_claim, claim_kind, remove_claim
 from ..minter.relations.homology import all_relations
+from ..times import timestamp
 from .answers import Answer, Blank, Fields, Record
 from .command import Command, Form, Option, as_text
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..store import Reader
     from .answers import Line, Record
     from .call import Call
+
 
 # -- alias, prefer, relations ----------------------------------------------------------------------------------------
 
@@ -127,6 +128,7 @@ def _relations(call: Call) -> Answer:
 
 _AUTHORITY = Option("--authority Who", "who says so")
 
+
 # -- synonym and relate ----------------------------------------------------------------------------------------------
 
 
@@ -152,7 +154,7 @@ def _add_claim(call: Call, kind: RelationKind, one: bytes, other: bytes) -> Answ
     minter, start, until = call.minter, call.option("from"), call.option("until")
     claim = minter.write(lambda writer: add_claim(
         minter, writer, call.actor, kind, one, other, _authority(call),
-        dates.first_second(start) if start else b"", dates.last_second(until) if until else b"",
+        times.first_second(start) if start else b"", times.last_second(until) if until else b"",
     ))
     return Answer(Fields(("ok", claim.sentence())), spaced=True)
 
@@ -170,6 +172,7 @@ _CLAIM_OPTIONS = (
     Option("--remove", "take the claim back as a whole"),
 )
 _WORDS = "|".join(CLAIMED)
+
 
 # -- abstract --------------------------------------------------------------------------------------------------------
 

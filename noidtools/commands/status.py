@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from ..clock import SECOND
-from ..dates import iso_datetime
 from ..errors import NoidError
+from ..times import SECOND, iso_datetime
 from .answers import Answer, Fields
 from .command import Command, Form, Option
 
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
     # The labels of a figure, and its value.
     Sample = tuple[dict[str, str], float]
 
-# -- the service -----------------------------------------------------------------------------------------------------
 
+# -- the service -----------------------------------------------------------------------------------------------------
 
 _SAMPLE = re.compile(r"^noid_(\w+?)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -98,8 +97,8 @@ class ServiceStatus:
 def _counts(found: Counter[str]) -> str:
     return ", ".join(f"{number} {name}" for name, number in found.most_common()) or "none"
 
-# -- minters ---------------------------------------------------------------------------------------------------------
 
+# -- minters ---------------------------------------------------------------------------------------------------------
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 

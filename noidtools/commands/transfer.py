@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
-from ..dates import first_second
 from ..errors import NoidError, StoreError, UsageError, printable
 from ..minter.access import ADMIN
+from ..times import first_second
 from .answers import Answer, Fields, FileChunk, Record
 from .command import LOGGED, Command, Form, Option, as_text
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..transfer.spooled_rows import SpooledRows
     from .answers import Line
     from .call import Call
+
 
 # -- import and rebind -----------------------------------------------------------------------------------------------
 
@@ -203,6 +204,7 @@ _NOTHING = "no minter was made"
 _IMPORT_DRY_RUN = Option("--dry-run", "do all but the last step: print what would be imported, and make nothing")
 _KEEP_GOING = Option("--keep-going", "leave out lines that are refused, in place of importing all or nothing")
 
+
 # -- export ----------------------------------------------------------------------------------------------------------
 
 
@@ -250,8 +252,8 @@ def _export_map(call: Call) -> Answer:
 _NOT_WRITTEN = "the file is as it was, unless the export was complete just now"
 _SELECTION = "[--prefix Prefix] [--element Element…] [--changed-since Date] [--state State] [--history]"
 
-# -- retarget and undo -----------------------------------------------------------------------------------------------
 
+# -- retarget and undo -----------------------------------------------------------------------------------------------
 
 _CONTINUED = ("note", b"a change that was interrupted was continued")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from .. import resolution
-from ..clock import system_clock, timestamp
 from ..errors import NoidError, printable
 from ..minter import config, location_of
 from ..minter.access import ADMIN
 from ..minter.event_log import read_event
 from ..minter.events import newest_number
 from ..minter.policies import ANYONE, AUTHENTICATED, AccessPolicy
+from ..times import system_clock, timestamp
 from .access import first_barrier
 
 TYPE_CHECKING = False

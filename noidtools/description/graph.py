@@ -9,8 +9,8 @@ import base64
 import re
 from functools import cache
 
-from ..dates import xsd_datetime
 from ..errors import InvalidError, NotInstalledError, UsageError
+from ..times import xsd_datetime
 from .formats import RDF_FORMATS
 from .vocabulary import NOID, PIL
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import islice
 
 from .. import names
-from ..clock import system_clock, timestamp
 from ..minter.identifiers import is_well_formed
 from ..minter.name_tables import is_known
 from ..minter.relations import HOMOLOGOUS_NAME, HOMOLOGUE, homology
 from ..minter.relations.abstract_names import find_abstraction
 from ..names import citation
+from ..times import system_clock, timestamp
 from .facts import RelatedName
 
 TYPE_CHECKING = False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..clock import timestamp
 from ..errors import ConflictError, NotFoundError, printable
+from ..times import timestamp
 from . import identifiers, name_tables, queue, relations
 from .circulation import HELD, Circulation, ensure_not_withdrawn, save
 from .events import Change, record_event

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from ..clock import system_clock, timestamp
 from ..errors import BusyError, NoidError, StoreError
 from ..schemes import MintRequest, scheme_for
 from ..schemes.base import Settings
 from ..store import open_store
 from ..store.creation import restore_store
+from ..times import system_clock, timestamp
 from . import location_of, meta
 from .events import record_event
 from .tokens import all_tokens

@@ -7,9 +7,9 @@ label is the same name under the other.
 
 from __future__ import annotations
 
-from ..clock import timestamp
 from ..errors import ConflictError, InvalidError, NotFoundError, printable
 from ..names import targets
+from ..times import timestamp
 from . import config
 
 TYPE_CHECKING = False

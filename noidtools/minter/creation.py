@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..clock import timestamp
 from ..errors import InvalidError, UsageError
 from ..schemes import NAMES, scheme_class, scheme_for
 from ..schemes.base import SETTINGS, Settings
 from ..store.creation import create_store
+from ..times import timestamp
 from . import Minter, location_of
 from .events import record_event
 from .meta import write_settings

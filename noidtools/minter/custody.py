@@ -5,9 +5,9 @@ There is one custodian at a time for each purpose, and one without a purpose, wh
 
 from __future__ import annotations
 
-from ..clock import timestamp
 from ..codec import pack, pair, pair_end, pair_prefix, split_pair, unpack
 from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, printable
+from ..times import timestamp
 from . import identifiers
 from .circulation import ensure_not_withdrawn
 from .events import NUMBER_SIZE, Change, record_event

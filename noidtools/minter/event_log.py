@@ -5,8 +5,8 @@ Apart from events.py, because a process that makes one change reads no event.
 
 from __future__ import annotations
 
-from ..clock import SECOND, timestamp
 from ..codec import pack, pair_prefix, split_pair, unpack
+from ..times import SECOND, timestamp
 from .events import ARCHIVE, BULK, CHANGE, DETAIL, ELEMENT, ID, TALLY, Change, Tally, number_key
 from .tables import EVENTS, HISTORY
 

@@ -12,16 +12,16 @@ Here is what every change needs; event_log.py reads events and writes those of l
 
 from __future__ import annotations
 
-from ..clock import SECOND, system_clock, timestamp
 from ..codec import pack, pair, unpack
+from ..times import SECOND, system_clock, timestamp
 from .tables import EVENTS, HISTORY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..clock import Clock
     from ..store import Reader, Writer
+    from ..times import Clock
 
 NUMBER_SIZE = 5
 

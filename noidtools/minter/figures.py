@@ -11,7 +11,7 @@ and those of its database (see `Store.figures` in store/interface.py).
 
 from __future__ import annotations
 
-from ..dates import posix
+from ..times import posix
 from . import meta
 from .events import newest_number
 from .queue import queue_length

@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..clock import Clock
     from ..store import Reader
+    from ..times import Clock
     from . import Minter
 
 # How many events are read in one transaction.

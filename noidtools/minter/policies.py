@@ -11,8 +11,8 @@ publishes identifiers at once or reserves them.
 
 from __future__ import annotations
 
-from ..clock import timestamp
 from ..errors import ForbiddenError, InvalidError, LoginNeededError, UsageError, printable
+from ..times import timestamp
 from . import config
 from .access import (
     ADMIN,

@@ -6,8 +6,8 @@ which somebody here is committed to that.
 
 from __future__ import annotations
 
-from ..clock import timestamp
 from ..errors import ConflictError, NotFoundError, UsageError, printable
+from ..times import timestamp
 from . import identifiers, qualities
 from .circulation import ensure_not_withdrawn
 from .events import Change, record_event

@@ -6,9 +6,9 @@ findings.py.
 
 from __future__ import annotations
 
-from ..clock import timestamp
 from ..codec import pack, pair, pair_prefix, split_pair, unpack
 from ..errors import InvalidError, NotFoundError, UsageError, printable
+from ..times import timestamp
 from . import findings, identifiers
 from .circulation import ensure_not_withdrawn
 from .events import Change, record_event

@@ -6,9 +6,8 @@ hold is neither minted nor queued.
 
 from __future__ import annotations
 
-from ..clock import timestamp
-from ..dates import timestamp_after
 from ..errors import ConflictError, NotFoundError, UsageError, printable
+from ..times import timestamp, timestamp_after
 from . import meta
 from .circulation import HELD, Circulation, advanced, ensure_not_withdrawn, find, save
 from .events import Change, record_event

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 
-from ..clock import SECOND, system_clock, timestamp
 from ..codec import pack, unpack
 from ..errors import BusyError, ConflictError, InvalidError, NotFoundError, StoreError, UsageError
+from ..times import SECOND, system_clock, timestamp
 from .access import CLASSES
 from .events import record_event
 from .policies import ANYONE, TOKEN_USER, AccessPolicy, AccessRule

@@ -6,10 +6,9 @@ corrected: it is a record of the withdrawal, not of the identifier.
 
 from __future__ import annotations
 
-from ..clock import timestamp
 from ..codec import pack, unpack
-from ..dates import display_day
 from ..errors import ConflictError, GoneError, InvalidError, NotFoundError, StoreError, UsageError, printable
+from ..times import display_day, timestamp
 from . import identifiers, relations
 from .circulation import ensure_not_withdrawn
 from .events import Change, record_event

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from ..clock import Clock
+    from ..times import Clock
 
     Pairs = list[tuple[str, bytes]]
 

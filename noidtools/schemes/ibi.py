@@ -13,8 +13,8 @@ its leading but without its trailing zeros.
 
 from __future__ import annotations
 
-from ..dates import calendar, posix
 from ..errors import InvalidError
+from ..times import calendar, posix
 from .timed import MAX_PLACES, Date, HostTimeScheme, check_port, parse_port, quoted
 
 TYPE_CHECKING = False

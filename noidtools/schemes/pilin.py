@@ -13,8 +13,8 @@ spelling is upper case.
 
 from __future__ import annotations
 
-from ..dates import iso_datetime
 from ..errors import ExhaustedError, InvalidError, UsageError
+from ..times import iso_datetime
 from .timed import Date, TimedScheme, quoted
 
 TYPE_CHECKING = False

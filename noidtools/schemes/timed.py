@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from ..clock import SECOND
 from ..codec import pack, unpack
-from ..dates import iso_datetime
 from ..errors import BusyError, ConflictError, InvalidError, UsageError
+from ..times import SECOND, iso_datetime
 from .base import LOOK_AHEAD, Generator, MintRequest, NeedsOwnTransaction, Scheme
 
 TYPE_CHECKING = False

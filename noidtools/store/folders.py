@@ -8,8 +8,8 @@ import signal
 import stat
 from itertools import chain, count
 
-from ..clock import system_clock, timestamp
 from ..errors import ConflictError, StoreError
+from ..times import system_clock, timestamp
 from .privileges import ActingAsOwner
 
 TYPE_CHECKING = False

@@ -10,7 +10,6 @@ import os
 from hashlib import sha256
 from tempfile import SpooledTemporaryFile
 
-from ..clock import timestamp
 from ..codec import split_pair
 from ..errors import StoreError, UsageError
 from ..minter import stored
@@ -19,6 +18,7 @@ from ..minter.bulk_changes import RecordedEdit
 from ..minter.event_log import Event
 from ..minter.lifecycle import PUBLISHED_STATE, STATES, state_of
 from ..minter.namespace import RULE_MARK
+from ..times import timestamp
 from ..version import __version__
 from . import anvl, csv_table, jsonl
 from .json_values import edit_data, event_data, json_text

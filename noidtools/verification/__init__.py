@@ -11,13 +11,13 @@ from __future__ import annotations
 import time
 from itertools import islice
 
-from ..clock import timestamp
 from ..errors import printable
 from ..minter.access import EVERYTHING
 from ..minter.circulation import find_many, in_circulation
 from ..minter.events import record_event
 from ..minter.findings import FAILS, HOLDS, RETRIEVABLE, UNKNOWN, Finding, VerifiedIdentifier, save_findings, verdicts
 from ..minter.name_tables import all_aliases, bound_identifiers
+from ..times import timestamp
 from .inspection import Inspector
 
 TYPE_CHECKING = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .. import resolution
-from ..dates import display_day
 from ..errors import InvalidError, printable
 from ..minter import circulation, custody, identifiers, lifecycle, name_tables, policies
 from ..minter.access import EVERYTHING
@@ -27,6 +26,7 @@ from ..minter.namespace import LONGEST_IDENTIFIER
 from ..minter.relations.abstractions import abstract_refusal
 from ..minter.tombstones import tombstone_of
 from ..names import targets
+from ..times import display_day
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from ..minter.findings import Quality
     from ..resolution import Outcome
     from ..store import Reader
-
 
 
 class Statement:
@@ -91,7 +90,6 @@ def _accountable(custodians: list[Custodian], *, common: bool) -> Statement:
 
 # -- Looking at identifiers: what can be found out about their qualities from the minter itself ----------------------
 
-
 # Characters that have one spelling only, in every kind of name.
 _PLAIN = b"0123456789abcdefghijklmnopqrstuvwxyz"
 _RESERVED = "it is reserved, and not yet for the public"
@@ -139,6 +137,8 @@ class Inspection:
     @property
     def all(self) -> list[Finding]:
         return self.findings if self.link is None else [*self.findings, self.link]
+
+
 _HOLDING = {quality: Finding(quality, HOLDS) for quality in QUALITIES}
 
 

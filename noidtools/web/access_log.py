@@ -7,7 +7,7 @@ import os
 import re
 import time
 
-from ..dates import iso_datetime
+from ..times import iso_datetime
 from .authentication import KNOWN_TOKEN
 
 TYPE_CHECKING = False

@@ -7,11 +7,11 @@ import hashlib
 from functools import cache
 from importlib import resources
 
-from ..dates import display_datetime, display_day
 from ..description.formats import KERNEL, display_value, finding_text, related_names, stated_qualities, support_pairs
 from ..minter.relations import REALISED_BY, WORDS
 from ..names import targets
 from ..names.citation import public_address
+from ..times import display_datetime, display_day
 from .response import HttpError, Response
 
 TYPE_CHECKING = False

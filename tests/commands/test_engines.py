@@ -15,13 +15,13 @@ import pytest
 from noidtools import store as stores
 from noidtools.cli.noidr import MinterResolver
 from noidtools.cli.reply_protocol import ReplyProtocol
-from noidtools.clock import SECOND
 from noidtools.commands import Call
 from noidtools.commands.idempotency import IdempotentRun
 from noidtools.errors import ConflictError, NoidError
 from noidtools.minter import Minter, location_of
 from noidtools.minter.folder import MinterFolder
 from noidtools.resolution.catalogue import Catalogue, resolve_among
+from noidtools.times import SECOND
 from support import memory_store
 from support.minter import Noid
 from support.noidr import take

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from noidtools.clock import SECOND
 from noidtools.commands import Call, run
 from noidtools.commands.idempotency import IdempotentRun
 from noidtools.errors import NoidError
+from noidtools.times import SECOND
 from support.clock import SettableClock
 from support.minter import Noid
 from support.recorded import as_answered_now, comparable

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from noidtools.clock import SECOND
 from noidtools.errors import BusyError
+from noidtools.times import SECOND
 from support.clock import SettableClock
 from support.minter import Noid, timed_noid
 from support.templates import IBI, IBIP, PILIN

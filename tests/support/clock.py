@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from noidtools.clock import SECOND, Clock
 from noidtools.schemes.timed import Date, parse_date
+from noidtools.times import SECOND, Clock
 
 
 class SettableClock(Clock):

@@ -18,7 +18,6 @@ from subprocess import CompletedProcess
 from typing import Any, TypeVar
 
 from noidtools.cli.noid import main
-from noidtools.clock import system_clock
 from noidtools.commands import Call, Session, run
 from noidtools.commands.answers import anvl, json_ready
 from noidtools.errors import NoidError
@@ -30,6 +29,7 @@ from noidtools.minter.identifiers import identify
 from noidtools.minter.lifecycle import state_of
 from noidtools.resolution import Outcome, resolve
 from noidtools.store import Reader, Writer
+from noidtools.times import system_clock
 from support.clock import SettableClock
 
 START = "20261116000000"

@@ -15,7 +15,7 @@ from support.import_graph import Module, changed, find_cycle, read_modules
 
 # A package may import those before it in this list, never those behind it.
 ORDER = (
-    "version", "errors", "codec", "clock", "dates", "console", "store", "names", "rules", "schemes", "minter",
+    "version", "errors", "codec", "times", "console", "store", "names", "rules", "schemes", "minter",
     "resolution", "transfer", "verification", "description", "deployment", "commands", "api", "web", "server", "cli",
     "",
 )

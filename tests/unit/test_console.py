@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from noidtools import console
-from noidtools.clock import SECOND
+from noidtools.times import SECOND
 from support.project import ROOT
 
 

@@ -10,17 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noidtools.clock import SECOND, timestamp
-from noidtools.dates import (
+from noidtools.errors import UsageError
+from noidtools.times import (
+    SECOND,
     display_datetime,
     display_day,
     iso_datetime,
     posix,
+    timestamp,
     timestamp_after,
     utc_datetime,
     xsd_datetime,
 )
-from noidtools.errors import UsageError
 from support.project import ROOT
 
 SECONDS = posix(2026, 11, 16, 0, 28, 25)
@@ -60,7 +61,7 @@ def test_a_delay_ends_with_the_year_9999():
 
 
 def test_the_clock_and_the_schemes_load_no_modules_that_a_mint_does_not_need():
-    code = ("import sys, noidtools.clock, noidtools.schemes.noid, noidtools.schemes.ibi, noidtools.schemes.ibip\n"
+    code = ("import sys, noidtools.times, noidtools.schemes.noid, noidtools.schemes.ibi, noidtools.schemes.ibip\n"
             "print(sorted({'datetime', 'calendar', 'ipaddress', 'typing', 'idna', 're'} & set(sys.modules)))")
     done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True,
                           env={"PYTHONPATH": str(ROOT)})

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noidtools.clock import SECOND
 from noidtools.errors import BusyError
 from noidtools.schemes import LOOK_AHEAD, NeedsOwnTransaction, scheme_for
 from noidtools.schemes.base import Settings
 from noidtools.schemes.ibi import parse
 from noidtools.schemes.timed import duration
+from noidtools.times import SECOND
 
 GRID = [Fraction(60), *(Fraction(1, 10**places) for places in range(10))]
 SCHEME = scheme_for(Settings({"scheme": "ibi", "computer": "a.b.org", "port": "80", "granularity": "1"}))

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noidtools.dates import posix
 from noidtools.errors import InvalidError
 from noidtools.schemes.ibi import canonical, computer_name, encode, parse, path, prefix, suffix
 from noidtools.schemes.timed import MAX_PLACES, Date, parse_date, parse_port
+from noidtools.times import posix
 from support.project import vectors
 
 VECTORS = vectors("ibi.json")

@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdflib import RDF, RDFS, XSD, BNode, Graph, Literal, URIRef
 
-from noidtools.dates import xsd_datetime
 from noidtools.description.facts import (
     Action,
     ContextClaim,
@@ -34,6 +33,7 @@ from noidtools.description.rdf import describe_minter, describe_name
 from noidtools.errors import InvalidError, UsageError
 from noidtools.minter.findings import HOLDS, RESOLVABLE, Finding
 from noidtools.names.targets import Target
+from noidtools.times import xsd_datetime
 from support.ontology import DESCRIBED, IDENTIFIER, MINTER, OURS, PIL, RESERVED, WITHDRAWN, violations
 
 # rdflib's own JSON-LD parser uses a class that rdflib has deprecated.

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noidtools.dates import calendar, posix
 from noidtools.errors import InvalidError
 from noidtools.schemes.timed import (
     MAX_PLACES,
@@ -24,6 +23,7 @@ from noidtools.schemes.timed import (
     utc,
     wait_ns,
 )
+from noidtools.times import calendar, posix
 from support.project import vectors
 
 DISTRIBUTOR = vectors("ibi.json")["distributor"]

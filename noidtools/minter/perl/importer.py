@@ -11,12 +11,11 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 
-from ...clock import timestamp
 from ...codec import pair
-from ...dates import to_utc
 from ...errors import InvalidError, NoidError, printable
 from ...schemes.noid import NoidScheme
 from ...store.creation import create_store
+from ...times import timestamp, to_utc
 from .. import location_of, meta
 from ..circulation import HELD, Circulation
 from ..event_log import packed_event, put_events

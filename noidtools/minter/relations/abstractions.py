@@ -9,9 +9,9 @@ claims.py).
 from __future__ import annotations
 
 from ... import names
-from ...clock import timestamp
 from ...codec import percent_decode
 from ...errors import ConflictError, InvalidError, NotFoundError, printable
+from ...times import timestamp
 from .. import identifiers, relations
 from ..events import Change, record_event
 from .abstract_names import (

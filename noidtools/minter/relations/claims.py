@@ -5,8 +5,8 @@ All kinds of claims are recorded, shown and taken back alike (see `relations.KIN
 
 from __future__ import annotations
 
-from ...clock import timestamp
 from ...errors import ConflictError, NotFoundError, UsageError, printable
+from ...times import timestamp
 from .. import identifiers, preferences
 from ..circulation import ensure_not_withdrawn
 from ..events import Change, record_event
