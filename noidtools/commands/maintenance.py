@@ -6,7 +6,7 @@ import os
 
 from ..errors import ForbiddenError
 from ..minter import backup
-from ..minter.access import ADMIN, READ
+from ..minter.policies import ADMIN, READ
 from .answers import Answer, Fields, Text
 from .command import Command, Form, Option, as_count
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..store import Reader
     from .answers import Record
     from .call import Call
+
 
 # -- backup and restore ----------------------------------------------------------------------------------------------
 
@@ -52,6 +53,7 @@ def _about_drawn(done: backup.Restored, skip: int) -> bytes:
     return note if skip else (b"what was minted after the backup is not known here and will be minted again: if "
                               b"anything was, say restore with --skip N")
 
+
 # -- copy ------------------------------------------------------------------------------------------------------------
 
 
@@ -78,8 +80,8 @@ def _copy(call: Call) -> Answer:
                 b"--move")
     return Answer(Fields(*fields, ("note", note)), spaced=True)
 
-# -- check -----------------------------------------------------------------------------------------------------------
 
+# -- check -----------------------------------------------------------------------------------------------------------
 
 _CANARY_NOTE = b"canaries have a command of their own, canary; check resolves them only until the next release"
 
@@ -160,6 +162,7 @@ def _check_summary(result: Result) -> Fields:
 
 def _sentence(sentence: str) -> bytes:
     return sentence.encode("utf-8", "surrogateescape")
+
 
 # -- sql -------------------------------------------------------------------------------------------------------------
 

@@ -17,9 +17,20 @@ from ..codec import pack, pair, pair_prefix, split_pair, unpack
 from ..errors import ConflictError, InvalidError, NotFoundError, printable
 from . import open_changes
 from .circulation import PEPPERED, WITHDRAWN
-from .event_log import add_detail, add_to_bulk, read_event
-from .events import Change, Digest, discard_event, newest_number, number_key, pack_value, record_event, unpack_value
-from .tables import CHANGES, ELEMENTS, HISTORY, IDS
+from .events import (
+    Change,
+    Digest,
+    add_detail,
+    add_to_bulk,
+    discard_event,
+    newest_number,
+    number_key,
+    pack_value,
+    read_event,
+    record_event,
+    unpack_value,
+)
+from .schema import CHANGES, ELEMENTS, HISTORY, IDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +39,7 @@ if TYPE_CHECKING:
 
     from ..store import Reader, Writer
     from . import Minter
-    from .event_log import Event
-    from .events import Actor
+    from .events import Actor, Event
 
     A = TypeVar("A", bound="Applied")
     # What to do about a binding with this value: its new value, None to remove it; or Unchanged.

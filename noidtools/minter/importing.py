@@ -6,13 +6,12 @@ from time import perf_counter
 
 from ..codec import pair
 from ..errors import ConflictError, NoidError, NotFoundError, printable
-from . import circulation, meta, name_tables, open_changes
+from . import circulation, open_changes, schema
 from .bindings import ensure_element
 from .bulk_changes import Applied, Edit, changes_to, put_edits, recorded_before
 from .circulation import FOREIGN, HELD, RESERVED, Circulation, advanced
-from .event_log import indexed_numbers
-from .events import index_event
-from .tables import ELEMENTS, IDS
+from .events import index_event, indexed_numbers
+from .schema import ELEMENTS, IDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,7 +185,7 @@ class ImportPage(Applied):
             b"recorded" if adding else b"nothing to bind")
 
     def _ensure_known(self, writer: Writer, row: ImportRow, record: Circulation | None) -> None:
-        if self._known_only and record is None and not name_tables.is_known(writer, row.key):
+        if self._known_only and record is None and not circulation.is_known(writer, row.key):
             raise NotFoundError(f"{printable(row.display)} is not known here: it was neither minted nor bound")
 
     def _add_record(self, writer: Writer, number: int, row: ImportRow, record: Circulation | None) -> None:
@@ -209,19 +208,19 @@ class ImportPage(Applied):
     def _put(self, writer: Writer, number: int) -> None:
         put_edits(writer, number, list(self._edits.values()), indexed=self._indexed)
         writer.put_many(IDS, sorted((key, record.packed()) for key, record in self._new_records.items()))
-        meta.add_to_held_count(writer, self._new_holds)
+        schema.add_to_held_count(writer, self._new_holds)
         if self._new_records:
-            meta.note_foreign(writer)
+            schema.note_foreign(writer)
 
     def _relate(self, writer: Writer, row: ImportRow) -> None:
         """Make an identifier an alias, or withdraw it, as the export of another minter says."""
-        from . import aliases, lifecycle, tombstones
+        from . import aliases, lifecycle
 
         try:
             if row.alias:
-                if name_tables.alias_target(writer, row.key) != row.alias:
+                if circulation.alias_target(writer, row.key) != row.alias:
                     aliases.create_alias(self._minter, writer, self._actor, row.display, row.alias)
-            elif tombstones.tombstone_of(writer, row.key) is None and row.key in self._new_records:
+            elif lifecycle.tombstone_of(writer, row.key) is None and row.key in self._new_records:
                 lifecycle.withdraw(self._minter, writer, self._actor, row.display, row.reason or None,
                                    row.successor or None)
         except NoidError as error:
@@ -262,7 +261,7 @@ def forget_names(writer: Writer, number: int, undoing: int, keys: list[bytes]) -
         released += record.held - before.held
         if changes_to(writer, number, key):
             index_event(writer, key, number)  # which the record has pointed to
-    meta.add_to_held_count(writer, -released)
+    schema.add_to_held_count(writer, -released)
 
 
 def _ensure_may_be_bound(row: ImportRow, record: Circulation | None) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..errors import printable
-from .meta import sound_number, stored_number
-from .tables import META
+from .schema import META, sound_number, stored_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

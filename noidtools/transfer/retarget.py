@@ -10,8 +10,8 @@ from ..errors import InvalidError, NoidError
 from ..minter import open_changes
 from ..minter.bindings import all_rules
 from ..minter.bulk_changes import MOST_BYTES, Applied, BulkEvent, ChunkSize, Edit, Unchanged, apply_edits, decided
-from ..minter.event_log import read_event
-from ..minter.name_tables import bindings_after
+from ..minter.circulation import bindings_after
+from ..minter.events import read_event
 from ..names.targets import replace_beginning
 from .spooled_rows import SpooledRows
 

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from ..minter import Minter
     from ..minter.bulk_changes import Decide
-    from ..minter.event_log import Event
-    from ..minter.events import Actor
+    from ..minter.events import Actor, Event
     from ..store import Reader, Writer
 
     Progress = Callable[[int, int, str], None]
