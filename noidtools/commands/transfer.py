@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 
 from ..errors import NoidError, StoreError, UsageError, printable
-from ..minter.policies import ADMIN
+from ..minter.access import ADMIN
 from ..times import first_second
 from .answers import Answer, Fields, FileChunk, Record
 from .command import LOGGED, Command, Form, Option, as_text
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from typing import IO
 
     from ..minter import Minter
-    from ..minter.bulk_changes import Edit
+    from ..minter.changes import Edit
     from ..minter.perl.noid4php import Noid4PhpSource
     from ..minter.perl.source import DumpSource
+    from ..spool import Spool
     from ..transfer.exporter import Export
     from ..transfer.importer import ImportOptions, ImportReport
     from ..transfer.retarget import BulkReport, Retargeting
-    from ..transfer.spooled_rows import SpooledRows
     from .answers import Line
     from .call import Call
 
@@ -73,7 +73,7 @@ class ImportedLine(Record):
 
     __slots__ = ("_line", "_identifier", "_status")
 
-    def __init__(self, line: bytes, identifier: bytes, status: bytes) -> None:
+    def __init__(self, line: int, identifier: bytes, status: bytes) -> None:
         self._line = line
         self._identifier = identifier
         self._status = status
@@ -81,10 +81,10 @@ class ImportedLine(Record):
     def lines(self) -> Iterable[Line]:
         # A name of others may have line breaks, which would look like lines of this report.
         name = b" " + printable(self._identifier).encode() if self._identifier else b""
-        return [(b"line", b"%b%b: %b" % (self._line, name, self._status), 0)]
+        return [(b"line", b"%d%b: %b" % (self._line, name, self._status), 0)]
 
     def data(self) -> list[dict[str, object]]:
-        return [{"line": int(self._line), "id": self._identifier or None, "status": self._status}]
+        return [{"line": self._line, "id": self._identifier or None, "status": self._status}]
 
 
 def _import(call: Call) -> Answer:
@@ -109,7 +109,7 @@ def _import_options(call: Call, verb: bytes, on_conflict: str) -> ImportOptions:
     from ..resolution import target_element
     from ..transfer.importer import ImportOptions
 
-    return ImportOptions(verb, on_conflict=on_conflict, keep_going=call.flag("keep-going"),
+    return ImportOptions(verb=verb, on_conflict=on_conflict, keep_going=call.flag("keep-going"),
                          dry_run=call.flag("dry-run"), known_only=verb == b"rebind",
                          target=call.minter.read(target_element))
 
@@ -135,8 +135,6 @@ def _import_records(report: ImportReport, options: ImportOptions) -> Iterator[Re
     if report.left_out:
         yield Fields(("note", b"rules, history, queue, peppers, relations and custodians of the other minter were left "
                               b"out: only a whole minter has them, made where there is none yet"))
-    if report.continued and not options.dry_run:
-        yield Fields(("note", b"an import that was interrupted was continued"))
     if report.number:
         yield Fields(("event", b"%d" % report.number))
     if report.number and report.bound:
@@ -255,7 +253,6 @@ _SELECTION = "[--prefix Prefix] [--element Element…] [--changed-since Date] [-
 
 # -- retarget and undo -----------------------------------------------------------------------------------------------
 
-_CONTINUED = ("note", b"a change that was interrupted was continued")
 
 
 def _retarget(call: Call) -> Answer:
@@ -274,7 +271,7 @@ def _retarget(call: Call) -> Answer:
 
 
 def _differences(minter: Minter, change: Retargeting) -> Iterator[Record]:
-    from ..minter.bulk_changes import LeftAlone
+    from ..minter.changes import LeftAlone
 
     count = 0
     for found in change.preview():
@@ -295,13 +292,11 @@ def difference(minter: Minter, edit: Edit) -> Record:
 
 def _retarget_records(minter: Minter, report: BulkReport, change: Retargeting) -> Iterator[Record]:
     yield from left_records(minter, report.left)
-    if report.continued:
-        yield Fields(_CONTINUED)
     yield from _about_rules(change)
     yield from changed_records(report)
 
 
-def left_records(minter: Minter, left: SpooledRows) -> Iterator[Record]:
+def left_records(minter: Minter, left: Spool) -> Iterator[Record]:
     """The bindings that were left as they are."""
     for key, element, reason in left:
         yield _left_record(minter, key, element, reason)
@@ -329,15 +324,13 @@ def _about_rules(change: Retargeting) -> Iterator[Record]:
 
 
 def _undo(call: Call) -> Answer:
-    from ..transfer.undo import undo
+    from ..transfer.retarget import undo
 
     minter, dry_run = call.minter, call.flag("dry-run")
     report = undo(minter, call.actor, call.words[0], dry_run=dry_run, progress=call.session.progress)
 
     def records() -> Iterator[Record]:
         yield from left_records(minter, report.left)
-        if report.continued and not dry_run:
-            yield Fields(_CONTINUED)
         what = b"would be taken back" if dry_run else b"taken back"
         fields = [("ok", b"%d change%b %b" % (report.changed, b"" if report.changed == 1 else b"s", what))]
         if report.left:
@@ -383,10 +376,10 @@ COMMANDS = (
 import csv, jsonl and anvl read File, or the standard input; on the web, the body of a POST. CSV has the columns id,
 element and value, or id and a column for each element. JSON lines and ANVL are as export writes them; ANVL also as the
 batch download of EZID and as eggnog. All of the file is imported or nothing, unless --keep-going is given; what was
-done about each line is printed. A large file is imported in small steps: if the process is killed, the same import goes
-on, and undo takes back what was done. An identifier that was not minted here is recorded as one of foreign origin, is
-held, and is never minted. Where there is no minter yet, import jsonl makes one from a complete export (export jsonl
---history).
+done about each line is printed. A file of more than 200,000 names and bindings is checked as a whole, and imported in
+batches: if that ends half-way, the same command goes on, and undo takes back what was done. An identifier that was not
+minted here is recorded as one of foreign origin, is held, and is never minted. Where there is no minter yet, import
+jsonl makes one from a complete export (export jsonl --history).
 
 import perl makes the minter in Dbdir equal to one of the original noid, a Perl program: template, term, counters,
 circulation records with dates and contacts, holds, queue, bindings, rules and notes. The next identifiers are those
@@ -469,8 +462,8 @@ ok: 2 targets written
         ),
         see="moving.md#our-repository-got-a-new-address",
         about="""\
-All changes are one event, which undo takes back. They are made in many small transactions, so that others can write
-meanwhile. If the command is interrupted, the same command goes on where it ended. An address that ends in the name of a
+All changes are one event, which undo takes back. Up to 200,000 are made in one transaction, more in batches: if that
+ends half-way, the same command goes on. An address that ends in the name of a
 host only applies to that host. Identifiers that were withdrawn or have a pepper are left as they are, and listed.
 """,
         example="""\
@@ -486,8 +479,8 @@ ok: … changed
         about="""\
 Event is the number of the event, as log prints it, or its name. Every binding that it changed gets the value it had
 before, unless it was changed since: those are left as they are, and listed. Only changes of bindings can be taken back:
-those of bind, retarget, rebind and import, and those of undo itself. If the command is interrupted, the same command
-goes on, and all of it is one event. Of an import that did not come to its end, the names are forgotten, too.
+those of bind, retarget, rebind and import, and those of undo itself. If the command ends half-way, the same command
+goes on.
 """,
         example="""\
 $ noid bind set 13030/kt4x551 title Tilte > /dev/null

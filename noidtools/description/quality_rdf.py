@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ..errors import InvalidError
-from ..minter.qualities import HOLDS, STATABLE, UNKNOWN
+from ..minter.findings import HOLDS, UNKNOWN
+from ..minter.qualities import STATABLE
 from .vocabulary import BY_STATE, QUALITIES, name_iri, part_iri, term_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..minter.qualities import Finding
+    from ..minter.findings import Finding
     from .facts import NameFacts, QualityStatement
     from .graph import GraphBuilder
     from .minter_rdf import MinterWriter

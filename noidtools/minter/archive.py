@@ -8,14 +8,18 @@ it.  The settings `archive/1`, `archive/2` and so on are the paths of the files.
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 from functools import partial
 from itertools import groupby
 
 from ..errors import ConflictError, StoreError, UsageError
+from ..store.folders import sync_folder
 from . import config
-from .events import Event, newest_number, number_key, packed_events, record_event
-from .schema import CONFIG, EVENTS
+from .event_log import Event, packed_events
+from .events import newest_number, number_key, record_event
+from .tables import CONFIG, EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +63,7 @@ def archive(minter: Minter, actor: Actor, before: bytes, path: str, describe: De
             raise UsageError("no event before that date has anything to move: nothing was done")
         os.link(new, path)  # unlike a rename this never replaces a file
         os.unlink(new)
-        _sync_folder(os.path.dirname(path))
+        sync_folder(os.path.dirname(path))
     except OSError as error:
         reason = error.strerror or error
         raise StoreError(f"the archive {path} cannot be written: {reason}; nothing was moved") from None
@@ -68,9 +72,6 @@ def archive(minter: Minter, actor: Actor, before: bytes, path: str, describe: De
 
 
 def _write_file(minter: Minter, before: bytes, path: str, describe: Describe) -> int:
-    import base64
-    import json
-
     count = 0
     if os.path.lexists(path):
         os.unlink(path)  # left by a process that was killed, or made by somebody who would read what we write
@@ -143,22 +144,11 @@ def _shorten_part(writer: Writer, first: int, moved: dict[int, bytes], number: b
     return freed
 
 
-def _sync_folder(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
 def _rows(path: str) -> Iterator[tuple[int, bytes]]:
     """Numbers and packed events of a file."""
-    import base64
-    import json
-
     with open(path, encoding="utf-8") as file:
         for line in file:
             entry = json.loads(line)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from ..errors import NotFoundError, printable
 from .archive import Archives
-from .bulk_changes import changes_to
+from .changes import changes_to
 from .circulation import find
-from .events import Digest, Event, indexed_numbers, packed_events, read_event, read_events
+from .event_log import Event, indexed_numbers, packed_events, read_event, read_events
+from .events import Digest
 from .relations.abstractions import identify_with_abstract
 from .visibility import hides, sees_everything
 

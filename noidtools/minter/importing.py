@@ -2,51 +2,45 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from dataclasses import dataclass, field
 
-from ..codec import pair
+from ..codec import pack, pair, unpack
 from ..errors import ConflictError, NoidError, NotFoundError, printable
-from . import circulation, open_changes, schema
+from . import aliases, circulation, lifecycle, meta, name_tables, tombstones
 from .bindings import ensure_element
-from .bulk_changes import Applied, Edit, changes_to, put_edits, recorded_before
+from .changes import Applied, Edit, put_edits, recorded_before
 from .circulation import FOREIGN, HELD, RESERVED, Circulation, advanced
-from .events import index_event, indexed_numbers
-from .schema import ELEMENTS, IDS
+from .tables import ELEMENTS, IDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..store import Reader, Writer
+    from ..store import Writer
     from . import Minter
     from .events import Actor
 
-# How many records are read at once in search of those that an import has added, and how many are deleted at once.
-_READ_TOGETHER, _FORGOTTEN_TOGETHER = 20_000, 500
+
+_REFUSED = b"refused: "
 
 
+@dataclass(slots=True)
 class ImportRow:
     """One record of a file: an identifier, and what it shall have.
 
     key, display   the identifier as stored, and as written in answers
     state          reserved or withdrawn, else empty; reason and successor of a withdrawn one; the name of which it is
                    an alias
-    status         what was done, once it was
+    status         what was done, once it was; a record that cannot be read has it from the beginning
     """
 
-    __slots__ = ("line", "key", "display", "pairs", "state", "reason", "successor", "alias", "status")
-
-    def __init__(
-        self, line: int, key: bytes, display: bytes, pairs: list[tuple[bytes, bytes]], state: str = "",
-        reason: bytes = b"", successor: bytes = b"", alias: bytes = b"",
-    ) -> None:
-        self.line = line
-        self.key = key
-        self.display = display
-        self.pairs = pairs
-        self.state = state
-        self.reason = reason
-        self.successor = successor
-        self.alias = alias
-        self.status = b""
+    line: int
+    key: bytes
+    display: bytes
+    pairs: list[tuple[bytes, bytes]] = field(default_factory=list)
+    state: str = ""
+    reason: bytes = b""
+    successor: bytes = b""
+    alias: bytes = b""
+    status: bytes = b""
 
     @property
     def size(self) -> int:
@@ -62,16 +56,23 @@ class ImportRow:
         """Whether it is more than bindings: an alias, or withdrawn.  That is an event of its own."""
         return bool(self.alias) or self.state == "withdrawn"
 
-    def fields(self) -> tuple[bytes, ...]:
-        """The row as byte strings; `from_fields` is the inverse."""
-        head = b"%d" % self.line, self.key, self.display, self.state.encode(), self.reason, self.successor, self.alias
-        return (*head, *(text for both in self.pairs for text in both))
+    @property
+    def is_refused(self) -> bool:
+        return self.status.startswith(_REFUSED)
+
+    def refuse(self, reason: str) -> None:
+        self.status = _REFUSED + reason.encode("utf-8", "surrogateescape")
+
+    def fields(self) -> tuple[int, int, bytes, bytes]:
+        """The row as it is set aside: the line, the weight, the status, and all else; `from_fields` is the inverse."""
+        head = self.key, self.display, self.state.encode(), self.reason, self.successor, self.alias
+        return self.line, self.weight, self.status, pack((*head, *(text for both in self.pairs for text in both)))
 
     @classmethod
-    def from_fields(cls, fields: tuple[bytes, ...]) -> ImportRow:
-        line, key, display, state, reason, successor, alias, *texts = fields
-        return cls(int(line), key, display, list(zip(texts[::2], texts[1::2], strict=True)), state.decode(), reason,
-                   successor, alias)
+    def from_fields(cls, line: int, _: int, status: bytes, packed: bytes) -> ImportRow:
+        key, display, state, reason, successor, alias, *texts = unpack(packed)
+        return cls(line, key, display, list(zip(texts[::2], texts[1::2], strict=True)), state.decode(), reason,
+                   successor, alias, status)
 
 
 class ImportPage(Applied):
@@ -79,28 +80,19 @@ class ImportPage(Applied):
 
     kept, refused   bindings that stayed as they were, and rows that were refused
     partial         rows of which the bindings were written, but not the alias or the tombstone
-    weight, seconds   how much was looked at, and how long that took
     """
 
-    __slots__ = ("rows", "kept", "refused", "partial", "weight", "seconds", "_minter", "_actor", "_on_conflict",
-                 "_keep_going", "_known_only", "_reversible", "_values", "_befores", "_records", "_edits",
-                 "_new_records", "_new_holds", "_indexed")
-
     def __init__(
-        self, minter: Minter, actor: Actor, on_conflict: str, *, keep_going: bool = False, known_only: bool = False,
-        reversible: bool = False,
+        self, minter: Minter, actor: Actor, on_conflict: str, *, keep_going: bool = False, known_only: bool = False
     ) -> None:
-        """With `reversible`, `forget_names` can take back which identifiers are recorded."""
         super().__init__()
         self.rows: list[ImportRow] = []
-        self.kept = self.refused = self.partial = self.weight = 0
-        self.seconds = 0.0
+        self.kept = self.refused = self.partial = 0
         self._minter = minter
         self._actor = actor
         self._on_conflict = on_conflict
         self._keep_going = keep_going
         self._known_only = known_only
-        self._reversible = reversible
         # What is stored, as far as it was looked up, with what this page will write.
         self._values: dict[tuple[bytes, bytes], bytes | None] = {}
         # What was bound before the import, where an earlier line has bound something else.
@@ -116,26 +108,25 @@ class ImportPage(Applied):
 
         A row that is refused raises its refusal with its line; with `keep_going` it only has a status.
         """
-        began = perf_counter()
         self.rows = rows
-        self._look_up(writer, number, rows)
-        for row in rows:
-            self.weight += row.weight
+        readable = [row for row in rows if not row.is_refused]
+        self.refused = len(rows) - len(readable)
+        self._look_up(writer, number, readable)
+        for row in readable:
             try:
                 self._plan(writer, number, row)
             except NoidError as error:
                 self._refuse(row, error)
         self._put(writer, number)
-        for row in rows:
-            if row.is_related and not row.status.startswith(b"refused"):
+        for row in readable:
+            if row.is_related and not row.is_refused:
                 self._relate(writer, row)
-        self.seconds = perf_counter() - began
 
     def _refuse(self, row: ImportRow, error: NoidError) -> None:
         if not self._keep_going:
             error.message = f"line {row.line}: {error.message}"
             raise error
-        row.status = b"refused: " + error.message.encode("utf-8", "surrogateescape")
+        row.refuse(error.message)
         self.refused += 1
 
     def _look_up(self, writer: Writer, number: int, rows: list[ImportRow]) -> None:
@@ -185,14 +176,12 @@ class ImportPage(Applied):
             b"recorded" if adding else b"nothing to bind")
 
     def _ensure_known(self, writer: Writer, row: ImportRow, record: Circulation | None) -> None:
-        if self._known_only and record is None and not circulation.is_known(writer, row.key):
+        if self._known_only and record is None and not name_tables.is_known(writer, row.key):
             raise NotFoundError(f"{printable(row.display)} is not known here: it was neither minted nor bound")
 
     def _add_record(self, writer: Writer, number: int, row: ImportRow, record: Circulation | None) -> None:
         """Record an identifier as one of foreign origin, and hold it, so that it is never minted."""
         known = record or Circulation()
-        if self._reversible and record is not None:
-            open_changes.save_record_before(writer, number, row.key, record.packed())
         new = advanced(writer, row.key, known, FOREIGN, number, 0)
         new.flags = known.flags | HELD | (RESERVED if row.state == "reserved" and record is None else 0)
         self._new_holds += not known.held
@@ -208,19 +197,17 @@ class ImportPage(Applied):
     def _put(self, writer: Writer, number: int) -> None:
         put_edits(writer, number, list(self._edits.values()), indexed=self._indexed)
         writer.put_many(IDS, sorted((key, record.packed()) for key, record in self._new_records.items()))
-        schema.add_to_held_count(writer, self._new_holds)
+        meta.add_to_held_count(writer, self._new_holds)
         if self._new_records:
-            schema.note_foreign(writer)
+            meta.note_foreign(writer)
 
     def _relate(self, writer: Writer, row: ImportRow) -> None:
         """Make an identifier an alias, or withdraw it, as the export of another minter says."""
-        from . import aliases, lifecycle
-
         try:
             if row.alias:
-                if circulation.alias_target(writer, row.key) != row.alias:
+                if name_tables.alias_target(writer, row.key) != row.alias:
                     aliases.create_alias(self._minter, writer, self._actor, row.display, row.alias)
-            elif lifecycle.tombstone_of(writer, row.key) is None and row.key in self._new_records:
+            elif tombstones.tombstone_of(writer, row.key) is None and row.key in self._new_records:
                 lifecycle.withdraw(self._minter, writer, self._actor, row.display, row.reason or None,
                                    row.successor or None)
         except NoidError as error:
@@ -228,40 +215,6 @@ class ImportPage(Applied):
                 self._refuse(row, error)
             self.partial += 1
             row.status += b"; left out: " + error.message.encode("utf-8", "surrogateescape")
-
-
-def names_added_by(
-    reader: Reader, number: int, after: bytes | None
-) -> tuple[list[bytes], bytes | None]:
-    """Identifiers that an import has recorded, and that did not circulate before or since, from the first behind a
-    place on; and the place to go on from, None at the end."""
-    keys = []
-    for read, (key, record) in enumerate(circulation.in_circulation(reader, after=after), 1):
-        if record.event == number and record.history == FOREIGN:
-            keys.append(key)
-        if read == _READ_TOGETHER or len(keys) == _FORGOTTEN_TOGETHER:
-            return keys, key
-    return keys, None
-
-
-def forget_names(writer: Writer, number: int, undoing: int, keys: list[bytes]) -> None:
-    """Give identifiers the records that they had before an import, or none, unless something happened to them since.
-
-    `undoing` is the event that takes the import back.
-    """
-    released = 0
-    for key in keys:
-        record = circulation.find(writer, key)
-        newer = max(indexed_numbers(writer, key) - {undoing}, default=0) > number
-        if record is None or record.event != number or newer:
-            continue
-        packed = open_changes.record_before(writer, number, key)
-        before = Circulation.unpacked(packed) if packed else Circulation()
-        circulation.save(writer, key, before)
-        released += record.held - before.held
-        if changes_to(writer, number, key):
-            index_event(writer, key, number)  # which the record has pointed to
-    schema.add_to_held_count(writer, -released)
 
 
 def _ensure_may_be_bound(row: ImportRow, record: Circulation | None) -> None:

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import struct
 import subprocess
-from tempfile import SpooledTemporaryFile
 
 from ..errors import NotFoundError, StoreError
-from ..minter import circulation
+from ..minter import name_tables
 from ..names import targets
+from ..spool import Spool
+from ..store.folders import sync_folder
 from . import Lookup, follow_aliases, target_element
 
 TYPE_CHECKING = False
@@ -45,10 +45,6 @@ _LONGEST_WORD = 2000
 _NGINX_WORDS = (b"default", b"hostnames", b"include", b"volatile")
 _PATTERN_MARKS = b"\\.^$*+?()[]{}|#"
 
-# How many bytes of rows are held in memory before they go to a file.
-_SPOOL_SIZE = 8 << 20
-_LENGTHS = struct.Struct(">II")
-
 
 def export(minter: Minter, form: str, path: str, element: bytes | None = None) -> tuple[int, int]:
     """Write a map to a file, which replaces an older one at once.
@@ -59,7 +55,7 @@ def export(minter: Minter, form: str, path: str, element: bytes | None = None) -
     tool = _find_tool() if form == "dbm" else ""
     counts = [0, 0]
 
-    def lines(rows: _RowFile) -> Iterator[bytes]:
+    def lines(rows: Spool) -> Iterator[bytes]:
         write = _nginx_writer(rows) if form == "nginx" else _txt_line
         for identifier, target in rows:
             line = write(identifier, target)
@@ -67,47 +63,19 @@ def export(minter: Minter, form: str, path: str, element: bytes | None = None) -
             yield line
 
     try:
-        with _RowFile(os.path.dirname(os.path.abspath(path))) as rows:
-            minter.read(lambda reader: rows.fill(_rows(minter, reader, element or target_element(reader))))
-            replace_file(path, lambda fresh: _write_map(fresh, lines(rows), tool))
+        rows = Spool(2)
+        minter.read(lambda reader: rows.fill(_rows(minter, reader, element or target_element(reader))))
+        replace_file(path, lambda fresh: _write_map(fresh, lines(rows), tool))
     except OSError as error:
         raise StoreError(f"{path} could not be written: {error.strerror or error}") from None
     return counts[0], counts[1]
 
 
-class _RowFile:
-    """Rows in a temporary file, which can be read several times.  Small ones stay in memory."""
-
-    def __init__(self, folder: str) -> None:
-        # The disk of the map has room for the rows, if it has room for the map.
-        self._file = SpooledTemporaryFile(_SPOOL_SIZE, dir=folder)  # noqa: SIM115 - closed by __exit__
-
-    def __enter__(self) -> _RowFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def fill(self, rows: Iterable[Row]) -> None:
-        """Replace the content.  A transaction may run its work again, and then calls this again."""
-        self._file.seek(0)
-        self._file.truncate()
-        for identifier, target in rows:
-            self._file.write(_LENGTHS.pack(len(identifier), len(target)) + identifier + target)
-
-    def __iter__(self) -> Iterator[Row]:
-        """The rows from the first on; one iteration at a time."""
-        self._file.seek(0)
-        while head := self._file.read(_LENGTHS.size):
-            identifier_length, target_length = _LENGTHS.unpack(head)
-            yield self._file.read(identifier_length), self._file.read(target_length)
-
-
 def _rows(minter: Minter, reader: Reader, element: bytes) -> Iterator[Row]:
-    for identifier, value in circulation.public_values(reader, element):
+    for identifier, value in name_tables.public_values(reader, element):
         yield identifier, _address(value)
     lookup = Lookup(minter, reader, element)
-    for alias in circulation.all_aliases(reader):
+    for alias in name_tables.all_aliases(reader):
         outcome = follow_aliases(lookup.find, alias)
         yield alias, targets.location(outcome.targets[0].url) or b"" if outcome.targets else b""
 
@@ -171,20 +139,13 @@ def replace_file(path: str, write: Callable[[str], None]) -> None:
     fresh = f"{path}.{os.getpid()}.new"
     try:
         write(fresh)
-        _sync(fresh)
+        with open(fresh, "rb") as file:
+            os.fsync(file.fileno())
         os.replace(fresh, path)
-        _sync(os.path.dirname(os.path.abspath(path)))
+        sync_folder(os.path.dirname(os.path.abspath(path)))
     finally:
         if os.path.exists(fresh):
             os.unlink(fresh)
-
-
-def _sync(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _write_map(fresh: str, lines: Iterable[bytes], tool: str) -> None:

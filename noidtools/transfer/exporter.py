@@ -14,8 +14,8 @@ from ..codec import split_pair
 from ..errors import StoreError, UsageError
 from ..minter import stored
 from ..minter.archive import Archives
-from ..minter.bulk_changes import RecordedEdit
-from ..minter.events import Event
+from ..minter.changes import RecordedEdit
+from ..minter.event_log import Event
 from ..minter.lifecycle import PUBLISHED_STATE, STATES, state_of
 from ..minter.namespace import RULE_MARK
 from ..times import timestamp

@@ -1,34 +1,32 @@
 """Import of identifiers and their bindings from a file into a minter that exists.
 
-The file is read and checked before anything is written.  A small one is then written in one transaction, a larger one
-in many, which are taken back if one fails (see import_steps.py); with `keep_going` only lines that fail are left out.
-An identifier that was not issued here is recorded as one of foreign origin: it is held, and is never minted.
+The file is read and checked before anything is written, and set aside in a temporary file.  It is then written in one
+transaction.  A file that is too large for one is written in batches, between which others can write; if one of its
+lines is refused then, or if the process ends, what was written stays, and the same import goes on: what is there
+already is left as it is.  An identifier that was not issued here is recorded as one of foreign origin: it is held, and
+is never minted.
 """
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import suppress
-from itertools import chain
+from dataclasses import dataclass
 
-from ..codec import pack
-from ..errors import ConflictError, ForbiddenError, InvalidError, NoidError, UsageError, printable
+from ..errors import ForbiddenError, InvalidError, NoidError, UsageError, printable
 from ..minter import identifiers
-from ..minter.bulk_changes import BulkEvent, ChunkSize
+from ..minter.changes import Applied, BulkEvent, fills_batch, fits_at_once
 from ..minter.importing import ImportPage, ImportRow
 from ..minter.namespace import RULE_MARK
+from ..spool import Spool
 from . import anvl
 from .anvl import read_anvl
 from .csv_table import read_csv
-from .import_steps import ImportSteps, pages
 from .input_file import BadLineError, Entry, InputFile
 from .jsonl import read_jsonl
-from .spooled_rows import SpooledRows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from hashlib import _Hash as Hash
     from typing import IO
 
     from ..minter import Minter
@@ -36,18 +34,10 @@ if TYPE_CHECKING:
     from ..store import Reader, Writer
 
     Progress = Callable[[int, int, str], None]
+    Fields = tuple[int, int, bytes, bytes]
 
 READERS = {"csv": read_csv, "jsonl": read_jsonl, "anvl": read_anvl}
 CONFLICTS = ("refuse", "keep", "replace")
-
-# How many names and bindings, and bytes, are written in one transaction, for which others wait a tenth of a second.
-AT_ONCE = 2000
-AT_ONCE_BYTES = 2 << 20
-
-# What may be, if it is more than bindings.  Others wait for it, and are refused after half a minute: so much is written
-# within a few seconds, also on a busy machine.  Its pages are in memory until it is committed.
-MOST_BINDINGS = 200_000
-MOST_BYTES = 128 << 20
 
 # How many elements one record may have: all are bound in one transaction.
 MOST_ELEMENTS = 10_000
@@ -57,6 +47,7 @@ _PAGE = 500
 _MOST_PAGE_BYTES = 4 << 20
 
 
+@dataclass(slots=True, kw_only=True)
 class ImportOptions:
     """How an import is done.
 
@@ -64,24 +55,20 @@ class ImportOptions:
     on_conflict  what is done about an element that has another value already: one of CONFLICTS
     keep_going   whether lines that are refused are left out, in place of refusing the whole file
     known_only   whether identifiers that are not known here are refused
-    dry_run      whether all is undone at the end
+    dry_run      whether nothing is changed
     target       the element that holds targets here; EZID's is another
     """
 
-    __slots__ = ("verb", "on_conflict", "keep_going", "known_only", "dry_run", "target")
+    verb: bytes = b"import"
+    on_conflict: str = "refuse"
+    keep_going: bool = False
+    known_only: bool = False
+    dry_run: bool = False
+    target: bytes = b"_t"
 
-    def __init__(
-        self, verb: bytes = b"import", *, on_conflict: str = "refuse", keep_going: bool = False,
-        known_only: bool = False, dry_run: bool = False, target: bytes = b"_t",
-    ) -> None:
-        if on_conflict not in CONFLICTS:
-            raise UsageError(f"--on-conflict is one of {', '.join(CONFLICTS)}, not {on_conflict[:60]!r}")
-        self.verb = verb
-        self.on_conflict = on_conflict
-        self.keep_going = keep_going
-        self.known_only = known_only
-        self.dry_run = dry_run
-        self.target = target
+    def __post_init__(self) -> None:
+        if self.on_conflict not in CONFLICTS:
+            raise UsageError(f"--on-conflict is one of {', '.join(CONFLICTS)}, not {self.on_conflict[:60]!r}")
 
 
 class ImportReport:
@@ -93,24 +80,23 @@ class ImportReport:
     refused   how many records were refused
     partial   how many were imported without their alias or their tombstone
     left_out  whether the file had something that only a whole minter can have
-    continued whether an import of the same file that was interrupted was continued
     number    of the event, 0 if nothing was changed
     """
 
     def __init__(self) -> None:
-        self.lines = SpooledRows()
-        self.identifiers = self.added = self.bound = self.same = self.kept = self.refused = self.number = 0
-        self.partial = 0
-        self.left_out = self.continued = False
+        self.lines = Spool(3)
+        self.number = 0
+        self.left_out = False
+        self.clear()
 
     def clear(self) -> None:
-        """Forget what was done, because the transaction begins anew; what was refused before it stays so."""
+        """Forget what was done, because the transaction begins anew."""
         self.lines.clear()
-        self.identifiers = self.added = self.bound = self.same = self.kept = 0
+        self.identifiers = self.added = self.bound = self.same = self.kept = self.refused = self.partial = 0
 
     def add(self, page: ImportPage) -> None:
         for row in page.rows:
-            self.lines.add((b"%d" % row.line, row.display, row.status))
+            self.lines.add(row.line, row.display, row.status)
         self.identifiers += len(page.rows) - page.refused
         self.added += page.added
         self.bound += page.changed
@@ -119,13 +105,9 @@ class ImportReport:
         self.refused += page.refused
         self.partial += page.partial
 
-    def refuse(self, error: BadLineError) -> None:
-        self.refused += 1
-        self.lines.add((b"%d" % error.line, b"", b"refused: " + error.reason.encode("utf-8", "surrogateescape")))
-
 
 class _DryRunError(Exception):
-    """Raised at the end of a transaction that is to be undone."""
+    """Raised at the end of a transaction that is to be rolled back."""
 
 
 class Importer:
@@ -138,78 +120,46 @@ class Importer:
         self._progress = progress
         self._event = BulkEvent(minter, actor, options.verb)
         self._report = ImportReport()
+        self._rows = Spool(4)
+        self._weight = self._size = 0
         self._file: InputFile
 
     def run(self, form: str, file: IO[bytes], source: bytes = b"") -> ImportReport:
         """Import a file in one of the formats of READERS; `source` is its name, for the event.
 
-        Raises BadLineError, which names the line, and then nothing is imported.  With `keep_going` nothing is raised,
-        and the report has the lines that were refused; behind one that makes the rest unreadable it ends.
+        Raises BadLineError, which names the line, if the file cannot be read; then nothing is imported.  With
+        `keep_going` the report has the lines that were refused; after one that makes the rest unreadable it ends.
         """
         self._event.details = (form.encode(), *([b"from " + source] if source else []))
         self._file = InputFile(file)
-        entries = READERS[form](self._file)
         try:
-            if self._options.keep_going:
-                self._run_in_chunks(entries)
+            self._read_all(READERS[form](self._file))
+            if fits_at_once(self._weight, self._size):
+                self._write_at_once()
             else:
-                self._run_whole(entries)
+                self._write_batches()
         except KeyboardInterrupt:
             raise NoidError(self._interrupted()) from None
         finally:
+            self._rows.close()
             if self._progress:
                 self._progress(1, 1, "")
         self._report.number = 0 if self._options.dry_run else self._event.number
         self._report.left_out = self._file.left_out
         return self._report
 
-    # -- all or nothing --------------------------------------------------------------------------------
+    # -- writing ---------------------------------------------------------------------------------------
 
-    def _run_whole(self, entries: Iterator[Entry | BadLineError]) -> None:
-        spool = SpooledRows()
-        digest = hashlib.sha256(pack((self._options.verb, self._options.on_conflict.encode())))
-        weight = size = 0
-        related = False
-        for page in self._resolved(entries, digest=digest):
-            for row in page:
-                if isinstance(row, BadLineError):
-                    raise row
-                spool.add(row.fields())
-                weight += row.weight
-                size += row.size
-                related = related or row.is_related
-            if related and max(weight / MOST_BINDINGS, size / MOST_BYTES) > 1:
-                raise ConflictError(
-                    f"the file has aliases or withdrawn names, and more than {MOST_BINDINGS} bindings or "
-                    f"{MOST_BYTES >> 20} MB, which would keep others from writing too long: import these in a file of "
-                    "their own, or say --keep-going, which imports it in small steps"
-                )
-            self._file.show(self._progress)
-        if related or (weight <= AT_ONCE and size <= AT_ONCE_BYTES):
-            self._run_at_once(spool)
-        else:
-            self._run_in_steps(spool, digest.digest())
-
-    def _run_in_steps(self, spool: SpooledRows, digest: bytes) -> None:
-        steps = ImportSteps(self._minter, self._actor, self._event, digest, spool, self._new_page, self._progress)
-        if not self._options.dry_run:
-            self._report.continued = steps.is_continued()
-        steps.rehearse(self._report.add)
-        if not self._options.dry_run:
+    def _write_at_once(self) -> None:
+        def work(writer: Writer, number: int) -> Applied:
             self._report.clear()
-            steps.run(self._report.add)
-
-    def _run_at_once(self, spool: SpooledRows) -> None:
-        def work(writer: Writer, number: int) -> ImportPage:
-            self._report.clear()
-            whole = self._new_page()
-            for rows, _ in pages(map(ImportRow.from_fields, spool), lambda: _PAGE):
-                page = self._new_page()
-                page.write(writer, number, rows)
-                self._report.add(page)
+            whole = Applied()
+            for rows in self._batches():
+                page = self._write(writer, number, rows)
+                self._add(page)
                 whole.changed += page.changed
-                whole.added += page.added
                 whole.recorded += page.recorded
+                whole.added += page.added
             if self._options.dry_run:
                 raise _DryRunError
             return whole
@@ -217,33 +167,24 @@ class Importer:
         with suppress(_DryRunError):
             self._event.write(work)
 
-    def _new_page(self) -> ImportPage:
-        """A page; with `keep_going` rows are refused one by one, else the first refusal is raised."""
-        return ImportPage(self._minter, self._actor, self._options.on_conflict, keep_going=self._options.keep_going,
-                          known_only=self._options.known_only, reversible=bool(self._event.parameters))
+    def _write_batches(self) -> None:
+        for rows in self._batches():
+            try:
+                self._add(self._write_batch(rows))
+            except NoidError as error:
+                if self._event.number:
+                    error.message += (
+                        f"; the file is too large for one transaction, so the {self._report.identifiers} records "
+                        f"before were imported (event {self._event.number}): import the file again to go on, or run "
+                        f"'noid undo {self._event.number}' to restore what was bound")
+                raise
 
-    # -- small transactions ----------------------------------------------------------------------------
-
-    def _run_in_chunks(self, entries: Iterator[Entry | BadLineError]) -> None:
-        size = ChunkSize()
-        for page in self._readable(self._resolved(entries, size)):
-            rows = [row for row in page if not isinstance(row, BadLineError)]
-            if rows:
-                applied = self._write_chunk(rows)
-                size.adapt(applied.weight, applied.seconds)
-                self._report.add(applied)
-            for row in page:
-                if isinstance(row, BadLineError):
-                    self._report.refuse(row)
-            self._file.show(self._progress)
-
-    def _write_chunk(self, rows: list[ImportRow]) -> ImportPage:
-        """Write some rows in a transaction of their own, which is undone in a dry run."""
+    def _write_batch(self, rows: list[Fields]) -> ImportPage:
+        """Write some rows in a transaction of their own, which is rolled back in a dry run."""
         written: list[ImportPage] = []
 
         def work(writer: Writer, number: int) -> ImportPage:
-            written.append(self._new_page())
-            written[-1].write(writer, number, rows)
+            written.append(self._write(writer, number, rows))
             if self._options.dry_run:
                 raise _DryRunError
             return written[-1]
@@ -252,47 +193,71 @@ class Importer:
             self._event.write(work)
         return written[-1]
 
-    def _readable(self, pages: Iterator[list[ImportRow | BadLineError]]) -> Iterator[list[ImportRow | BadLineError]]:
-        """The pages up to a line behind which nothing can be understood, which is reported."""
-        try:
-            yield from pages
-        except BadLineError as fatal:
-            fatal.reason += "; the rest of the file was not read"
-            self._report.refuse(fatal)
+    def _write(self, writer: Writer, number: int, rows: list[Fields]) -> ImportPage:
+        page = ImportPage(self._minter, self._actor, self._options.on_conflict, keep_going=self._options.keep_going,
+                          known_only=self._options.known_only)
+        page.write(writer, number, [ImportRow.from_fields(*row) for row in rows])
+        return page
+
+    def _batches(self) -> Iterator[list[Fields]]:
+        """The rows of the file, as many at a time as a batch has."""
+        batch: list[Fields] = []
+        weight = size = 0
+        for row in self._rows:
+            batch.append(row)
+            weight += row[1]
+            size += len(row[3])
+            if fills_batch(weight, size):
+                yield batch
+                batch, weight, size = [], 0, 0
+        if batch:
+            yield batch
+
+    def _add(self, page: ImportPage) -> None:
+        self._report.add(page)
+        if self._progress:
+            self._progress(len(self._report.lines), len(self._rows) + 1, "records written")
+
+    def _interrupted(self) -> str:
+        if not self._event.number:
+            return ("interrupted: nothing was imported, unless it was complete just now; 'noid log' has the event in "
+                    "that case")
+        return (f"interrupted after {self._report.identifiers} records or a few more: import the file again to go on, "
+                f"or run 'noid undo {self._event.number}' to restore what was bound")
 
     # -- reading ---------------------------------------------------------------------------------------
 
-    def _resolved(
-        self, entries: Iterator[Entry | BadLineError], size: ChunkSize | None = None, digest: Hash | None = None
-    ) -> Iterator[list[ImportRow | BadLineError]]:
-        """The entries, page by page, with the identifiers of this minter that their names mean.
-
-        What they say, as it stands in the file, is added to `digest`.
-        """
+    def _read_all(self, entries: Iterator[Entry | BadLineError]) -> None:
+        """Read the file to its end, and set its rows aside."""
         page: list[Entry | BadLineError] = []
-        weight = total = 0
-        fatal: BadLineError | None = None
-        while fatal is None:
-            try:
-                entry = next(entries, None)
-            except BadLineError as error:
-                fatal = error
-                break
-            if entry is None:
-                break
-            page.append(entry)
-            if isinstance(entry, Entry):
-                if digest is not None:
-                    digest.update(pack((entry.name, entry.state.encode(), *chain.from_iterable(entry.pairs))))
-                weight += 1 + len(entry.pairs)
-                total += sum(len(value) for _, value in entry.pairs)
-            if weight >= (size.size if size else _PAGE) or total >= _MOST_PAGE_BYTES or len(page) >= _PAGE:
-                yield self._resolve_page(page)
-                page, weight, total = [], 0, 0
-        if page:
-            yield self._resolve_page(page)
-        if fatal is not None:
-            raise fatal
+        size = 0
+        try:
+            for entry in entries:
+                page.append(entry)
+                if isinstance(entry, Entry):
+                    size += sum(len(value) for _, value in entry.pairs)
+                if len(page) >= _PAGE or size >= _MOST_PAGE_BYTES:
+                    self._set_aside(page)
+                    page, size = [], 0
+        except BadLineError as fatal:
+            fatal.reason += "; the rest of the file was not read"
+            page.append(fatal)
+        self._set_aside(page)
+
+    def _set_aside(self, page: list[Entry | BadLineError]) -> None:
+        """Find the identifiers of this minter that names in the file mean; a bad line raises, unless it is left out."""
+        for row in self._resolve_page(page):
+            if isinstance(row, BadLineError):
+                if not self._options.keep_going:
+                    raise row
+                bad = ImportRow(row.line, b"", b"")
+                bad.refuse(row.reason)
+                self._rows.add(*bad.fields())
+                continue
+            self._rows.add(*row.fields())
+            self._weight += row.weight
+            self._size += row.size
+        self._file.show(self._progress)
 
     def _resolve_page(self, page: list[Entry | BadLineError]) -> list[ImportRow | BadLineError]:
         def work(reader: Reader) -> list[ImportRow | BadLineError]:
@@ -341,13 +306,3 @@ class Importer:
                        for element, value in values.items()]
         if not values.get(anvl.EZID_STATUS, b"public").strip().startswith(b"public"):
             entry.state = "reserved"
-
-    def _interrupted(self) -> str:
-        if not self._options.keep_going:
-            if self._event.number:
-                return "interrupted: what was imported was taken back"
-            return "interrupted: nothing was imported, unless it was done just now; import the file again to be sure"
-        if not self._event.number:
-            return "interrupted before the second step: import the file again to go on"
-        return (f"interrupted after {self._event.changed} bindings or a few more: import the file again to go on, or "
-                f"say 'noid undo {self._event.number}' to take them back")

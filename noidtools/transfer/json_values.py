@@ -10,8 +10,9 @@ import binascii
 
 from ..codec import pack
 from ..errors import InvalidError
-from ..minter.bulk_changes import RecordedEdit
-from ..minter.events import Change, Digest, Event, Tally
+from ..minter.changes import RecordedEdit
+from ..minter.event_log import Event
+from ..minter.events import Change, Digest, Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

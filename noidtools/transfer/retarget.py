@@ -1,30 +1,50 @@
-"""Replaces the common beginning of many targets."""
+"""Changes of many bindings: another beginning for many targets, and the undoing of such a change.
+
+Both are done in one transaction, or where they are larger than that in batches (see minter/changes.py).  A run that
+ended half-way, however it ended, is finished by the same command.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from time import perf_counter
-
-from ..codec import pack
-from ..errors import InvalidError, NoidError
-from ..minter import open_changes
+from ..errors import ConflictError, InvalidError, NoidError
+from ..minter.archive import Archives
 from ..minter.bindings import all_rules
-from ..minter.bulk_changes import MOST_BYTES, Applied, BulkEvent, ChunkSize, Edit, Unchanged, apply_edits, decided
-from ..minter.circulation import bindings_after
-from ..minter.events import read_event
+from ..minter.changes import (
+    Applied,
+    BulkEvent,
+    Edit,
+    RecordedEdit,
+    Unchanged,
+    apply_edits,
+    decided,
+    fills_batch,
+    find_event,
+    fits_at_once,
+    matches,
+    recorded_edits,
+)
+from ..minter.name_tables import bindings_after
+from ..minter.namespace import RULE_MARK
 from ..names.targets import replace_beginning
-from .spooled_rows import SpooledRows
+from ..spool import Spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import TypeVar
 
     from ..minter import Minter
-    from ..minter.bulk_changes import LeftAlone
+    from ..minter.changes import LeftAlone
+    from ..minter.event_log import Event
     from ..minter.events import Actor
     from ..store import Reader, Writer
 
     Progress = Callable[[int, int, str], None]
+    T = TypeVar("T")
+    E = TypeVar("E", Edit, RecordedEdit)
+    # Some of the bindings to change, from the first after a place on; and the place to go on from, None at the end.
+    Page = Callable[[Reader, bytes | None], tuple[list[E], bytes | None]]
+    Decide = Callable[[E, bytes | None], bytes | None | Unchanged]
 
 # How many bindings are read in one transaction in search of those to change.
 _READ_TOGETHER = 20_000
@@ -33,27 +53,86 @@ _READ_TOGETHER = 20_000
 class BulkReport:
     """What a bulk change did.
 
-    number     of its event, 0 if nothing was changed
-    changed    how many bindings
-    left       which bindings were left as they are although they were meant: identifier, element, reason
-    continued  whether an interrupted change was continued
+    number   of its event, 0 if nothing was changed
+    changed  how many bindings
+    left     which bindings were left as they are although they were meant: identifier, element, reason
     """
-
-    __slots__ = ("number", "changed", "left", "continued")
 
     def __init__(self) -> None:
         self.number = self.changed = 0
-        self.left = SpooledRows()
-        self.continued = False
+        self.left = Spool(3)
+
+    def clear(self) -> None:
+        """Forget what was done, because the transaction begins anew."""
+        self.changed = 0
+        self.left.clear()
 
     def add(self, done: Applied) -> None:
         """Add what one transaction did."""
         self.changed += done.changed
         for left in done.left:
-            self.add_skipped(left.key, left.element, left.reason)
+            self.left.add(left.key, left.element, left.reason.encode())
 
-    def add_skipped(self, key: bytes, element: bytes, reason: str) -> None:
-        self.left.add((key, element, reason.encode()))
+
+def _change_all(
+    minter: Minter, event: BulkEvent, page: Page[E], decide: Decide[E], *, at_once: bool, total: int,
+    progress: Progress | None,
+) -> BulkReport:
+    """Change all bindings that `page` finds, in one transaction or in batches."""
+    report = BulkReport()
+
+    def all_pages(writer: Writer, number: int) -> Applied:
+        report.clear()
+        whole = Applied()
+        place: bytes | None = None
+        while True:
+            edits, place = page(writer, place)
+            done = apply_edits(writer, number, edits, decide)
+            report.add(done)
+            whole.changed += done.changed
+            whole.recorded += done.recorded
+            show()
+            if place is None:
+                return whole
+
+    def show() -> None:
+        if progress:
+            progress(min(report.changed, total), total + 1, "bindings changed")
+
+    def batches() -> None:
+        place: bytes | None = None
+        while True:
+            # Those to change are found in read transactions, for which no writer has to wait.
+            edits, place = minter.read(lambda reader: page(reader, place))  # noqa: B023
+            if edits:
+                report.add(event.write(lambda writer, number: apply_edits(writer, number, edits, decide)))  # noqa: B023
+                show()
+            if place is None:
+                return
+
+    try:
+        if at_once:
+            event.write(all_pages)
+        else:
+            batches()
+    except KeyboardInterrupt:
+        raise NoidError(_interrupted(event.number, report.changed)) from None
+    finally:
+        if progress:
+            progress(1, 1, "")
+    report.number = event.number
+    return report
+
+
+def _interrupted(number: int, changed: int) -> str:
+    if not number:
+        return ("interrupted: nothing was changed, unless it was complete just now; 'noid log' has the event in that "
+                "case")
+    return (f"interrupted after {changed} bindings or a few more: give the same command again to go on, or run 'noid "
+            f"undo {number}' to restore them")
+
+
+# -- retarget --------------------------------------------------------------------------------------------------------
 
 
 class Retargeting:
@@ -78,89 +157,44 @@ class Retargeting:
     def preview(self) -> Iterator[Edit | LeftAlone]:
         """The changes that would be made, and what would be left, page by page, each as it is stored when it is
         read."""
-        after: bytes | None = None
-        while True:
-            done, after = self._minter.read(lambda reader: self._previewed(reader, after))  # noqa: B023
+        for done in self._pages(lambda reader, edits: decided(reader, edits, self._decide)):
             yield from done.edits
             yield from done.left
-            if after is None:
-                return
-
-    def _previewed(self, reader: Reader, after: bytes | None) -> tuple[Applied, bytes | None]:
-        edits, following = self._page(reader, after, _READ_TOGETHER)
-        return decided(reader, open_changes.open_change(reader, self._parameters), edits, self._decide), following
 
     def rules(self) -> int:
         """How many rules contain the old address; they are left as they are."""
         return self._minter.read(lambda reader: sum(self._old in value for _, _, value in all_rules(reader)))
 
     def run(self, actor: Actor, *, name: bytes = b"", progress: Progress | None = None) -> BulkReport:
-        """Make the changes, under one event.
-
-        A run of the same change that was interrupted is continued: what it has changed is passed over, unless it was
-        changed since.  Other writers wait for a fraction of a second at most.
-        """
-        total = sum(isinstance(each, Edit) for each in self.preview()) if progress else 0
+        """Make the changes, under one event."""
         event = BulkEvent(self._minter, actor, b"retarget", b"from " + self._old, b"to " + self._new,
                           b"element " + self._element, *([b"prefix " + self._prefix] if self._prefix else []),
-                          *([b"name " + name] if name else []), name=name, parameters=self._parameters)
-        report = BulkReport()
-        report.continued = self._minter.read(event.opened) > 0
-        try:
-            self._run_chunks(event, report, lambda: progress and progress(
-                min(report.changed, total - 1), total, f"event {event.number}"))
-        except KeyboardInterrupt:
-            raise NoidError(self._interrupted()) from None
-        finally:
-            if progress:
-                progress(1, 1, "")
-        report.number = event.number
-        return report
+                          *([b"name " + name] if name else []), name=name)
+        total = size = 0
+        for edits in self._pages(lambda _, edits: edits):
+            total += len(edits)
+            size += sum(len(edit.before or b"") for edit in edits)
+        # What was changed must not be found again by the same command, if it ended half-way.
+        found_again = replace_beginning(self._new, self._old, self._new) != self._new
+        return _change_all(self._minter, event, self._page, self._decide, total=total, progress=progress,
+                           at_once=found_again or fits_at_once(total, size))
 
-    def _run_chunks(self, event: BulkEvent, report: BulkReport, step: Callable[[], object]) -> None:
-        size = ChunkSize()
+    def _pages(self, work: Callable[[Reader, list[Edit]], T]) -> Iterator[T]:
+        """What `work` makes of the bindings to change, page by page."""
         place: bytes | None = None
         while True:
-            # Those to change are found in read transactions, for which no writer has to wait.
-            edits, place = self._minter.read(lambda reader: self._page(reader, place, size.size))  # noqa: B023
-            if edits or (place is None and (event.number or report.continued)):
-                done = event.write(self._work(edits, size), last=place is None)
-                if done is None:
-                    return
-                report.add(done)
-                step()
+            done, place = self._minter.read(lambda reader: self._worked(reader, place, work))  # noqa: B023
+            yield done
             if place is None:
                 return
 
-    def _work(self, edits: list[Edit], size: ChunkSize) -> Callable[[Writer, int], Applied]:
-        """The work of one transaction."""
-        def work(writer: Writer, number: int) -> Applied:
-            began = perf_counter()
-            done = apply_edits(writer, number, edits, self._decide)
-            size.adapt(len(edits), perf_counter() - began)
-            return done
+    def _worked(
+        self, reader: Reader, place: bytes | None, work: Callable[[Reader, list[Edit]], T]
+    ) -> tuple[T, bytes | None]:
+        edits, following = self._page(reader, place)
+        return work(reader, edits), following
 
-        return work
-
-    def _interrupted(self) -> str:
-        """What a user needs to know after an interruption, which may have come between a commit and its counting."""
-        def read(reader: Reader) -> tuple[int, int]:
-            opened = open_changes.open_change(reader, self._parameters)
-            event = read_event(reader, opened) if opened else None
-            return (event.number, event.bulk or 0) if event else (0, 0)
-
-        number, changed = self._minter.read(read)
-        if not number:
-            return "interrupted: either nothing was changed, or all: 'noid log' has the event in that case"
-        return (f"interrupted after {changed} bindings: say the same again to go on, or 'noid undo {number}' to take "
-                "them back")
-
-    @property
-    def _parameters(self) -> bytes:
-        return hashlib.sha256(pack((self._old, self._new, self._element, self._prefix))).digest()
-
-    def _page(self, reader: Reader, after: bytes | None, most: int) -> tuple[list[Edit], bytes | None]:
-        """Up to `most` bindings to change behind a place; and the place to go on from, None at the end."""
+    def _page(self, reader: Reader, after: bytes | None) -> tuple[list[Edit], bytes | None]:
         edits: list[Edit] = []
         size = 0
         bindings = bindings_after(reader, self._element, prefix=self._prefix, after=after)
@@ -170,10 +204,93 @@ class Retargeting:
                 if new != value:
                     edits.append(Edit(identifier, self._element, value, new))
                     size += len(value)
-            if len(edits) == most or size >= MOST_BYTES or read == _READ_TOGETHER:
+            if fills_batch(len(edits), size) or read == _READ_TOGETHER:
                 return edits, place
         return edits, None
 
     def _decide(self, edit: Edit, current: bytes | None) -> bytes | None | Unchanged:
         # Somebody may have bound another value since the page was read.
         return Unchanged() if current is None else replace_beginning(current, self._old, self._new)
+
+
+# -- undo ------------------------------------------------------------------------------------------------------------
+
+# What the verbs of events begin with that change bindings, and no others.
+_BINDING = b"bind "
+_CHANGED_SINCE = "it was changed since"
+_NOT_STORED = "its value before was too long to be stored"
+
+
+def undo(
+    minter: Minter, actor: Actor, text: bytes, *, dry_run: bool = False, progress: Progress | None = None
+) -> BulkReport:
+    """Give every binding that an event changed the value before it, unless it was changed since.
+
+    `text` is the number or the name of the event.  Raises NotFoundError if there is no such event, ConflictError if it
+    changed other things than bindings.  The undoing is an event, too, and can be undone.
+    """
+    event = minter.read(lambda reader: Archives(minter.dbdir, reader).whole(find_event(reader, text)))
+    _ensure_may_be_undone(event)
+    page = _pages_of(event)
+    total = event.bulk or len(event.changes)
+    if dry_run:
+        return _undo_preview(minter, page)
+    undoing = BulkEvent(minter, actor, b"undo", b"of event %d (%b)" % (event.number, event.verb))
+    size = minter.read(lambda reader: _size_of(reader, page)) if fits_at_once(total, 0) else 0
+    return _change_all(minter, undoing, page, _value_before, total=total, progress=progress,
+                       at_once=fits_at_once(total, size))
+
+
+def _ensure_may_be_undone(event: Event) -> None:
+    if event.archive:
+        raise ConflictError(f"what event {event.number} changed is in an archive that cannot be read here: put it back "
+                            "where 'noid history' finds it")
+    others = sorted({change.what.decode("utf-8", "replace") for change in event.changes if not change.element})
+    rule = any(identifier.startswith(RULE_MARK) for identifier in event.ids)
+    if event.bulk is None and (others or rule or not event.changes or not event.verb.startswith(_BINDING)):
+        what = "a rule" if rule else f"the {others[0]} of a name" if others else "other things"
+        raise ConflictError(
+            f"event {event.number} ({event.verb.decode('utf-8', 'replace')}) changed {what}, and only changes of "
+            "bindings can be taken back"
+        )
+
+
+def _pages_of(event: Event) -> Page[RecordedEdit]:
+    """Finds the changes of an event."""
+    if event.bulk is not None:
+        return lambda reader, place: recorded_edits(reader, event.number, place)
+    edits = [RecordedEdit(event.subject(change), change.what, change.before, change.after) for change in event.changes]
+    return lambda reader, place: (edits, None)
+
+
+def _size_of(reader: Reader, page: Page[RecordedEdit]) -> int:
+    """How many bytes would be bound again."""
+    size, place = 0, None
+    while True:
+        edits, place = page(reader, place)
+        size += sum(len(edit.before) for edit in edits if isinstance(edit.before, bytes))
+        if place is None:
+            return size
+
+
+def _undo_preview(minter: Minter, page: Page[RecordedEdit]) -> BulkReport:
+    """What an undoing would do."""
+    def work(reader: Reader, place: bytes | None) -> tuple[Applied, bytes | None]:
+        edits, following = page(reader, place)
+        return decided(reader, edits, _value_before), following
+
+    report, place = BulkReport(), None
+    while True:
+        done, place = minter.read(lambda reader: work(reader, place))  # noqa: B023
+        report.add(done)
+        if place is None:
+            return report
+
+
+def _value_before(edit: RecordedEdit, current: bytes | None) -> bytes | None | Unchanged:
+    if not matches(current, edit.after):
+        # What has the value before was restored already, by an undo that ended half-way.
+        return Unchanged("" if matches(current, edit.before) else _CHANGED_SINCE)
+    if edit.before is None or isinstance(edit.before, bytes):
+        return edit.before
+    return Unchanged(_NOT_STORED)

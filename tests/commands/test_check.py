@@ -8,7 +8,7 @@ from noidtools.codec import pack, pair
 from noidtools.minter.check import examination
 from noidtools.minter.circulation import HELD, PEPPERED, RESERVED, WITHDRAWN
 from noidtools.minter.events import number_key
-from noidtools.minter.schema import (
+from noidtools.minter.tables import (
     ABSTRACT,
     ALIASES,
     ALL_TABLES,
@@ -179,8 +179,6 @@ CASES = {
         lambda n: n.write(lambda w: [w.put(META, key, b"xyz") for key, _ in list(w.scan(META))
                                      if key.endswith(b"moved")]),
         "the number of it is damaged", False),
-    "interrupted change with no number": (lambda n: damage(n, META, b"open change x", b"xyz 1"),
-                                          "the number of it is damaged", False),
     "date of a custodian": (lambda n: damage(n, CUSTODY, first(n, CUSTODY)[0], pack([b"Kim", b"", b"x", b""])),
                             "the custodian under", False),
     "custodian": (lambda n: damage(n, CUSTODY, first(n, CUSTODY)[0], b"x"), "the custodian under", False),

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tracemalloc
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from noidtools.resolution import export as module
-from noidtools.resolution.export import _RowFile, export
+from noidtools.resolution.export import export
 from support.minter import Noid
 from support.process import NOID
 
@@ -21,25 +18,6 @@ def free(tmp_path):
     minter = Noid.created(tmp_path / "m")
     yield minter
     minter.close()
-
-
-@given(st.lists(st.tuples(st.binary(max_size=40), st.binary(max_size=40))))
-def test_rows_are_read_as_they_were_written_and_more_than_once(rows):
-    with _RowFile(".") as file:
-        file.fill([(b"an older", b"row")] * 3)
-        file.fill(rows)
-        assert list(file) == list(file) == rows
-
-
-def test_many_rows_go_to_a_file_beside_the_map_and_leave_nothing(tmp_path):
-    rows = ((b"13030/%08d" % number, b"https://a.example/" + b"x" * 500) for number in range(60_000))
-    tracemalloc.start()
-    with _RowFile(str(tmp_path)) as file:
-        file.fill(rows)
-        assert sum(1 for _ in file) == 60_000
-        assert tracemalloc.get_traced_memory()[1] < 20 << 20
-    tracemalloc.stop()
-    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("form", ["txt", "nginx", pytest.param("dbm", marks=pytest.mark.servers)])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from noidtools.minter import changes
 from noidtools.transfer import importer, input_file
 from support.minter import Noid
 from support.templates import CHECKED, LONG_TERM
@@ -297,13 +298,12 @@ def test_an_import_is_one_event_that_undo_takes_back(bound):
     assert titles(bound) == {"b": "before"}
 
 
-def test_many_names_with_an_alias_are_refused_and_go_in_small_steps(bound, monkeypatch):
-    monkeypatch.setattr(importer, "MOST_BINDINGS", 10)
-    monkeypatch.setattr(importer, "_PAGE", 4)
+def test_many_names_with_an_alias_go_in_batches(bound, monkeypatch):
+    monkeypatch.setattr(changes, "MOST_AT_ONCE", 10)
+    monkeypatch.setattr(changes, "BATCH", 4)
     many = "".join(f'{{"id": "n{n}", "title": "{n}"}}\n' for n in range(30))
     many = '{"id": "x", "elements": {}, "alias": "b"}\n' + many
-    assert "has aliases or withdrawn names, and more than 10 bindings" in refused(bound, "jsonl", many)
-    assert "Bindings: 30 bound\n" in load(bound, "jsonl", many, "--keep-going")
+    assert "Bindings: 30 bound\n" in load(bound, "jsonl", many)
 
 
 def test_rebind_changes_known_identifiers_only(bound):
@@ -475,8 +475,8 @@ def test_what_stands_beside_the_elements_is_not_lost_silently(free):
 
 
 def test_a_dry_run_that_keeps_going_has_no_limit_and_does_nothing(bound, monkeypatch):
-    monkeypatch.setattr(importer, "MOST_BINDINGS", 2)
-    monkeypatch.setattr(importer, "_PAGE", 2)
+    monkeypatch.setattr(changes, "MOST_AT_ONCE", 2)
+    monkeypatch.setattr(changes, "BATCH", 2)
     before = bound.text("dbinfo", "dump")
     report = load(bound, "csv", TABLE + "=x,D\n", "--keep-going", "--dry-run")
     assert "Identifiers: 2\nNew: 2\nBindings: 2 bound\nRefused: 2\n" in report and "would be done" in report

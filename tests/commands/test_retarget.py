@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noidtools.minter import bulk_changes
+from noidtools.minter import changes
 from noidtools.names.targets import parse, replace_beginning
 from noidtools.transfer import retarget
 from support.minter import Noid
@@ -132,28 +132,29 @@ def test_a_name_is_given_once(full):
                                                          "move").message
 
 
-# -- interrupted -----------------------------------------------------------------------------------------------------
+# -- more than one transaction ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(bulk_changes.ChunkSize, "__init__", lambda self: setattr(self, "size", 2))
-    monkeypatch.setattr(bulk_changes.ChunkSize, "adapt", lambda *_: None)
+def batches(monkeypatch):
+    """Two bindings are a batch, and three are too many for one transaction."""
+    monkeypatch.setattr(changes, "MOST_AT_ONCE", 2)
+    monkeypatch.setattr(changes, "BATCH", 2)
     monkeypatch.setattr(retarget, "_READ_TOGETHER", 3)
 
 
-def interrupted(minter: Noid, monkeypatch, chunks: int, *words: str) -> str:
-    """The refusal of a command that is interrupted after so many transactions."""
-    write, left = bulk_changes.BulkEvent.write, [chunks]
+def interrupted(minter: Noid, monkeypatch, batches: int, *words: str) -> str:
+    """The refusal of a command that is interrupted after this many transactions."""
+    write, left = changes.BulkEvent.write, [batches]
 
-    def interrupting(self, work, **options):
+    def interrupting(self, work):
         if not left[0]:
             raise KeyboardInterrupt
         left[0] -= 1
-        return write(self, work, **options)
+        return write(self, work)
 
     with monkeypatch.context() as patched:
-        patched.setattr(bulk_changes.BulkEvent, "write", interrupting)
+        patched.setattr(changes.BulkEvent, "write", interrupting)
         try:
             minter.records(*words)
         except Exception as error:  # noqa: BLE001
@@ -161,116 +162,101 @@ def interrupted(minter: Noid, monkeypatch, chunks: int, *words: str) -> str:
     raise AssertionError("it was not interrupted")
 
 
-@pytest.mark.parametrize("chunks", [1, 2, 3])
-def test_an_interrupted_change_is_continued_where_it_ended_and_changes_nothing_twice(
-    full, small_chunks, monkeypatch, chunks
-):
-    # Every new target begins with the old address, too, so that a second pass would change it again.
-    words = ("retarget", "--from", OLD, "--to", f"{OLD}sub/")
+def written_together(monkeypatch) -> list[int]:
+    """How many bindings each transaction changed, from now on."""
+    write, together = changes.BulkEvent.write, []
+
+    def counting(self, work):
+        done = write(self, work)
+        together.append(done.changed)
+        return done
+
+    monkeypatch.setattr(changes.BulkEvent, "write", counting)
+    return together
+
+
+def test_in_batches_it_is_one_event_too(full, batches, monkeypatch):
+    before, events, together = targets(full), full.event_count(), written_together(monkeypatch)
+    assert summary(full, "retarget", "--from", OLD, "--to", NEW)["ok"] == "8 bindings changed"
+    assert targets(full) == {name: value.replace(OLD, NEW) for name, value in before.items()}
+    assert full.event_count() == events + 1 and full.newest_event().bulk == 8 and max(together) == 2
+    assert summary(full, "undo", str(events + 1))["ok"] == "8 changes taken back" and targets(full) == before
+
+
+@pytest.mark.parametrize("done", [1, 2, 3])
+def test_an_interrupted_change_is_finished_by_the_same_command(full, batches, monkeypatch, done):
+    words = ("retarget", "--from", OLD, "--to", NEW)
     before, events = targets(full), full.event_count()
-    assert f"interrupted after {2 * chunks} bindings" in interrupted(full, monkeypatch, chunks, *words)
-    done = full.records(*words)
-    assert {"note": "a change that was interrupted was continued"} in done
+    said = interrupted(full, monkeypatch, done, *words)
+    assert said.startswith(f"interrupted after {2 * done} bindings or a few more: give the same command again to go on")
+    assert f"'noid undo {events + 1}'" in said
+    assert summary(full, *words)["ok"] == f"{8 - 2 * done} bindings changed"
+    assert targets(full) == {name: value.replace(OLD, NEW) for name, value in before.items()}
+    assert summary(full, *words) == {"ok": "0 bindings changed"} and "nothing is wrong" in full("check")
+    for number in (events + 2, events + 1):
+        full.records("undo", str(number))
+    assert targets(full) == before
+
+
+def test_where_the_new_address_begins_with_the_old_one_it_is_one_transaction(full, batches, monkeypatch):
+    """Else the same command would change again what an interrupted one has changed."""
+    before, together = targets(full), written_together(monkeypatch)
+    full.records("retarget", "--from", OLD, "--to", f"{OLD}sub/")
     assert targets(full) == {name: value.replace(OLD, f"{OLD}sub/") for name, value in before.items()}
-    assert full.event_count() == events + 1 and full.newest_event().bulk == 8
-    assert summary(full, *words)["ok"] == "8 bindings changed", "it is over, so the same again is another change"
+    assert together == [8]
 
 
-def test_an_interrupted_change_can_be_taken_back_and_is_then_over(full, small_chunks, monkeypatch):
-    words = ("retarget", "--from", OLD, "--to", f"{OLD}sub/")
+def test_an_interrupted_change_can_be_undone(full, batches, monkeypatch):
+    words = ("retarget", "--from", OLD, "--to", NEW)
     before = targets(full)
     interrupted(full, monkeypatch, 2, *words)
-    number = str(full.event_count())
-    assert summary(full, "undo", number)["ok"] == "4 changes taken back"
+    assert summary(full, "undo", str(full.event_count()))["ok"] == "4 changes taken back"
     assert targets(full) == before
-    done = full.records(*words)
-    assert {"note": "a change that was interrupted was continued"} not in done
-    assert {"ok": "8 bindings changed"} in done
+    assert summary(full, *words)["ok"] == "8 bindings changed"
 
 
 @pytest.mark.parametrize("command", ["retarget", "undo"])
-def test_two_that_run_the_same_change_at_once_make_it_once(full, small_chunks, monkeypatch, command):
+def test_two_that_run_the_same_change_at_once_make_it_once(full, batches, monkeypatch, command):
     before = targets(full)
-    words, expected = ("retarget", "--from", OLD, "--to", f"{OLD}sub/"), {
-        name: value.replace(OLD, f"{OLD}sub/") for name, value in before.items()}
+    words, expected = ("retarget", "--from", OLD, "--to", NEW), {
+        name: value.replace(OLD, NEW) for name, value in before.items()}
     if command == "undo":
         words, expected = ("undo", summary(full, *words)["event"]), before
-    events, write, others = full.event_count(), bulk_changes.BulkEvent.write, []
+    write, others = changes.BulkEvent.write, []
 
-    def interleaved(self, work, **options):
+    def interleaved(self, work):
         """The second begins when the first has made its first step, and comes to its end before the next one."""
-        done = write(self, work, **options)
+        done = write(self, work)
         if not others:
             others.append(None)
             others.append(summary(full, *words)["ok"])
         return done
 
     with monkeypatch.context() as patched:
-        patched.setattr(bulk_changes.BulkEvent, "write", interleaved)
+        patched.setattr(changes.BulkEvent, "write", interleaved)
         first = summary(full, *words)["ok"]
     assert (first.split()[0], others[1].split()[0]) == ("2", "6") and targets(full) == expected
-    assert full.event_count() == events + 1 and full.newest_event().bulk == 8
     full("check")
 
 
-def test_what_was_put_back_by_other_means_is_changed_again_when_the_change_is_continued(
-    full, small_chunks, monkeypatch
-):
-    before = targets(full)
-    interrupted(full, monkeypatch, 2, "retarget", "--from", OLD, "--to", NEW)
-    number = full.event_count()
-    full.records("retarget", "--from", NEW, "--to", OLD)
-    assert targets(full) == before
-    done = full.records("retarget", "--from", OLD, "--to", NEW)
-    assert {"ok": "8 bindings changed"} in done and {"event": str(number)} in done
-    assert targets(full) == {name: value.replace(OLD, NEW) for name, value in before.items()}
-    full("check")
-    assert summary(full, "undo", str(number))["ok"] == "8 changes taken back" and targets(full) == before
-
-
-def test_a_name_that_was_bound_since_is_changed_when_the_change_is_continued(full, small_chunks, monkeypatch):
-    words = ("retarget", "--from", OLD, "--to", f"{OLD}sub/")
+def test_with_a_name_the_same_command_goes_on_with_the_same_event(full, batches, monkeypatch):
+    before, words = targets(full), ("retarget", "--from", OLD, "--to", NEW, "--name", "move")
     interrupted(full, monkeypatch, 2, *words)
-    full.set_target("a/00", f"{OLD}00")
-    full.set_target("a/1", f"{OLD}another")
-    full.records(*words)
-    found = targets(full)
-    assert (found["a/00"], found["a/1"], found["a/0"]) == (f"{OLD}sub/00", f"{OLD}sub/another", f"{OLD}sub/0")
-    summary(full, "undo", str(full.event_count() - 2))
-    assert targets(full)["a/1"] == f"{OLD}another"
+    events = full.event_count()
+    full.set_target("a/0", f"{OLD}0")
+    assert summary(full, *words)["ok"] == "5 bindings changed" and full.event_count() == events + 1
+    event = full.records("log")[events - 1]
+    assert event["bindings"] == 8 and "nothing is wrong" in full("check")
+    assert summary(full, "undo", "move")["ok"] == "8 changes taken back" and targets(full) == before
 
 
-def test_a_change_that_is_continued_gets_the_name_that_is_given_then(full, small_chunks, monkeypatch):
-    before = targets(full)
-    full.records("retarget", "--from", "https://old.example.org/", "--to", "https://o.example/", "--name", "taken")
-    interrupted(full, monkeypatch, 2, "retarget", "--from", OLD, "--to", NEW)
-    assert "has the name 'taken' already" in full.refusal("retarget", "--from", OLD, "--to", NEW, "--name",
-                                                          "taken").message
-    full.records("retarget", "--from", OLD, "--to", NEW, "--name", "move")
-    assert b"name move" in full.newest_event().details
-    assert summary(full, "undo", "move")["ok"] == "8 changes taken back"
-    assert targets(full) == before | {"b/2": "https://o.example/2"}
-
-
-def test_an_interrupted_undo_is_continued_as_one_event_that_can_be_taken_back(full, small_chunks, monkeypatch):
+def test_an_interrupted_undo_is_finished_by_the_same_command(full, batches, monkeypatch):
     before = targets(full)
     number = summary(full, "retarget", "--from", OLD, "--to", NEW)["event"]
-    after, events = targets(full), full.event_count()
-    assert "say the same again" in interrupted(full, monkeypatch, 2, "undo", number)
+    assert "give the same command again" in interrupted(full, monkeypatch, 2, "undo", number)
     assert "ok: 4 changes would be taken back" in full.text("undo", number, "--dry-run")
-    done = full.records("undo", number)
-    assert {"note": "a change that was interrupted was continued"} in done and targets(full) == before
-    assert full.event_count() == events + 1 and full.newest_event().bulk == 8
-    full("check")
-    assert summary(full, "undo", str(events + 1))["ok"] == "8 changes taken back" and targets(full) == after
-
-
-def test_an_interrupted_undo_can_be_taken_back_and_is_then_over(full, small_chunks, monkeypatch):
-    number = summary(full, "retarget", "--from", OLD, "--to", NEW)["event"]
-    after, events = targets(full), full.event_count()
-    interrupted(full, monkeypatch, 2, "undo", number)
-    assert summary(full, "undo", str(events + 1))["ok"] == "4 changes taken back" and targets(full) == after
-    assert summary(full, "undo", number)["event"] == str(events + 3)
+    assert summary(full, "undo", number)["ok"] == "4 changes taken back" and targets(full) == before
+    assert "nothing is wrong" in full("check")
 
 
 @pytest.mark.parametrize("command", ["retarget", "undo"])
@@ -280,16 +266,9 @@ def test_one_transaction_changes_few_large_values(full, monkeypatch, command):
         full.set_target(f"a/{number}", f"{OLD}{number}{'x' * 500}")
     if command == "undo":
         words = ("undo", summary(full, *words)["event"])
-    monkeypatch.setattr(bulk_changes, "MOST_BYTES", 1000)
-    monkeypatch.setattr(retarget, "MOST_BYTES", 1000)
-    write, together = bulk_changes.BulkEvent.write, []
-
-    def counting(self, work, **options):
-        done = write(self, work, **options)
-        together.append(done.changed)
-        return done
-
-    monkeypatch.setattr(bulk_changes.BulkEvent, "write", counting)
+    monkeypatch.setattr(changes, "MOST_BYTES_AT_ONCE", 1000)
+    monkeypatch.setattr(changes, "BATCH_BYTES", 1000)
+    together = written_together(monkeypatch)
     assert summary(full, *words)["ok"].startswith("9 changes taken" if command == "undo" else "9 bindings")
     assert max(together) <= 2 and sum(together) == 9
 

@@ -6,8 +6,7 @@ import pytest
 
 from noidtools import store as stores
 from noidtools.errors import NoidError
-from noidtools.minter import bulk_changes
-from noidtools.transfer import importer
+from noidtools.minter import changes
 from support import memory_store
 from support.minter import Noid
 from support.postgres import postgres_address
@@ -45,24 +44,23 @@ def test_a_table_goes_in_is_changed_and_taken_back_and_comes_out(minter, tmp_pat
     assert history.count(b'"what":') == 4 and b'"identifiers":300,' in history.splitlines()[-1]
 
 
-def test_a_large_table_goes_in_completely_or_is_taken_back(minter, tmp_path, monkeypatch):
-    monkeypatch.setattr(importer, "AT_ONCE", 5)
-    monkeypatch.setattr(bulk_changes.ChunkSize, "__init__", lambda self: setattr(self, "size", 50))
-    monkeypatch.setattr(bulk_changes.ChunkSize, "adapt", lambda *_: None)
+def test_a_large_table_goes_in_in_batches_and_the_same_import_goes_on(minter, tmp_path, monkeypatch):
+    monkeypatch.setattr(changes, "MOST_AT_ONCE", 5)
+    monkeypatch.setattr(changes, "BATCH", 50)
     table = tmp_path / "table.csv"
     table.write_bytes(b"id,element,value\r\n" + b"".join(b"name%03d,e,%d\r\n" % (n, n) for n in range(100)))
-    write, steps = bulk_changes.BulkEvent.write, [3]
+    write, batches = changes.BulkEvent.write, [3]
 
-    def interrupted(self, work, **options):
-        steps[0] -= 1
-        if not steps[0]:
+    def interrupted(self, work):
+        batches[0] -= 1
+        if not batches[0]:
             raise KeyboardInterrupt
-        return write(self, work, **options)
+        return write(self, work)
 
     with monkeypatch.context() as patched:
-        patched.setattr(bulk_changes.BulkEvent, "write", interrupted)
-        with pytest.raises(NoidError, match="taken back"):
+        patched.setattr(changes.BulkEvent, "write", interrupted)
+        with pytest.raises(NoidError, match="interrupted after 50 records"):
             minter.records("import", "csv", str(table))
-    assert exported(minter, "csv") == b"id,element,value\r\n" and b"name" not in exported(minter, "jsonl")
+    assert exported(minter, "csv").count(b"\n") == 51
     minter.records("import", "csv", str(table))
     assert exported(minter, "csv") == table.read_bytes()

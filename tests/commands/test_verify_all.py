@@ -8,9 +8,8 @@ import pytest
 
 from noidtools import verification as verifying
 from noidtools.codec import pack
-from noidtools.minter.circulation import value_of
 from noidtools.minter.events import Actor
-from noidtools.minter.qualities import (
+from noidtools.minter.findings import (
     FAILS,
     HOLDS,
     QUALITIES,
@@ -20,7 +19,8 @@ from noidtools.minter.qualities import (
     last_findings,
     save_findings,
 )
-from noidtools.minter.schema import EVENTS, IDS, VERIFIED
+from noidtools.minter.name_tables import value_of
+from noidtools.minter.tables import EVENTS, IDS, VERIFIED
 from noidtools.verification import Verification
 from support.verification import create_sound_minter, verified
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from noidtools.cli.noid import main
-from noidtools.minter.bulk_changes import ChunkSize
 from noidtools.store import folders
 from noidtools.store.lmdb.store import LmdbStore
 
@@ -34,8 +33,6 @@ def run_killed(folder: Path, kind: str, number: int, *words: str, with_signal: i
             errors = os.open("errors", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(errors, 2)
             step = _steps(number, with_signal)
-            # So that the number of steps does not depend on how quick the machine is.
-            ChunkSize.adapt = lambda *_: None  # type: ignore[method-assign]
             (_watch_renames if kind == RENAMES else _watch_commits)(step)
             status = main(["noid", *words])
         finally:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from ..bulk_changes import RecordedEdit
+from ..changes import RecordedEdit
 from ..circulation import find_many
 from ..events import NUMBER_SIZE
-from ..schema import CHANGES
+from ..tables import CHANGES
 from .examination import fields_of, parts_of
 from .history import index_entries, report_missing_entry
 

@@ -6,10 +6,10 @@ from functools import partial
 
 from ...codec import pair
 from ...errors import printable
-from .. import open_changes
-from ..bulk_changes import changes_to
-from ..events import NUMBER_SIZE, Event, index_event, number_key, read_event
-from ..schema import CUSTODY, EVENTS, HISTORY, OFFICES, STATED
+from ..changes import changes_to, event_names
+from ..event_log import Event, read_event
+from ..events import NUMBER_SIZE, index_event, number_key
+from ..tables import CUSTODY, EVENTS, HISTORY, OFFICES, STATED
 from .examination import are_dates, fields_of, is_date, parts_of
 
 TYPE_CHECKING = False
@@ -143,11 +143,13 @@ def _check_index(examination: Examination) -> None:
 
 
 def _check_names_of_events(examination: Examination) -> None:
-    for name, number in open_changes.event_references(examination.reader):
+    for name, number in event_names(examination.reader):
         if number is None:
-            examination.report(f"{name} refers to an event, but the number of it is damaged: compare with a backup")
+            examination.report(f"the name {printable(name)!r} refers to an event, but the number of it is damaged: "
+                               "compare with a backup")
         elif not examination.has_event(number):
-            examination.report(f"{name} refers to event {number}, which does not exist: compare with a backup")
+            examination.report(f"the name {printable(name)!r} refers to event {number}, which does not exist: compare "
+                               "with a backup")
 
 
 def _check_custodians(examination: Examination) -> None:
