@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from noidtools.commands import Call, Session, run  # noqa: E402
 from noidtools.minter import bindings, history  # noqa: E402
 from noidtools.minter.events import Actor  # noqa: E402
-from noidtools.minter.tables import EVENTS, HISTORY  # noqa: E402
+from noidtools.minter.schema import EVENTS, HISTORY  # noqa: E402
 
 TOGETHER = 500
 TIMES = 200

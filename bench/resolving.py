@@ -29,7 +29,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from noidtools.codec import pair  # noqa: E402 - found through the line above
 from noidtools.minter import Minter  # noqa: E402
-from noidtools.minter.tables import ELEMENTS  # noqa: E402
+from noidtools.minter.schema import ELEMENTS  # noqa: E402
 from noidtools.resolution import Lookup, follow_aliases  # noqa: E402
 from support.minter import Noid  # noqa: E402
 from support.servers import RESOLVERS as DEPLOYMENTS  # noqa: E402

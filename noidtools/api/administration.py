@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..errors import UsageError
-from ..minter import history, notes, policies, report
-from ..minter.access import minting_policy
-from ..minter.event_log import Event
-from ..minter.events import Change, Digest
+from ..minter import config, history, policies, report
+from ..minter.events import Change, Digest, Event
+from ..minter.policies import minting_policy
 from ..store import Reader, Writer
 from .base import MinterBase
 from .text import Moment, Text, end_timestamp, start_timestamp, to_bytes, to_datetime, to_text
@@ -88,7 +87,7 @@ class AdministrationMethods(MinterBase):
                 created=to_datetime(settings["created"].encode()), creator=settings["creator"],
                 changed=to_datetime(state.newest.date) if state.newest else None,
                 changed_by=to_text(state.newest.who) if state.newest else "",
-                notes={to_text(name): to_text(text) for name, text in notes.all_notes(reader)},
+                notes={to_text(name): to_text(text) for name, text in config.all_notes(reader)},
                 details={label: to_text(value) for label, value in pairs},
             )
 
@@ -97,7 +96,7 @@ class AdministrationMethods(MinterBase):
     def note(self, name: Text, text: Text) -> None:
         """Keep a note with the minter, instead of the one of that name if there is one; `info` has all of them."""
         note_name, note_text = to_bytes(name), to_bytes(text)
-        self._write(lambda writer: notes.put_note(writer, self._actor, note_name, note_text))
+        self._write(lambda writer: config.put_note(writer, self._actor, note_name, note_text))
 
     # -- policies --------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from ..errors import NotFoundError
 from ..minter import bindings
 from ..minter.elements import FetchedName, fetch_name, unbound_messages
 from ..minter.items import split_items
-from ..minter.minted_bindings import bind_elements
+from ..minter.minting import bind_elements
 from ..names.targets import USUAL_CODE
 from .base import MinterBase
 from .text import Text, to_bytes, to_text

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import overload
 
 from ..description.facts import MinterFacts, NameFacts, Party, Policy, QualityStatement, RelatedName
-from ..minter.findings import Finding
+from ..minter.qualities import Finding
 from ..names.targets import USUAL_CODE
 from .base import MinterBase
 from .text import Text, to_bytes, to_datetime, to_text

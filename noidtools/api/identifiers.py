@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from ..minter import lifecycle, minting, queue, tombstones, validation
+from ..minter import identifiers, lifecycle, minting, queue
 from ..minter.identifiers import NameRef
 from ..store import Writer
 from .base import MinterBase
@@ -91,9 +91,9 @@ class IdentifierMethods(MinterBase):
         texts = [to_bytes(name) for name in names]
         if form is None:
             minter = self._open
-            verdicts = minter.read(lambda reader: validation.validate_own(minter, reader, texts))
+            verdicts = minter.read(lambda reader: identifiers.validate_own(minter, reader, texts))
         else:
-            verdicts = validation.validate_form(form, texts)
+            verdicts = identifiers.validate_form(form, texts)
         return [Validity(to_text(text), fault is None, fault or "") for text, fault in verdicts]
 
     def publish(self, *names: Text) -> list[Transition]:
@@ -125,13 +125,13 @@ class IdentifierMethods(MinterBase):
     def tombstone(self, name: Text) -> Withdrawal:
         """What is kept of a withdrawn identifier; raises NotFoundError for one that was not withdrawn."""
         minter, text = self._open, to_bytes(name)
-        return _withdrawal(*minter.read(lambda reader: tombstones.find_tombstone(minter, reader, text)))
+        return _withdrawal(*minter.read(lambda reader: lifecycle.find_tombstone(minter, reader, text)))
 
     def amend_tombstone(self, name: Text, *, reason: Text | None = None, successor: Text | None = None) -> Withdrawal:
         """Replace the reason or the successor on the tombstone of a withdrawn identifier; empty text removes it."""
         minter, text, why, other = self._open, to_bytes(name), _optional(reason), _optional(successor)
         return _withdrawal(*minter.write(
-            lambda writer: tombstones.amend_tombstone(minter, writer, self._actor, text, why, other)
+            lambda writer: lifecycle.amend_tombstone(minter, writer, self._actor, text, why, other)
         ))
 
 
@@ -139,7 +139,7 @@ def _optional(text: Text | None) -> bytes | None:
     return None if text is None else to_bytes(text)
 
 
-def _withdrawal(ref: NameRef, tombstone: tombstones.Tombstone) -> Withdrawal:
+def _withdrawal(ref: NameRef, tombstone: lifecycle.Tombstone) -> Withdrawal:
     date = to_datetime(tombstone.date)
     assert date is not None
     return Withdrawal(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import UsageError
 from ..minter import aliases, custody, identifiers, qualities, spellings
-from ..minter.preferences import prefer_name, remove_preference
+from ..minter.aliases import prefer_name, remove_preference
 from ..minter.relations import Relation, abstract_names, abstractions, claims
 from ..minter.relations.homology import all_relations
 from ..store import Reader

@@ -7,8 +7,8 @@ import os
 from .. import times
 from ..errors import ConflictError, UsageError, printable
 from ..minter import creation, policies, tokens
-from ..minter.access import ADMIN, CLASSES, EVERYTHING, READ, minting_policy
-from ..minter.notes import all_notes, put_note
+from ..minter.config import all_notes, put_note
+from ..minter.policies import ADMIN, CLASSES, EVERYTHING, READ, minting_policy
 from ..minter.report import properties
 from ..schemes import scheme_for
 from .answers import Answer, Fields

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ..minter.bindings import BindResult
     from ..minter.identifier_folders import IdentifierFolder
-    from ..minter.tombstones import Tombstone
+    from ..minter.lifecycle import Tombstone
 
     # Label, value, and the width to which label and colon are padded; an empty label is a bare value.
     Line = tuple[bytes, bytes, int]
@@ -161,6 +161,7 @@ def json_ready(value: object) -> object:
         return [json_ready(item) for item in value]
     return value
 
+
 # -- records of several commands -------------------------------------------------------------------------------------
 
 
@@ -236,8 +237,8 @@ class Text(Record):
     def data(self) -> list[dict[str, object]]:
         return [{"text": self._text.encode()}]
 
-# -- records of identifiers and elements -----------------------------------------------------------------------------
 
+# -- records of identifiers and elements -----------------------------------------------------------------------------
 
 _BIND_WIDTH, _FETCH_WIDTH = 9, 7
 # About how long the lines of a binding are without identifier and element.

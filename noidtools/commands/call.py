@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..errors import ForbiddenError, UsageError, printable
 from ..minter import Minter
-from ..minter.access import EVERYTHING
+from ..minter.policies import EVERYTHING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     # Called with the number done, the total, and a word about it; both numbers are equal at the end.
     Progress = Callable[[int, int, str], None]
 
-# -- the table of commands -------------------------------------------------------------------------------------------
 
+# -- the table of commands -------------------------------------------------------------------------------------------
 
 # Name and module of each command, in the order in which help lists the commands.
 _CHAPTERS = {
@@ -81,6 +81,7 @@ def _load(name: str) -> Command:
     commands: tuple[Command, ...] = module.COMMANDS
     _loaded.update((command.name.encode(), command) for command in commands)
     return _loaded[name.encode()]
+
 
 # -- calls -----------------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ repeats the word before it, brackets enclose what may be left out, and `--name` 
 from __future__ import annotations
 
 from ..errors import UsageError, printable
-from ..minter.access import CLASSES
+from ..minter.policies import CLASSES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     # A property of a form, or a function that computes it from the words of a call.
     Fact = bool | Callable[[Invocation], bool]
     Handler = Callable[[Call], Answer]
+
 
 # -- usage -----------------------------------------------------------------------------------------------------------
 
@@ -253,6 +254,7 @@ def _refusal(command: Command, why: str, forms: Iterable[Form]) -> UsageError:
     if others and len(remedy) > _LONGEST_REMEDY:
         remedy = f"help {command.name} to see its forms"
     return UsageError(f"{why} say {remedy}")
+
 
 # -- commands --------------------------------------------------------------------------------------------------------
 

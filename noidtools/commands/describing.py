@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..description.formats import RDF_FORMATS, ensure_rdf_format
 from ..errors import ForbiddenError, NoMinterError, UsageError
-from ..minter import contexts, events, meta
-from ..minter.access import ADMIN, READ
+from ..minter import contexts, events, schema
 from ..minter.identifiers import identify
+from ..minter.policies import ADMIN, READ
 from ..minter.spellings import citation_forms, compare_names, withdrawal_note
 from ..names import citation
 from ..times import timestamp
@@ -212,7 +212,7 @@ def _schemes(call: Call) -> Answer:
 
 
 def _decode(call: Call) -> Answer:
-    from ..minter.validation import without_context
+    from ..minter.identifiers import without_context
     from ..schemes import form_of
 
     (raw,) = call.words
@@ -231,9 +231,9 @@ def _adjust_timing(call: Call) -> Answer:
     minter = call.minter
 
     def work(writer: Writer) -> tuple[bytes, bytes]:
-        generator = meta.generator_of(minter.scheme, writer)
+        generator = schema.generator_of(minter.scheme, writer)
         before, after = generator.adjust(name, value)
-        meta.save_generator(writer, generator)
+        schema.save_generator(writer, generator)
         events.record_event(writer, call.actor, name.encode(), changes=[events.Change(name.encode(), before, after)])
         return before, after
 

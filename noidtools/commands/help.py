@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import NotFoundError, printable
-from ..minter.access import READ
+from ..minter.policies import READ
 from .answers import Answer, Text
 from .command import Command, Form
 

@@ -6,10 +6,10 @@ import os
 
 from .. import times
 from ..errors import ForbiddenError, UsageError
-from ..minter.access import ADMIN, READ
 from ..minter.archive import archive
 from ..minter.events import Digest, newest_number
 from ..minter.history import follow, history_of, stream
+from ..minter.policies import ADMIN, READ
 from .answers import Answer, Fields, Record, json_ready
 from .command import Command, Form, Option
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..minter import Minter
-    from ..minter.event_log import Event
-    from ..minter.events import Change
+    from ..minter.events import Change, Event
     from .answers import Line
     from .call import Call
 

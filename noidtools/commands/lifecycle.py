@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..errors import UsageError
-from ..minter import custody, lifecycle, tombstones
-from ..minter.access import ADMIN, BIND, READ
+from ..minter import custody, lifecycle
+from ..minter.policies import ADMIN, BIND, READ
 from .answers import Answer, Blank, Fields, tombstone_fields
 from .command import Command, Form, Option
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..store import Reader
     from .answers import Record
     from .call import Call
+
 
 # -- publish, reserve, withdraw, tombstone ---------------------------------------------------------------------------
 
@@ -48,13 +49,13 @@ def _withdraw(call: Call) -> Answer:
 
 def _show_tombstone(call: Call) -> Answer:
     minter = call.minter
-    return _tombstone_answer(*call.read(lambda reader: tombstones.find_tombstone(minter, reader, call.words[0])))
+    return _tombstone_answer(*call.read(lambda reader: lifecycle.find_tombstone(minter, reader, call.words[0])))
 
 
 def _amend_tombstone(call: Call) -> Answer:
     minter, (reason, successor) = call.minter, _tombstone_texts(call)
     return _tombstone_answer(*minter.write(
-        lambda writer: tombstones.amend_tombstone(minter, writer, call.actor, call.words[0], reason, successor)
+        lambda writer: lifecycle.amend_tombstone(minter, writer, call.actor, call.words[0], reason, successor)
     ))
 
 
@@ -63,7 +64,7 @@ def _tombstone_texts(call: Call) -> tuple[bytes | None, bytes | None]:
     return None if reason is None else reason.encode(), None if successor is None else successor.encode()
 
 
-def _tombstone_answer(own: NameRef, tombstone: tombstones.Tombstone) -> Answer:
+def _tombstone_answer(own: NameRef, tombstone: lifecycle.Tombstone) -> Answer:
     state = ("State", lifecycle.WITHDRAWN_STATE.encode())
     return Answer(Fields(("id", own.display), state, *tombstone_fields(tombstone)), spaced=True)
 
@@ -72,6 +73,7 @@ _TEXT_OPTIONS = (
     Option("--reason Text", "why, for those who ask for the identifier"),
     Option("--successor Name", "what to use instead"),
 )
+
 
 # -- custodian -------------------------------------------------------------------------------------------------------
 

@@ -7,10 +7,10 @@ import os
 from ..codec import pack, unpack
 from ..errors import ForbiddenError, NoMinterError
 from ..minter import identifiers, minting
-from ..minter.access import BIND, MINT, READ
 from ..minter.identifier_folders import FolderMaker
+from ..minter.identifiers import validate_form, validate_own
+from ..minter.policies import BIND, MINT, READ
 from ..minter.queue import dequeue, enqueue, place_holds, release_holds
-from ..minter.validation import validate_form, validate_own
 from ..schemes import MintRequest
 from .answers import Answer, Fields, Ids, IdsWithFolders, Values, Verdicts
 from .command import Command, Form, Option, Part, as_count, as_text

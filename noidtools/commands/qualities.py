@@ -5,9 +5,8 @@ from __future__ import annotations
 from .. import times
 from ..errors import ConflictError, ForbiddenError, UsageError
 from ..minter import qualities
-from ..minter.access import ADMIN, BIND, READ
-from ..minter.findings import FAILS, HOLDS, QUALITIES, RETRIEVABLE, UNKNOWN
-from ..minter.qualities import STATABLE, StatedQuality
+from ..minter.policies import ADMIN, BIND, READ
+from ..minter.qualities import FAILS, HOLDS, QUALITIES, RETRIEVABLE, STATABLE, UNKNOWN, StatedQuality
 from ..verification import Verification
 from .answers import Answer, Blank, Fields, Record
 from .command import Command, Form, Option

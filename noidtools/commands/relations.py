@@ -5,8 +5,8 @@ from __future__ import annotations
 from .. import times
 from ..errors import NotFoundError, printable
 from ..minter import aliases
-from ..minter.access import ADMIN, BIND, READ
-from ..minter.preferences import prefer_name, remove_preference
+from ..minter.aliases import prefer_name, remove_preference
+from ..minter.policies import ADMIN, BIND, READ
 from ..minter.relations import CLAIMED, KINDS, SYNONYM, abstractions
 from ..minter.relations.abstract_names import CONTEXT, IDENTIFIER, NAME, all_abstractions, find_abstraction
 from ..minter.relations.claims import add_claim, claim_kind, remove_claim

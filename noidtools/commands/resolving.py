@@ -8,8 +8,8 @@ from hashlib import sha256
 from .. import resolution
 from ..errors import ForbiddenError, InvalidError, NoidError, NotFoundError, StoreError, UsageError, printable
 from ..minter import bindings, config
-from ..minter.access import ADMIN, EVERYTHING, READ
 from ..minter.identifiers import identify
+from ..minter.policies import ADMIN, EVERYTHING, READ
 from ..names import targets
 from ..resolution.canaries import destination
 from ..rules import Rule
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     # The minter for an item, None for an item that the rule does not take.
     RouteRule = Callable[[bytes], bytes | None]
+
 
 # -- resolve ---------------------------------------------------------------------------------------------------------
 
@@ -81,6 +82,7 @@ def _resolve_loop(call: Call) -> Answer:
 
 
 _ELEMENT = Option("--element Element", "the element that holds the target, in place of the minter's own choice")
+
 
 # -- resolver and canary ---------------------------------------------------------------------------------------------
 
@@ -204,8 +206,8 @@ def _resolver_settings(call: Call) -> Answer:
 
     return Answer(Fields(*call.minter.read(work)), spaced=True)
 
-# -- route -----------------------------------------------------------------------------------------------------------
 
+# -- route -----------------------------------------------------------------------------------------------------------
 
 _ROUTES = "routes"
 _LONGEST_FILE = 10 << 20

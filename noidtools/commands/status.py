@@ -107,7 +107,7 @@ class MinterStatus:
     """How one minter is doing.
 
     name     that of its folder
-    figures  see minter/figures.py, with the number of wrong canaries; empty if it cannot be read
+    figures  see minter/report.py, with the number of wrong canaries; empty if it cannot be read
     fault    why it cannot be read, empty if it can
     """
 
@@ -121,8 +121,8 @@ class MinterStatus:
 
 def statuses(dbdir: str, folder: str | None) -> Iterator[MinterStatus]:
     """How the minters in a folder are doing, or the one in `dbdir` if no folder is named."""
-    from ..minter.figures import minter_figures
     from ..minter.folder import MinterFolder, SingleMinter
+    from ..minter.report import minter_figures
     from ..resolution.canaries import wrong_canaries
 
     minters = MinterFolder(folder) if folder else SingleMinter(dbdir)

@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 
 from ..errors import NoidError, StoreError, UsageError, printable
-from ..minter.access import ADMIN
+from ..minter.policies import ADMIN
 from ..times import first_second
 from .answers import Answer, Fields, FileChunk, Record
 from .command import LOGGED, Command, Form, Option, as_text
@@ -252,7 +252,6 @@ _SELECTION = "[--prefix Prefix] [--element Element…] [--changed-since Date] [-
 
 
 # -- retarget and undo -----------------------------------------------------------------------------------------------
-
 
 
 def _retarget(call: Call) -> Answer:

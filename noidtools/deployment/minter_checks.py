@@ -7,10 +7,8 @@ import os
 from .. import resolution
 from ..errors import NoidError, printable
 from ..minter import config, location_of
-from ..minter.access import ADMIN
-from ..minter.event_log import read_event
-from ..minter.events import newest_number
-from ..minter.policies import ANYONE, AUTHENTICATED, AccessPolicy
+from ..minter.events import newest_number, read_event
+from ..minter.policies import ADMIN, ANYONE, AUTHENTICATED, AccessPolicy
 from ..times import system_clock, timestamp
 from .access import first_barrier
 

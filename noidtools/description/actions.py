@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import codec
-from ..minter.access import ADMIN, BIND, MINT, READ
+from ..minter.policies import ADMIN, BIND, MINT, READ
 from .facts import Action
 
 NOTHING = "owl:Nothing"

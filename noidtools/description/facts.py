@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..minter.findings import Finding
+    from ..minter.qualities import Finding
     from ..names.targets import Target
 
 

@@ -7,7 +7,7 @@ from ..errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..minter.findings import Finding
+    from ..minter.qualities import Finding
     from .facts import AbstractFacts, Element, NameFacts, Party, QualityStatement, RelatedName
 
 

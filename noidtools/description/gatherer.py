@@ -11,17 +11,16 @@ from itertools import islice
 
 from .. import resolution
 from ..errors import ForbiddenError, InvalidError, NotFoundError, printable
-from ..minter import circulation, contexts, custody, lifecycle, name_tables, policies
-from ..minter.event_log import read_events
-from ..minter.events import date_and_actor
-from ..minter.findings import last_findings
+from ..minter import circulation, contexts, custody, lifecycle, policies
+from ..minter.circulation import is_known
+from ..minter.events import date_and_actor, read_events
 from ..minter.history import numbers_of
 from ..minter.identifiers import identify_parsed, own_identifier, parse_name, suggest_correction
-from ..minter.name_tables import is_known
+from ..minter.lifecycle import tombstone_of
+from ..minter.qualities import last_findings
 from ..minter.relations import SUCCESSOR, Relation
 from ..minter.relations.abstract_names import IDENTIFIER, find_abstraction
 from ..minter.relations.abstractions import find_in_path, identify_with_abstract
-from ..minter.tombstones import tombstone_of
 from ..minter.visibility import everything
 from ..names import citation
 from .actions import name_actions
@@ -43,8 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..minter import Minter
+    from ..minter.lifecycle import Tombstone
     from ..minter.relations.abstract_names import Abstraction
-    from ..minter.tombstones import Tombstone
     from ..names.targets import Target
     from ..resolution import Outcome
     from ..store import Reader
@@ -265,7 +264,7 @@ def _own_targets(outcome: Outcome) -> tuple[Target, ...]:
 
 
 def _elements(reader: Reader, identifier: bytes, extent: Extent) -> Iterator[Element]:
-    public = (pair for pair in name_tables.elements_of(reader, identifier) if not pair[0].startswith(_PRIVATE))
+    public = (pair for pair in circulation.elements_of(reader, identifier) if not pair[0].startswith(_PRIVATE))
     for name, value in islice(public, extent.elements):
         if len(value) > extent.longest_value:
             yield Element(name, value[: extent.longest_value], len(value))

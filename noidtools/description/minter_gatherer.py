@@ -6,9 +6,8 @@ import os
 
 from .. import names
 from ..minter import contexts, custody, policies, qualities
-from ..minter.access import PUBLISH, minting_policy
 from ..minter.identifiers import identify
-from ..minter.policies import AccessPolicy
+from ..minter.policies import PUBLISH, AccessPolicy, minting_policy
 from .actions import minter_actions
 from .facts import ContextClaim, MinterFacts, Party, Policy, QualityStatement, RelatedName
 from .relation_gatherer import cited_name, gather_relations

@@ -6,7 +6,7 @@ schemes of names, and the actions with their inputs, their results and those who
 
 from __future__ import annotations
 
-from ..minter.findings import QUALITIES as VERIFIED_QUALITIES
+from ..minter.qualities import QUALITIES as VERIFIED_QUALITIES
 from ..minter.qualities import STATABLE
 from .actions import KINDS
 from .vocabulary import ACTIONS, ACTS, CURATORIAL, QUALITIES, part_iri

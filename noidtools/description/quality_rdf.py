@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from ..errors import InvalidError
-from ..minter.findings import HOLDS, UNKNOWN
-from ..minter.qualities import STATABLE
+from ..minter.qualities import HOLDS, STATABLE, UNKNOWN
 from .vocabulary import BY_STATE, QUALITIES, name_iri, part_iri, term_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..minter.findings import Finding
+    from ..minter.qualities import Finding
     from .facts import NameFacts, QualityStatement
     from .graph import GraphBuilder
     from .minter_rdf import MinterWriter

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 
 from .. import names
+from ..minter.circulation import is_known
 from ..minter.identifiers import is_well_formed
-from ..minter.name_tables import is_known
 from ..minter.relations import HOMOLOGOUS_NAME, HOMOLOGUE, homology
 from ..minter.relations.abstract_names import find_abstraction
 from ..names import citation

@@ -9,7 +9,7 @@ from ..errors import NoidError, NoMinterError, StoreError
 from ..schemes import scheme_for
 from ..schemes.base import Settings
 from ..store import TIMEOUT, exists, open_store
-from . import meta
+from . import schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Minter:
     def _load(self, reader: Reader) -> None:
         """Read the settings, which are of another minter if another database was put in place."""
         generation = self.store.generation
-        packed = meta.packed_settings(reader, self.store.location)
+        packed = schema.packed_settings(reader, self.store.location)
         try:
             self.settings = Settings.unpacked(packed)
             self.scheme = scheme_for(self.settings)
@@ -214,14 +214,14 @@ class Minter:
         The one of the last minting is used again if nobody else has minted since; reading its state takes longer than
         drawing an identifier.
         """
-        state = meta.generator_state(writer)
+        state = schema.generator_state(writer)
         # Taken out, so that no other thread gets it, nor a later minting if this one fails.
         known = self._generators.pop(state, None)
         return known or self.scheme.generator(state)
 
     def save_generator(self, writer: Writer, generator: Generator) -> None:
         """Store the state of the generator, for the next transaction that mints."""
-        state = meta.save_generator(writer, generator)
+        state = schema.save_generator(writer, generator)
         # Another thread may have read the settings of another minter that was put in the place of this one.
         if generator.is_reusable_for(self.scheme):
             self._generators = {state: generator}

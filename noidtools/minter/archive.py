@@ -17,9 +17,8 @@ from itertools import groupby
 from ..errors import ConflictError, StoreError, UsageError
 from ..store.folders import sync_folder
 from . import config
-from .event_log import Event, packed_events
-from .events import newest_number, number_key, record_event
-from .tables import CONFIG, EVENTS
+from .events import Event, newest_number, number_key, packed_events, record_event
+from .schema import CONFIG, EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

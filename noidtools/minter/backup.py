@@ -10,7 +10,7 @@ from ..schemes.base import Settings
 from ..store import open_store
 from ..store.creation import restore_store
 from ..times import system_clock, timestamp
-from . import location_of, meta
+from . import location_of, schema
 from .events import record_event
 from .tokens import all_tokens
 
@@ -53,7 +53,7 @@ def back_up(minter: Minter, destination: str) -> int:
     date = timestamp(system_clock())
     items = minter.store.backup(destination)
     with suppress(StoreError, BusyError):
-        minter.write(lambda writer: meta.set_last_backup(writer, date))
+        minter.write(lambda writer: schema.set_last_backup(writer, date))
     return items
 
 
@@ -67,8 +67,8 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0) -> Restored:
     location = location_of(dbdir)
 
     def adjust(writer: Writer) -> None:
-        scheme = scheme_for(Settings.unpacked(meta.packed_settings(writer, source)))
-        generator = meta.generator_of(scheme, writer)
+        scheme = scheme_for(Settings.unpacked(schema.packed_settings(writer, source)))
+        generator = schema.generator_of(scheme, writer)
         done.timed = scheme.timed
         done.skipped = 0
         request = MintRequest(actor.clock)
@@ -78,7 +78,7 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0) -> Restored:
                 break
             done.skipped += len(drawn)
         if done.skipped:
-            meta.save_generator(writer, generator)
+            schema.save_generator(writer, generator)
         done.drawn = generator.drawn
         done.tokens = [token.name for token in all_tokens(writer) if not token.is_expired()]
         record_event(writer, actor, b"restore", b"skipped %d" % done.skipped)
@@ -92,8 +92,8 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0) -> Restored:
 def _compare(done: Restored, aside: str) -> None:
     """Find out what is not as it was in the minter that was replaced, as far as that one can be read."""
     def work(reader: Reader) -> tuple[int, set[bytes]]:
-        scheme = scheme_for(Settings.unpacked(meta.packed_settings(reader, aside)))
-        return meta.generator_of(scheme, reader).drawn, {token.name for token in all_tokens(reader)}
+        scheme = scheme_for(Settings.unpacked(schema.packed_settings(reader, aside)))
+        return schema.generator_of(scheme, reader).drawn, {token.name for token in all_tokens(reader)}
 
     with suppress(NoidError):
         store = open_store(aside)

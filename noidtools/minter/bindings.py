@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from ..codec import pair, pair_prefix, split_pair
 from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, printable
-from . import identifiers, meta, name_tables
-from .circulation import ensure_not_withdrawn
+from . import circulation, identifiers, schema
+from .circulation import elements_of, ensure_not_withdrawn
 from .events import Change, record_event
-from .name_tables import elements_of
 from .namespace import RULE_MARK
-from .tables import RULES
+from .schema import RULES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ def bind(
     changes: list[Change] = []
     done = [_bind_one(writer, subject, how, element, value, changes) for element, value in pairs]
     if rule:
-        meta.renew_rules_version(writer)
+        schema.renew_rules_version(writer)
     if changes:
         record_event(writer, actor, b"bind " + how, ids=[subject.key], changes=changes)
     return done
@@ -180,13 +179,13 @@ class _IdentifierSubject:
             )
 
     def value_of(self, reader: Reader, element: bytes) -> bytes | None:
-        return name_tables.value_of(reader, self.key, element)
+        return circulation.value_of(reader, self.key, element)
 
     def put_value(self, writer: Writer, element: bytes, value: bytes) -> None:
-        name_tables.put_value(writer, self.key, element, value)
+        circulation.put_value(writer, self.key, element, value)
 
     def delete_value(self, writer: Writer, element: bytes) -> None:
-        name_tables.delete_value(writer, self.key, element)
+        circulation.delete_value(writer, self.key, element)
 
 
 class _RuleSubject:
@@ -214,7 +213,7 @@ class _RuleSubject:
 def bind_minted(writer: Writer, identifier: bytes, element: bytes, value: bytes) -> None:
     """Bind a value to an identifier that was minted in this transaction; replaces what is bound, records no event."""
     ensure_element(element)
-    name_tables.put_value(writer, identifier, element, value)
+    circulation.put_value(writer, identifier, element, value)
 
 
 def clear_bindings(writer: Writer, identifier: bytes) -> list[Change]:
@@ -223,7 +222,7 @@ def clear_bindings(writer: Writer, identifier: bytes) -> list[Change]:
         Change(element, value, None, identifier, element=True) for element, value in elements_of(writer, identifier)
     ]
     for change in changes:
-        name_tables.delete_value(writer, identifier, change.what)
+        circulation.delete_value(writer, identifier, change.what)
     return changes
 
 
@@ -245,7 +244,6 @@ def elements_of_pattern(reader: Reader, pattern: bytes) -> Iterator[tuple[bytes,
     for element, other, value in all_rules(reader):
         if other == pattern:
             yield element, value
-
 
 
 class RuleCache:
@@ -277,7 +275,7 @@ class RuleCache:
 
     def rules(self, reader: Reader, element: bytes) -> RuleSet | None:
         """The rules that compute this element, None if there are none."""
-        version = meta.rules_version(reader)
+        version = schema.rules_version(reader)
         if version is None:
             return _read_rules(reader, element)
         known = self._known

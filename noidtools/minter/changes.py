@@ -15,10 +15,19 @@ from dataclasses import dataclass, field
 from ..codec import pack, pair, pair_prefix, split_pair, unpack
 from ..errors import ConflictError, InvalidError, NotFoundError, printable
 from .circulation import PEPPERED, WITHDRAWN
-from .event_log import add_to_bulk, read_event
-from .events import Change, Digest, discard_event, newest_number, number_key, pack_value, record_event, unpack_value
-from .meta import sound_number, stored_number
-from .tables import CHANGES, ELEMENTS, HISTORY, IDS, META
+from .events import (
+    Change,
+    Digest,
+    add_to_bulk,
+    discard_event,
+    newest_number,
+    number_key,
+    pack_value,
+    read_event,
+    record_event,
+    unpack_value,
+)
+from .schema import CHANGES, ELEMENTS, HISTORY, IDS, META, sound_number, stored_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +36,7 @@ if TYPE_CHECKING:
 
     from ..store import Reader, Writer
     from . import Minter
-    from .event_log import Event
-    from .events import Actor
+    from .events import Actor, Event
 
     A = TypeVar("A", bound="Applied")
     E = TypeVar("E", "Edit", "RecordedEdit")

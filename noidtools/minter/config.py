@@ -1,13 +1,14 @@
-"""Settings that an administrator can change after the minter was created, such as access policies and the resolver.
+"""Settings that an administrator can change after the minter was created, and notes that administrators keep with it.
 
-Names are words joined by slashes, of which the first is the subject: `policy/mint`, `resolver/fallback`.  A setting
-without a value has its default, which the module that uses it decides.
+Names of settings are words joined by slashes, of which the first is the subject: `policy/mint`, `resolver/fallback`.  A
+setting without a value has its default, which the module that uses it decides.
 """
 
 from __future__ import annotations
 
+from ..errors import InvalidError
 from .events import Change, record_event
-from .tables import CONFIG
+from .schema import CONFIG, NOTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
     from ..store import Reader, Writer
     from .events import Actor
+
+
+# -- settings --------------------------------------------------------------------------------------------------------
 
 
 def value(reader: Reader, name: str) -> bytes | None:
@@ -46,3 +50,22 @@ def change(writer: Writer, actor: Actor, name: str, new: bytes | None) -> None:
     else:
         writer.put(CONFIG, name.encode(), new)
     record_event(writer, actor, b"config", changes=[Change(name.encode(), before, new)])
+
+
+# -- notes -----------------------------------------------------------------------------------------------------------
+
+_LONGEST_NAME = 400
+
+
+def put_note(writer: Writer, actor: Actor, name: bytes, text: bytes) -> None:
+    """Store a note, in place of one with the same name, of which the event keeps the text."""
+    if not name or len(name) > _LONGEST_NAME or b"\n" in name:
+        raise InvalidError(f"the name of a note is one line of 1 to {_LONGEST_NAME} bytes")
+    before = writer.get(NOTES, name)
+    writer.put(NOTES, name, text)
+    record_event(writer, actor, b"note", changes=[Change(name, before, text)])
+
+
+def all_notes(reader: Reader) -> list[tuple[bytes, bytes]]:
+    """Names and texts, in the order of the names."""
+    return list(reader.scan(NOTES))

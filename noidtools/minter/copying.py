@@ -16,7 +16,7 @@ from ..store.folders import remove_leftovers
 from ..store.moves import ensure_no_move, finish_move, move_to_copy
 from . import Minter, location_of
 from .events import record_event
-from .tables import ALL_TABLES
+from .schema import ALL_TABLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from ..store.creation import create_store
 from ..times import timestamp
 from . import Minter, location_of
 from .events import record_event
-from .meta import write_settings
 from .report import creation_report
+from .schema import write_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from ..times import timestamp
 from . import identifiers
 from .circulation import ensure_not_withdrawn
 from .events import NUMBER_SIZE, Change, record_event
-from .tables import CUSTODY, OFFICES
+from .schema import CUSTODY, OFFICES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import NotFoundError, UsageError, printable
-from . import bindings, identifiers, name_tables
+from . import bindings, circulation, identifiers
 from .circulation import circulation_line
 from .namespace import ALL_RULES, RULE_MARK
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from . import Minter
     from .circulation import Circulation
     from .identifiers import NameRef
-    from .tombstones import Tombstone
+    from .lifecycle import Tombstone
 
 
 class FetchedName:
@@ -68,7 +68,7 @@ def fetch_name(
     if with_circulation:
         fetched.held = record is not None and record.held
         fetched.circulation = circulation_line(reader, record)
-        fetched.alias = name_tables.alias_target(reader, fetched.identifier)
+        fetched.alias = circulation.alias_target(reader, fetched.identifier)
     if ref.record is not None and ref.record.withdrawn:
         return _with_tombstone(reader, ref, fetched, elements_only=bool(wanted) or not with_circulation)
     # A pepper is secret, so rules are matched with the name without it.
@@ -105,7 +105,7 @@ def unbound_messages(fetched: FetchedName) -> list[tuple[bytes, str]]:
 
 
 def _with_tombstone(reader: Reader, ref: NameRef, fetched: FetchedName, *, elements_only: bool) -> FetchedName:
-    from .tombstones import ensure_not_gone, tombstone_of
+    from .lifecycle import ensure_not_gone, tombstone_of
 
     if elements_only:
         ensure_not_gone(reader, ref)
@@ -126,9 +126,9 @@ def _elements(
     minter: Minter, reader: Reader, fetched: FetchedName, text: bytes, wanted: list[bytes]
 ) -> Iterator[tuple[bytes, bytes]]:
     if not wanted:
-        yield from name_tables.elements_of(reader, fetched.identifier)
+        yield from circulation.elements_of(reader, fetched.identifier)
     for element in wanted:
-        value = name_tables.value_of(reader, fetched.identifier, element)
+        value = circulation.value_of(reader, fetched.identifier, element)
         if value is None:
             keys = minter.namespace.rule_keys(identifiers.parse_name(minter, reader, text), fetched.identifier)
             match = minter.rulebook.first(reader, element, keys)

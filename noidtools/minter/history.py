@@ -10,8 +10,7 @@ from ..errors import NotFoundError, printable
 from .archive import Archives
 from .changes import changes_to
 from .circulation import find
-from .event_log import Event, indexed_numbers, packed_events, read_event, read_events
-from .events import Digest
+from .events import Digest, Event, indexed_numbers, packed_events, read_event, read_events
 from .relations.abstractions import identify_with_abstract
 from .visibility import hides, sees_everything
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from .. import names
 from ..errors import ConflictError, InvalidError, printable
-from . import circulation, meta, name_tables
+from . import circulation, schema
 from .namespace import LONGEST_IDENTIFIER, RULE_MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TypeVar
 
     from ..names import Name
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from ..store import Reader
     from . import Minter
     from .circulation import Circulation
+
     T = TypeVar("T")
+    Verdict = tuple[bytes, str | None]
 
 # Identifiers with a check character are shorter than this: the character can only detect errors in names whose length
 # is less than the size of the repertoire.
@@ -130,18 +132,18 @@ def identify_beginning(minter: Minter, reader: Reader, text: bytes) -> bytes:
     As in `identify` it is the first of its spellings of which anything is known; if nothing is, the first.
     """
     keys = minter.namespace.beginning_spellings(parse_name(minter, reader, text))
-    return next((key for key in keys if not key or name_tables.is_beginning(reader, key)), keys[0])
+    return next((key for key in keys if not key or circulation.is_beginning(reader, key)), keys[0])
 
 
 def _find_known(minter: Minter, reader: Reader, key: bytes) -> NameRef | None:
-    known, record = name_tables.find_known(reader, key)
+    known, record = circulation.find_known(reader, key)
     peppered = False
     if record is None and b"!" in key:
-        from . import peppers
+        from . import tokens
 
-        base, pepper = peppers.split_pepper(reader, key)
+        base, pepper = tokens.split_pepper(reader, key)
         if pepper is not None:
-            peppers.ensure_pepper_matches(reader, base, pepper)
+            tokens.ensure_pepper_matches(reader, base, pepper)
             key, record, known, peppered = base, circulation.find(reader, base), True, True
     if not known:
         return None
@@ -183,9 +185,9 @@ def identify_for_claim(minter: Minter, reader: Reader, text: bytes) -> NameRef:
 def ensure_pepper(reader: Reader, ref: NameRef) -> None:
     """Raise ForbiddenError for a peppered identifier that came without its pepper."""
     if ref.record is not None and ref.record.flags & circulation.PEPPERED and not ref.peppered:
-        from . import peppers
+        from . import tokens
 
-        peppers.ensure_pepper_matches(reader, ref.key, None)
+        tokens.ensure_pepper_matches(reader, ref.key, None)
 
 
 def ensure_not_abstract(reader: Reader, ref: NameRef) -> None:
@@ -259,7 +261,7 @@ def _find_mistyped(minter: Minter, reader: Reader, name: Name) -> Mistyped | Non
 
 
 def _form_state(minter: Minter, reader: Reader) -> bytes | None:
-    return meta.generator_state(reader) if minter.scheme.grows else None
+    return schema.generator_state(reader) if minter.scheme.grows else None
 
 
 def _beginnings(minter: Minter, name: Name) -> Iterator[bytes]:
@@ -271,3 +273,62 @@ def _beginnings(minter: Minter, name: Name) -> Iterator[bytes]:
     for key in keys:
         if key.isascii() and key.startswith(prefix) and len(key) <= _LONGEST_CHECKED:
             yield key
+
+
+# -- whether identifiers have the form of a template, a scheme or a minter -------------------------------------------
+
+
+def validate_own(minter: Minter, reader: Reader, texts: Iterable[bytes]) -> list[Verdict]:
+    """Each text, and why it is not in the form of the identifiers of this minter; None if it is."""
+    return _verdicts(lambda text: _ensure_own_form(minter, reader, text), texts)
+
+
+def _ensure_own_form(minter: Minter, reader: Reader, text: bytes) -> None:
+    ensure_well_formed(minter, reader, identify(minter, reader, text).key)
+
+
+def validate_form(form: str, texts: Iterable[bytes]) -> list[Verdict]:
+    """Each text, and why it is not a label of `form`, which is a template or the name of a scheme; None if it is."""
+    return _verdicts(_form_check(form), texts)
+
+
+def without_context(text: bytes) -> bytes:
+    """The label in a text: without `hdl:`, or without the address of a resolver that is known to everybody."""
+    name = names.parse(text)
+    return name.body if name.scheme in (b"", b"hdl") and not name.query else text
+
+
+def _verdicts(check: Callable[[bytes], object], texts: Iterable[bytes]) -> list[Verdict]:
+    verdicts: list[Verdict] = []
+    for text in texts:
+        try:
+            check(text)
+            verdicts.append((text, None))
+        except InvalidError as error:
+            verdicts.append((text, _naming(text, error.message)))
+    return verdicts
+
+
+def _naming(text: bytes, message: str) -> str:
+    """The message, with the text in front if it names neither that nor the name in it: a verdict is read on its own."""
+    spelled = (text, names.stored(names.parse(text)))
+    return message if any(printable(name) in message for name in spelled) else f"{printable(text)}: {message}"
+
+
+def _form_check(form: str) -> Callable[[bytes], object]:
+    from ..schemes import NAMES, scheme_class
+
+    if form in NAMES:
+        decode = scheme_class(form).decode
+
+        return lambda text: decode(without_context(text))
+    from ..schemes.template import Template, ensure_form
+
+    template = Template(form)
+
+    def check(text: bytes) -> None:
+        if not text:
+            raise InvalidError("the identifier is empty")
+        ensure_form(template, template.prefix, text)
+
+    return check

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from ..codec import pack, pair, unpack
 from ..errors import ConflictError, NoidError, NotFoundError, printable
-from . import aliases, circulation, lifecycle, meta, name_tables, tombstones
+from . import aliases, circulation, lifecycle, schema
 from .bindings import ensure_element
 from .changes import Applied, Edit, put_edits, recorded_before
 from .circulation import FOREIGN, HELD, RESERVED, Circulation, advanced
-from .tables import ELEMENTS, IDS
+from .schema import ELEMENTS, IDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class ImportPage(Applied):
             b"recorded" if adding else b"nothing to bind")
 
     def _ensure_known(self, writer: Writer, row: ImportRow, record: Circulation | None) -> None:
-        if self._known_only and record is None and not name_tables.is_known(writer, row.key):
+        if self._known_only and record is None and not circulation.is_known(writer, row.key):
             raise NotFoundError(f"{printable(row.display)} is not known here: it was neither minted nor bound")
 
     def _add_record(self, writer: Writer, number: int, row: ImportRow, record: Circulation | None) -> None:
@@ -197,17 +197,17 @@ class ImportPage(Applied):
     def _put(self, writer: Writer, number: int) -> None:
         put_edits(writer, number, list(self._edits.values()), indexed=self._indexed)
         writer.put_many(IDS, sorted((key, record.packed()) for key, record in self._new_records.items()))
-        meta.add_to_held_count(writer, self._new_holds)
+        schema.add_to_held_count(writer, self._new_holds)
         if self._new_records:
-            meta.note_foreign(writer)
+            schema.note_foreign(writer)
 
     def _relate(self, writer: Writer, row: ImportRow) -> None:
         """Make an identifier an alias, or withdraw it, as the export of another minter says."""
         try:
             if row.alias:
-                if name_tables.alias_target(writer, row.key) != row.alias:
+                if circulation.alias_target(writer, row.key) != row.alias:
                     aliases.create_alias(self._minter, writer, self._actor, row.display, row.alias)
-            elif tombstones.tombstone_of(writer, row.key) is None and row.key in self._new_records:
+            elif lifecycle.tombstone_of(writer, row.key) is None and row.key in self._new_records:
                 lifecycle.withdraw(self._minter, writer, self._actor, row.display, row.reason or None,
                                    row.successor or None)
         except NoidError as error:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..errors import ExhaustedError
+from ..errors import ExhaustedError, UsageError
 from ..schemes import MintRequest
-from . import circulation, events, meta
-from .access import RESERVE, minting_policy
+from . import bindings, circulation, events, schema
 from .circulation import HELD, PEPPERED, RESERVED, Circulation, advanced, save
-from .tables import CLAIMS, CUSTODY, OFFICES, QUEUE, RELATIONS, STATED
+from .policies import RESERVE, minting_policy
+from .schema import CLAIMS, CUSTODY, OFFICES, QUEUE, RELATIONS, STATED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from ..store import Writer
     from . import Minter
+    from .bindings import BindResult
     from .events import Actor
-
 
 # How many identifiers are minted in one transaction: so many that the cost of the commit does not matter, so few that
 # other writers do not wait long.
@@ -176,7 +176,7 @@ class _MintRun:
         self.event = event if self._continued else self._begin_event()
 
     def _may_continue(self, event: int) -> bool:
-        from .event_log import may_continue  # only a large mint continues the event of a transaction before
+        from .events import may_continue  # only a large mint continues the event of a transaction before
 
         return may_continue(self.writer, event, self.actor)
 
@@ -211,7 +211,7 @@ class _MintRun:
 
     def _bound_among(self, identifiers: list[bytes]) -> set[bytes]:
         """Those of the identifiers to which an element in `unbound` is bound."""
-        from .name_tables import bound_among  # a plain mint binds nothing
+        from .circulation import bound_among  # a plain mint binds nothing
 
         return bound_among(self.writer, identifiers, self.options.unbound)
 
@@ -248,14 +248,14 @@ class _MintRun:
             self._clear(identifier)
         display = self.minter.with_label(identifier)
         if record.flags & PEPPERED and not self.options.peppered:
-            from . import peppers
+            from . import tokens
 
-            peppers.delete_pepper(self.writer, identifier)
+            tokens.delete_pepper(self.writer, identifier)
         if self.options.peppered:
-            from . import peppers
+            from . import tokens
 
-            pepper = peppers.make_pepper()
-            peppers.store_pepper(self.writer, identifier, pepper)
+            pepper = tokens.make_pepper()
+            tokens.store_pepper(self.writer, identifier, pepper)
             flags |= PEPPERED
             display += b"!" + pepper
         if flags & HELD and not record.held:
@@ -298,7 +298,7 @@ class _MintRun:
     def finish(self) -> None:
         """Write the state of the generator, the number of holds, and the tally of the event."""
         self.minter.save_generator(self.writer, self.generator)
-        meta.add_to_held_count(self.writer, self._new_holds)
+        schema.add_to_held_count(self.writer, self._new_holds)
         if self.minted:
             self._update_tally()
         elif not self._continued:
@@ -312,8 +312,49 @@ class _MintRun:
             ends = [display.rpartition(b"!")[0] for display in ends]
         tally = events.Tally(len(self.minted) - start, self._requested - start, *ends)
         if self._continued:
-            from .event_log import add_to_tally
+            from .events import add_to_tally
 
             add_to_tally(self.writer, self.event, tally)
         else:
             events.put_tally(self.writer, self.event, tally)
+
+
+# -- minting and binding in one transaction --------------------------------------------------------------------------
+
+
+def bind_elements(
+    minter: Minter, actor: Actor, how: bytes, text: bytes, pairs: list[tuple[bytes, bytes | None]]
+) -> list[BindResult]:
+    """Bind each element to its value in one of the ways of `bindings.HOWS`, in one transaction.
+
+    To mint the identifier, `how` is mint or peppermint, and `text` is the word new.
+    """
+    bindings.ensure_how(how)
+    if how not in bindings.MINTING:
+        return minter.write(lambda writer: bindings.bind(minter, writer, actor, how, text, pairs))
+    if text != b"new":
+        raise UsageError(f"bind {how.decode()} makes its own identifier: write the word new in place of Id")
+    return mint_and_bind(minter, actor, pairs, peppered=how == b"peppermint")
+
+
+def mint_and_bind(
+    minter: Minter, actor: Actor, pairs: list[tuple[bytes, bytes | None]], *, peppered: bool = False
+) -> list[BindResult]:
+    """Mint one identifier and bind each element to its value, in one transaction.
+
+    An identifier to which one of the elements is bound already is skipped.  The results contain the identifier as
+    written in answers, with its pepper if it has one.
+    """
+    options = MintOptions(peppered=peppered, unbound=tuple(element for element, _ in pairs))
+    request = request_for(minter, actor)
+
+    def work(writer: Writer) -> list[BindResult]:
+        batch = mint_some(minter, writer, actor, 1, options, request)
+        if not batch.ids:
+            raise exhausted(minter)
+        done = bindings.bind(minter, writer, actor, b"new", batch.ids[0], pairs)
+        for bound in done:
+            bound.identifier, bound.how = batch.ids[0], b"peppermint" if peppered else b"mint"
+        return done
+
+    return minter.write(work)

@@ -14,26 +14,30 @@ from __future__ import annotations
 from ..errors import ForbiddenError, InvalidError, LoginNeededError, UsageError, printable
 from ..times import timestamp
 from . import config
-from .access import (
-    ADMIN,
-    BIND,
-    CLASSES,
-    EVERYTHING,
-    INITIAL_STATE,
-    MINT,
-    PUBLISH,
-    PUBLISHED,
-    READ,
-    RESERVE,
-    TARGETS,
-)
-from .meta import ACCESS_PLACE
+from .schema import ACCESS_PLACE, CONFIG
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..store import Reader, Writer
     from . import Minter
     from .events import Actor
+
+# From the least to the most demanding.
+CLASSES = READ, MINT, BIND, ADMIN = "read", "mint", "bind", "admin"
+
+# What a user may see, from the most to the least (see visibility.py).
+EVERYTHING, PUBLISHED, TARGETS = "everything", "published", "targets"
+
+# The policy on minting: its name in config.py, and its values, of which the first is the default.
+INITIAL_STATE = "lifecycle/minting"
+PUBLISH, RESERVE = b"publish", b"reserve"
+
+
+def minting_policy(reader: Reader) -> bytes:
+    """PUBLISH or RESERVE: the state that minting gives to identifiers."""
+    # As `config.value`, without its module: a mint needs nothing else of that.
+    return RESERVE if reader.get(CONFIG, INITIAL_STATE.encode()) == RESERVE else PUBLISH
+
 
 ANYONE, AUTHENTICATED, NOBODY = b"anyone", b"authenticated", b"nobody"
 _PLACES = (*(config.place(f"policy/{name}") for name in CLASSES), ACCESS_PLACE)

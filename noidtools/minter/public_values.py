@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..codec import PAIR_MARK, pair
 from . import config
 from .circulation import RESERVED, WITHDRAWN
-from .tables import ALIASES, ELEMENTS, IDS
+from .schema import ALIASES, ELEMENTS, IDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

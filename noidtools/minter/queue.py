@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from ..errors import ConflictError, NotFoundError, UsageError, printable
 from ..times import timestamp, timestamp_after
-from . import meta
-from .circulation import HELD, Circulation, advanced, ensure_not_withdrawn, find, save
+from . import schema
+from .circulation import HELD, Circulation, advanced, alias_target, ensure_not_withdrawn, find, save
 from .events import Change, record_event
-from .name_tables import alias_target
-from .tables import QUEUE, QUEUED
+from .schema import QUEUE, QUEUED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,13 +51,13 @@ def enqueue(minter: Minter, writer: Writer, actor: Actor, how: bytes, texts: lis
         ensure_not_withdrawn(ref.display, ref.record, "queued")
     changes = [Change(b"queue", None, date, ref.key) for ref in refs]
     event = record_event(writer, actor, b"queue " + how, ids=_keys(refs), changes=changes)
-    drawn = meta.generator_of(minter.scheme, writer).drawn
+    drawn = schema.generator_of(minter.scheme, writer).drawn
     queued = []
     for identifier in (ref.key for ref in refs):
         # Read here and not taken from the NameRef, because a text may occur twice, which is a conflict.
         record = find(writer, identifier) or Circulation()
         _ensure_can_be_queued(identifier, record)
-        sequence = 0 if how == b"lvf" else meta.next_queue_number(writer)
+        sequence = 0 if how == b"lvf" else schema.next_queue_number(writer)
         key = queue_key(minter.scheme, date, sequence, identifier)
         writer.put(QUEUE, key, identifier)
         writer.put(QUEUED, identifier, key)
@@ -96,7 +95,7 @@ def take_from_queue(minter: Minter, writer: Writer, identifier: bytes, record: C
     if key is not None:
         writer.delete(QUEUE, key)
         writer.delete(QUEUED, identifier)
-    drawn = meta.generator_of(minter.scheme, writer).drawn
+    drawn = schema.generator_of(minter.scheme, writer).drawn
     return advanced(writer, identifier, record, b"u", event, drawn)
 
 
@@ -177,7 +176,7 @@ def place_holds(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]
             record.flags |= HELD
             placed += 1
         save(writer, identifier, record)
-    meta.add_to_held_count(writer, placed)
+    schema.add_to_held_count(writer, placed)
     return placed, unqueued
 
 
@@ -205,7 +204,7 @@ def release_holds(minter: Minter, writer: Writer, actor: Actor, texts: list[byte
         record.flags &= ~HELD
         released += 1
         save(writer, identifier, record)
-    meta.add_to_held_count(writer, -released)
+    schema.add_to_held_count(writer, -released)
     return released
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 
 from ..codec import pack, unpack
-from .tables import REPLIES
+from .schema import REPLIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

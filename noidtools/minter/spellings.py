@@ -32,7 +32,7 @@ def withdrawal_note(minter: Minter, reader: Reader, text: bytes) -> str:
     ref = identifiers.identify(minter, reader, text)
     if ref.record is None or not ref.record.withdrawn:
         return ""
-    from .tombstones import sentence_about
+    from .lifecycle import sentence_about
 
     return sentence_about(reader, ref)
 

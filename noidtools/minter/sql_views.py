@@ -1,6 +1,6 @@
 """Views for people who look at minters in a database server with SQL.
 
-They decode what tables.py, circulation.py, name_tables.py and events.py describe, and show no secrets.  Bytes that are
+They decode what schema.py, circulation.py and events.py describe, and show no secrets.  Bytes that are
 not printable ASCII are written as escapes, because a name or a value may hold any bytes.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..store.sql_tables import TRUE_ROWS
 from .circulation import HELD, RESERVED, WITHDRAWN
-from .tables import ALIASES, ELEMENTS, EVENTS, IDS
+from .schema import ALIASES, ELEMENTS, EVENTS, IDS
 
 _TEXT = "encode({}, 'escape')"
 

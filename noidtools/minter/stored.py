@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..codec import pair, pair_end, pair_prefix, split_pair
 from .circulation import Circulation
 from .events import NUMBER_SIZE
-from .tables import (
+from .schema import (
     ABSTRACT,
     ALIASES,
     CHANGES,

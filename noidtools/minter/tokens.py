@@ -1,20 +1,37 @@
-"""Tokens: secrets by which programs use the web interfaces, each for certain access classes and perhaps for a time.
+"""Secrets: of programs (tokens), of identifiers (peppers), and of the minter itself.
 
-The secret is printed once, when the token is made; only its hash is stored.  A token is admitted to the classes it was
-made for, and to those that are for anyone, whatever the policy says of users.
+A token lets a program use the web interfaces, for certain access classes and perhaps for a time.  It is admitted to the
+classes it was made for, and to those that are for anyone, whatever the policy says of users.
+
+A pepper belongs to one identifier, which cannot be changed without it and is then written `ID!PEPPER`.
+
+Tokens and peppers are printed once, when they are made; only their hashes are stored.  The minter's own secrets are
+random bytes that all its processes share, made when first needed.  No command shows them.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 
 from ..codec import pack, unpack
-from ..errors import BusyError, ConflictError, InvalidError, NotFoundError, StoreError, UsageError
+from ..errors import (
+    BusyError,
+    ConflictError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    StoreError,
+    UsageError,
+    printable,
+)
+from ..schemes.template import REPERTOIRES
 from ..times import SECOND, system_clock, timestamp
-from .access import CLASSES
+from .circulation import find
 from .events import record_event
-from .policies import ANYONE, TOKEN_USER, AccessPolicy, AccessRule
-from .tables import TOKENS
+from .policies import ANYONE, CLASSES, TOKEN_USER, AccessPolicy, AccessRule
+from .schema import PEPPERS, SECRETS, TOKENS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +40,9 @@ if TYPE_CHECKING:
     from ..store import Reader, Writer
     from . import Minter
     from .events import Actor
+
+
+# -- tokens ----------------------------------------------------------------------------------------------------------
 
 # What a secret begins with, so that one that was published by mistake can be found; and how many random bytes follow.
 _PREFIX = b"noid_"
@@ -151,3 +171,73 @@ def _digest(secret: bytes) -> bytes:
     import hashlib
 
     return hashlib.sha256(secret).digest()
+
+
+# -- peppers ---------------------------------------------------------------------------------------------------------
+
+# Sixteen extended digits are 77 bits: far beyond guessing, so a plain hash suffices.
+_LENGTH = 16
+
+
+def make_pepper() -> bytes:
+    """A new random pepper."""
+    alphabet = REPERTOIRES["e"].encode()
+    pepper = bytearray()
+    while len(pepper) < _LENGTH:
+        # Bytes past the last whole multiple of 29 would favour the first digits.
+        pepper += bytes(alphabet[byte % 29] for byte in os.urandom(_LENGTH) if byte < 29 * 8)
+    return bytes(pepper[:_LENGTH])
+
+
+def _pepper_digest(identifier: bytes, pepper: bytes) -> bytes:
+    return hashlib.sha256(identifier + b"!" + pepper).digest()
+
+
+def store_pepper(writer: Writer, identifier: bytes, pepper: bytes) -> None:
+    """Store the hash of the pepper of an identifier, in place of the one before."""
+    writer.put(PEPPERS, identifier, _pepper_digest(identifier, pepper))
+
+
+def delete_pepper(writer: Writer, identifier: bytes) -> None:
+    writer.delete(PEPPERS, identifier)
+
+
+def split_pepper(reader: Reader, text: bytes) -> tuple[bytes, bytes | None]:
+    """Split a text into identifier and pepper; the pepper is None unless the part before the last `!` is peppered."""
+    base, mark, pepper = text.rpartition(b"!")
+    # Some repertoires contain `!`: a text that is known as a whole is an identifier, not an identifier and a pepper.
+    if mark and reader.get(PEPPERS, base) is not None and find(reader, text) is None:
+        return base, pepper
+    return text, None
+
+
+def ensure_pepper_matches(reader: Reader, identifier: bytes, pepper: bytes | None) -> None:
+    """Raise ForbiddenError unless this is the pepper of the identifier, or the identifier has none."""
+    stored = reader.get(PEPPERS, identifier)
+    if stored is None:
+        return
+    name = printable(identifier)
+    if pepper is None:
+        raise ForbiddenError(f"{name} is peppered: to change it write {name}!PEPPER, as it was when it was minted")
+    if not hmac.compare_digest(stored, _pepper_digest(identifier, pepper)):
+        raise ForbiddenError(f"that is not the pepper of {name}")
+
+
+# -- secrets of the minter -------------------------------------------------------------------------------------------
+
+_SECRET_SIZE = 32
+
+
+def secret_of(minter: Minter, purpose: bytes) -> bytes:
+    """The secret for a purpose, such as signing forms."""
+    known = minter.read(lambda reader: reader.get(SECRETS, purpose))
+    return known or minter.write(lambda writer: _make_secret(writer, purpose))
+
+
+def _make_secret(writer: Writer, purpose: bytes) -> bytes:
+    # Another process may have made it since it was looked for.
+    secret = writer.get(SECRETS, purpose)
+    if secret is None:
+        secret = os.urandom(_SECRET_SIZE)
+        writer.put(SECRETS, purpose, secret)
+    return secret

@@ -14,7 +14,7 @@ from __future__ import annotations
 from itertools import islice
 
 from ..codec import split_pair
-from .tables import (
+from .schema import (
     ALIASES,
     CLAIMS,
     CUSTODY,

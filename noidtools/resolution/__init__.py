@@ -22,7 +22,7 @@ from itertools import chain
 from .. import names
 from ..codec import ALPHANUMERIC, percent_decode
 from ..errors import ForbiddenError, printable
-from ..minter import config, name_tables
+from ..minter import circulation, config
 from ..minter.circulation import RESERVED as RESERVED_FLAG
 from ..minter.circulation import WITHDRAWN
 from ..minter.identifiers import first_known, identify_parsed, parse_name
@@ -155,7 +155,7 @@ class Lookup:
 
     def at(self, key: bytes, suffix: bytes = b"") -> Outcome | None:
         """What is stored under exactly this identifier: steps 3 and 4."""
-        alias, flags, value = name_tables.look_up(self._reader, key, self._element)
+        alias, flags, value = circulation.look_up(self._reader, key, self._element)
         if alias is not None:
             return Outcome(ALIAS, self._minter, key, value=alias + suffix)
         if flags & _NOT_PUBLIC:
@@ -269,12 +269,12 @@ class Lookup:
     def _at_first_known(self, keys: list[bytes], rest: bytes = b"", *, tried: bytes = b"") -> Outcome | None:
         """What is stored under the identifier that these spellings mean; under the key `tried` there is nothing."""
         return first_known(keys, lambda key: None if key == tried else self.at(key, rest),
-                           lambda key: name_tables.is_known(self._reader, key))
+                           lambda key: circulation.is_known(self._reader, key))
 
     def _passes(self, key: bytes) -> bool:
         """Whether extensions are passed through: at all, or for this name."""
         if key:
-            return name_tables.value_of(self._reader, key, PASSTHROUGH_ELEMENT) != b"off"
+            return circulation.value_of(self._reader, key, PASSTHROUGH_ELEMENT) != b"off"
         return config.value(self._reader, PASSTHROUGH) != b"off"
 
     def _missing(self, name: Name) -> Outcome:
@@ -299,7 +299,7 @@ class Lookup:
         self._note("fallback", b"there is none")
         space = self._namespace
         keys = *space.spellings(name), *space.without_query(name)
-        known = any(name_tables.is_known(self._reader, key) for key in keys)
+        known = any(circulation.is_known(self._reader, key) for key in keys)
         reason = "the name is known, but nothing says where it leads" if known else "nothing is known of this name"
         return Outcome(NOT_FOUND, self._minter, normal, reason=reason)
 

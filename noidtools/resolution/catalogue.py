@@ -14,7 +14,7 @@ from time import monotonic
 from .. import names
 from ..console import OccasionalLog
 from ..errors import NoidError
-from ..minter import Minter, circulation, config, meta, name_tables
+from ..minter import Minter, circulation, config, schema
 from ..minter.relations.abstract_names import has_abstractions
 from . import (
     ABSTRACT,
@@ -86,8 +86,8 @@ class Domain:
 
 
 def _choices(reader: Reader) -> tuple[bool, bytes | None]:
-    has_alias = next(name_tables.all_aliases(reader), None) is not None
-    has_others = has_alias or meta.has_foreign(reader) or has_abstractions(reader)
+    has_alias = next(circulation.all_aliases(reader), None) is not None
+    has_others = has_alias or schema.has_foreign(reader) or has_abstractions(reader)
     return has_others, config.value(reader, FALLBACK)
 
 

@@ -20,7 +20,7 @@ import shutil
 import subprocess
 
 from ..errors import NotFoundError, StoreError
-from ..minter import name_tables
+from ..minter import circulation
 from ..names import targets
 from ..spool import Spool
 from ..store.folders import sync_folder
@@ -72,10 +72,10 @@ def export(minter: Minter, form: str, path: str, element: bytes | None = None) -
 
 
 def _rows(minter: Minter, reader: Reader, element: bytes) -> Iterator[Row]:
-    for identifier, value in name_tables.public_values(reader, element):
+    for identifier, value in circulation.public_values(reader, element):
         yield identifier, _address(value)
     lookup = Lookup(minter, reader, element)
-    for alias in name_tables.all_aliases(reader):
+    for alias in circulation.all_aliases(reader):
         outcome = follow_aliases(lookup.find, alias)
         yield alias, targets.location(outcome.targets[0].url) or b"" if outcome.targets else b""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .. import names
-from ..minter.access import EVERYTHING, TARGETS
 from ..minter.identifiers import parse_name
 from ..minter.lifecycle import reader_in
+from ..minter.policies import EVERYTHING, TARGETS
 from . import ABSTRACT, INVALID, NOT_FOUND, RESERVED, Lookup, Outcome, follow_aliases
 
 TYPE_CHECKING = False

@@ -15,7 +15,7 @@ from ..errors import StoreError, UsageError
 from ..minter import stored
 from ..minter.archive import Archives
 from ..minter.changes import RecordedEdit
-from ..minter.event_log import Event
+from ..minter.events import Event
 from ..minter.lifecycle import PUBLISHED_STATE, STATES, state_of
 from ..minter.namespace import RULE_MARK
 from ..times import timestamp

@@ -11,8 +11,7 @@ import binascii
 from ..codec import pack
 from ..errors import InvalidError
 from ..minter.changes import RecordedEdit
-from ..minter.event_log import Event
-from ..minter.events import Change, Digest, Tally
+from ..minter.events import Change, Digest, Event, Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from ..minter.changes import (
     matches,
     recorded_edits,
 )
-from ..minter.name_tables import bindings_after
+from ..minter.circulation import bindings_after
 from ..minter.namespace import RULE_MARK
 from ..names.targets import replace_beginning
 from ..spool import Spool
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
     from ..minter import Minter
     from ..minter.changes import LeftAlone
-    from ..minter.event_log import Event
-    from ..minter.events import Actor
+    from ..minter.events import Actor, Event
     from ..store import Reader, Writer
 
     Progress = Callable[[int, int, str], None]

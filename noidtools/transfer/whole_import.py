@@ -12,7 +12,7 @@ from typing import cast
 
 from ..codec import pack, pair
 from ..errors import InvalidError, NoidError
-from ..minter import Minter, location_of, meta, stored
+from ..minter import Minter, location_of, schema, stored
 from ..minter.changes import packed_edit
 from ..minter.check import examine
 from ..minter.creation import TERMS
@@ -68,9 +68,9 @@ class WholeImport:
         scheme = self._namespace.scheme
 
         def fill(writer: Writer) -> None:
-            meta.copy_settings(writer, self._settings)
+            schema.copy_settings(writer, self._settings)
             try:
-                _ = meta.generator_of(scheme, writer).drawn
+                _ = schema.generator_of(scheme, writer).drawn
             except Exception as error:  # noqa: BLE001 - whatever the scheme stumbles over, its state is damaged
                 raise InvalidError(f"the state of the generator is damaged ({error})") from None
             _ensure_sound(dbdir, writer, progress)

@@ -12,11 +12,10 @@ import time
 from itertools import islice
 
 from ..errors import printable
-from ..minter.access import EVERYTHING
-from ..minter.circulation import find_many, in_circulation
+from ..minter.circulation import all_aliases, bound_identifiers, find_many, in_circulation
 from ..minter.events import record_event
-from ..minter.findings import FAILS, HOLDS, RETRIEVABLE, UNKNOWN, Finding, VerifiedIdentifier, save_findings, verdicts
-from ..minter.name_tables import all_aliases, bound_identifiers
+from ..minter.policies import EVERYTHING
+from ..minter.qualities import FAILS, HOLDS, RETRIEVABLE, UNKNOWN, Finding, VerifiedIdentifier, save_findings, verdicts
 from ..times import timestamp
 from .inspection import Inspector
 

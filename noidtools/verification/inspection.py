@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from .. import resolution
 from ..errors import InvalidError, printable
-from ..minter import circulation, custody, identifiers, lifecycle, name_tables, policies
-from ..minter.access import EVERYTHING
-from ..minter.findings import (
+from ..minter import circulation, custody, identifiers, lifecycle, policies
+from ..minter.lifecycle import tombstone_of
+from ..minter.namespace import LONGEST_IDENTIFIER
+from ..minter.policies import EVERYTHING
+from ..minter.qualities import (
     ACCOUNTABLE,
     BOUND,
     CHECK_SOUND,
@@ -22,9 +24,7 @@ from ..minter.findings import (
     Finding,
     has_failure,
 )
-from ..minter.namespace import LONGEST_IDENTIFIER
 from ..minter.relations.abstractions import abstract_refusal
-from ..minter.tombstones import tombstone_of
 from ..names import targets
 from ..times import display_day
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..minter import Minter
     from ..minter.circulation import Circulation
     from ..minter.custody import Custodian
-    from ..minter.findings import Quality
+    from ..minter.qualities import Quality
     from ..resolution import Outcome
     from ..store import Reader
 
@@ -179,7 +179,7 @@ class Inspector:
         """What is found about an identifier with this circulation record."""
         if record is not None and record.withdrawn:
             return self._withdrawn(identifier)
-        alias = name_tables.alias_target(self._reader, identifier)
+        alias = circulation.alias_target(self._reader, identifier)
         outcome = self._outcome(identifier)
         bound = alias is not None or outcome.by in ("stored", "rule") or self._is_bound(identifier)
         result = Inspection(identifier, self._minter.namespace.display(identifier), bound or record is not None)
@@ -211,7 +211,7 @@ class Inspector:
         return result
 
     def _is_bound(self, identifier: bytes) -> bool:
-        return name_tables.is_bound(self._reader, identifier)
+        return circulation.is_bound(self._reader, identifier)
 
     def _formed(self, identifier: bytes, is_alias: bool = False) -> tuple[Finding, ...]:
         fault, sound = self._form.faults(identifier)
@@ -236,9 +236,9 @@ class Inspector:
 
     def _is_another(self, identifier: bytes, normal: bytes) -> bool:
         """Whether something of its own is kept under the other spelling."""
-        if any(name_tables.alias_target(self._reader, key) is not None for key in (identifier, normal)):
+        if any(circulation.alias_target(self._reader, key) is not None for key in (identifier, normal)):
             return False
-        return name_tables.is_known(self._reader, normal)
+        return circulation.is_known(self._reader, normal)
 
     def _leading(self, result: Inspection, state: str, bound: bool, outcome: Outcome) -> tuple[Finding, ...]:
         """Whether the name is bound and resolves; nothing of the kind is stated while it is not published."""

@@ -16,7 +16,7 @@ from collections import deque
 from typing import Generic, TypeVar
 
 from ..errors import printable
-from ..minter.findings import FAILS, HOLDS, UNKNOWN
+from ..minter.qualities import FAILS, HOLDS, UNKNOWN
 from .http import Deadline, UnreachableError, WebAddress, request_head, secure_context
 
 TYPE_CHECKING = False

@@ -9,8 +9,8 @@ from __future__ import annotations
 from ..commands import Call, Session, all_commands
 from ..commands.answers import Answer, Text
 from ..errors import NoidError
-from ..minter.access import PUBLISHED
 from ..minter.events import Actor
+from ..minter.policies import PUBLISHED
 from ..schemes import NeedsOwnTransaction
 from .authentication import authenticate
 from .batch import prepare_batch, take_prepared
@@ -143,7 +143,6 @@ class CommandApplication:
             call.read_elements(body.read_line)
         finally:
             body.close()
-
 
     def _run(self, request: Request, call: Call, once: IdempotentRun | None) -> Answer:
         """Run the command; one that takes a file gets the body, which is closed when the command has read it."""

@@ -14,7 +14,7 @@ import time
 
 from ..codec import pack
 from ..commands.idempotency import IdempotentRun
-from ..minter.secret import secret_of
+from ..minter.tokens import secret_of
 from . import pages
 
 TYPE_CHECKING = False

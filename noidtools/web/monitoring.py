@@ -14,9 +14,8 @@ from itertools import accumulate
 from typing import Generic, TypeVar
 
 from ..errors import LoginNeededError, NoidError
-from ..minter.access import EVERYTHING, READ
-from ..minter.figures import minter_figures
-from ..minter.policies import AccessPolicy
+from ..minter.policies import EVERYTHING, READ, AccessPolicy
+from ..minter.report import minter_figures
 from ..resolution.canaries import wrong_canaries
 from ..version import __version__
 from .authentication import bearer_secret, policy_in
@@ -44,7 +43,7 @@ _LITTLE_ROOM = 32 << 20
 _KEPT_SECONDS = 1.0
 _LOCK_SECONDS = 2.0
 
-# Figures of a minter: name in figures.py, name for Prometheus, type, explanation.
+# Figures of a minter: name in report.py, name for Prometheus, type, explanation.
 _OF_MINTER = (
     ("drawn", "minted_total", "counter", "Identifiers minted so far"),
     ("left", "identifiers_left", "gauge", "Identifiers left in the namespace"),

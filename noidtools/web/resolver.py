@@ -17,7 +17,7 @@ from __future__ import annotations
 from .. import codec, names
 from ..description.formats import RDF_FORMATS
 from ..errors import NoidError, NotFoundError
-from ..minter.access import TARGETS
+from ..minter.policies import TARGETS
 from ..names import targets
 from ..resolution import FOUND, GONE, INVALID, RESERVED
 from ..resolution.catalogue import Catalogue, resolve_and_gather

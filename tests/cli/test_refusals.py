@@ -12,7 +12,7 @@ from pathlib import Path
 import lmdb
 import pytest
 
-from noidtools.minter.tables import META
+from noidtools.minter.schema import META
 from support.process import NOID
 
 # Root may do everything; without these capabilities it is bound by permissions like anybody else.

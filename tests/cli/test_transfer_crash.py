@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from noidtools.minter import changes, tables
+from noidtools.minter import changes, schema
 from support.killed import COMMITS, RENAMES, every_kill, run_killed
 from support.minter import Noid
 from support.process import NoidProcess
@@ -50,7 +50,7 @@ def minter(folder) -> Noid:
 
 
 def targets(minter: Noid) -> dict[bytes, bytes]:
-    return dict(minter.read(lambda reader: list(reader.scan(tables.ELEMENTS))))
+    return dict(minter.read(lambda reader: list(reader.scan(schema.ELEMENTS))))
 
 
 def expected(base: str, more: int = 0) -> dict[bytes, bytes]:

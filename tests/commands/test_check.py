@@ -8,7 +8,7 @@ from noidtools.codec import pack, pair
 from noidtools.minter.check import examination
 from noidtools.minter.circulation import HELD, PEPPERED, RESERVED, WITHDRAWN
 from noidtools.minter.events import number_key
-from noidtools.minter.tables import (
+from noidtools.minter.schema import (
     ABSTRACT,
     ALIASES,
     ALL_TABLES,

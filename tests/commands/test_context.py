@@ -30,7 +30,7 @@ def test_each_change_of_the_context_is_one_event(noid):
     noid("context", "alias", "a", "b", "--authority", "c")
     minter = Minter(str(noid.folder))
     try:
-        from noidtools.minter.tables import EVENTS
+        from noidtools.minter.schema import EVENTS
 
         ((_, last),) = minter.read(lambda reader: list(reader.scan(EVENTS, limit=1, reverse=True)))
         assert b"context-alias/a b c" in last

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from noidtools.minter import stored, tables
+from noidtools.minter import schema, stored
 from noidtools.transfer import csv_table
 from noidtools.transfer.input_file import InputFile
 from support.clock import SettableClock
@@ -28,7 +28,7 @@ def make(folder: Path, *words: str) -> Noid:
 
 def dump(minter: Noid) -> str:
     """All tables that can be read, and the peppers, which `dbinfo dump` leaves out."""
-    peppers = minter.read(lambda reader: list(reader.scan(tables.PEPPERS)))
+    peppers = minter.read(lambda reader: list(reader.scan(schema.PEPPERS)))
     return minter.text("dbinfo", "dump") + repr(peppers)
 
 
@@ -115,7 +115,7 @@ def test_a_minter_of_the_first_release_is_copied_as_well(tmp_path, name):
 
 
 def test_every_table_is_exported_or_known_not_to_be():
-    known = {value for name, value in vars(tables).items() if name.isupper() and isinstance(value, bytes)}
+    known = {value for name, value in vars(schema).items() if name.isupper() and isinstance(value, bytes)}
     exported = {*stored._ONE.values(), *stored._SEVERAL.values(), *stored.WHOLE.values(), *stored.OTHERS}
     assert known == {*exported, *stored.NOT_EXPORTED}
     assert not exported & {*stored.NOT_EXPORTED}
@@ -237,7 +237,7 @@ def test_a_database_server_is_named_for_a_new_minter_only(filled_export, tmp_pat
 def test_an_export_of_a_minter_with_faults_names_the_first_and_the_remedy(tmp_path):
     minter = make(tmp_path / "one", *CHECKED)
     fill(minter)
-    minter.write(lambda writer: writer.put(tables.META, b"held", b"77"))
+    minter.write(lambda writer: writer.put(schema.META, b"held", b"77"))
     (tmp_path / "faulty.jsonl").write_bytes(exported(minter, "jsonl", "--history"))
     message = Noid(tmp_path / "two").refused("import", "jsonl", str(tmp_path / "faulty.jsonl"), status=1)
     assert "but 77 are counted" in message and "'noid check --repair'" in message and "'noid copy'" in message
@@ -312,7 +312,7 @@ def folders(tmp_path_factory):
 
 
 def elements(minter: Noid) -> dict[bytes, bytes]:
-    return dict(minter.read(lambda reader: list(reader.scan(tables.ELEMENTS))))
+    return dict(minter.read(lambda reader: list(reader.scan(schema.ELEMENTS))))
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "anvl"])

@@ -15,7 +15,7 @@ from noidtools.commands.bulk import run_lines
 from noidtools.commands.lines import LineSource
 from noidtools.errors import ForbiddenError
 from noidtools.minter import Minter, minting
-from noidtools.minter.tables import META
+from noidtools.minter.schema import META
 from support.minter import Noid
 
 CHUNK = 10

@@ -10,7 +10,7 @@ import pytest
 from noidtools.commands.answers import anvl
 from noidtools.minter import minting
 from noidtools.minter.events import LONGEST_VALUE
-from noidtools.minter.tables import EVENTS, HISTORY
+from noidtools.minter.schema import EVENTS, HISTORY
 from support.minter import Noid
 from support.templates import CHECKED
 

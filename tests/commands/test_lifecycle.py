@@ -13,7 +13,7 @@ from noidtools.errors import (
     NotFoundError,
     UsageError,
 )
-from noidtools.minter import lifecycle, tombstones
+from noidtools.minter import lifecycle
 from support.minter import START, Noid
 from support.templates import CHECKED
 
@@ -161,7 +161,7 @@ def test_a_withdrawn_identifier_leaves_a_tombstone(minter):
     answer = minter.records("withdraw", identifier, "--reason", "a duplicate", "--successor", other)
     assert answer == [{"id": identifier, "state": "withdrawn", "withdrawn": "20261201120000", "reason": "a duplicate",
                        "successor": other}]
-    tombstone = minter.read(lambda reader: tombstones.tombstone_of(reader, identifier.encode()))
+    tombstone = minter.read(lambda reader: lifecycle.tombstone_of(reader, identifier.encode()))
     assert (tombstone.date, tombstone.minted) == (b"20261201120000", START.encode())
     assert (tombstone.reason, tombstone.successor) == (b"a duplicate", other.encode())
     assert minter.resolved(identifier) == minter.resolved(identifier + "/page") == "gone"

@@ -17,8 +17,8 @@ import pytest
 from noidtools.commands import Invocation, all_commands
 from noidtools.commands.command import Form
 from noidtools.errors import ConflictError, ForbiddenError, InvalidError, NoidError, NotFoundError
-from noidtools.minter.findings import last_findings
-from noidtools.minter.tables import META
+from noidtools.minter.qualities import last_findings
+from noidtools.minter.schema import META
 from noidtools.resolution.catalogue import Domain, resolve_among
 from support.minter import Noid
 from support.project import ROOT

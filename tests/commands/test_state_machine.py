@@ -16,13 +16,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from noidtools.commands.bulk import run_lines
 from noidtools.commands.lines import LineSource
 from noidtools.errors import NoidError
-from noidtools.minter import history, identifiers, lifecycle, name_tables, preferences, relations
+from noidtools.minter import aliases, circulation, history, identifiers, lifecycle, relations
 from noidtools.minter.check import examine
 from noidtools.minter.circulation import Circulation, find
 from noidtools.minter.events import LONGEST_VALUE, Digest
-from noidtools.minter.meta import held_count
-from noidtools.minter.tables import ALIASES, EVENTS, IDS, QUEUE
-from noidtools.minter.tombstones import tombstone_of
+from noidtools.minter.lifecycle import tombstone_of
+from noidtools.minter.schema import ALIASES, EVENTS, IDS, QUEUE, held_count
 from support.minter import Noid
 
 pytestmark = pytest.mark.slow
@@ -232,7 +231,7 @@ class LifecycleMachine(RuleBasedStateMachine):
                     replayed.apply(key, event, self.long_term)
                 assert (replayed.letters, replayed.held, replayed.reserved, replayed.withdrawn) == (
                     record.history, record.held, record.reserved, record.withdrawn), name
-                stored = {element: value(bound) for element, bound in name_tables.elements_of(reader, key)}
+                stored = {element: value(bound) for element, bound in circulation.elements_of(reader, key)}
                 assert stored == replayed.elements, name
                 assert reader.get(ALIASES, key) == replayed.alias, name
                 if record.withdrawn:
@@ -273,7 +272,7 @@ class LifecycleMachine(RuleBasedStateMachine):
                 key = identifiers.identify(self.minter.opened, reader, name.encode()).key
                 for relation in relations.relations_of(reader, key):
                     if relation.kind == relations.PREFERRED:
-                        group = preferences.synonym_group(reader, key, relation.authority)
+                        group = aliases.synonym_group(reader, key, relation.authority)
                         assert len(group) > 1
                         preferring = [other for other in group if any(
                             found.authority == relation.authority

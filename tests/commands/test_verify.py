@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from noidtools.minter.circulation import Circulation
-from noidtools.minter.tables import IDS, VERIFIED
+from noidtools.minter.schema import IDS, VERIFIED
 from support.verification import create_sound_minter, findings_of, verified
 
 

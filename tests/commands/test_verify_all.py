@@ -8,8 +8,9 @@ import pytest
 
 from noidtools import verification as verifying
 from noidtools.codec import pack
+from noidtools.minter.circulation import value_of
 from noidtools.minter.events import Actor
-from noidtools.minter.findings import (
+from noidtools.minter.qualities import (
     FAILS,
     HOLDS,
     QUALITIES,
@@ -19,8 +20,7 @@ from noidtools.minter.findings import (
     last_findings,
     save_findings,
 )
-from noidtools.minter.name_tables import value_of
-from noidtools.minter.tables import EVENTS, IDS, VERIFIED
+from noidtools.minter.schema import EVENTS, IDS, VERIFIED
 from noidtools.verification import Verification
 from support.verification import create_sound_minter, verified
 

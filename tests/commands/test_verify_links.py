@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from noidtools.minter.findings import FAILS, HOLDS, UNKNOWN, Finding, last_findings
+from noidtools.minter.qualities import FAILS, HOLDS, UNKNOWN, Finding, last_findings
 from support.odd_server import OddServer
 from support.verification import LINKS, create_sound_minter, findings_of, verified
 

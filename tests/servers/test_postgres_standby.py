@@ -9,8 +9,8 @@ import pytest
 from noidtools.cli.noidr import MinterResolver
 from noidtools.cli.reply_protocol import ReplyProtocol
 from noidtools.errors import StoreError
-from noidtools.minter.figures import minter_figures
 from noidtools.minter.folder import SingleMinter
+from noidtools.minter.report import minter_figures
 from noidtools.store import open_store
 from noidtools.store.postgres.status import ALONE, ASYNCHRONOUS, IN_MEMORY, SYNCHRONOUS, durability
 from noidtools.web.resolver import Resolver

@@ -22,8 +22,7 @@ from noidtools.commands import Call, Session, run
 from noidtools.commands.answers import anvl, json_ready
 from noidtools.errors import NoidError
 from noidtools.minter import Minter, config
-from noidtools.minter.event_log import Event, read_event
-from noidtools.minter.events import Actor, newest_number
+from noidtools.minter.events import Actor, Event, newest_number, read_event
 from noidtools.minter.folder import MinterFolder
 from noidtools.minter.identifiers import identify
 from noidtools.minter.lifecycle import state_of

@@ -18,7 +18,7 @@ from noidtools.description.facts import (
     RelatedName,
 )
 from noidtools.description.rdf import describe_minter, describe_name
-from noidtools.minter.findings import FAILS, HOLDS, RESOLVABLE, RETRIEVABLE, Finding
+from noidtools.minter.qualities import FAILS, HOLDS, RESOLVABLE, RETRIEVABLE, Finding
 from noidtools.names.targets import Target
 
 PIL = Namespace(vocabulary.PIL)

@@ -9,8 +9,8 @@ from collections import Counter
 from pathlib import Path
 
 from noidtools.minter import Minter
-from noidtools.minter.name_tables import value_of
-from noidtools.minter.tables import IDS
+from noidtools.minter.circulation import value_of
+from noidtools.minter.schema import IDS
 from support import gateway
 from support.process import NOID
 from support.served import Served

@@ -9,7 +9,7 @@ import pytest
 import noidtools
 from noidtools import schemes, store
 from noidtools.commands import call as command_calls
-from noidtools.minter import tables
+from noidtools.minter import schema
 from noidtools.server import flup, waitress
 from support.import_graph import Module, changed, find_cycle, read_modules
 
@@ -30,7 +30,7 @@ DYNAMIC = {
     "commands.call": {f"commands.{module}" for module in command_calls._CHAPTERS.values()},
     "server.compatibility": set(),  # other packages, whose interface it checks
 }
-TABLES = {name for name, value in vars(tables).items() if isinstance(value, bytes) and value in tables.ALL_TABLES}
+TABLES = {name for name, value in vars(schema).items() if isinstance(value, bytes) and value in schema.ALL_TABLES}
 
 Modules = dict[str, Module]
 
@@ -68,7 +68,7 @@ def computed_imports(modules: Modules) -> list[str]:
 def tables_outside_the_minter(modules: Modules) -> list[str]:
     outside = [module for module in modules.values() if module.package not in ("minter", "store")]
     imported = [f"{module.name} uses {name} of {of}" for module in outside for of, name in sorted(module.names)
-                if of == "minter.tables" or of.partition(".")[0] == "minter" and name in TABLES]
+                if of.partition(".")[0] == "minter" and name in TABLES]
     return imported + [call for module in outside for call in module.tables]
 
 
@@ -180,7 +180,7 @@ VIOLATIONS = {
                         tables_outside_the_minter),
     "a table as a constant": ("resolution.canaries", "T = b'i'\n\ndef f(r):\n    return r.scan(T)",
                               tables_outside_the_minter),
-    "a table of the list": ("resolution.canaries", "from ..minter.tables import IDS", tables_outside_the_minter),
+    "a table of the list": ("resolution.canaries", "from ..minter.schema import IDS", tables_outside_the_minter),
     "a table through another module": ("resolution.canaries", "from ..minter.circulation import IDS",
                                        tables_outside_the_minter),
     "a table as an attribute": ("resolution.canaries", "from ..minter import circulation\nT = circulation.IDS",

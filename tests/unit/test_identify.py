@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noidtools.minter.bindings import bind
+from noidtools.minter.circulation import value_of
 from noidtools.minter.events import Actor
 from noidtools.minter.identifiers import identify, identify_for_change
-from noidtools.minter.name_tables import value_of
 from noidtools.resolution import Lookup
 from support.minter import Noid
 

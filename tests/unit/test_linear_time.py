@@ -15,7 +15,7 @@ from noidtools.commands.answers import FetchedRecord, Fields, Values
 from noidtools.commands.bulk import parse_lines
 from noidtools.commands.lines import LineSource, read_elements, read_one_element, split_words
 from noidtools.errors import InvalidError, NoidError, printable
-from noidtools.minter.validation import validate_form
+from noidtools.minter.identifiers import validate_form
 from noidtools.names import candidates, citation, cuts, parse, spellings, targets
 from noidtools.rules import replacement
 from noidtools.schemes.base import pairtree_path

@@ -31,7 +31,7 @@ from noidtools.description.formats import RDF_FORMATS
 from noidtools.description.graph import serialize
 from noidtools.description.rdf import describe_minter, describe_name
 from noidtools.errors import InvalidError, UsageError
-from noidtools.minter.findings import HOLDS, RESOLVABLE, Finding
+from noidtools.minter.qualities import HOLDS, RESOLVABLE, Finding
 from noidtools.names.targets import Target
 from noidtools.times import xsd_datetime
 from support.ontology import DESCRIBED, IDENTIFIER, MINTER, OURS, PIL, RESERVED, WITHDRAWN, violations

@@ -11,7 +11,7 @@ from noidtools.commands import Call, Session, run
 from noidtools.commands.idempotency import IdempotentRun
 from noidtools.minter import Minter, minting, replies
 from noidtools.minter.events import Actor
-from noidtools.minter.tables import REPLIES
+from noidtools.minter.schema import REPLIES
 from support.clock import SettableClock
 from support.minter import create_in_child, run_in_child
 from support.wsgi import USER, CommandClient, command_environment

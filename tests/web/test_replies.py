@@ -10,7 +10,7 @@ import pytest
 
 from noidtools.codec import pack
 from noidtools.minter import Minter, minting
-from noidtools.minter.tables import REPLIES
+from noidtools.minter.schema import REPLIES
 from support.minter import create_in_child, run_in_child
 from support.wsgi import USER, CommandClient, Response
 

@@ -15,7 +15,7 @@ import pytest
 
 from noidtools.description.facts import Element, MinterFacts, NameFacts, Party, Policy, RelatedName
 from noidtools.errors import NoidError
-from noidtools.minter.findings import FAILS, RESOLVABLE, Finding
+from noidtools.minter.qualities import FAILS, RESOLVABLE, Finding
 from noidtools.names.targets import Target
 from noidtools.web import pages
 from noidtools.web.negotiation import names_any

@@ -12,10 +12,9 @@ import pytest
 from noidtools.commands import Call, Session
 from noidtools.errors import NoidError
 from noidtools.minter import Minter, tokens
-from noidtools.minter.event_log import read_event
-from noidtools.minter.events import Actor, newest_number
+from noidtools.minter.events import Actor, newest_number, read_event
 from noidtools.minter.policies import ADMIN, BIND, CLASSES, MINT, READ, AccessPolicy
-from noidtools.minter.tables import ALL_TABLES, TOKENS
+from noidtools.minter.schema import ALL_TABLES, TOKENS
 from noidtools.web.request import Trust
 from support.minter import create_in_child, run_in_child
 from support.process import script_command
@@ -243,7 +242,7 @@ def test_a_new_minter_is_administered_by_nobody_on_the_web_until_somebody_is_nam
 
 
 def test_a_minter_without_the_new_defaults_keeps_its_own(tmp_path: Path) -> None:
-    from noidtools.minter.meta import ACCESS_PLACE
+    from noidtools.minter.schema import ACCESS_PLACE
 
     (tmp_path / "kt5").mkdir()
     run_in_child(tmp_path / "kt5", "dbcreate", "kt.reeded", after=lambda writer: writer.delete(*ACCESS_PLACE))

@@ -9,7 +9,7 @@ import threading
 import time
 from pathlib import Path
 
-from noidtools.minter.tables import FORMAT
+from noidtools.minter.schema import FORMAT
 from support import gateway
 from support.http import ids_in
 from support.minter import Noid

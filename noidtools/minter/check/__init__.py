@@ -7,9 +7,9 @@ writing.
 from __future__ import annotations
 
 from ...errors import NoidError
-from .. import meta
+from .. import schema
 from ..events import record_event
-from ..tables import ALL_TABLES
+from ..schema import ALL_TABLES
 from . import changes, circulation, config, history, names
 from .examination import Examination, Fault, Result
 
@@ -59,7 +59,7 @@ def _mend_all(writer: Writer, actor: Actor, faults: list[Fault]) -> list[Fault]:
 def _check_generator(examination: Examination) -> None:
     """Whether the state of the generator can be continued; others compare records with it."""
     try:
-        generator = meta.generator_of(examination.minter.scheme, examination.reader)
+        generator = schema.generator_of(examination.minter.scheme, examination.reader)
         generator.state()
     except (NoidError, ValueError, IndexError, ArithmeticError, AssertionError) as error:
         examination.report(f"the state of the generator is damaged ({type(error).__name__}), so that nothing can be "

@@ -7,7 +7,7 @@ from itertools import groupby
 from ..changes import RecordedEdit
 from ..circulation import find_many
 from ..events import NUMBER_SIZE
-from ..tables import CHANGES
+from ..schema import CHANGES
 from .examination import fields_of, parts_of
 from .history import index_entries, report_missing_entry
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from .. import meta
+from .. import schema
 from ..circulation import HELD, PEPPERED, RESERVED, WITHDRAWN, Circulation, find, save
-from ..tables import IDS, PEPPERS, QUEUE, QUEUED, TOMBSTONES
+from ..schema import IDS, PEPPERS, QUEUE, QUEUED, TOMBSTONES
 from .examination import fields_of, is_date
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ def _check_records(examination: Examination) -> None:
         examination.pointed.add(record.event)
         _check_record(examination, identifier, record)
         numbers.check(identifier, record)
-    stored = meta.stored_held_count(examination.reader)
+    stored = schema.stored_held_count(examination.reader)
     if stored != held:
         counted = "their count is damaged" if stored is None else f"{stored} are counted"
         examination.report(f"{held} identifiers are on hold, but {counted}", _mend_held_count)
@@ -93,9 +93,9 @@ def _check_record(examination: Examination, identifier: bytes, record: Circulati
 
 def _mend_held_count(writer: Writer) -> bool:
     held = sum(packed[0] & HELD for _, packed in writer.scan(IDS) if packed)
-    if held == meta.stored_held_count(writer):
+    if held == schema.stored_held_count(writer):
         return False
-    meta.set_held_count(writer, held)
+    schema.set_held_count(writer, held)
     return True
 
 
@@ -133,7 +133,7 @@ def _check_queue(examination: Examination) -> None:
             examination.misplaced.add(identifier)
             examination.report(f"the index of the queue has another place for {name}",
                                partial(_mend_index, key, identifier))
-    last = meta.last_queue_number(reader)
+    last = schema.last_queue_number(reader)
     if last is None or newest > last:
         fault = "damaged" if last is None else "not greater than all others"
         examination.report(f"the number of the next entry of the queue is {fault}", partial(_mend_number, newest))
@@ -180,10 +180,10 @@ def _mend_entry(key: bytes, identifier: bytes, writer: Writer) -> bool:
 
 
 def _mend_number(newest: int, writer: Writer) -> bool:
-    last = meta.last_queue_number(writer)
+    last = schema.last_queue_number(writer)
     if last is not None and newest <= last:
         return False
-    meta.raise_queue_number(writer, newest)
+    schema.raise_queue_number(writer, newest)
     return True
 
 

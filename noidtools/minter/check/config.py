@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ...errors import printable
-from .. import meta
-from ..access import CLASSES, INITIAL_STATE, PUBLISH, RESERVE
+from .. import schema
 from ..contexts import CLAIM
-from ..policies import PERSISTENCE_DATES, AccessRule
-from ..tables import CONFIG, META, NOTES, SECRETS
+from ..policies import CLASSES, INITIAL_STATE, PERSISTENCE_DATES, PUBLISH, RESERVE, AccessRule
+from ..schema import CONFIG, META, NOTES, SECRETS
 from .examination import is_date
 
 TYPE_CHECKING = False
@@ -42,7 +41,7 @@ def _is_sound(name: str, value: bytes) -> bool:
 def _check_meta(examination: Examination) -> None:
     for _ in examination.items(META):
         pass
-    backup = meta.last_backup(examination.reader)
+    backup = schema.last_backup(examination.reader)
     if backup and not is_date(backup):
         examination.report("the date of the last backup is damaged: the next backup writes it anew")
 

@@ -7,7 +7,7 @@ from array import array
 from ...codec import pack, split_pair, unpack
 from ...errors import printable
 from ..events import NUMBER_SIZE, newest_number, number_key
-from ..tables import EVENTS
+from ..schema import EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

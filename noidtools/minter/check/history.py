@@ -7,9 +7,8 @@ from functools import partial
 from ...codec import pair
 from ...errors import printable
 from ..changes import changes_to, event_names
-from ..event_log import Event, read_event
-from ..events import NUMBER_SIZE, index_event, number_key
-from ..tables import CUSTODY, EVENTS, HISTORY, OFFICES, STATED
+from ..events import NUMBER_SIZE, Event, index_event, number_key, read_event
+from ..schema import CUSTODY, EVENTS, HISTORY, OFFICES, STATED
 from .examination import are_dates, fields_of, is_date, parts_of
 
 TYPE_CHECKING = False

@@ -8,13 +8,12 @@ from itertools import chain
 from ...codec import pair_prefix, split_pair
 from ...errors import ConflictError, NoidError, printable
 from .. import aliases, relations
-from ..circulation import find
-from ..findings import is_sound
-from ..name_tables import alias_target
+from ..circulation import alias_target, find
+from ..qualities import is_sound
 from ..relations import ALIAS, ALIAS_OF, KINDS, WORDS, Relation
 from ..relations.abstract_names import KINDS as ABSTRACT_KINDS
 from ..replies import reply_faults
-from ..tables import ABSTRACT, ALIASES, CLAIMS, ELEMENTS, RELATIONS, REPLIES, RULES, TOKENS, VERIFIED
+from ..schema import ABSTRACT, ALIASES, CLAIMS, ELEMENTS, RELATIONS, REPLIES, RULES, TOKENS, VERIFIED
 from .examination import are_dates, fields_of, is_date, parts_of
 
 TYPE_CHECKING = False

@@ -16,12 +16,11 @@ from ...errors import InvalidError, NoidError, printable
 from ...schemes.noid import NoidScheme
 from ...store.creation import create_store
 from ...times import timestamp, to_utc
-from .. import location_of, meta
+from .. import location_of, schema
 from ..circulation import HELD, Circulation
-from ..event_log import packed_event, put_events
-from ..events import Tally, index_event, record_event
+from ..events import Tally, index_event, packed_event, put_events, record_event
 from ..report import creation_report
-from ..tables import ELEMENTS, IDS, NOTES, RULES
+from ..schema import ELEMENTS, IDS, NOTES, RULES
 from .dump import read_dump
 from .minter import ROOT, PerlMinter, damaged
 from .queue import QueueImport
@@ -307,13 +306,13 @@ class _Import:
     def finish(self, writer: Writer) -> None:
         """Write what is stored once for a minter, as the last step."""
         perl, queued = self._perl, self._queued
-        meta.write_settings(writer, self.settings)
-        meta.save_generator(writer, self._generator)
-        meta.add_to_held_count(writer, self._held)
-        meta.raise_queue_number(writer, max(queued.newest_number, perl.queue_number))
+        schema.write_settings(writer, self.settings)
+        schema.save_generator(writer, self._generator)
+        schema.add_to_held_count(writer, self._held)
+        schema.raise_queue_number(writer, max(queued.newest_number, perl.queue_number))
         writer.put_many(RULES, [(pair(element, pattern), value) for element, pattern, value in self._usable_rules])
         if self._usable_rules:
-            meta.renew_rules_version(writer)
+            schema.renew_rules_version(writer)
         writer.put_many(NOTES, [*perl.notes, *(
             (b"rule not used: " + element + b" " + pattern, value) for element, pattern, value in self._other_rules
         )])

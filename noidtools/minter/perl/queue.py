@@ -16,7 +16,7 @@ from ...errors import InvalidError
 from .. import circulation
 from ..circulation import HELD, Circulation, advanced, save
 from ..queue import queue_key
-from ..tables import IDS, QUEUE, QUEUED
+from ..schema import IDS, QUEUE, QUEUED
 from .minter import damaged
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ Each relation is stored under both names, so that it is found from either: an al
 withdrawn name and its successor.  That an authority prefers a name is stored under that name alone.  A name may be one
 of another system, or an abstract one (see abstractions.py); a name of this minter is in the form in which it is stored.
 
-What authorities claim, such as that two names are synonyms, is in claims.py; the rest in aliases.py and tombstones.py.
+What authorities claim, such as that two names are synonyms, is in claims.py; the rest in aliases.py and lifecycle.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from ... import names
 from ...codec import pack, pair, pair_prefix, split_pair, unpack
 from ...errors import InvalidError
-from ..tables import CLAIMS, RELATIONS
+from ..schema import CLAIMS, RELATIONS
 from ..visibility import hides
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ and its label; with another separator it is the same one, so that it is stored u
 from __future__ import annotations
 
 from ...codec import pack, unpack
-from ..tables import ABSTRACT
+from ..schema import ABSTRACT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...errors import ConflictError, NotFoundError, UsageError, printable
 from ...times import timestamp
-from .. import identifiers, preferences
+from .. import aliases, identifiers
 from ..circulation import ensure_not_withdrawn
 from ..events import Change, record_event
 from . import (
@@ -92,7 +92,7 @@ def add_claim(
     if until and until < start:
         raise UsageError(f"the span would end ({until.decode()}) before it begins ({start.decode()})")
     if kind.letter == SYNONYM:
-        preferences.ensure_one_preferred(writer, first.ref, second.ref, authority)
+        aliases.ensure_one_preferred(writer, first.ref, second.ref, authority)
     elif kind.letter in _CONDITIONS:
         _CONDITIONS[kind.letter](minter, writer, first, second, now)
     return _store(writer, actor, kind, first.ref, second.ref, authority, start, until)
@@ -148,7 +148,7 @@ def remove_claim(
     _delete(writer, first.key, removed)
     if kind.letter == SYNONYM:
         for ref in (first, second):
-            changes += preferences.drop_idle_preference(writer, ref.key, removed.authority)
+            changes += aliases.drop_idle_preference(writer, ref.key, removed.authority)
     record_event(writer, actor, _verb(kind) + b" remove", ids=[first.key, second.key], changes=changes)
     return Claim(first, second, removed)
 
@@ -158,7 +158,7 @@ def clear_claims(writer: Writer, key: bytes) -> tuple[list[Change], list[bytes]]
 
     Returns the changes and the other names concerned, for the caller to record in an event.
     """
-    changes = preferences.drop_preferences(writer, key)
+    changes = aliases.drop_preferences(writer, key)
     others: dict[bytes, None] = {}
     for kind in CLAIMED.values():
         for relation in list(relations_of(writer, key, kind.letter)):
@@ -166,7 +166,7 @@ def clear_claims(writer: Writer, key: bytes) -> tuple[list[Change], list[bytes]]
             changes.append(Change(kind.word.encode(), relation.display, None, key))
             changes.append(Change(b"authority", relation.authority, None, key))
             if kind.letter == SYNONYM:
-                changes += preferences.drop_idle_preference(writer, relation.other, relation.authority)
+                changes += aliases.drop_idle_preference(writer, relation.other, relation.authority)
             others[relation.other] = None
     return changes, list(others)
 
