@@ -27,7 +27,7 @@ _HERE = Path(__file__).parent
 # The examples of the documentation are whole sessions at the shell; the others take long for other reasons.
 _SLOW = frozenset(_HERE / path for path in (
     "docs", "cli/test_backup.py", "cli/test_copy.py", "cli/test_interrupted.py", "cli/test_noidr.py",
-    "cli/test_noidr_worker.py", "cli/test_program_names.py", "commands/test_check.py", "commands/test_describe.py",
+    "cli/test_program_names.py", "commands/test_check.py", "commands/test_describe.py",
     "commands/test_described_terms.py", "commands/test_export_and_import.py", "commands/test_import_perl.py",
     "commands/test_import_perl_model.py", "commands/test_python_api_concurrency.py", "commands/test_spellings.py",
     "commands/test_state_machine.py", "commands/test_vectors.py", "unit/test_identify.py", "unit/test_linear_time.py",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..commands import Call, Invocation, Session
+from ..commands import Call, Invocation, Session, command_for
 from ..commands.answers import anvl, mark_break
 from ..errors import NoidError, StoreError, UsageError, printable
 from ..minter import default_dbdir
@@ -63,18 +63,13 @@ def _main(program: str, words: list[bytes], out: _Output) -> int:
         words = words[1:]
         if not words:
             return DONE
-    if words[:1] == [b"serve"]:
-        from ..server.serve import serve
-
-        _collect_garbage()
-        return serve(dbdir, words[1:])
-    if words[:1] == [b"resolve-loop"]:
-        _collect_garbage()
-        return _resolve_loop(dbdir, Invocation(words))
     if words[:1] == [b"status"] and (os.isatty(1) or b"--watch" in words):
         from .status import display_status
 
         return display_status(dbdir, Invocation(words))
+    if words != [b"-"] and (command := command_for(words)).process:
+        _collect_garbage()
+        return _PROCESSES[command.name](dbdir, words[1:])
     session = Session(dbdir, Actor(process_owner(), b"shell", _clock()), local=True, progress=_progress())
     try:
         if words == [b"-"]:
@@ -99,21 +94,27 @@ def _main(program: str, words: list[bytes], out: _Output) -> int:
         session.close()
 
 
+def _serve(dbdir: str, words: list[bytes]) -> int:
+    from ..server.serve import serve
+
+    return serve(dbdir, words)
+
+
+def _resolve_loop(dbdir: str, words: list[bytes]) -> int:
+    from .noidr import run
+
+    return run(dbdir, words)
+
+
+# What runs the commands that are processes of their own.
+_PROCESSES = {"serve": _serve, "resolve-loop": _resolve_loop}
+
+
 def _collect_garbage() -> None:
     """Collect it as often as Python does by default.  The executable puts this off, as suits a short command."""
     import gc
 
     gc.set_threshold(700)
-
-
-def _resolve_loop(dbdir: str, invocation: Invocation) -> int:
-    from .noidr import answer_requests
-
-    invocation.ensure_fits()
-    element, compact = (None if value is None else value.encode()
-                        for value in (invocation.option("element"), invocation.option("compact")))
-    return answer_requests(dbdir, element, codes=invocation.flag("codes"), echo=invocation.flag("echo"),
-                           compact=compact)
 
 
 def _options(program: str, words: list[bytes]) -> tuple[str, list[bytes]]:

@@ -335,15 +335,16 @@ class Command:
     input_at       the index of the word that may be `:` or `:-`, for elements that are read from the input
     shell_only     whether all its forms are for the shell only
     options_first  whether options come only before the first word, because later words may begin with --
+    process        whether it runs until it is stopped, and has no answer: the shell's interface runs it itself
     """
 
     __slots__ = ("name", "summary", "forms", "options", "about", "example", "fails", "see", "input_at",
-                 "shell_only", "options_first", "_patterns")
+                 "shell_only", "options_first", "process", "_patterns")
 
     def __init__(
         self, name: str, summary: str, *forms: Form, options: tuple[Option, ...] = (), about: str = "",
         example: str = "", fails: str = "", see: str = "", input_at: int | None = None, shell_only: bool = False,
-        options_first: bool = False,
+        options_first: bool = False, process: bool = False,
     ) -> None:
         self.name = name
         self.summary = summary
@@ -358,6 +359,7 @@ class Command:
             form.shell_only = form.shell_only or shell_only
         self.shell_only = all(form.shell_only for form in forms)
         self.options_first = options_first
+        self.process = process
         self._patterns: list[tuple[Form, Pattern]] = []
 
     @property

@@ -305,17 +305,14 @@ https://library.example/kt4x551/page-7.pdf
     ),
     Command(
         "resolve-loop", "answer lines of standard input, each a name, with targets, as noidr does",
-        Form("[--element Element] [--codes] [--echo] [--compact Prefix]", _resolve_loop),
+        Form("[--element Element] [--codes] [--echo]", _resolve_loop),
         options=(
             Option("--element Element", "take every line for a name as a whole, and this for the element"),
             Option("--codes", "begin an answer with the code of the target, if it has one; 410 for a withdrawn name"),
-            Option("--echo", "repeat the name in front of every answer"),
-            Option("--compact Prefix", "a line that begins with a slash is a name without this prefix; if its target "
-                   "is a https address, the answer is the line and the target, without the first slash and https:/; of "
-                   "a target that ends with the name, it is what comes before that, | and the line; each answer begins "
-                   "with the octet 2"),
+            Option("--echo", "begin every answer with the octet 2, the name and a blank; for a client that waits for "
+                   "each answer before it sends the next line"),
         ),
-        shell_only=True, see="resolving.md#noidr-one-line-a-name",
+        shell_only=True, process=True, see="resolving.md#noidr-one-line-a-name",
         about="""\
 There is one line out for each line in, in order; NULL where the name does not resolve.
 """,

@@ -138,7 +138,7 @@ COMMANDS = (
         "serve", "serve minters on the web",
         Form(" ".join(f"[{option.usage}]{'…' if option.name in _REPEATED else ''}" for option in _SERVE_OPTIONS),
              _serve),
-        options=_SERVE_OPTIONS, shell_only=True, see="web-interface.md#try-it",
+        options=_SERVE_OPTIONS, shell_only=True, process=True, see="web-interface.md#try-it",
         about="""\
 Serves the minter in Dbdir, until it is told to stop: commands at …/noidu, and every other path as a name to resolve.
 SIGTERM stops it when the requests at hand are answered; SIGHUP starts it anew, with the code as it then is, without

@@ -83,8 +83,6 @@ def _edited(setup: SetUp, name: str) -> str:
         "Group=noid": f"Group={setup.owner}", "SocketGroup=www-data": f"SocketGroup={setup.web}",
         "noidr_kt5": f"noidr_{setup.minter}", "www-data:www-data": f"{setup.owner}:{setup.owner}",
     }
-    if setup.way == CGI:
-        values["NOID_OWN 13030/kt"] = f"NOID_OWN {setup.own_names() or '13030/kt'}"
     return edited(text, {word: value for word, value in values.items() if _is_marked(text, word)})
 
 

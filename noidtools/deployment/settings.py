@@ -8,8 +8,7 @@ import pwd
 import re
 import sys
 
-from ..errors import NoidError, UsageError
-from ..minter import Minter
+from ..errors import UsageError
 from ..minter.folder import MinterFolder
 
 NGINX, APACHE = "nginx", "apache"
@@ -41,7 +40,6 @@ _LONGEST_HOST = 253
 _ACCOUNT = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 _LIVE = "/etc/letsencrypt/live"
 # What can stand in a configuration as it is.
-_OWN_NAMES = re.compile(r"[A-Za-z0-9._~/-]+")
 
 
 class Certificate:
@@ -146,19 +144,6 @@ class SetUp:
         """The names of the minters in the folder, which may not be there yet."""
         folder = below(self.root, self.minters)
         return [name for name, _ in MinterFolder(folder).dbdirs()] if os.path.isdir(folder) else []
-
-    def own_names(self) -> str:
-        """What the ARKs of the resolved minter begin with, as `13030/kt`; empty if it has none or is not there yet."""
-        dbdir = os.path.join(below(self.root, self.minters), self.minter)
-        try:
-            minter = Minter(dbdir)
-        except NoidError:
-            return ""
-        try:
-            prefix = minter.scheme.namespace_prefix.decode() if minter.settings["naan"] else ""
-        finally:
-            minter.close()
-        return prefix if _OWN_NAMES.fullmatch(prefix) else ""
 
     def _ensure_visible(self) -> None:
         closed = _HIDDEN if self.has_service else _CLOSED

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..minter import Minter
-    from ..minter.public_values import PublicValues
     from ..names import Name
     from ..names.targets import Target
     from ..store import Reader
@@ -321,17 +320,6 @@ class Lookup:
         """Add a line to the trace, if one is kept."""
         if self._trace is not None:
             self._trace.append((step, text))
-
-
-def plain_targets(minter: Minter, max_age: float = 0.0) -> PublicValues:
-    """The quick way to targets: those of names that are stored as they are spelled, if they are one web address to be
-    used as it is.  `max_age` is as in `Store.read`.
-
-    This is so of most requests, and what `Lookup.find` would find for them in several steps.
-    """
-    from ..minter.public_values import PublicValues
-
-    return PublicValues(minter, ELEMENT, USUAL_ELEMENT, targets.is_plain, max_age=max_age)
 
 
 def target_element(reader: Reader) -> bytes:

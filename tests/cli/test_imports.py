@@ -58,10 +58,6 @@ def test_resolving_at_the_shell_imports_nothing_of_the_web():
     assert run_script("modules_for_resolving", options=("-S",)) == "\n"
 
 
-def test_noidr_does_not_import_the_command_language():
-    assert run_script("modules_for_noidr") == "\n"
-
-
 def test_names_import_nothing_slow():
     expected = {"__future__", "struct", "_struct", "noidtools.codec"}
     assert set(run_script("modules_for_names", options=("-S",)).split()) <= expected

@@ -104,8 +104,8 @@ def test_the_option_codes_adds_redirect_codes_to_replies(minter):
 
 def test_the_option_echo_repeats_the_request_in_the_reply(minter):
     loop = NoidrProcess("-f", str(minter.folder), "--echo")
-    assert loop.ask(b"get ark:/13030/kt4x551/a b _t") == b"ark:/13030/kt4x551/a b https://a.example/x/a%20b"
-    assert loop.ask(b"get nothing _t") == b"nothing NULL"
+    assert loop.ask(b"get ark:/13030/kt4x551/a b _t") == b"\x02ark:/13030/kt4x551/a b https://a.example/x/a%20b"
+    assert loop.ask(b"get nothing _t") == b"\x02nothing NULL"
     assert loop.end() == 0
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from noidtools import store as stores
-from noidtools.cli.noidr import MinterResolver
-from noidtools.cli.reply_protocol import ReplyProtocol
+from noidtools.cli.noidr import Replies
 from noidtools.commands import Call
 from noidtools.commands.idempotency import IdempotentRun
 from noidtools.errors import ConflictError, NoidError
@@ -24,7 +23,6 @@ from noidtools.resolution.catalogue import Catalogue, resolve_among
 from noidtools.times import SECOND
 from support import memory_store
 from support.minter import Noid
-from support.noidr import take
 from support.postgres import postgres_address
 from support.recorded import as_answered_now, comparable
 
@@ -109,11 +107,11 @@ def test_a_minter_is_there_whole_or_not_at_all(engine, minter, tmp_path):
 def test_the_resolver_loop_and_the_catalogue_use_any_engine(minter):
     minter.mint(1)
     minter.set_target(NAME, "https://a.example/")
-    replies = ReplyProtocol(MinterResolver(str(minter.folder)))
-    line = f"get {NAME} _t\n".encode()
-    assert take(replies, line) == take(replies, line) == b"https://a.example/\n"
+    replies = Replies(str(minter.folder))
+    line = f"get {NAME} _t".encode()
+    assert replies.reply(line) == replies.reply(line) == b"https://a.example/\n"
     minter.set_target(NAME, "https://b.example/")
-    assert take(replies, line) == b"https://b.example/\n"
+    assert replies.reply(line) == b"https://b.example/\n"
     domains = Catalogue(MinterFolder(str(minter.folder.parent))).domains()
     assert [domain.name for domain in domains] == ["ark"]
     outcome = resolve_among(domains, f"ark:/{NAME}".encode())

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import noidtools
 from noidtools.deployment.settings import WAYS
 from support.project import CONF
 
@@ -46,17 +45,6 @@ def test_the_host_the_minters_and_the_account_are_those_that_were_chosen(noid):
     assert "ExecStart=/usr/local/noid/bin/noid serve --fcgi systemd --minters /data/srv/noid\n" in printed
     assert "ReadWritePaths=/data/srv/noid\n" in printed and "User=ids\nGroup=ids\n" in printed
     assert "runuser" not in printed and "/srv/noid/kt5 mint 1" in printed
-
-
-def test_the_rules_for_apache_know_what_the_names_of_the_minter_begin_with(noid, tmp_path: Path):
-    minters = tmp_path / "srv/noid"
-    minters.mkdir(parents=True)
-    noidtools.create(minters / "f5", "f5.reedeedk", term="long", naan="99999", naa="example.org", subnaa="x").close()
-    noidtools.create(minters / "plain", "x-y.zd").close()
-    for minter, expected in (("f5", "99999/f5"), ("plain", "13030/kt"), ("none", "13030/kt")):
-        words = ("--way", "cgi+map", *EXAMPLE, "--minter", minter, "--root", str(tmp_path))
-        printed = sections(noid("setup", "apache", *words))
-        assert f"Define NOID_OWN {expected}\n" in printed["/etc/noid/apache/resolver.conf"]
 
 
 def test_rates_are_limited_by_nginx_and_behind_apache_by_the_service(noid):

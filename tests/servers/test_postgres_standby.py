@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from noidtools.cli.noidr import MinterResolver
-from noidtools.cli.reply_protocol import ReplyProtocol
+from noidtools.cli.noidr import Replies
 from noidtools.errors import StoreError
 from noidtools.minter.folder import SingleMinter
 from noidtools.minter.report import minter_figures
@@ -15,7 +14,6 @@ from noidtools.store import open_store
 from noidtools.store.postgres.status import ALONE, ASYNCHRONOUS, IN_MEMORY, SYNCHRONOUS, durability
 from noidtools.web.resolver import Resolver
 from support.minter import Noid
-from support.noidr import take
 from support.postgres import PostgresServer
 from support.wsgi import ResolverClient
 
@@ -70,10 +68,10 @@ def test_at_a_standby_everything_is_read_and_a_change_is_refused(pair, minter, t
 
 def test_resolvers_read_the_standby_and_go_on_when_the_primary_is_gone(pair, minter):
     minter.close()
-    replies = ReplyProtocol(MinterResolver(str(minter.folder)))
+    replies = Replies(str(minter.folder))
     resolver = ResolverClient(Resolver(SingleMinter(str(minter.folder))))
-    line = b"get 13030/kt4x551 _t\n"
-    assert take(replies, line) == b"https://a.example/x\n"
+    line = b"get 13030/kt4x551 _t"
+    assert replies.reply(line) == b"https://a.example/x\n"
     health = resolver("/healthz", REMOTE_USER="alice")
     assert health.status == 200 and f"Durability: {ASYNCHRONOUS}\n" in health.text
     assert " is 0.0 seconds and 0 changes behind\n" in health.text
@@ -83,10 +81,10 @@ def test_resolvers_read_the_standby_and_go_on_when_the_primary_is_gone(pair, min
     pair.primary.stop("immediate")
     try:
         time.sleep(1)  # after which nothing in memory is valid
-        assert take(replies, line) == take(replies, b"get 13030/kt4x551 _t \n") == b"https://a.example/x\n"
+        assert replies.reply(line) == replies.reply(b"get 13030/kt4x551 _t ") == b"https://a.example/x\n"
         assert resolver("/13030/kt4x551").headers["location"] == "https://a.example/x"
-        fresh = ReplyProtocol(MinterResolver(str(minter.folder)))
-        assert fresh.feed(line) == b"https://a.example/x\n"
+        fresh = Replies(str(minter.folder))
+        assert fresh.reply(line) == b"https://a.example/x\n"
         health = resolver("/healthz", REMOTE_USER="alice")
         assert health.status == 200 and "which cannot be reached" in health.text
         assert "not connected to its primary" in health.text
@@ -102,16 +100,16 @@ def test_resolvers_read_the_standby_and_go_on_when_the_primary_is_gone(pair, min
 
 def test_a_standby_that_hangs_is_left_alone_for_a_while(pair, minter):
     minter.close()
-    replies = ReplyProtocol(MinterResolver(str(minter.folder)), log=lambda message: None)
-    assert take(replies, b"get 13030/kt4x551 _t\n") == b"https://a.example/x\n"
+    replies = Replies(str(minter.folder), log=lambda message: None)
+    assert replies.reply(b"get 13030/kt4x551 _t") == b"https://a.example/x\n"
     with pair.standby.stopped():
         time.sleep(1)  # after which nothing in memory is valid
-        assert take(replies, b"get 13030/kt4x551 _t \n") == b"https://a.example/x\n"
+        assert replies.reply(b"get 13030/kt4x551 _t ") == b"https://a.example/x\n"
         start = time.monotonic()
         for blanks in range(2, 20):
-            assert take(replies, b"get 13030/kt4x551 _t" + b" " * blanks + b"\n") == b"https://a.example/x\n"
+            assert replies.reply(b"get 13030/kt4x551 _t" + b" " * blanks) == b"https://a.example/x\n"
         assert time.monotonic() - start < 1
-    assert take(replies, b"get 13030/kt4x551  _t\n") == b"https://a.example/x\n"
+    assert replies.reply(b"get 13030/kt4x551  _t") == b"https://a.example/x\n"
 
 
 def test_resolvers_read_a_standby_that_is_one_of_several_in_its_address(pair, tmp_path):
@@ -121,7 +119,7 @@ def test_resolvers_read_a_standby_that_is_one_of_several_in_its_address(pair, tm
     pair.wait_until_followed()
     assert f"Replica: {pair.standby.folder}:5432 is 0.0 seconds and 0 changes behind\n" in made.text("dbinfo")
     made.close()
-    assert ReplyProtocol(MinterResolver(str(made.folder))).feed(f"{name}\n".encode()) == b"https://a.example/x\n"
+    assert Replies(str(made.folder)).reply(name.encode()) == b"https://a.example/x\n"
 
 
 def test_how_far_the_standby_is_behind_is_told(pair, minter):
@@ -129,8 +127,8 @@ def test_how_far_the_standby_is_behind_is_told(pair, minter):
     try:
         minter.set_target("13030/kt4x551", "https://b.example/")
         minter.close()
-        replies = ReplyProtocol(MinterResolver(str(minter.folder)))
-        assert take(replies, b"13030/kt4x551\n") == b"https://a.example/x\n"
+        replies = Replies(str(minter.folder))
+        assert replies.reply(b"13030/kt4x551") == b"https://a.example/x\n"
         time.sleep(0.3)
         info = minter("dbinfo")
         assert " seconds and 1 changes behind\n" in info and " is 0.0 seconds" not in info
@@ -139,7 +137,7 @@ def test_how_far_the_standby_is_behind_is_told(pair, minter):
         pair.standby.sql("SELECT pg_wal_replay_resume()")
     pair.wait_until_followed()
     deadline = time.monotonic() + 1
-    while take(replies, b"13030/kt4x551\n") != b"https://b.example/\n":
+    while replies.reply(b"13030/kt4x551") != b"https://b.example/\n":
         assert time.monotonic() < deadline
 
 

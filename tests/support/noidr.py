@@ -7,14 +7,7 @@ import signal
 import subprocess
 from typing import Any
 
-from noidtools.cli.reply_protocol import ReplyProtocol
-from support.process import NOIDR, children, signal_all, wait_until
-
-
-def take(replies: ReplyProtocol, piece: bytes) -> bytes:
-    """What a worker writes for a piece of its input."""
-    out = replies.reply_to_line(piece)
-    return replies.feed(piece) if out is None else out
+from support.process import NOIDR, children, process_is_alive, signal_all, wait_until
 
 
 class NoidrProcess:
@@ -39,11 +32,36 @@ class NoidrProcess:
         assert reply.count(b"\n") == 1
         return reply[:-1]
 
+    def ask_until_own(self, name: bytes) -> tuple[bytes, int]:
+        """With --echo, the reply to a name, without it, and how often it was asked for again, as Apache's rules do."""
+        again = 0
+        while True:
+            self.stdin.write(name + b"\n")
+            mark, found, value = self.read_line().partition(b"\x02" + name + b" ")
+            if found and not mark and b"\x02" not in value:
+                return value, again
+            again += 1
+
+    def read_line(self) -> bytes:
+        """A reply, read byte by byte, as Apache does: whatever comes after it stays in the pipe."""
+        line = b""
+        while not line.endswith(b"\n"):
+            octet = os.read(self.stdout.fileno(), 1)
+            assert octet, self.stderr.read()
+            line += octet
+        return line[:-1]
+
     @property
     def worker(self) -> int:
         """The process that answers."""
         wait_until(lambda: len(children(self.process.pid)) == 1)
         return children(self.process.pid)[0]
+
+    def kill_worker(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Kill the process that answers, and wait until it is dead."""
+        worker = self.worker
+        os.kill(worker, number)
+        wait_until(lambda: not process_is_alive(worker))
 
     def close(self) -> None:
         """End it, whatever it does."""
