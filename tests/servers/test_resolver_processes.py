@@ -181,7 +181,7 @@ def test_a_dead_worker_of_noidr_is_replaced_under_load_and_every_later_answer_is
         clients = [pool.submit(answers_under_load, deployment, names, stop, seed) for seed in range(4)]
         try:
             for _ in range(3):
-                time.sleep(0.3)  # of more deaths in a second the parent makes up for some without a worker
+                time.sleep(0.3)
                 (worker,) = deployment.workers()
                 DEATHS[death](worker)
                 wait_until(lambda worker=worker: deployment.workers() not in ([], [worker]), describe=deployment.logs)
@@ -206,7 +206,6 @@ def test_without_noidr_names_are_503_not_404(deploy):
     (parent,), (worker,) = deployment.noidr(), deployment.workers()
     os.kill(parent, signal.SIGKILL)
     assert deployment.location(f"ark:/{name}") == "https://a.example/"  # the worker goes on alone
-    wait_until(lambda: "noidr: the parent process has died: the worker goes on" in deployment.logs())
     os.kill(worker, signal.SIGKILL)
     wait_until(lambda: not process_is_alive(worker))
     for path in (f"ark:/{name}", "ark:/13030/ktnone", "healthz"):
@@ -262,12 +261,11 @@ def test_noidr_runs_under_its_own_account_reads_only_and_ends_with_its_server(si
         assert "Uid:\t65534\t65534\t65534\t65534" in status and "Gid:\t65534\t65534\t65534\t65534" in status
     deployment.noid("-f", "kt5", "bind", "set", name, "_t", "https://b.example/")
     assert deployment.location(f"ark:/{name}") == "https://b.example/"
-    # Under another account, too, the parent knows what a dead worker has written.
     os.kill(noidr, signal.SIGKILL)
     assert deployment.location(f"ark:/{name}") == "https://b.example/"
     wait_until(lambda: deployment.workers() not in ([], [noidr]))
     (noidr,) = deployment.workers()
-    assert deployment.location(f"ark:/{name}") == "https://b.example/" and "is not known" not in deployment.logs()
+    assert deployment.location(f"ark:/{name}") == "https://b.example/"
     # Its server is killed, with all its processes, as hard as can be.
     others = {deployment.apache.pid, *deployment.apache.children()} - {noidr, parent}
     signal_all(others, signal.SIGKILL)
