@@ -17,7 +17,7 @@ from noidtools.commands.lines import LineSource, read_elements, read_one_element
 from noidtools.errors import InvalidError, NoidError, printable
 from noidtools.minter.identifiers import validate_form
 from noidtools.names import candidates, citation, cuts, parse, spellings, targets
-from noidtools.rules import replacement
+from noidtools.rules import parse_replacement
 from noidtools.schemes.base import pairtree_path
 from noidtools.transfer.importer import READERS
 from noidtools.transfer.input_file import InputFile
@@ -120,7 +120,7 @@ PARSERS: dict[str, Callable[[bytes], Any]] = {
     "dates": _dates,
     "names": _names,
     "targets": _targets,
-    "replacements": replacement.parse,
+    "replacements": parse_replacement,
     "codec": _codec,
     "headers": _request,
     "accept": _accept,

@@ -19,59 +19,53 @@ escape that does not exist here.  Nothing in a rule is ever executed.
 Pattern and identifier are read as UTF-8, so that `.` matches a whole é and
 \\w matches letters of all scripts; if either is not valid UTF-8, byte by byte.
 
-Matching is bounded.  A short identifier meets a simple pattern under a count
-of steps.  All else runs under a clock that PCRE2 asks before every item of the
-pattern; the clock is the thread's processor time, so that a busy machine does
-not change answers.  A match that does not come in time counts as no match.
+Matching is bounded in time by PCRE2's own limit of steps, which is smaller where
+a step can take long.  The limit is for each place of the identifier at which a
+match may begin: where all of them together would take too long, one after the
+other is tried, and between two of them the clock is asked.  The clock is the
+thread's processor time, so that a busy machine does not change answers.  A match
+that does not come in time counts as no match.
 """
 
 from __future__ import annotations
 
 from time import thread_time
 
-from ..errors import InvalidError
-from .replacement import DIGITS, LETTERS, parse
+from .errors import InvalidError, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
+
+    Part = bytes | int | str  # of a replacement: literal text, a group's number, a group's name
 
 MAX_PATTERN = 10_000
 MAX_REPLACEMENT = 10_000
 MAX_GROUPS = 99
 MAX_RESULT = 1_000_000  # a replacement full of $& multiplies a long identifier
-RULE_SECONDS = 0.012  # for one rule
+RULE_SECONDS = 0.012  # for one rule, after which no further place of the identifier is tried
 LOOKUP_SECONDS = 0.1  # for all rules of a RuleSet together
-_GRANTED_STEPS = 100  # whatever the clock says
 
-# One item of a pattern, such as a class of many properties, can take time in
-# proportion to pattern * identifier before the clock is asked again: 0.2 ns a
-# byte and byte, so these two keep that below some 6 ms.
+# A step can go through the whole identifier with a class as long as the pattern, which takes 0.2 ns a byte and byte.
+# So the steps at one place are limited to some 50 ms, and the product of the two so that a step takes a few.
 _MAX_IDENTIFIER = 128_000
 _MAX_AREA = 32_000_000
-
-# The count starts anew at each of n positions, and a step can take n * pattern.
-_QUICK_STEPS = 100
-_QUICK_IDENTIFIER = 100
-_QUICK_VOLUME = 500_000
+_MOST_STEPS = 5000
+_FEWEST_STEPS = 64
+_STEPS_AND_AREA = 250_000_000
 
 # A setting such as (*LIMIT_MATCH=…) only counts at the very start, and (?J)
 # ends the start: a pattern that brings its own does not compile.  (?J) allows
 # two groups of one name, (*LF) makes \n alone end a line, both as in Perl.
 _SETTINGS = b"(*LIMIT_HEAP=16384)(*LIMIT_MATCH=%d)(*LF)(?J)"
-_CLOCKED = _SETTINGS % 100_000
-_QUICK = _SETTINGS % _QUICK_STEPS
-_AUTO_CALLOUT = 0x4  # PCRE2_AUTO_CALLOUT, which the package passes on but does not name
+_DIGITS = b"0123456789"
+_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _HEX = b"0123456789abcdefABCDEF"
-_LITERALS = DIGITS + LETTERS + b"/_-:=%~,;@!&<>'\""
+_LITERALS = _DIGITS + _LETTERS + b"/_-:=%~,;@!&<>'\""
 
 # What reaches back to the character before it; the last three only may.
 _REACHES_BACK = (b"*", b"+", b"?", b"{", b"(?#", b"\\E", b"\\Q")
-
-# What may stand between a group and its {n}: comments, quotation marks and, under (?x), blanks.
-_MAY_REPEAT = (b"{", b"(?#", b"\\E", b"\\Q", b"#", b" ", b"\t", b"\n", b"\v", b"\f", b"\r")
-
 
 class Computed:
     """The result of a rule, and who wrote it.
@@ -89,7 +83,7 @@ class Computed:
 class Rule:
     """A checked pattern and replacement; InvalidError says what is wrong with them."""
 
-    __slots__ = ("_engine", "_parts", "_quick", "_simple", "_source", "_utf", "pattern", "replacement")
+    __slots__ = ("_anchored", "_compiled", "_engine", "_parts", "_source", "_utf", "pattern", "replacement")
 
     pattern: bytes
     replacement: bytes
@@ -109,9 +103,10 @@ class Rule:
         self.replacement = replacement
         self._source = _with_perl_escapes(pattern)
         self._utf = _is_utf8(pattern)
-        self._simple = not _may_copy_groups(pattern)
-        self._quick: Any = None
-        self._parts = parse(replacement)
+        self._anchored = _is_anchored(pattern)
+        # By whether the identifier is UTF-8, and the number of steps.
+        self._compiled: dict[tuple[bool, int], Any] = {}
+        self._parts = parse_replacement(replacement)
         self._check_references(self._checked())
 
     def apply(self, identifier: bytes, *, deadline: float | None = None) -> bytes | None:
@@ -140,9 +135,9 @@ class Rule:
         return (self._engine.LibraryError, ValueError, RuntimeError, MemoryError)
 
     def _checked(self) -> Any:
-        """The compiled pattern, in the form that takes most room."""
+        """The compiled pattern."""
         try:
-            compiled = self._clocked(self._utf, 0.0)
+            compiled = self._compile(self._utf, _MOST_STEPS)
         except self._failures() as error:
             raise InvalidError(f"the rule's pattern does not compile: {self._reason(error)}") from None
         if compiled.groups > MAX_GROUPS:
@@ -151,7 +146,7 @@ class Rule:
 
     def _reason(self, error: Exception) -> str:
         reason = str(error).partition("; ")[2] or str(error)
-        at = getattr(error, "pos", 0) - len(_CLOCKED)
+        at = getattr(error, "pos", 0) - len(_SETTINGS % _MOST_STEPS)
         known = at >= 0 and self._source == self.pattern
         return f"{reason} at offset {at}" if known else reason
 
@@ -168,43 +163,46 @@ class Rule:
                 )
 
     def _search(self, identifier: bytes, deadline: float | None) -> Any:
-        utf = self._utf and _is_utf8(identifier)
-        if utf is self._utf and self._is_quick(len(identifier)):
-            try:
-                return self._counted().search(identifier)
-            except self._engine.LibraryError:
-                pass  # more steps than a quick match takes: see what the clock says
-        now = thread_time() + RULE_SECONDS
-        return self._clocked(utf, now if deadline is None else min(now, deadline)).search(identifier)
+        """The first match; None if there is none, or not in time."""
+        utf, size = self._utf and _is_utf8(identifier), len(identifier)
+        try:
+            return self._compile(utf, self._steps(size, 1 if self._anchored else size + 1)).search(identifier)
+        except self._engine.LibraryError:
+            # Verbs such as (*COMMIT) say at one place what is done about the others: PCRE2 must go through them.
+            if self._anchored or b"(*" in self.pattern:
+                return None
+        limit = thread_time() + RULE_SECONDS
+        compiled = self._compile(utf, self._steps(size, 1))
+        for place in self._places(identifier, utf):
+            match = compiled.match(identifier, place)
+            if match is not None:
+                return match
+            if thread_time() >= (limit if deadline is None else min(limit, deadline)):
+                break
+        return None
 
-    def _is_quick(self, size: int) -> bool:
-        return self._simple and size <= _QUICK_IDENTIFIER and size * size * len(self.pattern) <= _QUICK_VOLUME
+    def _places(self, identifier: bytes, utf: bool) -> Iterator[int]:
+        """Where a match may begin: not within a character of several bytes."""
+        return (place for place in range(len(identifier) + 1)
+                if not utf or identifier[place : place + 1] < b"\x80" or identifier[place] >= 0xC0)
 
-    def _counted(self) -> Any:
-        """The pattern under a count of steps, compiled once.
+    def _steps(self, size: int, places: int) -> int:
+        """How many steps a match may take at each of some places; a power of two, so that few patterns are compiled."""
+        steps = max(_FEWEST_STEPS, min(_MOST_STEPS, _STEPS_AND_AREA // ((size + 50) * len(self.pattern))))
+        return 1 << max(1, steps // places).bit_length() - 1
 
-        The interpreter, not the just-in-time compiler, which lets single
+    def _compile(self, utf: bool, steps: int) -> Any:
+        """The pattern under a limit of steps.
+
+        For the interpreter, not the just-in-time compiler, which lets single
         characters go back uncounted and has a stack of 32 kB.
         """
-        if self._quick is None:
-            flags = self._engine.UNICODE if self._utf else 0
-            self._quick = self._engine.compile(_QUICK + self._source, flags, jit=False)
-        return self._quick
-
-    def _clocked(self, utf: bool, deadline: float) -> Any:
-        """The pattern under a clock; compiled for each match, since threads share a rule but no deadline."""
-        go_on, abort = self._engine.CalloutReturn.PASS, self._engine.CalloutReturn.ABORT
-
-        steps = 0
-
-        def look_at_clock(_: object) -> Any:
-            # A few steps are always granted: the collection of garbage, say, may fall into this thread's time.
-            nonlocal steps
-            steps += 1
-            return go_on if steps < _GRANTED_STEPS or thread_time() < deadline else abort
-
-        flags = _AUTO_CALLOUT | (self._engine.UNICODE if utf else 0)
-        return self._engine.compile(_CLOCKED + self._source, flags, jit=False, callout=look_at_clock)
+        compiled = self._compiled.get((utf, steps))
+        if compiled is None:
+            flags = self._engine.UNICODE if utf else 0
+            compiled = self._engine.compile(_SETTINGS % steps + self._source, flags, jit=False)
+            self._compiled[utf, steps] = compiled
+        return compiled
 
     def _expand(self, match: Any, identifier: bytes) -> Computed | None:
         start, end = match.span()
@@ -304,11 +302,9 @@ def _literal_start(pattern: bytes) -> bytes:
     return bytes(start[:-1] if pattern.startswith(_REACHES_BACK, at) else start)
 
 
-def _may_copy_groups(pattern: bytes) -> bool:
-    """Whether PCRE2 may write out copies of a group: one step is then longer than the pattern tells."""
-    if b"{" not in pattern:
-        return False
-    return not pattern.isascii() or any(b")" + next_text in pattern for next_text in _MAY_REPEAT)
+def _is_anchored(pattern: bytes) -> bool:
+    """Whether a match can only begin where the identifier does, as far as that is plain to see."""
+    return b"\\G" in pattern or (pattern.startswith(b"^") and b"|" not in pattern)
 
 
 def _with_perl_escapes(pattern: bytes) -> bytes:
@@ -362,3 +358,70 @@ def _is_utf8(text: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+# -- replacements ----------------------------------------------------------------------------------------------------
+
+_ESCAPES = {b"n": b"\n", b"t": b"\t"}
+
+
+def parse_replacement(text: bytes) -> list[Part]:
+    parts: list[Part] = []
+    literal = bytearray()
+    at = 0
+    while at < len(text):
+        if text[at] == 0x5C:
+            literal += _escaped(text[at + 1 : at + 2])
+            at += 2
+        elif text[at] == 0x24:
+            part, at = _parse_reference(text, at)
+            parts += [bytes(literal), part] if literal else [part]
+            literal.clear()
+        else:
+            literal.append(text[at])
+            at += 1
+    if literal:
+        parts.append(bytes(literal))
+    return parts
+
+
+def _escaped(character: bytes) -> bytes:
+    if not character:
+        raise InvalidError("the rule's replacement ends in a backslash: write \\\\ for one")
+    if character in _DIGITS:
+        raise InvalidError(f"the rule's replacement contains \\{character.decode()}: write ${character.decode()}")
+    if character in _LETTERS and character not in _ESCAPES:
+        raise InvalidError(f"the rule's replacement contains \\{character.decode()}: it knows \\n, \\t, \\$ and \\\\")
+    return _ESCAPES.get(character, character)
+
+
+def _parse_reference(text: bytes, at: int) -> tuple[int | str, int]:
+    """What the $ at this place refers to, and the place behind it."""
+    if text.startswith(b"$&", at):
+        return 0, at + 2
+    if text.startswith(b"$+{", at):
+        end = _closing_brace(text, at)
+        return text[at + 3 : end].decode("utf-8", "backslashreplace"), end + 1
+    if text.startswith(b"${", at):
+        end = _closing_brace(text, at)
+        return _group_number(text[at + 2 : end], text, at), end + 1
+    end = at + 1
+    while text[end : end + 1] and text[end] in _DIGITS:
+        end += 1
+    return _group_number(text[at + 1 : end], text, at), end
+
+
+def _closing_brace(text: bytes, at: int) -> int:
+    end = text.find(b"}", at)
+    if end < 0:
+        raise InvalidError(f"the rule's replacement opens a brace at byte {at} and does not close it")
+    return end
+
+
+def _group_number(digits: bytes, text: bytes, at: int) -> int:
+    if digits.isdigit() and len(digits) <= 2 and not digits.startswith(b"0"):
+        return int(digits)
+    raise InvalidError(
+        f"the rule's replacement contains {printable(text[at : at + 12])!r}, which is none of $1 to $99, ${{1}}, $& "
+        "and $+{name}: write \\$ for a dollar sign"
+    )
