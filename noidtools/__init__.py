@@ -17,41 +17,42 @@ if TYPE_CHECKING:
     from .api import OpenMinter
     from .api import create_minter as create
     from .api import open_minter as open
-    from .api.descriptions import (
-        MinterDescription,
-        NameDescription,
-        PolicyStatement,
-        QualityFinding,
-        RelationStatement,
-        Responsible,
-        VerifiedName,
-    )
-    from .api.values import (
+    from .commands import Call, Session, run
+    from .description.facts import (
         AbstractName,
+        CitationForm,
+        ContextClaim,
+        CustodyPeriod,
+        MinterDescription,
+        MinterInfo,
+        MinterPolicy,
+        NameDescription,
+        NameRecord,
+        NameRelation,
+        OfferedAction,
+        PerformedAction,
+        PersistencePromise,
+        PolicyStatement,
+        QualityClaim,
+        QualityFinding,
+        RedirectTarget,
+    )
+    from .description.results import (
         AliasLink,
         Binding,
         ChangedValue,
-        CitationForm,
         Comparison,
-        CustodyPeriod,
         HistoryEvent,
         HoldResult,
         MintCount,
-        MinterInfo,
-        MinterPolicy,
-        NameRecord,
-        NameRelation,
-        PersistencePromise,
-        QualityClaim,
-        RedirectTarget,
         Resolution,
         RuleBinding,
         Transition,
         Validity,
         ValueDigest,
+        VerifiedName,
         Withdrawal,
     )
-    from .commands import Call, Session, run
     from .errors import (
         BusyError,
         ConflictError,
@@ -74,11 +75,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AbstractName", "Actor", "AliasLink", "Binding", "BusyError", "Call", "ChangedValue", "CitationForm",
-    "Comparison", "ConflictError", "CustodyPeriod", "ExhaustedError", "ForbiddenError", "GoneError",
+    "Comparison", "ConflictError", "ContextClaim", "CustodyPeriod", "ExhaustedError", "ForbiddenError", "GoneError",
     "HistoryEvent", "HoldResult", "InvalidError", "MintCount", "Minter", "MinterDescription", "MinterFolder",
     "MinterInfo", "MinterPolicy", "NameDescription", "NameRecord", "NameRelation", "NoMinterError", "NoidError",
-    "NotFoundError", "OpenMinter", "OutcomeUnknownError", "PersistencePromise", "PolicyStatement", "QualityClaim",
-    "QualityFinding", "RedirectTarget", "RelationStatement", "Resolution", "Responsible", "RuleBinding", "Session",
+    "NotFoundError", "OfferedAction", "OpenMinter", "OutcomeUnknownError", "PerformedAction", "PersistencePromise",
+    "PolicyStatement", "QualityClaim", "QualityFinding", "RedirectTarget", "Resolution", "RuleBinding", "Session",
     "SingleMinter", "Site", "StoreError", "Transition", "UsageError", "Validity", "ValueDigest", "VerifiedName",
     "Withdrawal", "__version__", "create", "open", "run",
 ]
@@ -88,15 +89,17 @@ _HOMES = {"__version__": "version", "open": "api:open_minter", "create": "api:cr
           "Actor": "minter.events",
           "Minter": "minter", "MinterFolder": "minter.folder", "SingleMinter": "minter.folder", "Site": "web.site",
           "Call": "commands", "Session": "commands", "run": "commands",
-          **dict.fromkeys(("MinterDescription", "NameDescription", "PolicyStatement", "QualityFinding",
-                           "RelationStatement", "Responsible", "VerifiedName"), "api.descriptions")}
+          **dict.fromkeys(("AliasLink", "Binding", "ChangedValue", "Comparison",
+                           "HistoryEvent", "HoldResult", "MintCount", "Resolution",
+                           "RuleBinding", "Transition", "Validity", "ValueDigest",
+                           "VerifiedName", "Withdrawal"), "description.results")}
 
 
 def __getattr__(name: str) -> object:
     # On first use only: the shell starts a process for each command and pays for every import.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "errors" if name.endswith("Error") else _HOMES.get(name, "api.values")
+    home = "errors" if name.endswith("Error") else _HOMES.get(name, "description.facts")
     module, _, other = home.partition(":")
     return getattr(__import__(f"{__name__}.{module}", fromlist=[name]), other or name)
 

@@ -1,4 +1,4 @@
-"""Encodings of values: several byte strings in one, numbers, pairs as keys, and percent-encoding."""
+"""Encodings of values: several byte strings in one, numbers, pairs as keys, percent-encoding, and text."""
 
 from __future__ import annotations
 
@@ -190,3 +190,16 @@ def indent_rare_breaks(text: bytes) -> bytes:
         if line_break in text:
             text = text.replace(line_break, line_break + b" ")
     return text
+
+
+# -- text ------------------------------------------------------------------------------------------------------------
+
+
+def decode_text(octets: bytes) -> str:
+    """Stored octets as text; those that are not UTF-8 become surrogate escapes, as in `os.fsdecode`."""
+    return octets.decode("utf-8", "surrogateescape")
+
+
+def encode_text(text: str) -> bytes:
+    """The inverse of `decode_text`."""
+    return text.encode("utf-8", "surrogateescape")

@@ -2,7 +2,6 @@
 
     20261116002825             timestamp: how moments are stored, and how most answers print them
     2026-11-16T00:28:25.05Z    iso_datetime: the moment in a label made from the time; years may exceed 9999
-    2026-11-16T00:28:25+00:00  xsd_datetime: RDF
     2026-11-16 00:28:25 UTC    display_datetime: pages
     2026-11-16                 display_day: sentences
     2026, 2026-11, ...         first_second, last_second: dates that a user types
@@ -103,7 +102,10 @@ def utc_datetime(stamp: bytes) -> datetime:
     """A timestamp as a datetime of Python; raises ValueError for what is none."""
     from datetime import datetime, timezone
 
-    return datetime.strptime(stamp.decode(), _TIMESTAMP).replace(tzinfo=timezone.utc)
+    if len(stamp) != 14 or not stamp.isdigit():
+        raise ValueError(f"{stamp!r} is no timestamp")
+    return datetime(int(stamp[:4]), int(stamp[4:6]), int(stamp[6:8]), int(stamp[8:10]), int(stamp[10:12]),
+                    int(stamp[12:]), tzinfo=timezone.utc)
 
 
 def display_datetime(stamp: bytes) -> str:
@@ -116,23 +118,6 @@ def display_day(stamp: bytes) -> str:
     """The day of a timestamp, as sentences print it: 2026-11-16."""
     text = stamp.decode("ascii")
     return f"{text[:4]}-{text[4:6]}-{text[6:8]}"
-
-
-def xsd_datetime(text: str) -> str:
-    """A day, an ISO 8601 moment or a timestamp, in UTC as xsd:dateTime; raises InvalidError for anything else."""
-    from datetime import datetime, timezone
-
-    try:
-        if len(text) == 14 and text.isascii() and text.isdigit():
-            moment = datetime.strptime(text, _TIMESTAMP)
-        else:
-            moment = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
-        utc = moment.replace(tzinfo=timezone.utc) if moment.tzinfo is None else moment.astimezone(timezone.utc)
-    except (ValueError, OverflowError):
-        raise InvalidError(
-            f"{text!r} is no date: write it as 2026-11-16, 2026-11-16T00:28:25Z or 20261116002825."
-        ) from None
-    return utc.isoformat()
 
 
 # -- POSIX seconds, for any year -------------------------------------------------------------------------------------

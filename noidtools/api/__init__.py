@@ -16,9 +16,7 @@ from ..minter import Minter, creation
 from ..minter.events import Actor, process_owner
 from ..times import Clock, system_clock
 from .administration import AdministrationMethods
-from .bindings import BindingMethods
-from .descriptions import DescriptionMethods
-from .identifiers import IdentifierMethods
+from .minter import BindingMethods, MintingMethods
 from .names import NameMethods
 from .text import Text, to_bytes
 
@@ -28,7 +26,7 @@ __all__ = ["OpenMinter", "create_minter", "open_minter"]
 _INTERFACE = b"python"
 
 
-class OpenMinter(IdentifierMethods, BindingMethods, NameMethods, DescriptionMethods, AdministrationMethods):
+class OpenMinter(MintingMethods, BindingMethods, NameMethods, AdministrationMethods):
     """A minter to work with, made by `noidtools.open` or `noidtools.create`.
 
     Used in a `with` statement it is closed at the end.  Threads may share one; after a fork parent and child may both

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ..codec import decode_text
+from ..description.conversion import history_event, moment
+from ..description.facts import MinterInfo, MinterPolicy, PersistencePromise
+from ..description.results import HistoryEvent
 from ..errors import UsageError
 from ..minter import config, history, policies, report
-from ..minter.events import Change, Digest, Event
 from ..minter.policies import minting_policy
 from ..store import Reader, Writer
-from .base import MinterBase
-from .text import Moment, Text, end_timestamp, start_timestamp, to_bytes, to_datetime, to_text
-from .values import (
-    ChangedValue,
-    HistoryEvent,
-    MintCount,
-    MinterInfo,
-    MinterPolicy,
-    PersistencePromise,
-    ValueDigest,
-)
+from .minter import MinterBase
+from .text import Moment, Text, end_timestamp, start_timestamp, to_bytes
 
 # Who may use a class of commands: one of the words anyone, authenticated, nobody and default, or users.
 Audience = str | Sequence[str]
@@ -34,7 +28,7 @@ class AdministrationMethods(MinterBase):
         """The events of a name, oldest first.  Raises NotFoundError if there are none."""
         minter, text = self._open, to_bytes(name)
         events = minter.read(lambda reader: history.history_of(minter, reader, text))
-        return [self._event(event) for event in events]
+        return [history_event(minter, event) for event in events]
 
     def log(self, *, after: int = 0, since: Moment | None = None, follow: bool = False) -> Iterator[HistoryEvent]:
         """The events of the minter, oldest first, read page by page.
@@ -48,27 +42,7 @@ class AdministrationMethods(MinterBase):
             events = history.follow(minter, self._actor.clock, after=after, since=date)
         else:
             events = history.stream(minter, after=after, since=date)
-        return (self._event(event) for event in events)
-
-    def _event(self, event: Event) -> HistoryEvent:
-        date = to_datetime(event.date)
-        assert date is not None
-        return HistoryEvent(
-            event.number, date, to_text(event.who), to_text(event.interface), to_text(event.verb),
-            tuple(self._event_name(identifier) for identifier in event.ids),
-            tuple(self._change(event, change) for change in event.changes), _mint_count(event),
-            tuple(to_text(detail) for detail in event.details),
-        )
-
-    def _change(self, event: Event, change: Change) -> ChangedValue:
-        subject = event.subject(change)
-        return ChangedValue(
-            self._event_name(subject) if subject else None, to_text(change.what), change.element,
-            _recorded(change.before), _recorded(change.after),
-        )
-
-    def _event_name(self, key: bytes) -> str:
-        return to_text(self._open.namespace.display(key))
+        return (history_event(minter, event) for event in events)
 
     # -- the minter ------------------------------------------------------------------------------------
 
@@ -84,11 +58,11 @@ class AdministrationMethods(MinterBase):
                 naan=settings["naan"], naa=settings["naa"], subnaa=settings["subnaa"],
                 labels=tuple(settings["labels"].splitlines()), first=None if first is None else self._display(first),
                 total=state.generator.total, drawn=state.generator.drawn, held=state.held, queued=state.queued,
-                created=to_datetime(settings["created"].encode()), creator=settings["creator"],
-                changed=to_datetime(state.newest.date) if state.newest else None,
-                changed_by=to_text(state.newest.who) if state.newest else "",
-                notes={to_text(name): to_text(text) for name, text in config.all_notes(reader)},
-                details={label: to_text(value) for label, value in pairs},
+                created=moment(settings["created"].encode()), creator=settings["creator"],
+                changed=moment(state.newest.date) if state.newest else None,
+                changed_by=decode_text(state.newest.who) if state.newest else "",
+                notes={decode_text(name): decode_text(text) for name, text in config.all_notes(reader)},
+                details={label: decode_text(value) for label, value in pairs},
             )
 
         return minter.read(work)
@@ -107,9 +81,9 @@ class AdministrationMethods(MinterBase):
         def work(reader: Reader) -> MinterPolicy:
             access = policies.AccessPolicy.of(reader).rules
             return MinterPolicy(
-                **{name: tuple(to_text(rule.display()).split()) for name, rule in access.items()},
-                minting=to_text(minting_policy(reader)), label_format=to_text(policies.label_format(minter)),
-                association=to_text(policies.association(reader) or b""),
+                **{name: tuple(decode_text(rule.display()).split()) for name, rule in access.items()},
+                minting=decode_text(minting_policy(reader)), label_format=decode_text(policies.label_format(minter)),
+                association=decode_text(policies.association(reader) or b""),
                 persistence=_promise(reader),
             )
 
@@ -146,21 +120,8 @@ def _access_rule(audience: Audience) -> policies.AccessRule | None:
     return None if words == [b"default"] else policies.AccessRule.parse(words)
 
 
-def _mint_count(event: Event) -> MintCount | None:
-    tally = event.tally
-    if tally is None:
-        return None
-    return MintCount(tally.minted, tally.requested, to_text(tally.first), to_text(tally.last))
-
-
 def _promise(reader: Reader) -> PersistencePromise | None:
     found = policies.persistence(reader)
     if found is None:
         return None
-    return PersistencePromise(to_text(found.text), to_datetime(found.start), to_datetime(found.until))
-
-
-def _recorded(value: bytes | Digest | None) -> str | ValueDigest | None:
-    if isinstance(value, Digest):
-        return ValueDigest(value.size, value.sha256.hex())
-    return None if value is None else to_text(value)
+    return PersistencePromise(decode_text(found.text), moment(found.start), moment(found.until))

@@ -1,17 +1,40 @@
-"""The Python interface: relations between names, their spellings, and custodians."""
+"""The Python interface: relations between names, qualities, spellings, custodians, and descriptions."""
 
 from __future__ import annotations
 
+from typing import overload
+
+from ..codec import decode_text
+from ..description import ensure_rdf_format
+from ..description.conversion import (
+    abstract_name,
+    custody_period,
+    gather_relations,
+    name_relation,
+    quality_claim,
+    quality_finding,
+    stated_qualities,
+)
+from ..description.facts import (
+    AbstractName,
+    CitationForm,
+    CustodyPeriod,
+    MinterDescription,
+    NameDescription,
+    NameRelation,
+    QualityClaim,
+)
+from ..description.gatherer import gather_minter, gather_text
+from ..description.results import AliasLink, Comparison, VerifiedName
 from ..errors import UsageError
 from ..minter import aliases, custody, identifiers, qualities, spellings
 from ..minter.aliases import prefer_name, remove_preference
 from ..minter.relations import Relation, abstract_names, abstractions, claims
-from ..minter.relations.homology import all_relations
-from ..store import Reader
+from ..store import Reader, Writer
 from ..times import timestamp
-from .base import MinterBase
-from .text import Moment, Text, end_timestamp, start_timestamp, to_bytes, to_datetime, to_text
-from .values import AbstractName, AliasLink, CitationForm, Comparison, CustodyPeriod, NameRelation, QualityClaim
+from ..verification import Verification
+from .minter import MinterBase
+from .text import Moment, Text, end_timestamp, start_timestamp, to_bytes
 
 
 class NameMethods(MinterBase):
@@ -52,19 +75,23 @@ class NameMethods(MinterBase):
         """
         minter, first, second, who = self._open, to_bytes(one), to_bytes(other), to_bytes(authority)
         kind, begin, end = claims.claim_kind(relation), start_timestamp(start), end_timestamp(until)
-        claim = minter.write(
-            lambda writer: claims.add_claim(minter, writer, self._actor, kind, first, second, who, begin, end)
-        )
-        return self._relation(claim.first, claim.relation)
+
+        def work(writer: Writer) -> NameRelation:
+            claim = claims.add_claim(minter, writer, self._actor, kind, first, second, who, begin, end)
+            return self._relation(writer, claim.first, claim.relation)
+
+        return minter.write(work)
 
     def unrelate(self, one: Text, relation: str, other: Text, *, authority: Text = "") -> NameRelation:
         """Take back a claim about two names and return it; the authority may be left out if there is only one."""
         minter, first, second, who = self._open, to_bytes(one), to_bytes(other), to_bytes(authority)
         kind = claims.claim_kind(relation)
-        claim = minter.write(
-            lambda writer: claims.remove_claim(minter, writer, self._actor, kind, first, second, who)
-        )
-        return self._relation(claim.first, claim.relation)
+
+        def work(writer: Writer) -> NameRelation:
+            claim = claims.remove_claim(minter, writer, self._actor, kind, first, second, who)
+            return self._relation(writer, claim.first, claim.relation)
+
+        return minter.write(work)
 
     def declare_abstract(self, kind: str, name: Text, *, authority: Text, about: Text = "") -> AbstractName:
         """Declare an abstract context, name or identifier, which names of several systems can realise.
@@ -74,54 +101,52 @@ class NameMethods(MinterBase):
         minter, text, who, what = self._open, to_bytes(name), to_bytes(authority), to_bytes(about)
         if kind not in abstract_names.KINDS:
             raise UsageError(f"{kind!r} is nothing abstract: say one of {', '.join(abstract_names.KINDS)}")
-        return _abstract_name(minter.write(
-            lambda writer: abstractions.declare_abstract(minter, writer, self._actor, kind, text, who, what)
+        return minter.write(lambda writer: abstract_name(
+            writer, abstractions.declare_abstract(minter, writer, self._actor, kind, text, who, what)
         ))
 
     def remove_abstract(self, name: Text) -> AbstractName:
         """Take back that something is abstract and return it; it must have no relations."""
         minter, text = self._open, to_bytes(name)
-        return _abstract_name(minter.write(
-            lambda writer: abstractions.remove_abstract(minter, writer, self._actor, text)
+        return minter.write(lambda writer: abstract_name(
+            writer, abstractions.remove_abstract(minter, writer, self._actor, text)
         ))
 
     def abstract_names(self) -> list[AbstractName]:
         """All abstract contexts, names and identifiers."""
-        return self._read(lambda reader: [_abstract_name(item) for item in abstract_names.all_abstractions(reader)])
+        return self._read(lambda reader: [
+            abstract_name(reader, item) for item in abstract_names.all_abstractions(reader)
+        ])
 
     def prefer(self, name: Text, *, authority: Text = "") -> NameRelation:
         """Record that an authority prefers a name among its synonyms."""
         minter, text, who = self._open, to_bytes(name), to_bytes(authority)
-        ref, relation = minter.write(
-            lambda writer: prefer_name(minter, writer, self._actor, text, who)
+        return minter.write(
+            lambda writer: self._relation(writer, *prefer_name(minter, writer, self._actor, text, who))
         )
-        return self._relation(ref, relation)
 
     def remove_preference(self, name: Text, *, authority: Text = "") -> NameRelation:
         """Remove a preference and return it."""
         minter, text, who = self._open, to_bytes(name), to_bytes(authority)
-        ref, relation = minter.write(
-            lambda writer: remove_preference(minter, writer, self._actor, text, who)
+        return minter.write(
+            lambda writer: self._relation(writer, *remove_preference(minter, writer, self._actor, text, who))
         )
-        return self._relation(ref, relation)
 
     def relations(self, name: Text) -> list[NameRelation]:
         """The aliases, synonyms, realisations and other relations of a name; an empty list if it has none."""
         minter, text = self._open, to_bytes(name)
 
-        def work(reader: Reader) -> tuple[identifiers.NameRef, list[Relation]]:
+        def work(reader: Reader) -> tuple[NameRelation, ...]:
             ref = abstractions.identify_with_abstract(minter, reader, text)[0]
-            return ref, all_relations(reader, ref.key, timestamp(self._actor.now()))
+            return gather_relations(minter, reader, ref.key, ref.display, now=self._now())
 
-        ref, stored = minter.read(work)
-        return [self._relation(ref, relation) for relation in stored]
+        return list(minter.read(work))
 
-    def _relation(self, ref: identifiers.NameRef, relation: Relation) -> NameRelation:
-        return NameRelation(
-            to_text(ref.display), relation.word, to_text(relation.display), to_text(relation.authority),
-            to_datetime(relation.start), to_datetime(relation.until),
-            relation.holds_at(timestamp(self._actor.now())), relation.event,
-        )
+    def _relation(self, writer: Writer, ref: identifiers.NameRef, relation: Relation) -> NameRelation:
+        return name_relation(self._open, writer, ref.display, relation, self._now())
+
+    def _now(self) -> bytes:
+        return timestamp(self._actor.now())
 
     # -- qualities -------------------------------------------------------------------------------------
 
@@ -155,12 +180,11 @@ class NameMethods(MinterBase):
         """What authorities state of an identifier, or without a name of the minter."""
         minter, text = self._open, None if name is None else to_bytes(name)
 
-        def work(reader: Reader) -> list[QualityClaim]:
+        def work(reader: Reader) -> tuple[QualityClaim, ...]:
             ref = None if text is None else qualities.identify_subject(minter, reader, text)
-            found = qualities.stated_qualities(reader, ref.key if ref else qualities.MINTER)
-            return [_quality_claim(ref, stated) for stated in found]
+            return stated_qualities(reader, ref.key if ref else qualities.MINTER, _display(ref))
 
-        return minter.read(work)
+        return list(minter.read(work))
 
     # -- spellings -------------------------------------------------------------------------------------
 
@@ -168,13 +192,14 @@ class NameMethods(MinterBase):
         """The forms in which a name is written, printed, linked and spoken; one form may occur more than once."""
         minter, text = self._open, to_bytes(name)
         forms = minter.read(lambda reader: spellings.citation_forms(minter, reader, text))
-        return [CitationForm(form, to_text(text)) for form, text in forms]
+        return [CitationForm(form, decode_text(text)) for form, text in forms]
 
     def same(self, one: Text, other: Text) -> Comparison:
         """Whether two texts are the same name, in the context of this minter, and why; else in which other senses."""
         minter, first, second = self._open, to_bytes(one), to_bytes(other)
-        now = timestamp(self._actor.now())
-        same, why, senses = minter.read(lambda reader: spellings.compare_names(minter, reader, first, second, now))
+        same, why, senses = minter.read(
+            lambda reader: spellings.compare_names(minter, reader, first, second, self._now())
+        )
         return Comparison(same, tuple(why), tuple(senses))
 
     # -- custodians ------------------------------------------------------------------------------------
@@ -228,28 +253,57 @@ class NameMethods(MinterBase):
         return custody.custody_subject(self._open, reader, to_bytes(name), changing=changing)
 
     def _period(self, custodian: custody.Custodian) -> CustodyPeriod:
-        return CustodyPeriod(
-            to_text(custodian.name), to_text(custodian.contact), to_datetime(custodian.start),
-            to_datetime(custodian.until), self._display(custodian.of) if custodian.of else None,
-            to_text(custodian.purpose),
-        )
+        return custody_period(self._open, custodian)
+
+    # -- descriptions ----------------------------------------------------------------------------------
+
+    @overload
+    def describe(self) -> MinterDescription: ...
+    @overload
+    def describe(self, name: Text) -> NameDescription: ...
+    def describe(self, name: Text | None = None) -> MinterDescription | NameDescription:
+        """All that is known of a name, or without one of the minter, read in one transaction.
+
+        A value longer than a megabyte is cut off.  Raises NotFoundError for an unknown name.
+        """
+        return self._minter_facts() if name is None else self._facts(name)
+
+    def describe_rdf(self, name: Text | None = None, *, format: str = "turtle") -> str:
+        """The same as RDF: turtle, json-ld or xml.  Needs the package rdflib; raises UsageError without it."""
+        from ..description import rdf
+
+        form = ensure_rdf_format(format)
+        if name is None:
+            return rdf.minter_document(self._minter_facts(), form).decode()
+        return rdf.name_document(self._facts(name), form).decode()
+
+    def verify(self, *names: Text, record: bool = False) -> list[VerifiedName]:
+        """Whether the stated qualities of identifiers hold, without asking their targets.
+
+        With `record` what is found is stored with its date, for descriptions to show.
+        """
+        run = Verification(self._open, self._actor, named=[to_bytes(name) for name in names], record=record)
+        return [
+            VerifiedName(decode_text(result.display), result.holds, tuple(map(quality_finding, result.all)))
+            for results in run.run() for result in results
+        ]
+
+    def _minter_facts(self) -> MinterDescription:
+        minter = self._open
+        return minter.read(lambda reader: gather_minter(minter, reader))
+
+    def _facts(self, name: Text) -> NameDescription:
+        minter, text = self._open, to_bytes(name)
+        return minter.read(lambda reader: gather_text(minter, reader, text))
 
 
 def _alias_link(change: aliases.AliasChange) -> AliasLink:
-    return AliasLink(to_text(change.alias.display), to_text(change.target.display), change.unqueued)
+    return AliasLink(decode_text(change.alias.display), decode_text(change.target.display), change.unqueued)
 
 
-def _abstract_name(abstraction: abstract_names.Abstraction) -> AbstractName:
-    since = to_datetime(abstraction.since)
-    assert since is not None
-    return AbstractName(
-        to_text(abstraction.display), abstraction.kind, to_text(abstraction.label), to_text(abstraction.about),
-        to_text(abstraction.authority), since,
-    )
+def _display(ref: identifiers.NameRef | None) -> str | None:
+    return decode_text(ref.display) if ref else None
 
 
 def _quality_claim(ref: identifiers.NameRef | None, stated: qualities.StatedQuality) -> QualityClaim:
-    return QualityClaim(
-        to_text(ref.display) if ref else None, stated.quality, stated.holds, to_text(stated.refinement),
-        to_text(stated.authority), to_datetime(stated.start), to_datetime(stated.until),
-    )
+    return quality_claim(_display(ref), stated)

@@ -14,7 +14,7 @@ Moment = date | datetime | str
 
 
 def to_bytes(text: Text) -> bytes:
-    """Text as it is stored: UTF-8.  What `to_text` made of bytes that are not UTF-8 becomes those bytes again."""
+    """Text as it is stored: UTF-8.  Surrogate escapes become the bytes that they stand for."""
     if isinstance(text, bytes):
         return text
     if not isinstance(text, str):
@@ -23,16 +23,6 @@ def to_bytes(text: Text) -> bytes:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         raise InvalidError("the text holds half of a surrogate pair, which UTF-8 cannot express") from None
-
-
-def to_text(stored: bytes) -> str:
-    """Stored bytes as text.  Bytes that are not UTF-8 become surrogate escapes, as in `os.fsdecode`."""
-    return stored.decode("utf-8", "surrogateescape")
-
-
-def to_datetime(timestamp: bytes) -> datetime | None:
-    """Fourteen digits as a moment in UTC; None where there are none."""
-    return times.utc_datetime(timestamp) if timestamp else None
 
 
 def start_timestamp(moment: Moment | None) -> bytes:

@@ -6,6 +6,8 @@ labels and the layout of the lines are those of the original noid, because scrip
 
 from __future__ import annotations
 
+from ..codec import encode_text
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -147,7 +149,9 @@ def _escape_label(element: bytes) -> bytes:
 
 
 def json_ready(value: object) -> object:
-    """The value with all bytes converted for JSON: to text, or if they are not UTF-8 to an object with their base64."""
+    """The value as JSON can hold it: bytes as text, and what is not UTF-8 as an object with its base64."""
+    if isinstance(value, str) and not value.isascii():
+        value = encode_text(value)
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -170,8 +174,8 @@ class Fields(Record):
 
     __slots__ = ("_fields",)
 
-    def __init__(self, *fields: tuple[str, bytes]) -> None:
-        self._fields = fields
+    def __init__(self, *fields: tuple[str, bytes | str]) -> None:
+        self._fields = [(label, encode_text(value) if isinstance(value, str) else value) for label, value in fields]
 
     def lines(self) -> Iterable[Line]:
         return [(label.encode(), value, 0) for label, value in self._fields]
@@ -190,6 +194,14 @@ class Blank(Record):
 
     def data(self) -> list[dict[str, object]]:
         return []
+
+
+def separated(records: Iterable[Record]) -> Answer:
+    """An answer of several records, with an empty line between them."""
+    listed: list[Record] = []
+    for record in records:
+        listed += [record, Blank()]
+    return Answer(*listed[:-1], spaced=True)
 
 
 class Values(Record):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..description.formats import RDF_FORMATS, ensure_rdf_format
+from ..description import RDF_FORMATS, ensure_rdf_format
 from ..errors import ForbiddenError, NoMinterError, UsageError
 from ..minter import contexts, events, schema
 from ..minter.identifiers import identify
@@ -113,11 +113,11 @@ class DocumentRecord(Record):
 
 def _describe(call: Call) -> Answer:
     form = ensure_rdf_format(call.option("format") or "turtle")
-    from ..description import gatherer, minter_gatherer, rdf
+    from ..description import gatherer, rdf
 
     minter = call.minter
     if not call.words:
-        facts = call.read(lambda reader: minter_gatherer.gather_minter(minter, reader))
+        facts = call.read(lambda reader: gatherer.gather_minter(minter, reader))
         return Answer(DocumentRecord(form, rdf.minter_document(facts, form)))
     name_facts = call.read(lambda reader: gatherer.gather_text(minter, reader, call.words[0]))
     return Answer(DocumentRecord(form, rdf.name_document(name_facts, form)))

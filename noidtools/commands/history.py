@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from .. import times
+from ..codec import encode_text
+from ..description.conversion import history_event, timestamp_text
+from ..description.results import ValueDigest
 from ..errors import ForbiddenError, UsageError
 from ..minter.archive import archive
-from ..minter.events import Digest, newest_number
+from ..minter.events import newest_number
 from ..minter.history import follow, history_of, stream
 from ..minter.policies import ADMIN, READ
 from .answers import Answer, Fields, Record, json_ready
@@ -17,105 +21,94 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from ..description.results import ChangedValue, HistoryEvent
     from ..minter import Minter
-    from ..minter.events import Change, Event
+    from ..minter.events import Event
     from .answers import Line
     from .call import Call
 
 # A word with fewer digits is the number of an event, not a date.
 _DATE_DIGITS = 14
 
-# A number with so many digits may have been meant as a year, a month or a day.
+# A number with this many digits may have been meant as a year, a month or a day.
 _DIGITS_OF_DATES = (4, 6, 8)
+_BLANK = (b"", b"", 0)
 
 
 class EventRecord(Record):
     """One event, as labelled lines with an empty one at the end, or as one line of JSON."""
 
-    __slots__ = ("_minter", "_event", "_json")
+    __slots__ = ("_event", "_json")
 
-    def __init__(self, minter: Minter, event: Event, json: bool) -> None:
-        self._minter = minter
+    def __init__(self, event: HistoryEvent, json: bool) -> None:
         self._event = event
         self._json = json
 
     def lines(self) -> Iterable[Line]:
         if self._json:
-            import json
-
             return [(b"", json.dumps(json_ready(self.data()[0])).encode(), 0)]
-        return [(label, _indent(value), 0) for label, value in self._labelled()] + [(b"", b"", 0)]
+        # Indented, a line of a value cannot be mistaken for a label.
+        return [(label, encode_text(value).replace(b"\n", b"\n "), 0) for label, value in self._labelled()] + [_BLANK]
 
-    def _labelled(self) -> Iterator[tuple[bytes, bytes]]:
+    def _labelled(self) -> Iterator[tuple[bytes, str]]:
         event = self._event
-        yield b"event", b"%d" % event.number
-        yield b"date", event.date
+        yield b"event", str(event.number)
+        yield b"date", timestamp_text(event.date)
         yield b"who", event.who
         yield b"interface", event.interface
-        yield b"what", event.verb
-        for identifier in event.ids:
-            yield b"id", self._minter.namespace.display(identifier)
-        if event.tally:
-            requested = b"" if event.tally.minted == event.tally.requested else b" of %d" % event.tally.requested
-            yield b"made", b"%d%b" % (event.tally.minted, requested)
-            yield b"first", event.tally.first
-            yield b"last", event.tally.last
-        if event.bulk is not None:
-            yield b"bindings", b"%d" % event.bulk
-        of = b""
+        yield b"what", event.action
+        for identifier in event.identifiers:
+            yield b"id", identifier
+        if event.minted:
+            made, requested = event.minted.made, event.minted.requested
+            yield b"made", str(made) if made == requested else f"{made} of {requested}"
+            yield b"first", event.minted.first
+            yield b"last", event.minted.last
+        if event.bindings is not None:
+            yield b"bindings", str(event.bindings)
+        of = None
         for change in event.changes:
-            if change.of != of and len(event.ids) > 1:
-                of = change.of
-                yield b"of", self._minter.namespace.display(of)
-            yield b"element" if change.element else b"change", change.what
+            if change.identifier not in (None, of) and len(event.identifiers) > 1:
+                of = change.identifier
+                yield b"of", of
+            yield b"element" if change.is_element else b"change", change.what
             for label, value in ((b"before", change.before), (b"after", change.after)):
                 if value is not None:
-                    yield label, _value_text(value)
+                    yield label, value if isinstance(value, str) else f"{value.size} bytes, sha256 {value.sha256}"
         for detail in event.details:
             yield b"detail", detail
 
     def data(self) -> list[dict[str, object]]:
         event = self._event
         facts: dict[str, object] = {
-            "event": event.number, "date": event.date, "who": event.who, "interface": event.interface,
-            "what": event.verb, "ids": [self._minter.namespace.display(identifier) for identifier in event.ids],
+            "event": event.number, "date": timestamp_text(event.date), "who": event.who, "interface": event.interface,
+            "what": event.action, "ids": list(event.identifiers),
         }
-        if event.tally:
-            facts |= {"made": event.tally.minted, "asked": event.tally.requested, "first": event.tally.first,
-                      "last": event.tally.last}
-        if event.bulk is not None:
-            facts["bindings"] = event.bulk
-        facts["changes"] = [self._change(change) for change in event.changes]
+        if event.minted:
+            facts |= {"made": event.minted.made, "asked": event.minted.requested, "first": event.minted.first,
+                      "last": event.minted.last}
+        if event.bindings is not None:
+            facts["bindings"] = event.bindings
+        facts["changes"] = [_change_data(change) for change in event.changes]
         if event.details:
             facts["details"] = list(event.details)
         return [facts]
 
-    def _change(self, change: Change) -> dict[str, object]:
-        of = self._event.subject(change)
-        facts: dict[str, object] = {"id": self._minter.namespace.display(of)} if of else {}
-        facts["element" if change.element else "what"] = change.what
-        return {**facts, "before": _value_data(change.before), "after": _value_data(change.after)}
+
+def _change_data(change: ChangedValue) -> dict[str, object]:
+    facts: dict[str, object] = {"id": change.identifier} if change.identifier else {}
+    facts["element" if change.is_element else "what"] = change.what
+    return {**facts, "before": _value_data(change.before), "after": _value_data(change.after)}
 
 
-def _value_text(value: bytes | Digest) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    return f"{value.size} bytes, sha256 {value.sha256.hex()}".encode()
-
-
-def _value_data(value: bytes | Digest | None) -> object:
-    return {"size": value.size, "sha256": value.sha256.hex()} if isinstance(value, Digest) else value
-
-
-def _indent(value: bytes) -> bytes:
-    """The value with indented line breaks, so that a line of it cannot be mistaken for a label."""
-    return value.replace(b"\n", b"\n ")
+def _value_data(value: str | ValueDigest | None) -> object:
+    return {"size": value.size, "sha256": value.sha256} if isinstance(value, ValueDigest) else value
 
 
 def _history(call: Call) -> Answer:
     minter = call.minter
     events = call.read(lambda reader: history_of(minter, reader, call.words[0]))
-    return Answer(*(EventRecord(minter, event, call.flag("json")) for event in events))
+    return Answer(*(EventRecord(history_event(minter, event), call.flag("json")) for event in events))
 
 
 def _log(call: Call) -> Answer:
@@ -133,7 +126,7 @@ def _log(call: Call) -> Answer:
         events = (follow(minter, call.actor.clock, after=after, since=since) if follows
                   else stream(minter, after=after, since=since))
         for event in events:
-            yield EventRecord(minter, event, call.flag("json"))
+            yield EventRecord(history_event(minter, event), call.flag("json"))
 
     return Answer(stream=records())
 
@@ -157,7 +150,7 @@ def _archive(call: Call) -> Answer:
 
 
 def _json_facts(minter: Minter, event: Event) -> dict[str, object]:
-    facts = json_ready(EventRecord(minter, event, True).data()[0])
+    facts = json_ready(EventRecord(history_event(minter, event), True).data()[0])
     assert isinstance(facts, dict)
     return facts
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ..description.conversion import custody_period, timestamp_text, transition, withdrawal
 from ..errors import UsageError
 from ..minter import custody, lifecycle
 from ..minter.policies import ADMIN, BIND, READ
-from .answers import Answer, Blank, Fields, tombstone_fields
+from .answers import Answer, Fields, separated
 from .command import Command, Form, Option
 
 TYPE_CHECKING = False
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from ..store import Reader
     from .answers import Record
     from .call import Call
-
 
 # -- publish, reserve, withdraw, tombstone ---------------------------------------------------------------------------
 
@@ -33,10 +33,10 @@ def _reserve(call: Call) -> Answer:
 def _state_answer(call: Call, changes: list[lifecycle.StateChange]) -> Answer:
     records: list[Record] = []
     for change in changes:
-        name = call.minter.namespace.display(change.identifier)
-        records.append(Fields(("id", name), ("State", change.after.encode())))
-        if change.unqueued:
-            records.append(Fields(("note", name + b" taken out of the queue")))
+        done = transition(call.minter, change)
+        records.append(Fields(("id", done.identifier), ("State", done.after)))
+        if done.unqueued:
+            records.append(Fields(("note", f"{done.identifier} taken out of the queue")))
     return Answer(*records, spaced=True)
 
 
@@ -65,8 +65,10 @@ def _tombstone_texts(call: Call) -> tuple[bytes | None, bytes | None]:
 
 
 def _tombstone_answer(own: NameRef, tombstone: lifecycle.Tombstone) -> Answer:
-    state = ("State", lifecycle.WITHDRAWN_STATE.encode())
-    return Answer(Fields(("id", own.display), state, *tombstone_fields(tombstone)), spaced=True)
+    gone = withdrawal(own, tombstone)
+    fields = [("id", gone.identifier), ("State", lifecycle.WITHDRAWN_STATE), ("Withdrawn", timestamp_text(gone.date)),
+              ("Reason", gone.reason), ("Successor", gone.successor)]
+    return Answer(Fields(*((label, value) for label, value in fields if value)), spaced=True)
 
 
 _TEXT_OPTIONS = (
@@ -74,6 +76,7 @@ _TEXT_OPTIONS = (
     Option("--successor Name", "what to use instead"),
 )
 
+_MINTER = "this minter"
 
 # -- custodian -------------------------------------------------------------------------------------------------------
 
@@ -88,22 +91,14 @@ def _show_custodian_of(call: Call) -> Answer:
 
 def _current_custodian(call: Call, names: list[bytes]) -> Answer:
     minter = call.minter
-    return _custodian_answer(call, call.read(
-        lambda reader: custody.current_custodians(minter, reader, _subject(minter, reader, names))
-    ))
+    custodians = call.read(lambda reader: custody.current_custodians(minter, reader, _subject(minter, reader, names)))
+    return separated(_custodian_fields(call, custodian) for custodian in custodians)
 
 
 def _custodian_history(call: Call) -> Answer:
     minter, names = call.minter, call.words[1:]
     custodians = call.read(lambda reader: custody.custody_history(minter, reader, _subject(minter, reader, names)))
     return Answer(*(_custodian_fields(call, custodian) for custodian in custodians), spaced=True)
-
-
-def _custodian_answer(call: Call, custodians: list[custody.Custodian]) -> Answer:
-    records: list[Record] = []
-    for custodian in custodians:
-        records += [_custodian_fields(call, custodian), Blank()]
-    return Answer(*records[:-1], spaced=True)
 
 
 def _set_custodian(call: Call) -> Answer:
@@ -124,8 +119,8 @@ def _remove_custodian(call: Call) -> Answer:
         minter, writer, call.actor, _subject(minter, writer, names, changing=True),
         None if purpose is None else purpose.encode(),
     ))
-    done = removed.name + b" no longer answers for " + _custodian_of(call, removed)
-    return Answer(Fields(("ok", done)), spaced=True)
+    period = custody_period(minter, removed)
+    return Answer(Fields(("ok", f"{period.name} no longer answers for {period.identifier or _MINTER}")), spaced=True)
 
 
 def _subject(minter: Minter, reader: Reader, names: list[bytes], *, changing: bool = False) -> bytes:
@@ -133,13 +128,11 @@ def _subject(minter: Minter, reader: Reader, names: list[bytes], *, changing: bo
 
 
 def _custodian_fields(call: Call, custodian: custody.Custodian) -> Fields:
-    fields = [("of", _custodian_of(call, custodian)), ("Custodian", custodian.name), ("Purpose", custodian.purpose),
-              ("Contact", custodian.contact), ("From", custodian.start), ("Until", custodian.until)]
+    period = custody_period(call.minter, custodian)
+    fields = [("of", period.identifier or _MINTER), ("Custodian", period.name), ("Purpose", period.purpose),
+              ("Contact", period.contact), ("From", timestamp_text(period.start)),
+              ("Until", timestamp_text(period.until))]
     return Fields(*((name, value) for name, value in fields if value))
-
-
-def _custodian_of(call: Call, custodian: custody.Custodian) -> bytes:
-    return call.minter.namespace.display(custodian.of) if custodian.of else b"this minter"
 
 
 # -- the commands ----------------------------------------------------------------------------------------------------

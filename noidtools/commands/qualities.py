@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from .. import times
+from ..codec import decode_text
+from ..description.conversion import quality_claim, stated_qualities, timestamp_text
 from ..errors import ConflictError, ForbiddenError, UsageError
 from ..minter import qualities
 from ..minter.policies import ADMIN, BIND, READ
 from ..minter.qualities import FAILS, HOLDS, QUALITIES, RETRIEVABLE, STATABLE, UNKNOWN, StatedQuality
 from ..verification import Verification
-from .answers import Answer, Blank, Fields, Record
+from .answers import Answer, Fields, Record, separated
 from .command import Command, Form, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..minter.identifiers import NameRef
+    from ..description.facts import QualityClaim
     from ..store import Reader
     from ..verification import VerificationCount
     from ..verification.inspection import Inspection
     from ..verification.links import LinkLimits
-    from .answers import Line, Record
+    from .answers import Line
     from .call import Call
 
 
@@ -30,18 +32,15 @@ if TYPE_CHECKING:
 def _show_qualities(call: Call) -> Answer:
     minter = call.minter
 
-    def work(reader: Reader) -> tuple[NameRef | None, list[StatedQuality]]:
+    def work(reader: Reader) -> tuple[str, tuple[QualityClaim, ...]]:
         ref = qualities.identify_subject(minter, reader, call.words[0]) if call.words else None
-        return ref, list(qualities.stated_qualities(reader, ref.key if ref else qualities.MINTER))
+        of = decode_text(ref.display) if ref else None
+        return of or _MINTER, stated_qualities(reader, ref.key if ref else qualities.MINTER, of)
 
-    ref, found = call.read(work)
-    records: list[Record] = []
-    for stated in found:
-        records += [_quality_fields(ref, stated), Blank()]
-    if not records:
-        of = ref.display if ref else b"this minter"
-        return Answer(Fields(("note", b"nobody states a quality of " + of)), spaced=True)
-    return Answer(*records[:-1], spaced=True)
+    of, claims = call.read(work)
+    if not claims:
+        return Answer(Fields(("note", f"nobody states a quality of {of}")), spaced=True)
+    return separated(_quality_fields(claim) for claim in claims)
 
 
 def _state_quality(call: Call) -> Answer:
@@ -62,7 +61,7 @@ def _record_quality(call: Call, *, holds: bool) -> Answer:
     )
     name = names[0] if names else None
     ref, stated = minter.write(lambda writer: qualities.state_quality(minter, writer, call.actor, stated, name))
-    return Answer(_quality_fields(ref, stated), spaced=True)
+    return Answer(_quality_fields(quality_claim(decode_text(ref.display) if ref else None, stated)), spaced=True)
 
 
 def _remove_quality(call: Call) -> Answer:
@@ -71,22 +70,23 @@ def _remove_quality(call: Call) -> Answer:
     ref, removed = minter.write(lambda writer: qualities.remove_quality(
         minter, writer, call.actor, quality.decode(), names[0] if names else None, authority
     ))
-    of = ref.display if ref else b"this minter"
-    done = removed.authority + b" no longer states whether " + of + b" is " + removed.quality.encode()
+    claim = quality_claim(decode_text(ref.display) if ref else None, removed)
+    done = f"{claim.authority} no longer states whether {claim.identifier or _MINTER} is {claim.quality}"
     return Answer(Fields(("ok", done)), spaced=True)
 
 
-def _quality_fields(ref: NameRef | None, stated: StatedQuality) -> Fields:
-    quality = STATABLE[stated.quality]
+def _quality_fields(claim: QualityClaim) -> Fields:
+    quality = STATABLE[claim.quality]
     fields = [
-        ("of", ref.display if ref else b"this minter"), ("quality", f"{quality.name} ({quality.section})".encode()),
-        ("holds", b"yes" if stated.holds else b"no"), ("in" if quality.refined_by == "context" else "kind",
-                                                       stated.refinement),
-        ("authority", stated.authority), ("from", stated.start), ("until", stated.until),
+        ("of", claim.identifier or _MINTER), ("quality", f"{quality.name} ({quality.section})"),
+        ("holds", "yes" if claim.holds else "no"),
+        ("in" if quality.refined_by == "context" else "kind", claim.refinement), ("authority", claim.authority),
+        ("from", timestamp_text(claim.start)), ("until", timestamp_text(claim.until)),
     ]
     return Fields(*((label, value) for label, value in fields if value))
 
 
+_MINTER = "this minter"
 _STATABLE_WORDS = "|".join(STATABLE)
 
 

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from .. import times
+from ..codec import encode_text
+from ..description.conversion import abstract_name, gather_relations, timestamp_text
 from ..errors import NotFoundError, printable
 from ..minter import aliases
 from ..minter.aliases import prefer_name, remove_preference
 from ..minter.policies import ADMIN, BIND, READ
 from ..minter.relations import CLAIMED, KINDS, SYNONYM, abstractions
-from ..minter.relations.abstract_names import CONTEXT, IDENTIFIER, NAME, all_abstractions, find_abstraction
+from ..minter.relations.abstract_names import CONTEXT, IDENTIFIER, NAME, all_abstractions
 from ..minter.relations.claims import add_claim, claim_kind, remove_claim
-from ..minter.relations.homology import all_relations
 from ..times import timestamp
-from .answers import Answer, Blank, Fields, Record
+from .answers import Answer, Fields, Record, separated
 from .command import Command, Form, Option, as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..minter.relations import Relation, RelationKind
+    from ..description.facts import NameRelation
+    from ..minter.relations import RelationKind
     from ..minter.relations.abstract_names import Abstraction
     from ..store import Reader
-    from .answers import Line, Record
+    from .answers import Line
     from .call import Call
 
 
@@ -32,32 +34,29 @@ if TYPE_CHECKING:
 class RelationRecord(Record):
     """One relation of a name."""
 
-    __slots__ = ("_name", "_relation", "_current")
+    __slots__ = ("_relation",)
 
-    def __init__(self, name: bytes, relation: Relation, current: bool) -> None:
-        self._name = name
+    def __init__(self, relation: NameRelation) -> None:
         self._relation = relation
-        self._current = current
 
     def lines(self) -> Iterable[Line]:
         relation = self._relation
-        yield b"id", self._name, 0
-        yield b"relation", relation.word.encode(), 0
-        for label, value in ((b"name", relation.display), (b"authority", relation.authority), (b"from", relation.start),
-                             (b"until", relation.until)):
-            if value:
-                yield label, value, 0
-        if relation.derived:
-            yield b"note", b"this follows from what both realise", 0
-        if not self._current:
-            yield b"note", b"this is not in force now", 0
+        fields = [
+            ("id", relation.identifier), ("relation", relation.relation), ("name", relation.name),
+            ("authority", relation.authority), ("from", timestamp_text(relation.start)),
+            ("until", timestamp_text(relation.until)),
+            ("note", "this follows from what both realise" if relation.derived else ""),
+            ("note", "" if relation.current else "this is not in force now"),
+        ]
+        return [(label.encode(), encode_text(value), 0) for label, value in fields if value]
 
     def data(self) -> list[dict[str, object]]:
         relation = self._relation
         return [{
-            "id": self._name, "relation": relation.word, "name": relation.display or None,
-            "authority": relation.authority or None, "from": relation.start, "until": relation.until or None,
-            "current": self._current, "event": None if relation.derived else relation.event,
+            "id": relation.identifier, "relation": relation.relation, "name": relation.name or None,
+            "authority": relation.authority or None, "from": timestamp_text(relation.start),
+            "until": timestamp_text(relation.until) or None, "current": relation.current,
+            "event": None if relation.derived else relation.event,
         }]
 
 
@@ -115,15 +114,15 @@ def _authority(call: Call) -> bytes:
 def _relations(call: Call) -> Answer:
     (raw,) = call.words
     minter, now = call.minter, timestamp(call.actor.now())
-    ref, relations = call.read(lambda reader: (
-        (ref := abstractions.identify_with_abstract(minter, reader, raw)[0]), all_relations(reader, ref.key, now)
-    ))
+
+    def work(reader: Reader) -> tuple[bytes, tuple[NameRelation, ...]]:
+        ref = abstractions.identify_with_abstract(minter, reader, raw)[0]
+        return ref.display, gather_relations(minter, reader, ref.key, ref.display, now=now)
+
+    name, relations = call.read(work)
     if not relations:
-        return Answer(NoRelations(ref.display), spaced=True)
-    records: list[Record] = []
-    for relation in relations:
-        records += [RelationRecord(ref.display, relation, relation.holds_at(now)), Blank()]
-    return Answer(*records[:-1], spaced=True)
+        return Answer(NoRelations(name), spaced=True)
+    return separated(RelationRecord(relation) for relation in relations)
 
 
 _AUTHORITY = Option("--authority Who", "who says so")
@@ -183,10 +182,7 @@ def _list_abstractions(call: Call) -> Answer:
     found = call.read(lambda reader: [_abstraction_fields(reader, item) for item in all_abstractions(reader)])
     if not found:
         return Answer(Fields(("note", b"nothing abstract is declared here")), spaced=True)
-    records: list[Record] = []
-    for fields in found:
-        records += [fields, Blank()]
-    return Answer(*records[:-1], spaced=True)
+    return separated(found)
 
 
 def _show_abstraction(call: Call) -> Answer:
@@ -221,12 +217,11 @@ def _remove_abstraction(call: Call) -> Answer:
 
 
 def _abstraction_fields(reader: Reader, abstraction: Abstraction) -> Fields:
-    context = find_abstraction(reader, abstraction.context) if abstraction.context else None
+    abstract = abstract_name(reader, abstraction)
     fields = [
-        ("abstract", abstraction.display), ("kind", abstraction.kind.encode()),
-        ("context", context.display if context else b""), ("label", abstraction.label),
-        ("purpose" if abstraction.kind == CONTEXT else "thing", abstraction.about),
-        ("authority", abstraction.authority), ("from", abstraction.since),
+        ("abstract", abstract.name), ("kind", abstract.kind), ("context", abstract.context), ("label", abstract.label),
+        ("purpose" if abstract.kind == CONTEXT else "thing", abstract.about), ("authority", abstract.authority),
+        ("from", timestamp_text(abstract.since)),
     ]
     return Fields(*((label, value) for label, value in fields if value))
 

@@ -1,121 +1,168 @@
-"""What is known of a name and of a minter, as typed values.
+"""What is known of a name and of a minter, as typed values; and the results of operations on them.
 
-The module gatherer reads them from a minter; the modules formats and rdf, and the pages of the web resolver, write
-them.  Names, texts and values are bytes, because a minter may hold any octets.  Dates are timestamps of fourteen
-digits.  What is not known is empty.
+The module gatherer reads facts from a minter; commands, pages, JSON and RDF write them; the Python interface returns
+them.  All are immutable.  Text is str: octets that are not UTF-8 are surrogate escapes, as in `os.fsdecode`.  Dates are
+datetimes in UTC.  What is not known is empty, or None for a date.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..minter.qualities import Finding
-    from ..names.targets import Target
+# -- parts of what is known ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Party:
-    """A custodian.  `until` is empty for a present one; `appointed` is false for the authority that stands in where
-    nobody was appointed; `iri` is the party's own, if it has one; `purpose` is empty for the one who answers for all
-    that no other does."""
+class CustodyPeriod:
+    """Who is responsible for an identifier, or for the minter if `identifier` is None, and when.
 
-    name: bytes
-    contact: bytes = b""
-    start: bytes = b""
-    until: bytes = b""
-    iri: str = ""
+    until      None for a present custodian
+    purpose    for what; empty for all that no other custodian is responsible for
+    appointed  false for the authority that stands in where nobody was appointed
+    iri        the custodian's own IRI, if it has one
+    """
+
+    name: str
+    contact: str = ""
+    start: datetime | None = None
+    until: datetime | None = None
+    identifier: str | None = None
+    purpose: str = ""
     appointed: bool = True
-    purpose: bytes = b""
+    iri: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """A policy in words.  `kind` is a key of vocabulary.POLICIES; `scheme` and `template` belong to a label format,
-    `start` (required) and `until` to a commitment to persistence."""
+class PolicyStatement:
+    """A policy in words.
+
+    kind             label-format, access, association or persistence
+    scheme, template of a label format
+    start, until     the time of a commitment to persistence; `until` is None where no end is set
+    """
 
     kind: str
-    text: bytes
-    scheme: bytes = b""
-    template: bytes = b""
-    start: bytes = b""
-    until: bytes = b""
+    text: str
+    start: datetime | None = None
+    until: datetime | None = None
+    scheme: str = ""
+    template: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class OfferedAction:
     """What can be done, a key of vocabulary.ACTIONS, and through which interfaces: URLs and commands."""
 
     name: str
-    interfaces: tuple[bytes, ...]
+    interfaces: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ContextClaim:
     """`authority` claims that `alias` is another name of the context `target`."""
 
-    alias: bytes
-    target: bytes
-    start: bytes
-    authority: bytes = b""
-    until: bytes = b""
+    alias: str
+    target: str
+    start: datetime | None
+    authority: str = ""
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class RelatedName:
-    """Another name, and what it is to the name described: a value of relations.WORDS.
+class NameRelation:
+    """A relation of a name to another.
 
-    `name` is the other name as it is cited, empty for `preferred`; `text` is how it was written when the relation was
-    recorded, if that differs.  `authority` makes the claim, empty where nobody is named.  `abstract` is what the other
-    name is, if it is abstract: context, name or identifier.  `scopes` are the abstract contexts within which homologues
-    are such; `derived` is true for a relation that nobody claims but that follows from others.  `elsewhere` is true for
-    a name of which the minter knows nothing but relations; `address` is then where it can be followed, if known.
+    identifier  the name
+    relation    what `name` is to it: alias-of, alias, synonym, successor, predecessor, contains, contained-in,
+                realises, realised-by, homologue, homologous-name or equivalent; or preferred, of itself
+    name        the other name as it was written when the relation was recorded; empty for preferred
+    authority   who claims the relation; may be empty
+    start       from when on
+    until       the end, None if none is set
+    current     whether it is in force now
+    event       the number of the event that recorded it; 0 for one that follows from what both names realise
+    cited       the other name as it is cited
+    abstract    what the other name is, if it is abstract: context, name or identifier
+    scopes      the abstract contexts within which homologues are such
+    derived     whether nobody claims it, because it follows from other relations
+    elsewhere   whether the minter knows nothing of the other name but relations
+    address     where a name from elsewhere can be followed, if known
     """
 
+    identifier: str
     relation: str
-    name: bytes
-    text: bytes = b""
-    authority: bytes = b""
-    start: bytes = b""
-    until: bytes = b""
-    in_force: bool = True
+    name: str
+    authority: str = ""
+    start: datetime | None = None
+    until: datetime | None = None
+    current: bool = True
+    event: int = 0
+    cited: str = ""
     abstract: str = ""
-    scopes: tuple[bytes, ...] = ()
+    scopes: tuple[str, ...] = ()
     derived: bool = False
     elsewhere: bool = False
-    address: bytes = b""
-
-    @property
-    def display(self) -> bytes:
-        return self.text or self.name
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
-    """A bound element.  Of a value that is too long only the beginning is kept; `whole_size` is then its length."""
+class AbstractName:
+    """Something abstract.
 
-    name: bytes
-    value: bytes
-    whole_size: int = 0
+    kind       context, name or identifier
+    context    the abstract context that it is in; empty for a context
+    label      its label there; empty for a context
+    about      the purpose of a context, or what is identified, in words; may be empty
+    authority  who is responsible for it
+    since      when it was declared
+    """
+
+    name: str
+    kind: str
+    label: str
+    about: str
+    authority: str
+    since: datetime
+    context: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class QualityStatement:
-    """A statement, made without verification, that something has a quality, a key of vocabulary.QUALITIES, or that it
-    lacks it.
+class QualityClaim:
+    """A statement, made without verification, that something has a quality or lacks it.
 
-    by            the authority who states it; empty for what is so of itself
+    identifier    of what it is stated; None for the minter
+    quality       a key of vocabulary.QUALITIES
     refinement    the context in which a name is universal, or the quality of it that is persistent
-    start, until  for which time it is stated; `until` is empty if no end is set
+    authority     who states it; empty for what follows from what is known
+    start, until  for which time; `until` is None if no end is set
+    """
+
+    identifier: str | None
+    quality: str
+    holds: bool = True
+    refinement: str = ""
+    authority: str = ""
+    start: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QualityFinding:
+    """What a verification found about a quality: the verdict is holds, fails or unknown.
+
+    date     when it was recorded; None if it was not
+    section  the section of the PILIN ontology that defines the quality
+    rule     what the quality demands
     """
 
     quality: str
-    holds: bool = True
-    by: bytes = b""
-    refinement: bytes = b""
-    start: bytes = b""
-    until: bytes = b""
+    verdict: str
+    detail: str = ""
+    date: datetime | None = None
+    section: str = ""
+    rule: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,30 +172,51 @@ class PerformedAction:
     number     the number of the event
     verb       the command, such as bind set
     who        the user, and through which `interface`
-    date       when
     authority  the authority in whose name it was done, where one is named
     outcome    of a verification, whether it confirmed everything; else None
     """
 
     number: int
     verb: str
-    who: bytes
+    who: str
     interface: str
-    date: bytes
-    authority: bytes = b""
+    date: datetime | None
+    authority: str = ""
     outcome: bool | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RedirectTarget:
+    """An address, and the HTTP status with which a reader is sent there."""
+
+    url: str
+    code: int = 302
+
+
+@dataclass(frozen=True, slots=True)
+class CitationForm:
+    """One way to write a name: `form` is what it is called, such as canonical, web, html or speech."""
+
+    form: str
+    text: str
+
+
+# -- a minter, a name ------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MinterFacts:
+class MinterDescription:
     """What is known of a minter.
 
     name             its short name, such as `kt5`
     namespace        what its identifiers begin with, such as `ark:/13030/kt`; may be empty
     custodians       oldest first; at least one present one
-    policies         at most one of each kind; a label format is required
-    initial_state    state of what it mints: reserved or published
     authority        naming authority and sub-authority for which it was created
+
+    Only in a complete description:
+
+    policies         what it states and promises, at most one policy of each kind; a label format is required
+    initial_state    state of what it mints: reserved or published
     names            names of the minter as a context, such as `hdl:102.100.821`
     context_aliases  what else the context is called, and according to whom
     relations        other contexts, and what they are to this one
@@ -157,105 +225,197 @@ class MinterFacts:
     audiences        for whom each class of commands is, on the web
     base             what the IRIs of names without a scheme begin with; empty for one made from the minter's IRI
     iri              IRI of the minter; empty for `urn:noid:NAME`
-    purpose          what it is for
+    purpose          what its names are for
     """
 
-    name: bytes
-    namespace: bytes
-    custodians: tuple[Party, ...]
-    policies: tuple[Policy, ...]
-    initial_state: str = ""
+    name: str
+    namespace: str
+    custodians: tuple[CustodyPeriod, ...]
     authority: str = ""
-    names: tuple[bytes, ...] = ()
+    policies: tuple[PolicyStatement, ...] = ()
+    initial_state: str = ""
+    names: tuple[str, ...] = ()
     context_aliases: tuple[ContextClaim, ...] = ()
-    relations: tuple[RelatedName, ...] = ()
-    actions: tuple[Action, ...] = ()
-    qualities: tuple[QualityStatement, ...] = ()
+    relations: tuple[NameRelation, ...] = ()
+    actions: tuple[OfferedAction, ...] = ()
+    qualities: tuple[QualityClaim, ...] = ()
     audiences: tuple[tuple[str, str], ...] = ()
     base: str = ""
     iri: str = ""
-    purpose: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class AbstractFacts:
-    """What is known only of something abstract.
-
-    kind       context, name or identifier
-    context    the abstract context that it is in, empty for a context
-    about      the purpose of a context, or what is identified, in words
-    authority  who is responsible for it, since the date `start`
-    """
-
-    kind: str
-    context: bytes
-    about: bytes
-    authority: bytes
-    start: bytes
+    purpose: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NameFacts:
+class NameDescription:
     """What is known of a name.
 
     name               the name as it is cited, such as `ark:/13030/kt639k9`
     identifier         the same as its minter stores it
     minter             its minter
     state              reserved, published or withdrawn; empty if only a rule knows the name
-    state_since        when it came into that state; not gathered for a SUMMARY unless it was withdrawn
     date               when it was last issued, queued or withdrawn
     minted             when a withdrawn name was first issued
-    reason, successor  why it was withdrawn, and the name to use instead
+    reason             why it was withdrawn
+    successor_relation the name to use instead of a withdrawn one; `successor` is that name as text
     label              the identifier without what all of its minter have in common
     thing              what is identified: an address or a text
     targets            where the name leads, the first choice first
     requested_targets  where the requested name leads; it may extend this name by `suffix`
     pattern            pattern of the rule that computed the targets
-    elements           what is bound to it, without private elements
+    elements           values by element name, without elements whose names begin with _
+    whole_sizes        for each value of which only the beginning is in `elements`, its length in bytes
     relations          other names, and what they are to this one
-    findings           results of its last verification
-    statements         qualities that it has without verification
-    representations    its spellings in citations: the form and the text
+    findings           results of its last recorded verification
+    statements         qualities that it has without verification; `stated` are those that authorities state
     custodians         its own, oldest first; empty where those of its minter are responsible
-    policies           its own
-    actions            what can be done with it
-    performed          what was done to it, oldest first; only for a complete description
     abstract           what is known of something abstract; None for a name that a system manages
     elsewhere          whether it is a name or a context of another system, of which only statements of others are known
     iri                its IRI; empty for one made from the name
+
+    Only in a complete description:
+
+    state_since        when it came into its state; of a withdrawn name always
+    representations    its spellings in citations
+    policies           its own
+    actions            what can be done with it
+    performed          what was done to it, oldest first
     """
 
-    name: bytes
-    identifier: bytes
-    minter: MinterFacts
+    name: str
+    identifier: str
+    minter: MinterDescription
     state: str
-    state_since: bytes = b""
-    date: bytes = b""
-    minted: bytes = b""
-    reason: bytes = b""
-    successor: RelatedName | None = None
-    label: bytes = b""
-    thing: bytes = b""
-    targets: tuple[Target, ...] = ()
-    requested_targets: tuple[Target, ...] = ()
-    suffix: bytes = b""
-    pattern: bytes = b""
-    elements: tuple[Element, ...] = ()
-    relations: tuple[RelatedName, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    statements: tuple[QualityStatement, ...] = ()
-    representations: tuple[tuple[str, bytes], ...] = ()
-    custodians: tuple[Party, ...] = ()
-    policies: tuple[Policy, ...] = ()
-    actions: tuple[Action, ...] = ()
+    state_since: datetime | None = None
+    date: datetime | None = None
+    minted: datetime | None = None
+    reason: str = ""
+    successor_relation: NameRelation | None = None
+    label: str = ""
+    thing: str = ""
+    targets: tuple[RedirectTarget, ...] = ()
+    requested_targets: tuple[RedirectTarget, ...] = ()
+    suffix: str = ""
+    pattern: str = ""
+    elements: Mapping[str, str] = field(default_factory=dict, hash=False)
+    whole_sizes: Mapping[str, int] = field(default_factory=dict, hash=False)
+    relations: tuple[NameRelation, ...] = ()
+    findings: tuple[QualityFinding, ...] = ()
+    statements: tuple[QualityClaim, ...] = ()
+    representations: tuple[CitationForm, ...] = ()
+    custodians: tuple[CustodyPeriod, ...] = ()
+    policies: tuple[PolicyStatement, ...] = ()
+    actions: tuple[OfferedAction, ...] = ()
     performed: tuple[PerformedAction, ...] = ()
-    abstract: AbstractFacts | None = None
+    abstract: AbstractName | None = None
     elsewhere: bool = False
     iri: str = ""
 
     @property
-    def custodian(self) -> Party | None:
+    def successor(self) -> str:
+        """The name to use instead of a withdrawn one; empty if there is none."""
+        return self.successor_relation.name if self.successor_relation else ""
+
+    @property
+    def stated(self) -> tuple[QualityClaim, ...]:
+        """What authorities state of the name."""
+        return tuple(claim for claim in self.statements if claim.authority)
+
+    @property
+    def custodian(self) -> CustodyPeriod | None:
         """The present custodian who was appointed for the name or for its minter; one without a purpose first."""
-        parties = (*self.custodians, *self.minter.custodians)
-        present = [party for party in parties if party.appointed and not party.until]
-        return min(present, key=lambda party: bool(party.purpose), default=None)
+        present = [one for one in (*self.custodians, *self.minter.custodians) if one.appointed and not one.until]
+        return min(present, key=lambda one: bool(one.purpose), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class NameRecord:
+    """An identifier with its elements.
+
+    identifier   as the minter writes it
+    state        reserved, published or withdrawn; None for a name that has no state, such as a rule
+    held         whether it is on hold
+    circulation  its circulation record in one line: history, date, actor and number
+    elements     values by element name
+    computed     for each element that a rule computed, the rule's pattern
+    alias_of     the name it stands for, if it is an alias
+    """
+
+    identifier: str
+    state: str | None
+    held: bool
+    circulation: str
+    elements: Mapping[str, str] = field(hash=False)
+    computed: Mapping[str, str] = field(hash=False)
+    alias_of: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PersistencePromise:
+    """The promise that names last: in words, and for which time; `until` is None where no end is set."""
+
+    text: str
+    start: datetime | None
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class MinterPolicy:
+    """Who may do what through the web, and what the minter promises.
+
+    read, mint, bind, admin  who may use these classes of commands: `anyone`, `authenticated`, `nobody`, or users
+    minting                  publish or reserve: the state of what is minted
+    label_format             which labels there can be
+    association              on what things identifiers may stand for; empty if nothing is stated
+    persistence              the promise that names last; None if none is made
+    """
+
+    read: tuple[str, ...]
+    mint: tuple[str, ...]
+    bind: tuple[str, ...]
+    admin: tuple[str, ...]
+    minting: str
+    label_format: str
+    association: str
+    persistence: PersistencePromise | None
+
+
+@dataclass(frozen=True, slots=True)
+class MinterInfo:
+    """The properties and the present state of a minter.
+
+    path        its folder
+    scheme      how labels are made: noid, ibi, ibip or pilin
+    template    Prefix.Mask; empty where anything may be bound, and for other schemes
+    term        long, medium or short
+    naan, naa, subnaa  the name assigning authority: number, name, and part of it
+    labels      what is written before identifiers; the first is added to results
+    first       the first identifier, where that is known beforehand
+    total       how many identifiers there can be; None if there is no end
+    drawn       how many were drawn so far
+    held        how many are on hold
+    queued      how many are in the queue
+    created, creator     when and by whom it was created
+    changed, changed_by  when and by whom it was last changed
+    notes       the administrators' notes, by name
+    details     all that `noid dbinfo` prints, by label
+    """
+
+    path: str
+    scheme: str
+    template: str
+    term: str
+    naan: str
+    naa: str
+    subnaa: str
+    labels: tuple[str, ...]
+    first: str | None
+    total: int | None
+    drawn: int
+    held: int
+    queued: int
+    created: datetime | None
+    creator: str
+    changed: datetime | None
+    changed_by: str
+    notes: Mapping[str, str] = field(hash=False)
+    details: Mapping[str, str] = field(hash=False)

@@ -1,44 +1,57 @@
-"""The facts of a name as text (an electronic resource citation in ANVL) and as data for JSON; the formats of RDF."""
+"""The facts of a name as text (an electronic resource citation in ANVL) and as data for JSON; graphs of RDF."""
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+from functools import cache
+
 from .. import codec
-from ..errors import UsageError
+from ..codec import encode_text
+from ..errors import InvalidError, NotInstalledError
+from ..names.targets import USUAL_CODE
+from . import ensure_rdf_format
+from .conversion import timestamp_text
+from .vocabulary import NOID, PIL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..minter.qualities import Finding
-    from .facts import AbstractFacts, Element, NameFacts, Party, QualityStatement, RelatedName
+    from datetime import datetime
+    from types import ModuleType
 
+    from rdflib import Graph, Literal, URIRef
 
-# The formats of RDF by their names on the command line, with their media types.
-RDF_FORMATS = {"turtle": "text/turtle", "json-ld": "application/ld+json", "xml": "application/rdf+xml"}
+    from .facts import CustodyPeriod, NameDescription, NameRelation, QualityClaim, QualityFinding
+
+    Pairs = list[tuple[str, str]]
+
 
 # The elements of a citation, in their order.
-KERNEL = (b"who", b"what", b"when", b"where")
+KERNEL = ("who", "what", "when", "where")
 
 # What may stand in a label of ANVL as it is.
 _LABEL = bytes(octet for octet in range(0x20, 0x100) if octet not in b":%\x7f")
 
-
-def ensure_rdf_format(form: str) -> str:
-    if form not in RDF_FORMATS:
-        raise UsageError(f"descriptions are written as {', '.join(RDF_FORMATS)}, not as {form[:60]!r}")
-    return form
+# XML 1.0 cannot hold these characters, and one of the formats is XML; nor can text hold half of a surrogate pair.
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def citation_text(facts: NameFacts, address: bytes) -> bytes:
+# -- text ------------------------------------------------------------------------------------------------------------
+
+
+def citation_text(facts: NameDescription, address: str) -> bytes:
     """An electronic resource citation: the kernel elements first, then all others, then what supports them.
 
     `address` is where the name can be resolved.
     """
-    elements = {element.name: display_value(element) for element in facts.elements}
-    lines = [(b"erc", b"")]
+    elements = displayed_elements(facts)
+    lines = [("erc", "")]
     lines += [(name, elements.pop(name)) for name in KERNEL[:3] if name in elements]
-    lines.append((b"where", address))
+    lines.append(("where", address))
     lines += elements.items()
-    lines += [(b"", b""), (b"erc-support", b""), *support_pairs(facts)]
-    return b"".join(_anvl_line(name, value) for name, value in lines)
+    lines += [("", ""), ("erc-support", ""), *support_pairs(facts)]
+    return b"".join(_anvl_line(encode_text(name), encode_text(value)) for name, value in lines)
 
 
 def _anvl_line(name: bytes, value: bytes) -> bytes:
@@ -48,126 +61,272 @@ def _anvl_line(name: bytes, value: bytes) -> bytes:
     return label + b":" + (b" " + value.replace(b"\r", b"").replace(b"\n", b"\n ") if value else b"") + b"\n"
 
 
-def support_pairs(facts: NameFacts) -> list[tuple[bytes, bytes]]:
+def displayed_elements(facts: NameDescription) -> dict[str, str]:
+    """Values by element; one that was cut is followed by its whole length."""
+    return {name: f"{value} ... ({facts.whole_sizes[name]} bytes in all)" if name in facts.whole_sizes else value
+            for name, value in facts.elements.items()}
+
+
+def support_pairs(facts: NameDescription) -> Pairs:
     """The state of a name, who is responsible for it, where it leads, and results of its verification."""
     if facts.abstract is not None:
-        return _abstract_pairs(facts, facts.abstract)
+        return _abstract_pairs(facts)
     if facts.elsewhere:
-        return [(b"id", facts.name), *_claimed_pairs(facts)]
+        return [("id", facts.name), *_claimed_pairs(facts)]
     custodian = facts.custodian
     pairs = [
-        (b"id", facts.name), (b"state", facts.state.encode()), (b"minted", facts.minted), (b"date", facts.date),
-        (b"authority", facts.minter.authority.encode()),
-        (b"custodian", custodian.name if custodian else b""), (b"contact", custodian.contact if custodian else b""),
-        *((b"custodian", party.name + b", for " + party.purpose) for party in purposeful_custodians(facts)),
-        *((b"target", target.url) for target in facts.requested_targets),
-        (b"rule", b":idmap/" + facts.pattern if facts.pattern else b""),
-        (b"reason", facts.reason), (b"successor", facts.successor.display if facts.successor else b""),
+        ("id", facts.name), ("state", facts.state), ("minted", timestamp_text(facts.minted)),
+        ("date", timestamp_text(facts.date)), ("authority", facts.minter.authority),
+        ("custodian", custodian.name if custodian else ""), ("contact", custodian.contact if custodian else ""),
+        *(("custodian", f"{one.name}, for {one.purpose}") for one in purposeful_custodians(facts)),
+        *(("target", target.url) for target in facts.requested_targets),
+        ("rule", ":idmap/" + facts.pattern if facts.pattern else ""),
+        ("reason", facts.reason), ("successor", facts.successor),
         *_claimed_pairs(facts),
-        *((finding.quality.name.encode(), finding_text(finding)) for finding in facts.findings),
+        *((finding.quality, finding_text(finding)) for finding in facts.findings),
     ]
     return [(label, value) for label, value in pairs if value]
 
 
-def _claimed_pairs(facts: NameFacts) -> list[tuple[bytes, bytes]]:
+def _claimed_pairs(facts: NameDescription) -> Pairs:
     """What authorities claim of a name and others, and state of it."""
-    pairs = [(related.relation.encode(), _claim_text(related)) for related in related_names(facts)]
-    return pairs + [(b"stated", statement_text(statement)) for statement in stated_qualities(facts)]
+    pairs = [(relation.relation, _claim_text(relation)) for relation in other_relations(facts)]
+    return pairs + [("stated", _statement_text(claim)) for claim in facts.stated]
 
 
-def purposeful_custodians(facts: NameFacts) -> list[Party]:
-    """The present custodians of a name who answer for one purpose each; its own before those of its minter."""
-    parties = [party for party in (*facts.minter.custodians, *facts.custodians) if party.purpose and not party.until]
-    return list({party.purpose: party for party in parties}.values())
+def purposeful_custodians(facts: NameDescription) -> list[CustodyPeriod]:
+    """The present custodians of a name who are responsible for one purpose each; its own before its minter's."""
+    present = [one for one in (*facts.minter.custodians, *facts.custodians) if one.purpose and not one.until]
+    return list({one.purpose: one for one in present}.values())
 
 
-def stated_qualities(facts: NameFacts) -> list[QualityStatement]:
-    """What authorities state of a name."""
-    return [statement for statement in facts.statements if statement.by]
-
-
-def statement_text(statement: QualityStatement) -> bytes:
+def _statement_text(claim: QualityClaim) -> str:
     """What an authority states, in words."""
-    quality = (b"" if statement.holds else b"not ") + statement.quality.encode()
-    refined = b" (" + statement.refinement + b")" if statement.refinement else b""
-    return quality + refined + b" according to " + statement.by
+    refined = f" ({claim.refinement})" if claim.refinement else ""
+    return f"{'' if claim.holds else 'not '}{claim.quality}{refined} according to {claim.authority}"
 
 
-def _abstract_pairs(facts: NameFacts, abstract: AbstractFacts) -> list[tuple[bytes, bytes]]:
+def _abstract_pairs(facts: NameDescription) -> Pairs:
+    abstract = facts.abstract
+    assert abstract is not None
     pairs = [
-        (b"id", facts.name), (b"abstract", abstract.kind.encode()), (b"context", abstract.context),
-        (b"label", facts.label), (b"about", abstract.about), (b"authority", abstract.authority),
-        *((related.relation.encode(), _claim_text(related)) for related in related_names(facts)),
+        ("id", facts.name), ("abstract", abstract.kind), ("context", abstract.context), ("label", abstract.label),
+        ("about", abstract.about), ("authority", abstract.authority),
+        *((relation.relation, _claim_text(relation)) for relation in other_relations(facts)),
     ]
     return [(label, value) for label, value in pairs if value]
 
 
-def _claim_text(related: RelatedName) -> bytes:
+def _claim_text(relation: NameRelation) -> str:
     """A related name, and the authority that claims the relation where one is named."""
-    claim = b"according to " + related.authority if related.authority else b""
-    return b" ".join(part for part in (related.display, claim) if part)
+    claim = f"according to {relation.authority}" if relation.authority else ""
+    return " ".join(part for part in (relation.name, claim) if part)
 
 
-def related_names(facts: NameFacts) -> list[RelatedName]:
+def other_relations(facts: NameDescription) -> list[NameRelation]:
     """The relations in force, without the successor of a withdrawn name, which is a fact of its own."""
-    return [related for related in facts.relations
-            if related.in_force and not (facts.successor and related.relation == facts.successor.relation)]
+    return [relation for relation in facts.relations
+            if relation.current and not (facts.successor_relation and relation.relation == "successor")]
 
 
-def display_value(element: Element) -> bytes:
-    if not element.whole_size:
-        return element.value
-    return element.value + b" ... (%d bytes in all)" % element.whole_size
+def finding_text(finding: QualityFinding) -> str:
+    """The verdict, the section of the rule, the detail and the date."""
+    text = f"{finding.verdict} ({finding.section})" + (f": {finding.detail}" if finding.detail else "")
+    return f"{text}, {timestamp_text(finding.date)}" if finding.date else text
 
 
-def finding_text(finding: Finding) -> bytes:
-    return finding.line() + (b", " + finding.date if finding.date else b"")
+# -- data for JSON ---------------------------------------------------------------------------------------------------
 
 
-def name_data(facts: NameFacts, address: bytes) -> dict[str, object]:
-    """The facts as JSON objects hold them, bytes left as they are; empty ones are left out."""
+def name_data(facts: NameDescription, address: str) -> dict[str, object]:
+    """The facts as JSON objects hold them; empty ones are left out."""
+    relations = [_relation_data(relation) for relation in other_relations(facts)]
     if facts.abstract is not None:
-        return _abstract_data(facts, facts.abstract)
+        abstract = facts.abstract
+        return _without_empty({
+            "id": facts.name, "abstract": abstract.kind, "context": abstract.context, "label": abstract.label,
+            "about": abstract.about, "authority": abstract.authority, "relations": relations,
+        })
+    stated = [_statement_data(claim) for claim in facts.stated]
     if facts.elsewhere:
-        return {"id": facts.name, "relations": [_relation_data(related) for related in related_names(facts)],
-                "stated": [_statement_data(statement) for statement in stated_qualities(facts)]}
+        return {"id": facts.name, "relations": relations, "stated": stated}
     custodian = facts.custodian
-    found: dict[str, object] = {
-        "id": facts.name, "where": address, "state": facts.state, "date": facts.date,
+    return _without_empty({
+        "id": facts.name, "where": address, "state": facts.state, "date": timestamp_text(facts.date),
         "authority": facts.minter.authority,
         "custodian": {"name": custodian.name, "contact": custodian.contact} if custodian else None,
         "targets": [
-            {"url": target.url, **({"code": target.code} if target.code else {})} for target in facts.requested_targets
+            {"url": target.url, **({"code": target.code} if target.code != USUAL_CODE else {})}
+            for target in facts.requested_targets
         ],
-        "elements": [{"name": element.name, "value": display_value(element)} for element in facts.elements],
-        "rule": facts.pattern, "suffix": facts.suffix, "reason": facts.reason,
-        "successor": facts.successor.display if facts.successor else b"", "minted": facts.minted,
-        "relations": [_relation_data(related) for related in related_names(facts)],
-        "custodians": [{"name": party.name, "purpose": party.purpose} for party in purposeful_custodians(facts)],
-        "stated": [_statement_data(statement) for statement in stated_qualities(facts)],
-        "verified": [
-            {"quality": finding.quality.name, "verdict": finding_text(finding)} for finding in facts.findings
-        ],
-    }
-    return {name: fact for name, fact in found.items() if fact or name in ("targets", "elements")}
+        "elements": [{"name": name, "value": value} for name, value in displayed_elements(facts).items()],
+        "rule": facts.pattern, "suffix": facts.suffix, "reason": facts.reason, "successor": facts.successor,
+        "minted": timestamp_text(facts.minted),
+        "relations": relations,
+        "custodians": [{"name": one.name, "purpose": one.purpose} for one in purposeful_custodians(facts)],
+        "stated": stated,
+        "verified": [{"quality": finding.quality, "verdict": finding_text(finding)} for finding in facts.findings],
+    }, "targets", "elements")
 
 
-def _statement_data(statement: QualityStatement) -> dict[str, object]:
-    found = {"quality": statement.quality, "holds": statement.holds, "refinement": statement.refinement,
-             "authority": statement.by, "from": statement.start, "until": statement.until}
-    return {name: fact for name, fact in found.items() if fact != b""}
+def _without_empty(found: dict[str, object], *kept: str) -> dict[str, object]:
+    return {name: fact for name, fact in found.items() if fact or name in kept}
 
 
-def _abstract_data(facts: NameFacts, abstract: AbstractFacts) -> dict[str, object]:
-    found: dict[str, object] = {
-        "id": facts.name, "abstract": abstract.kind, "context": abstract.context, "label": facts.label,
-        "about": abstract.about, "authority": abstract.authority,
-        "relations": [_relation_data(related) for related in related_names(facts)],
-    }
-    return {name: fact for name, fact in found.items() if fact}
+def _statement_data(claim: QualityClaim) -> dict[str, object]:
+    return _without_empty({
+        "quality": claim.quality, "holds": claim.holds, "refinement": claim.refinement, "authority": claim.authority,
+        "from": timestamp_text(claim.start), "until": timestamp_text(claim.until),
+    }, "holds")
 
 
-def _relation_data(related: RelatedName) -> dict[str, object]:
-    found = {"relation": related.relation, "name": related.display, "authority": related.authority,
-             "from": related.start, "until": related.until, "scopes": list(related.scopes)}
-    return {name: fact for name, fact in found.items() if fact}
+def _relation_data(relation: NameRelation) -> dict[str, object]:
+    return _without_empty({
+        "relation": relation.relation, "name": relation.name, "authority": relation.authority,
+        "from": timestamp_text(relation.start), "until": timestamp_text(relation.until),
+        "scopes": list(relation.scopes),
+    })
+
+
+# -- a graph of RDF --------------------------------------------------------------------------------------------------
+# The package rdflib is imported only when a graph is made or written.
+
+
+def rdflib_package() -> ModuleType:
+    """The package rdflib; raises NotInstalledError, which names what to install, where it is missing."""
+    try:
+        import rdflib
+    except ImportError:
+        raise NotInstalledError(
+            "Descriptions need the package rdflib, which is not installed: install noidtools[rdf]."
+        ) from None
+    return rdflib
+
+
+@cache
+def has_rdflib() -> bool:
+    """Whether the package is installed; it is not imported."""
+    from importlib.util import find_spec
+
+    return find_spec("rdflib") is not None
+
+
+class GraphBuilder:
+    """Adds statements to a graph.  Terms are written `pil:Name` or `noid:state`, nodes are IRIs in a str."""
+
+    __slots__ = ("_rdflib", "graph")
+
+    def __init__(self) -> None:
+        self._rdflib = rdflib_package()
+        self.graph: Graph = self._rdflib.Graph(bind_namespaces="none")
+        for prefix, namespace in _prefixes(self._rdflib).items():
+            self.graph.bind(prefix, namespace)
+
+    def node(self, iri: str, *classes: str) -> str:
+        """Make a node a member of classes; returns the node."""
+        for name in classes:
+            self._add(iri, self._rdflib.RDF.type, self._term(name))
+        return iri
+
+    def link(self, subject: str, term: str, *objects: str) -> None:
+        """Link a node to other nodes."""
+        for iri in objects:
+            self._add(subject, self._term(term), self._rdflib.URIRef(iri))
+
+    def link_term(self, subject: str, term: str, individual: str) -> None:
+        """Link a node to an individual of the ontology."""
+        self._add(subject, self._term(term), self._term(individual))
+
+    def type_term(self, individual: str, *classes: str) -> None:
+        """Make an individual of the ontology a member of classes."""
+        for name in classes:
+            self._add(str(self._term(individual)), self._rdflib.RDF.type, self._term(name))
+
+    def text(self, subject: str, term: str, text: str) -> None:
+        """Give a node a text; what XML cannot hold becomes a literal in base 64."""
+        if _NOT_IN_XML.search(text):
+            literal = self._literal(base64.b64encode(encode_text(text)).decode("ascii"), "base64Binary")
+        else:
+            literal = self._literal(text, "")
+        self._add(subject, self._term(term), literal)
+
+    def optional_text(self, subject: str, term: str, text: str) -> None:
+        """As `text`; nothing is added for an empty one."""
+        if text:
+            self.text(subject, term, text)
+
+    def flag(self, subject: str, term: str, value: bool) -> None:
+        self._add(subject, self._term(term), self._rdflib.Literal(value))
+
+    def url(self, subject: str, term: str, iri: str) -> None:
+        """Give a node an address as a value; unlike a link it makes no statement about what is there."""
+        self._add(subject, self._term(term), self._literal(iri, "anyURI"))
+
+    def date(self, subject: str, term: str, moment: datetime | None) -> None:
+        """Give a node a date; nothing is added for None."""
+        if moment:
+            self._add(subject, self._term(term), self._literal(moment.isoformat(), "dateTime"))
+
+    def moment(self, iri: str, moment: datetime | None) -> str:
+        """Add a time; returns its node."""
+        self.node(iri, "pil:Time")
+        self.date(iri, "pil:moment", moment)
+        return iri
+
+    def timespan(self, iri: str, start: datetime | None, until: datetime | None) -> str:
+        """Add a time span, without an end if `until` is None; returns its node."""
+        if not start:
+            raise InvalidError("A time span in a description needs 'from', the date on which it begins.")
+        self.node(iri, "pil:Timespan")
+        self.date(iri, "pil:begins", start)
+        self.date(iri, "pil:ends", until)
+        return iri
+
+    def parse(self, turtle: str) -> None:
+        """Add the statements of a document in Turtle, but not its prefixes."""
+        parsed = self._rdflib.Graph(bind_namespaces="none").parse(data=turtle, format="turtle")
+        for triple in parsed:
+            self.graph.add(triple)
+
+    def _add(self, subject: str, predicate: URIRef, value: URIRef | Literal) -> None:
+        self.graph.add((self._rdflib.URIRef(subject), predicate, value))
+
+    def _term(self, name: str) -> URIRef:
+        prefix, _, local = name.partition(":")
+        term: URIRef = self._rdflib.URIRef(_prefixes(self._rdflib)[prefix] + local)
+        return term
+
+    def _literal(self, content: str, datatype: str) -> Literal:
+        literal: Literal = self._rdflib.Literal(content, datatype=self._rdflib.XSD[datatype] if datatype else None)
+        return literal
+
+
+def _prefixes(rdflib: ModuleType) -> dict[str, str]:
+    standard = {"owl": rdflib.OWL, "rdf": rdflib.RDF, "rdfs": rdflib.RDFS, "xsd": rdflib.XSD}
+    return {"pil": PIL, "noid": NOID, **{prefix: str(namespace) for prefix, namespace in standard.items()}}
+
+
+def serialize(graph: Graph, form: str) -> bytes:
+    """The graph in a format of RDF_FORMATS, in UTF-8.
+
+    The same graph gives the same octets in every process, so that they can be compared and cached.
+    """
+    ensure_rdf_format(form)
+    ordered: Graph = rdflib_package().Graph(store="SimpleMemory", bind_namespaces="none")
+    for prefix, namespace in graph.namespaces():
+        ordered.bind(prefix, namespace)
+    for triple in sorted(graph, key=lambda triple: [node.n3() for node in triple]):
+        ordered.add(triple)
+    if form != "json-ld":
+        return ordered.serialize(format=form, encoding="utf-8")
+    document = json.loads(ordered.serialize(format=form, auto_compact=True))
+    return json.dumps(_sorted_arrays(document), ensure_ascii=False, indent=2, sort_keys=True).encode("utf-8") + b"\n"
+
+
+def _sorted_arrays(value: object) -> object:
+    """JSON-LD with its arrays sorted: they are sets, which rdflib writes in the order of hashes."""
+    if isinstance(value, dict):
+        return {key: _sorted_arrays(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return sorted((_sorted_arrays(inner) for inner in value), key=lambda inner: json.dumps(inner, sort_keys=True))
+    return value

@@ -1,41 +1,58 @@
-"""Reads all that is known of a name or of a minter, in one read transaction.
+"""Reads what is known of a name or of a minter, in one transaction.
 
-Every function here is called inside a read transaction of the minter, and the facts that it returns hold nothing of
+Every function here that has a reader is called inside a transaction of the minter; what it returns holds nothing of
 that transaction.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import shlex
+from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import islice
 
-from .. import resolution
+from .. import names, resolution
+from ..codec import decode_text
 from ..errors import ForbiddenError, InvalidError, NotFoundError, printable
-from ..minter import circulation, contexts, custody, lifecycle, policies
+from ..minter import circulation, contexts, custody, lifecycle, policies, qualities
 from ..minter.circulation import is_known
 from ..minter.events import date_and_actor, read_events
 from ..minter.history import numbers_of
-from ..minter.identifiers import identify_parsed, own_identifier, parse_name, suggest_correction
+from ..minter.identifiers import identify, identify_parsed, own_identifier, parse_name, suggest_correction
 from ..minter.lifecycle import tombstone_of
+from ..minter.policies import PUBLISH, AccessPolicy, minting_policy
 from ..minter.qualities import last_findings
 from ..minter.relations import SUCCESSOR, Relation
-from ..minter.relations.abstract_names import IDENTIFIER, find_abstraction
+from ..minter.relations.abstract_names import IDENTIFIER
 from ..minter.relations.abstractions import find_in_path, identify_with_abstract
 from ..minter.visibility import everything
 from ..names import citation
-from .actions import name_actions
-from .facts import (
-    AbstractFacts,
-    Element,
-    MinterFacts,
-    NameFacts,
-    Party,
-    PerformedAction,
-    QualityStatement,
-    RelatedName,
+from .conversion import (
+    abstract_name,
+    cited_name,
+    cited_other,
+    custody_period,
+    gather_relations,
+    moment,
+    name_relation,
+    quality_finding,
+    redirect_targets,
+    stated_qualities,
 )
-from .minter_gatherer import gather_minter, has_present, party_of, stated
-from .relation_gatherer import cited_name, cited_other, gather_relations, place_of
+from .facts import (
+    CitationForm,
+    ContextClaim,
+    CustodyPeriod,
+    MinterDescription,
+    NameDescription,
+    NameRelation,
+    OfferedAction,
+    PerformedAction,
+    PolicyStatement,
+    QualityClaim,
+    RedirectTarget,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,20 +61,19 @@ if TYPE_CHECKING:
     from ..minter import Minter
     from ..minter.lifecycle import Tombstone
     from ..minter.relations.abstract_names import Abstraction
-    from ..names.targets import Target
     from ..resolution import Outcome
     from ..store import Reader
 
 
-# Elements that describe in words the thing that is identified, the first that is bound counts.
-_THING_ELEMENTS = (b"what", b"title", b"dc.title")
+# Elements that describe in words the thing that is identified; the first that is bound counts.
+_THING_ELEMENTS = ("what", "title", "dc.title")
 
 # Forms of a citation that are not spellings of the name.
 _NOT_SPELLINGS = ("canonical", "check", "html", "markdown")
 
-# Of so many events of a name, the newest, a description has the actions.
+# A description has the actions of at most this number of events of a name, the newest.
 _MOST_EVENTS, _MOST_PUBLIC_EVENTS = 1_000, 50
-_A_USER = b"a user of this minter"
+_A_USER = "a user of this minter"
 
 # Elements whose names begin so, such as the target, are for programs and not part of a description.
 _PRIVATE = b"_"
@@ -67,28 +83,29 @@ _PRIVATE = b"_"
 class Extent:
     """How much of a name is gathered.
 
-    elements       at most so many elements; None is all
+    elements       at most this number of elements; None is all
     longest_value  of a longer value only the beginning
-    relations      at most so many relations, and only those in force; None is all, past ones included
-    history        whether its events are read to find out since when it is in its state
+    relations      at most this number of relations, and only those in force; None is all, past ones included
+    complete       whether to gather what only a graph or a program uses, such as its actions, spellings and events, and
+                   the policies of its minter
     """
 
     elements: int | None
     longest_value: int
     relations: int | None
-    history: bool
+    complete: bool
 
 
-SUMMARY = Extent(elements=1_000, longest_value=20_000, relations=200, history=False)
+SUMMARY = Extent(elements=1_000, longest_value=20_000, relations=200, complete=False)
 """For a page that a person reads, however much is bound to the name."""
-COMPLETE = Extent(elements=None, longest_value=1 << 20, relations=None, history=True)
-"""For a graph.  The limit keeps a document readable as a whole; `get` returns longer values."""
+COMPLETE = Extent(elements=None, longest_value=1 << 20, relations=None, complete=True)
+"""For a graph or a program.  The limit keeps a document readable as a whole; `get` returns longer values."""
 
 
 # -- a name ----------------------------------------------------------------------------------------------------------
 
 
-def gather_text(minter: Minter, reader: Reader, text: bytes, extent: Extent = COMPLETE) -> NameFacts:
+def gather_text(minter: Minter, reader: Reader, text: bytes, extent: Extent = COMPLETE) -> NameDescription:
     """What is known of the name that a text spells, an alias not followed; raises NotFoundError if it is unknown."""
     # Where a name leads does not depend on who asks: rules are not applied to names hidden from this user.
     find = resolution.Lookup(minter, everything(reader)).find
@@ -97,7 +114,7 @@ def gather_text(minter: Minter, reader: Reader, text: bytes, extent: Extent = CO
         return _gather(minter, reader, identifier, resolution.follow_aliases(find, identifier), extent)
     abstraction = identify_with_abstract(minter, reader, text)[1]
     if abstraction is not None:
-        return _gather_abstract(minter, reader, abstraction, extent.relations)
+        return _gather_abstract(minter, reader, abstraction, extent)
     outcome = resolution.follow_aliases(find, text)
     if outcome.kind == resolution.FOUND and outcome.by == "rule":
         return _gather(minter, reader, outcome.identifier, outcome, extent)
@@ -109,7 +126,7 @@ def gather_text(minter: Minter, reader: Reader, text: bytes, extent: Extent = CO
 
 def gather_outcome(
     reader: Reader, outcome: Outcome, text: bytes, extent: Extent, *, targets_only: bool = False
-) -> NameFacts | None:
+) -> NameDescription | None:
     """What is known of the name to which a text was resolved, or else of the known or abstract name that it spells.
 
     `reader` is of the minter in the outcome.  None if nothing is known.  With `targets_only` the facts are those that
@@ -129,13 +146,13 @@ def gather_outcome(
     return _targets_only(facts) if targets_only else facts
 
 
-def gather_abstract(minter: Minter, reader: Reader, text: bytes, extent: Extent = SUMMARY) -> NameFacts | None:
+def gather_abstract(minter: Minter, reader: Reader, text: bytes, extent: Extent) -> NameDescription | None:
     """What is known of something abstract whose name, in the path of a URL, is `text`; None if it is no such name."""
     abstraction = find_in_path(minter, reader, text)
-    return None if abstraction is None else _gather_abstract(minter, reader, abstraction, extent.relations)
+    return None if abstraction is None else _gather_abstract(minter, reader, abstraction, extent)
 
 
-def _gather_unregistered(reader: Reader, outcome: Outcome, text: bytes, extent: Extent) -> NameFacts | None:
+def _gather_unregistered(reader: Reader, outcome: Outcome, text: bytes, extent: Extent) -> NameDescription | None:
     minter = outcome.minter
     assert minter is not None
     facts = gather_abstract(minter, reader, text, extent)
@@ -144,38 +161,39 @@ def _gather_unregistered(reader: Reader, outcome: Outcome, text: bytes, extent: 
     return facts
 
 
-def _gather_elsewhere(minter: Minter, reader: Reader, text: bytes, extent: Extent) -> NameFacts | None:
+def _gather_elsewhere(minter: Minter, reader: Reader, text: bytes, extent: Extent) -> NameDescription | None:
     """What authorities state here of a name or a context that this minter does not manage; None if nothing."""
     try:
         ref = identify_with_abstract(minter, reader, text)[0]
     except InvalidError:
         return None  # too long, or empty
-    relations = gather_relations(minter, reader, ref.key, extent.relations)
-    statements = tuple(stated(reader, ref.key))
+    name = cited_other(minter, ref.key, ref.display)
+    relations = gather_relations(minter, reader, ref.key, ref.display, extent.relations)
+    statements = stated_qualities(reader, ref.key, name)
     if not relations and not statements:
         return None
-    return NameFacts(
-        name=cited_other(minter, ref.key, ref.display), identifier=ref.key, minter=gather_minter(minter, reader),
+    return NameDescription(
+        name=name, identifier=decode_text(ref.key), minter=gather_minter(minter, reader, complete=extent.complete),
         state="", relations=relations, statements=statements, elsewhere=True,
     )
 
 
-def _targets_only(facts: NameFacts) -> NameFacts:
+def _targets_only(facts: NameDescription) -> NameDescription:
     """The facts that are for those, too, who may not read: where the name leads, or its tombstone.
 
     Everything else is left out: what was added to the facts later is not published by oversight.
     """
     withdrawn = facts.state == lifecycle.WITHDRAWN_STATE
-    minter = MinterFacts(
+    minter = MinterDescription(
         name=facts.minter.name, namespace=facts.minter.namespace, names=facts.minter.names, base=facts.minter.base,
-        custodians=(Party(b"unknown", start=facts.minter.custodians[-1].start, appointed=False),),
+        custodians=(CustodyPeriod("unknown", start=facts.minter.custodians[-1].start, appointed=False),),
         policies=tuple(policy for policy in facts.minter.policies if policy.kind == policies.LABEL_FORMAT),
         initial_state=facts.minter.initial_state,
     )
-    return NameFacts(
+    return NameDescription(
         name=facts.name, identifier=facts.identifier, minter=minter, state=facts.state, label=facts.label,
-        state_since=facts.state_since if withdrawn else b"", date=facts.date if withdrawn else b"",
-        minted=facts.minted, reason=facts.reason, successor=facts.successor, targets=facts.targets,
+        state_since=facts.state_since if withdrawn else None, date=facts.date if withdrawn else None,
+        minted=facts.minted, reason=facts.reason, successor_relation=facts.successor_relation, targets=facts.targets,
         requested_targets=facts.requested_targets, suffix=facts.suffix, statements=facts.statements,
         representations=facts.representations, actions=facts.actions,
     )
@@ -200,113 +218,138 @@ def suggested_name(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
 
 def _gather(
     minter: Minter, reader: Reader, identifier: bytes, outcome: Outcome, extent: Extent
-) -> NameFacts:
+) -> NameDescription:
     """The facts of an identifier of which this is the outcome, or the outcome of a longer name that extends it."""
     record = circulation.find(reader, identifier)
     state = lifecycle.state_of(reader, identifier, record) or ""
+    name = decode_text(cited_name(minter, identifier))
     tombstone = tombstone_of(reader, identifier)
-    date = date_and_actor(reader, record.event)[0] if record and record.history else b""
-    state_since = lifecycle.state_since(reader, identifier) if extent.history and not tombstone else b""
     # What was bound to a withdrawn name is in its history only.
-    elements = () if tombstone else tuple(_elements(reader, identifier, extent))
+    elements, whole_sizes = ({}, {}) if tombstone else _elements(reader, identifier, extent)
+    requested_targets = () if outcome.by == "fallback" else redirect_targets(outcome.targets)
+    more = _complete_parts(minter, reader, identifier, outcome, state) if extent.complete else _Parts()
+    date = date_and_actor(reader, record.event)[0] if record and record.history else b""
     own_custodians = custody.custodians_of(reader, identifier)
-    requested_targets = () if outcome.by == "fallback" else tuple(outcome.targets)
-    forms = citation.representations(
-        identifier, labels=minter.namespace.labels, resolvers=contexts.resolvers(reader), has_check=False
-    )
-    return NameFacts(
-        name=cited_name(minter, identifier),
-        identifier=identifier,
-        minter=gather_minter(minter, reader),
+    return NameDescription(
+        name=name,
+        identifier=decode_text(identifier),
+        minter=gather_minter(minter, reader, complete=extent.complete),
         state=state,
-        state_since=tombstone.date if tombstone else state_since,
-        date=tombstone.date if tombstone else date,
-        minted=tombstone.minted if tombstone else b"",
-        reason=tombstone.reason if tombstone else b"",
-        successor=_successor(minter, reader, tombstone),
-        label=minter.scheme.without_prefix(identifier) or identifier,
-        thing=_thing(elements),
+        state_since=moment(tombstone.date) if tombstone else more.state_since,
+        date=moment(tombstone.date if tombstone else date),
+        minted=moment(tombstone.minted) if tombstone else None,
+        reason=decode_text(tombstone.reason) if tombstone else "",
+        successor_relation=_successor(minter, reader, identifier, tombstone),
+        label=decode_text(minter.scheme.without_prefix(identifier) or identifier),
+        thing=next((elements[key] for key in _THING_ELEMENTS if elements.get(key) and key not in whole_sizes), ""),
         targets=_own_targets(outcome) if outcome.identifier == identifier else requested_targets,
         requested_targets=requested_targets,
-        suffix=outcome.suffix,
-        pattern=outcome.pattern,
+        suffix=decode_text(outcome.suffix),
+        pattern=decode_text(outcome.pattern),
         elements=elements,
-        relations=gather_relations(minter, reader, identifier, extent.relations),
-        findings=() if tombstone else tuple(last_findings(reader, identifier)),
-        statements=(*_statements(forms, state, outcome), *stated(reader, identifier)),
-        performed=tuple(_performed(reader, identifier)) if extent.history else (),
-        representations=tuple((form, text) for form, text in forms if form not in _NOT_SPELLINGS),
-        custodians=tuple(party_of(found) for found in own_custodians) if has_present(own_custodians) else (),
-        actions=name_actions(
-            minter.namespace.display(identifier), [text for form, text in forms if form == "web"],
-            withdrawn=state == lifecycle.WITHDRAWN_STATE, resolves=state in (lifecycle.PUBLISHED_STATE, ""),
-        ),
+        whole_sizes=whole_sizes,
+        relations=gather_relations(minter, reader, identifier, minter.namespace.display(identifier), extent.relations),
+        findings=() if tombstone else tuple(map(quality_finding, last_findings(reader, identifier))),
+        statements=(*more.statements, *stated_qualities(reader, identifier, name)),
+        custodians=tuple(custody_period(minter, one) for one in own_custodians) if custody.present(own_custodians)
+        else (),
+        representations=more.representations,
+        actions=more.actions,
+        performed=more.performed,
     )
 
 
-def _gather_abstract(minter: Minter, reader: Reader, abstraction: Abstraction, limit: int | None) -> NameFacts:
+def _gather_abstract(minter: Minter, reader: Reader, abstraction: Abstraction, extent: Extent) -> NameDescription:
     """What is known of something abstract."""
-    context = find_abstraction(reader, abstraction.context) if abstraction.context else None
-    return NameFacts(
-        name=abstraction.display, identifier=abstraction.key, minter=gather_minter(minter, reader), state="",
-        label=abstraction.label, thing=abstraction.about if abstraction.kind == IDENTIFIER else b"",
-        relations=gather_relations(minter, reader, abstraction.key, limit),
-        abstract=AbstractFacts(abstraction.kind, context.display if context else b"", abstraction.about,
-                               abstraction.authority, abstraction.since),
+    abstract = abstract_name(reader, abstraction)
+    return NameDescription(
+        name=abstract.name, identifier=decode_text(abstraction.key), state="", label=abstract.label,
+        minter=gather_minter(minter, reader, complete=extent.complete),
+        thing=abstract.about if abstract.kind == IDENTIFIER else "", abstract=abstract,
+        relations=gather_relations(minter, reader, abstraction.key, abstraction.display, extent.relations),
     )
 
 
-def _own_targets(outcome: Outcome) -> tuple[Target, ...]:
+def _own_targets(outcome: Outcome) -> tuple[RedirectTarget, ...]:
     """Where the identifier of an outcome leads, without what the requested name has beyond it."""
     if outcome.by == "fallback":
         return ()
-    return tuple(resolution.Outcome(outcome.kind, outcome.minter, outcome.identifier, value=outcome.value).targets)
+    own = resolution.Outcome(outcome.kind, outcome.minter, outcome.identifier, value=outcome.value)
+    return redirect_targets(own.targets)
 
 
-def _elements(reader: Reader, identifier: bytes, extent: Extent) -> Iterator[Element]:
+def _elements(reader: Reader, identifier: bytes, extent: Extent) -> tuple[dict[str, str], dict[str, int]]:
+    """Values by element, and the lengths of those that were cut."""
+    elements, whole_sizes = {}, {}
     public = (pair for pair in circulation.elements_of(reader, identifier) if not pair[0].startswith(_PRIVATE))
-    for name, value in islice(public, extent.elements):
+    for octets, value in islice(public, extent.elements):
+        name = decode_text(octets)
+        elements[name] = decode_text(value[: extent.longest_value])
         if len(value) > extent.longest_value:
-            yield Element(name, value[: extent.longest_value], len(value))
-        else:
-            yield Element(name, value)
+            whole_sizes[name] = len(value)
+    return elements, whole_sizes
 
 
-def _thing(elements: tuple[Element, ...]) -> bytes:
-    values = {element.name: element.value for element in elements if not element.whole_size}
-    return next((values[name] for name in _THING_ELEMENTS if values.get(name)), b"")
-
-
-def _successor(minter: Minter, reader: Reader, tombstone: Tombstone | None) -> RelatedName | None:
+def _successor(
+    minter: Minter, reader: Reader, identifier: bytes, tombstone: Tombstone | None
+) -> NameRelation | None:
     if tombstone is None or not tombstone.successor:
         return None
-    name = cited_other(minter, tombstone.successor_key, tombstone.successor)
-    successor = Relation(SUCCESSOR, tombstone.successor_key, tombstone.successor)
-    elsewhere, address = place_of(minter, reader, successor)
-    return RelatedName("successor", name, tombstone.successor, start=tombstone.date, elsewhere=elsewhere,
-                       address=address)
+    relation = Relation(SUCCESSOR, tombstone.successor_key, tombstone.successor, start=tombstone.date)
+    return name_relation(minter, reader, minter.namespace.display(identifier), relation, tombstone.date)
 
 
-def _statements(forms: list[tuple[str, bytes]], state: str, outcome: Outcome) -> tuple[QualityStatement, ...]:
-    """The qualities that a name has because it can be cited in these forms, and because it is public."""
-    qualities = ["citable", "print-citable", "speech-citable"]
-    web = any(form == "web" for form, _ in forms)
+# -- what only a complete description has ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Fields of NameDescription that are gathered for a complete description only."""
+
+    state_since: datetime | None = None
+    statements: tuple[QualityClaim, ...] = ()
+    representations: tuple[CitationForm, ...] = ()
+    actions: tuple[OfferedAction, ...] = ()
+    performed: tuple[PerformedAction, ...] = ()
+
+
+def _complete_parts(minter: Minter, reader: Reader, identifier: bytes, outcome: Outcome, state: str) -> _Parts:
+    forms = [CitationForm(form, decode_text(text)) for form, text in citation.representations(
+        identifier, labels=minter.namespace.labels, resolvers=contexts.resolvers(reader), has_check=False
+    )]
+    addresses = [form.text for form in forms if form.form == "web"]
+    public = state in (lifecycle.PUBLISHED_STATE, "")
+    name = decode_text(cited_name(minter, identifier))
+    found = _qualities(bool(addresses), len(outcome.targets), public)
+    return _Parts(
+        moment(lifecycle.state_since(reader, identifier)),
+        tuple(QualityClaim(name, quality) for quality in found),
+        tuple(form for form in forms if form.form not in _NOT_SPELLINGS),
+        name_actions(decode_text(minter.namespace.display(identifier)), addresses,
+                     withdrawn=state == lifecycle.WITHDRAWN_STATE, resolves=public),
+        tuple(_performed(reader, identifier)),
+    )
+
+
+def _qualities(web: bool, targets: int, public: bool) -> list[str]:
+    """The qualities that a name has because it can be cited, and because it is public."""
+    found = ["citable", "print-citable", "speech-citable"]
     if web:
-        qualities.append("web-citable")
-    if state in (lifecycle.PUBLISHED_STATE, ""):
+        found.append("web-citable")
+    if public:
         # Anybody can build on the answers in JSON and RDF.
-        qualities += ["actionable", "extensibly-actionable"]
+        found += ["actionable", "extensibly-actionable"]
         if web:
-            qualities += ["web-actionable", *(("internet-resolvable", "web-resolvable") if outcome.targets else ())]
-        if len(outcome.targets) > 1:
-            qualities.append("multiply-resolvable")
-    return tuple(QualityStatement(quality) for quality in qualities)
+            found += ["web-actionable", *(("internet-resolvable", "web-resolvable") if targets else ())]
+        if targets > 1:
+            found.append("multiply-resolvable")
+    return found
 
 
 def _performed(reader: Reader, identifier: bytes) -> Iterator[PerformedAction]:
-    """What was done to an identifier, the newest of very many.
+    """What was done to an identifier: the newest of a great number.
 
-    Whoever may only read learns of the newest few, and not who did it.
+    A user who may only read is shown the newest few, and not who did it.
     """
     sees_all = everything(reader) is reader
     numbers = numbers_of(reader, identifier)[-(_MOST_EVENTS if sees_all else _MOST_PUBLIC_EVENTS) :]
@@ -314,5 +357,130 @@ def _performed(reader: Reader, identifier: bytes) -> Iterator[PerformedAction]:
         authorities = [change.after for change in event.changes if change.what == b"authority" and not change.element]
         authority = next((after for after in authorities if isinstance(after, bytes)), b"")
         outcome = event.details[0].endswith(b" 0 failing") if event.verb == b"verify" and event.details else None
-        yield PerformedAction(event.number, event.verb.decode("utf-8", "replace"), event.who if sees_all else _A_USER,
-                              event.interface.decode("utf-8", "replace"), event.date, authority, outcome)
+        yield PerformedAction(
+            event.number, decode_text(event.verb), decode_text(event.who) if sees_all else _A_USER,
+            decode_text(event.interface), moment(event.date), decode_text(authority), outcome,
+        )
+
+
+# -- a minter --------------------------------------------------------------------------------------------------------
+
+
+def gather_minter(minter: Minter, reader: Reader, *, complete: bool = True) -> MinterDescription:
+    """What is known of a minter; unless `complete` only its names, its authority and its custodians."""
+    settings = minter.settings
+    namespace = cited_name(minter, minter.scheme.namespace_prefix)
+    context = namespace.rstrip(b"/")
+    facts = MinterDescription(
+        name=os.path.basename(os.path.abspath(minter.dbdir)) or "minter",
+        namespace=decode_text(namespace),
+        custodians=_minter_custodians(minter, reader),
+        authority="/".join(part for part in (settings["naa"], settings["subnaa"]) if part),
+    )
+    if not complete:
+        return facts
+    bases = contexts.resolvers(reader)
+    return replace(
+        facts,
+        policies=_policies(minter, reader),
+        initial_state="reserved" if minting_policy(reader) != PUBLISH else "published",
+        names=(decode_text(context),) if names.parse(namespace).scheme else (),
+        context_aliases=_context_aliases(minter, reader),
+        # The relations of the minter as a context are stored under what its names begin with.
+        relations=gather_relations(minter, reader, identify(minter, reader, context).key, context) if context else (),
+        actions=minter_actions(),
+        qualities=stated_qualities(reader, qualities.MINTER, None),
+        audiences=_audiences(reader),
+        purpose=decode_text(contexts.purpose(reader)),
+        base=bases[0].removesuffix(b"/").decode() + "/" if bases else "",
+    )
+
+
+def _context_aliases(minter: Minter, reader: Reader) -> tuple[ContextClaim, ...]:
+    labels = minter.namespace.labels
+    system = names.parse(labels[0] + b"1/x").scheme if labels else b""
+    return tuple(
+        ContextClaim(_with_scheme(system, claim.alias), _with_scheme(system, claim.target), moment(claim.since),
+                     claim.authority)
+        for claim in contexts.context_aliases(reader)
+    )
+
+
+def _with_scheme(system: bytes, label: str) -> str:
+    """The label of a context, with the scheme of the naming system where it has none."""
+    text = label.encode()
+    return label if names.parse(text).scheme or ":" in label else decode_text(names.spelled(system, text))
+
+
+def _minter_custodians(minter: Minter, reader: Reader) -> tuple[CustodyPeriod, ...]:
+    """The custodians; where none is responsible for all that has no other, also the authority for which the minter was
+    created, or `unknown`.
+
+    The account that created the minter is not published.
+    """
+    found = tuple(custody_period(minter, one) for one in custody.custodians_of(reader, custody.MINTER))
+    if any(not one.until and not one.purpose for one in found):
+        return found
+    settings = minter.settings
+    created = moment(settings["created"].encode())
+    return *found, CustodyPeriod(settings["naa"] or "unknown", start=created, appointed=False)
+
+
+def _audiences(reader: Reader) -> tuple[tuple[str, str], ...]:
+    """For whom each class of commands is; which users are admitted is not published, that only some are, is."""
+    rules = AccessPolicy.of(reader).rules
+    return tuple((name, rule.word.decode() or "certain users") for name, rule in rules.items())
+
+
+def _policies(minter: Minter, reader: Reader) -> tuple[PolicyStatement, ...]:
+    settings = minter.settings
+    access = "; ".join(f"{name}: {audience}" for name, audience in _audiences(reader))
+    found = [
+        PolicyStatement("label-format", decode_text(policies.label_format(minter)), scheme=settings["scheme"],
+                        template=settings["template"]),
+        PolicyStatement("access", f"through the web, {access}"),
+    ]
+    association = policies.association(reader)
+    if association is not None:
+        found.append(PolicyStatement("association", decode_text(association)))
+    promise = policies.persistence(reader)
+    if promise is not None:
+        found.append(PolicyStatement("persistence", decode_text(promise.text), moment(promise.start),
+                                     moment(promise.until)))
+    return tuple(found)
+
+
+# -- actions ---------------------------------------------------------------------------------------------------------
+
+# The command that performs each action of the ontology, with `Id` for the identifier.
+_COMMANDS = {
+    "allocate": "custodian set Who", "assign": "custodian set Who Id", "cite": "cite Id", "create": "mint N",
+    "delegate": "policy admin User", "deregister": "withdraw Id", "identify": "bind set Id Element Value",
+    "print-cite": "cite Id", "publish": "publish Id", "query": "fetch Id", "register": "mint N",
+    "represent": "cite Id", "reserve": "reserve Id", "resolve": "resolve Id", "speech-cite": "cite Id",
+    "verify": "verify Id", "web-cite": "cite Id",
+}
+_ON_THE_MINTER = ("allocate", "create", "delegate", "register")
+# The name can still be written, and its tombstone be read.
+_ON_WITHDRAWN = ("cite", "print-cite", "query", "represent", "speech-cite", "web-cite")
+
+
+def minter_actions() -> tuple[OfferedAction, ...]:
+    """What can be done with a minter and its names."""
+    return tuple(OfferedAction(name, (f"noid {command}",)) for name, command in _COMMANDS.items())
+
+
+def name_actions(
+    display: str, addresses: list[str], *, withdrawn: bool, resolves: bool
+) -> tuple[OfferedAction, ...]:
+    """What can be done with a name; `addresses` are those under which resolvers answer for it."""
+    found = []
+    for name, command in _COMMANDS.items():
+        if name in _ON_THE_MINTER or (withdrawn and name not in _ON_WITHDRAWN) or (name == "resolve" and not resolves):
+            continue
+        urls = {"query": [f"{url}?info" for url in addresses], "resolve": addresses}.get(name, [])
+        found.append(OfferedAction(name, (f"noid {command.replace('Id', shlex.quote(display))}", *urls)))
+    if resolves and addresses:
+        # Following a link is resolving it and fetching what is there.
+        found.append(OfferedAction("retrieve", tuple(addresses)))
+    return tuple(found)

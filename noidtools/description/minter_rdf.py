@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
+from ..codec import encode_text
 from ..errors import InvalidError
 from .vocabulary import ACTIONS, MEDIA, POLICIES, STATES, address, name_iri, part_iri, term_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .facts import Action, ContextClaim, MinterFacts, Party, Policy, RelatedName
-    from .graph import GraphBuilder
+    from .facts import ContextClaim, CustodyPeriod, MinterDescription, NameRelation, OfferedAction, PolicyStatement
+    from .formats import GraphBuilder
 
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9%?/:@!$&'()*+,;=~._\[\]-]*")
 
@@ -28,20 +29,20 @@ class MinterWriter:
 
     __slots__ = ("_builder", "_facts", "base", "iri", "system")
 
-    def __init__(self, builder: GraphBuilder, facts: MinterFacts) -> None:
+    def __init__(self, builder: GraphBuilder, facts: MinterDescription) -> None:
         self._builder = builder
         self._facts = facts
-        self.iri = iri_or("urn:noid:" + quote(facts.name, safe=""), facts.iri, "a minter", "iri")
+        self.iri = iri_or("urn:noid:" + quote(encode_text(facts.name), safe=""), facts.iri, "a minter", "iri")
         self.base = iri_or(self.iri + (":" if self.iri.startswith("urn:") else "/"), facts.base, "a minter", "base")
         self.system = part_iri(self.iri, "system")
 
     @property
-    def context_names(self) -> tuple[bytes, ...]:
+    def context_names(self) -> tuple[str, ...]:
         """The names that identify the minter as a context."""
-        return *self._facts.names, self._facts.namespace.rstrip(b"/")
+        return *self._facts.names, self._facts.namespace.rstrip("/")
 
     def write(self) -> None:
-        """The context and the system behind it, as every description needs them."""
+        """The context and its system, as every description needs them."""
         builder, facts = self._builder, self._facts
         builder.node(self.iri, "noid:Minter", "pil:Context", "pil:ConcreteContext", "pil:Concrete",
                      "pil:IdentifierManagementSystemContext")
@@ -68,7 +69,7 @@ class MinterWriter:
         ))
         self._write_rules(policies)
 
-    def _write_context_name(self, name: bytes) -> None:
+    def _write_context_name(self, name: str) -> None:
         """A name of the context, which is itself a label among the known naming systems (4.1)."""
         builder, identifier = self._builder, name_iri(name, self.base)
         builder.link(self.iri, "pil:contextIdentifier", identifier)
@@ -84,7 +85,7 @@ class MinterWriter:
         builder = self._builder
         for name, audience in self._facts.audiences if "access" in policies else ():
             rule = builder.node(part_iri(policies["access"], f"rule-{name}"), "pil:Rule")
-            builder.text(rule, "rdfs:label", f"{name}: {audience}".encode())
+            builder.text(rule, "rdfs:label", f"{name}: {audience}")
             builder.link(policies["access"], "pil:hasRule", rule)
 
     def write_model(self) -> None:
@@ -98,11 +99,11 @@ class MinterWriter:
 
     # -- parties -----------------------------------------------------------------------------------
 
-    def party(self, name: bytes) -> str:
+    def party(self, name: str) -> str:
         """The node of a party; the same name within one minter is the same party."""
         return self._write_party(part_iri(self.iri, "party", name), name)
 
-    def write_custodians(self, subject: str, custodians: tuple[Party, ...]) -> None:
+    def write_custodians(self, subject: str, custodians: tuple[CustodyPeriod, ...]) -> None:
         """The parties responsible for a subject now, and the record of all whose time is known."""
         builder = self._builder
         self._link_authorities(subject, self._present(custodians))
@@ -126,17 +127,17 @@ class MinterWriter:
             self._builder.link(subject, "pil:hasAuthority", party)
             self._builder.link(party, "pil:responsibleFor", subject)
 
-    def _present(self, custodians: tuple[Party, ...]) -> list[str]:
+    def _present(self, custodians: tuple[CustodyPeriod, ...]) -> list[str]:
         found = [self._party_node(party) for party in custodians if not party.until]
         if not found:
             raise InvalidError("A description needs at least one custodian whose time has not ended.")
         return found
 
-    def _party_node(self, party: Party) -> str:
+    def _party_node(self, party: CustodyPeriod) -> str:
         iri = iri_or(part_iri(self.iri, "party", party.name), party.iri, "a party", "iri")
         return self._write_party(iri, party.name)
 
-    def _write_party(self, node: str, name: bytes) -> str:
+    def _write_party(self, node: str, name: str) -> str:
         if not name:
             raise InvalidError("A party in a description needs a name that is not empty.")
         self._builder.text(self._builder.node(node, "pil:Party"), "rdfs:label", name)
@@ -144,7 +145,7 @@ class MinterWriter:
 
     # -- policies and services ---------------------------------------------------------------------
 
-    def write_policies(self, subject: str, policies: tuple[Policy, ...]) -> dict[str, str]:
+    def write_policies(self, subject: str, policies: tuple[PolicyStatement, ...]) -> dict[str, str]:
         """The policies about a subject; returns kind and node of each."""
         builder = self._builder
         nodes: dict[str, str] = {}
@@ -171,7 +172,7 @@ class MinterWriter:
             return ""
         return _timespan_iri(part_iri(self.iri, "policy-persistence"))
 
-    def write_services(self, subject: str, actions: tuple[Action, ...]) -> list[str]:
+    def write_services(self, subject: str, actions: tuple[OfferedAction, ...]) -> list[str]:
         """The actions that a subject offers, each with its interfaces; returns their nodes."""
         builder = self._builder
         services: list[str] = []
@@ -197,10 +198,10 @@ class MinterWriter:
             self._builder.link_term(service, "pil:throughMedium", medium)
             self._builder.link_term(service, "pil:toAudience", "noid:Public")
 
-    def _write_interface(self, service: str, node: str, interface: bytes) -> None:
+    def _write_interface(self, service: str, node: str, interface: str) -> None:
         builder = self._builder
         builder.link(service, "pil:hasInterface", builder.node(node, "pil:Interface"))
-        url = address(interface) if interface.lower().startswith((b"http://", b"https://")) else None
+        url = address(interface) if interface.lower().startswith(("http://", "https://")) else None
         if url is None:
             builder.text(node, "noid:command", interface)
         else:
@@ -208,7 +209,7 @@ class MinterWriter:
 
     # -- claims ------------------------------------------------------------------------------------
 
-    def write_synonymy(self, node: str, claim: RelatedName | ContextClaim, *names: str) -> str:
+    def write_synonymy(self, node: str, claim: NameRelation | ContextClaim, *names: str) -> str:
         """An authority's claim, for a time, that names are synonyms; returns the node of the authority."""
         builder = self._builder
         authority = self.party(claim.authority) if claim.authority else self._present(self._facts.custodians)[0]
@@ -219,7 +220,7 @@ class MinterWriter:
         builder.link(authority, "pil:claims", node)
         return authority
 
-    def write_alias(self, node: str, alias: str, target: str, claim: RelatedName | ContextClaim) -> None:
+    def write_alias(self, node: str, alias: str, target: str, claim: NameRelation | ContextClaim) -> None:
         """An authority's claim that one name follows another."""
         builder = self._builder
         authority = self.write_synonymy(node, claim, alias, target)
@@ -230,7 +231,7 @@ class MinterWriter:
         builder.link(authority, "pil:isAliasAuthority", node)
         builder.link(alias, "pil:aliasOf", target)
 
-    def _timespan(self, owner: str, span: Party | Policy | RelatedName | ContextClaim) -> str:
+    def _timespan(self, owner: str, span: CustodyPeriod | PolicyStatement | NameRelation | ContextClaim) -> str:
         return self._builder.timespan(_timespan_iri(owner), span.start, span.until)
 
 

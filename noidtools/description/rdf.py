@@ -7,45 +7,44 @@ the same graph.  Facts that make no valid description raise InvalidError.
 
 from __future__ import annotations
 
+from string import Template
+
 from ..errors import InvalidError
-from .action_rdf import PerformedActionWriter
-from .graph import GraphBuilder, serialize
+from ..minter.qualities import HOLDS, STATABLE, UNKNOWN
+from .formats import GraphBuilder, serialize
 from .minter_rdf import MinterWriter, iri_or
-from .model_rdf import ModelWriter
-from .quality_rdf import QualityWriter, write_statements
 from .relation_rdf import RelationWriter
-from .vocabulary import ACTS, STATES, address, name_iri, part_iri, term_for
+from .vocabulary import ACTS, BY_STATE, MODEL, QUALITIES, STATES, address, name_iri, part_iri, read, term_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rdflib import Graph
 
-    from .facts import Element, MinterFacts, NameFacts
+    from .facts import MinterDescription, NameDescription, PerformedAction, QualityClaim, QualityFinding
 
-
-def minter_document(facts: MinterFacts, form: str) -> bytes:
+def minter_document(facts: MinterDescription, form: str) -> bytes:
     """The description of a minter in a format of formats.RDF_FORMATS."""
     return serialize(describe_minter(facts), form)
 
 
-def name_document(facts: NameFacts, form: str) -> bytes:
+def name_document(facts: NameDescription, form: str) -> bytes:
     """The description of a name in a format of formats.RDF_FORMATS."""
     return serialize(describe_name(facts), form)
 
 
-def describe_minter(facts: MinterFacts) -> Graph:
+def describe_minter(facts: MinterDescription) -> Graph:
     """The model of the identifier system that a minter is."""
     builder = GraphBuilder()
     minter = MinterWriter(builder, facts)
     minter.write()
     minter.write_model()
-    ModelWriter(builder, minter, facts).write()
+    _write_model(builder, minter, facts)
     write_statements(builder, minter, minter.system, facts.qualities)
     RelationWriter(builder, minter).write_context_relations(minter.iri, facts.relations)
     return builder.graph
 
 
-def describe_name(facts: NameFacts) -> Graph:
+def describe_name(facts: NameDescription) -> Graph:
     """The description of a name, with as much of its minter as that needs."""
     builder = GraphBuilder()
     minter = MinterWriter(builder, facts.minter)
@@ -60,6 +59,25 @@ def describe_name(facts: NameFacts) -> Graph:
     return builder.graph
 
 
+def _write_model(builder: GraphBuilder, minter: MinterWriter, facts: MinterDescription) -> None:
+    """The model of the identifier system: what section 2.7 of the ontology demands.
+
+    It defines the qualities that are managed and how, the attributes that are registered, the encoding and
+    serialisation schemes of names, and the actions with their inputs, their results and those who may perform them.
+    """
+    audiences = {f"may_{name}": audience for name, audience in facts.audiences}
+    unknown = {f"may_{name}": "whom the files admit" for name in ("read", "mint", "bind", "admin")}
+    builder.parse(Template(read(MODEL).decode()).substitute(part=part_iri(minter.iri, ""), **(unknown | audiences)))
+    builder.node(minter.system, "pil:IdentifierSystem")
+    builder.link(minter.iri, "pil:hasMembershipFunction", part_iri(minter.iri, "label-membership"))
+    trusting = [stated.authority for stated in facts.qualities if stated.quality == "trusted" and stated.holds]
+    if trusting:
+        store = builder.node(part_iri(minter.iri, "store"), "pil:Registry", "pil:Trusted")
+        builder.link(store, "pil:trustedByParty", *(minter.party(by) for by in trusting))
+
+
+# -- a name ----------------------------------------------------------------------------------------------------------
+
 # The forms of a citation that encode the canonical spelling, and the names of their schemes.
 _ENCODINGS = {"encoded": "url", "print": "print", "speech": "speech"}
 
@@ -69,7 +87,7 @@ class _NameWriter:
 
     __slots__ = ("_builder", "_facts", "_minter", "_name", "iri")
 
-    def __init__(self, builder: GraphBuilder, minter: MinterWriter, facts: NameFacts) -> None:
+    def __init__(self, builder: GraphBuilder, minter: MinterWriter, facts: NameDescription) -> None:
         self._builder = builder
         self._minter = minter
         self._facts = facts
@@ -86,9 +104,9 @@ class _NameWriter:
         actions = PerformedActionWriter(self._builder, self._minter, self.iri)
         for action in self._facts.performed:
             actions.write(action)
-        whole = (element for element in self._facts.elements if not element.whole_size)
-        for number, element in enumerate(whole, 1):
-            self._write_element(part_iri(self.iri, f"binding-{number}"), element)
+        whole = (pair for pair in self._facts.elements.items() if pair[0] not in self._facts.whole_sizes)
+        for number, (name, value) in enumerate(whole, 1):
+            self._write_element(part_iri(self.iri, f"binding-{number}"), name, value)
 
     def _write_name(self) -> None:
         builder, facts = self._builder, self._facts
@@ -104,7 +122,7 @@ class _NameWriter:
         builder.link(self._minter.system, "pil:manages", self.iri, self._name)
         self._write_representations()
         for claim in facts.minter.context_aliases:
-            # Under another label of the context it is the same name, according to whoever claims that (10.3).
+            # Under another label of the context it is the same name, according to the authority of the claim (10.3).
             if facts.name.startswith(claim.target):
                 other = name_iri(claim.alias + facts.name[len(claim.target) :], self._minter.base)
                 builder.link(self._name, "pil:same", part_iri(other, "name"))
@@ -112,14 +130,14 @@ class _NameWriter:
     def _write_representations(self) -> None:
         """The spellings of the name: label and context put together, and encodings of that."""
         builder, facts = self._builder, self._facts
-        forms = [("canonical", facts.name), *facts.representations]
+        forms = [("canonical", facts.name), *((one.form, one.text) for one in facts.representations)]
         if facts.identifier != facts.name:
             forms.append(("stored", facts.identifier))
         canonical = part_iri(self.iri, "representation-1")
         for number, (form, text) in enumerate(forms, 1):
             node = builder.node(part_iri(self.iri, f"representation-{number}"), "pil:Label")
             builder.text(node, "pil:symbol", text)
-            builder.text(node, "noid:form", form.encode())
+            builder.text(node, "noid:form", form)
             builder.link(self._name, "pil:nameRepresentation", node)
             builder.link(self.iri, "pil:representation", node)
             if node != canonical:
@@ -153,8 +171,8 @@ class _NameWriter:
         if not facts.state_since:
             raise InvalidError("The description of a withdrawn identifier needs 'state_since', the date of it.")
         builder.optional_text(self.iri, "noid:reason", facts.reason)
-        if facts.successor:
-            builder.link(self.iri, "noid:successor", name_iri(facts.successor.name, self._minter.base))
+        if facts.successor_relation:
+            builder.link(self.iri, "noid:successor", name_iri(facts.successor_relation.cited, self._minter.base))
 
     def _write_thing(self) -> None:
         builder, thing = self._builder, self._facts.thing
@@ -191,10 +209,207 @@ class _NameWriter:
             if action.name in ACTS and facts.state != "withdrawn":
                 builder.link(self.iri, "pil:actionInActionable", part_iri(self.iri, f"action-{action.name}"))
 
-    def _write_element(self, node: str, element: Element) -> None:
+    def _write_element(self, node: str, name: str, value: str) -> None:
         builder = self._builder
         builder.node(node, "noid:Binding", "pil:AssociationData")
-        builder.text(node, "noid:element", element.name)
-        builder.text(node, "noid:value", element.value)
+        builder.text(node, "noid:element", name)
+        builder.text(node, "noid:value", value)
         builder.link(self.iri, "noid:binding", node)
         builder.link(self.iri, "pil:attribute", node)
+
+
+# -- qualities: what was verified, and what is stated ----------------------------------------------------------------
+
+
+def write_statements(
+    builder: GraphBuilder, minter: MinterWriter, subject: str, statements: tuple[QualityClaim, ...]
+) -> None:
+    """What authorities state of a subject other than an identifier."""
+    writer = QualityWriter(builder, minter, subject)
+    for statement in statements:
+        writer.write_statement(statement)
+
+
+class QualityWriter:
+    """Adds the qualities of a subject, such as an identifier."""
+
+    __slots__ = ("_builder", "_iri", "_minter")
+
+    def __init__(self, builder: GraphBuilder, minter: MinterWriter, iri: str) -> None:
+        self._builder = builder
+        self._minter = minter
+        self._iri = iri
+
+    def write(self, facts: NameDescription) -> None:
+        """What was verified of a name, and what is stated of it."""
+        findings = [finding for finding in facts.findings if finding.verdict != UNKNOWN]
+        described = [(finding.quality, "") for finding in findings]
+        described += [(statement.quality, statement.authority) for statement in facts.statements]
+        for quality in described:
+            if described.count(quality) > 1:
+                raise InvalidError(
+                    f"There are two statements of the quality {quality[0]}; a description holds one of each."
+                )
+        for finding in findings:
+            self._write_finding(finding)
+        for statement in facts.statements:
+            self.write_statement(statement)
+
+    def _write_finding(self, finding: QualityFinding) -> None:
+        """A quality that was verified: confirmed, or refuted."""
+        builder, quality = self._builder, finding.quality
+        if not finding.date:
+            raise InvalidError(f"The quality {quality} needs both the date of its verification and the outcome.")
+        confirmed = finding.verdict == HOLDS
+        node = self._write_quality(quality, stated=True)
+        builder.node(node, "pil:Verifiable")
+        builder.flag(node, "noid:confirmed", confirmed)
+        builder.date(node, "noid:verifiedAt", finding.date)
+        builder.text(node, "noid:rule", f"section {finding.section}: {finding.rule}")
+        if confirmed:
+            builder.node(node, "pil:Verified")
+            self._write_membership(quality)
+
+    def write_statement(self, statement: QualityClaim) -> None:
+        """A quality that is stated without being verified, by an authority or because it is so of itself."""
+        builder = self._builder
+        node = self._write_quality(statement.quality, stated=statement.holds, by=statement.authority)
+        if statement.authority:
+            builder.link(self._minter.party(statement.authority), "pil:claims", node)
+        if statement.start:
+            span = builder.timespan(part_iri(node, "timespan"), statement.start, statement.until)
+            builder.link(node, "noid:during", span)
+        if statement.holds:
+            self._write_membership(statement.quality, statement, node)
+
+    def _write_quality(self, name: str, *, stated: bool, by: str = "") -> str:
+        """The statement that the subject has a quality, or lacks it; returns its node."""
+        builder = self._builder
+        term = term_for(QUALITIES, name, "quality of the ontology")
+        # What an authority states is another statement than what was verified.
+        by = by if name in STATABLE else ""
+        node = builder.node(part_iri(self._iri, f"quality-{name}", by), "pil:QualityStatement")
+        subject = part_iri(self._iri, "name") if name == "reserved" else self._iri
+        builder.link(subject, "pil:hasQualityStatement", node)
+        builder.link(node, "pil:statedOf", subject)
+        builder.link_term(node, "pil:statedQuality", term)
+        builder.flag(node, "pil:statedValue", stated)
+        return node
+
+    def _write_membership(self, name: str, statement: QualityClaim | None = None, node: str = "") -> None:
+        """Make the subject a member of a quality's class, if what the class demands is known."""
+        if name in BY_STATE:
+            return
+        builder, minter, iri = self._builder, self._minter, self._iri
+        if name == "persistent":
+            timespan = part_iri(node, "timespan") if statement and statement.start else minter.persistence_timespan()
+            if not timespan:
+                return
+            builder.link(iri, "pil:timespanOfPersistent", timespan)
+            if statement and statement.refinement:
+                builder.link_term(iri, "pil:typeOfPersistent", QUALITIES[statement.refinement])
+        elif name in ("trusted", "reliable"):
+            if not (statement and statement.authority):
+                return
+            builder.link(iri, "pil:trustedByParty", minter.party(statement.authority))
+        elif name == "unique":
+            builder.link(iri, "pil:scopeOfUnique", minter.iri)
+        elif name == "universal":
+            builder.link(iri, "pil:contextInUniversal", self._context(statement))
+        elif name == "accountable":
+            builder.link_term(iri, "pil:accountableToParty", "noid:Public")
+        elif name in ("internet-resolvable", "web-resolvable"):
+            builder.link_term(iri, "pil:protocolInResolvable", "pil:HTTP")
+            builder.type_term("pil:HTTP", "pil:WebProtocol", "pil:InternetProtocol", "pil:Protocol")
+        elif name == "web-actionable":
+            builder.link_term(iri, "pil:protocolInActionable", "pil:HTTP")
+        elif name == "actionable":
+            builder.link(iri, "pil:systemInActionable", minter.system)
+        builder.node(iri, QUALITIES[name])
+
+    def _context(self, statement: QualityClaim | None) -> str:
+        """The context in which an identifier is universal: one that is named, or that of the minter."""
+        if statement is None or not statement.refinement:
+            return self._minter.iri
+        identifier = name_iri(statement.refinement, self._minter.base)
+        context = self._builder.node(part_iri(identifier, "context"), "pil:Context")
+        self._builder.link(context, "pil:contextIdentifier", identifier)
+        return context
+
+
+# -- actions that were performed, as the events have them ------------------------------------------------------------
+
+# The classes of the actions that a command performs, one after the other; those of any other are one curatorial action.
+_PERFORMED = {
+    "mint": ("Create", "Register"), "peppermint": ("Create", "Register"), "publish": ("Publish",),
+    "reserve": ("Reserve",), "withdraw": ("Deregister",), "custodian": ("Assign",), "verify": ("Verify",),
+}
+_BASIS = {
+    "shell": "the permissions of the minter's files", "python": "the permissions of the minter's files",
+    "web": "the access policy of the minter",
+}
+
+
+class PerformedActionWriter:
+    """Adds the actions that were performed on an identifier."""
+
+    __slots__ = ("_builder", "_iri", "_minter", "_name")
+
+    def __init__(self, builder: GraphBuilder, minter: MinterWriter, iri: str) -> None:
+        self._builder = builder
+        self._minter = minter
+        self._iri = iri
+        self._name = part_iri(iri, "name")
+
+    def write(self, action: PerformedAction) -> None:
+        """One event: an action, or a composite one where a command performs several."""
+        builder = self._builder
+        event = part_iri(self._minter.iri, f"event-{action.number}")
+        kinds = ("Identify",) if action.verb.startswith("bind ") else _PERFORMED.get(action.verb, ("CuratorialAction",))
+        parts = []
+        for kind in kinds:
+            node = event if len(kinds) == 1 else part_iri(event, kind.lower())
+            parts.append(node)
+            self._write_one(node, kind, action)
+        if len(parts) > 1:
+            self._write_common(event, "CompositeAction", action, self._iri)
+            builder.link(event, "pil:composedOf", *parts)
+
+    def _write_one(self, node: str, kind: str, action: PerformedAction) -> None:
+        builder, iri = self._builder, self._iri
+        # Nothing is the input of a creation (9.2); a name and a thing are those of Identify (9.7).
+        entity = "" if kind == "Create" else self._name if kind == "Identify" else iri
+        self._write_common(node, kind, action, entity)
+        if kind == "Identify":
+            builder.link(node, "pil:inputName", self._name)
+        if kind in ("Create", "Identify"):
+            builder.link(node, "pil:hasResult", iri)
+            builder.link(iri, "pil:actionResult", node)
+        if kind == "Verify" and action.outcome is not None:
+            result = "pil:True" if action.outcome else "pil:False"
+            builder.link_term(node, "pil:hasResult", result)
+            builder.type_term(result, "pil:Boolean")
+
+    def _write_common(self, node: str, kind: str, action: PerformedAction, entity: str) -> None:
+        """System, user, time and authorisation, each in both directions."""
+        builder, system = self._builder, self._minter.system
+        builder.node(node, f"pil:{kind}", "pil:Action")
+        builder.text(node, "noid:commandWords", action.verb)
+        user = builder.node(self._minter.party(action.who), "pil:Administrator")
+        time = builder.moment(part_iri(node, "time"), action.date)
+        permission = builder.node(part_iri(node, "authorisation"), "pil:AuthorisationInstance")
+        builder.text(permission, "noid:basis", _BASIS.get(action.interface, action.interface))
+        if action.authority:
+            builder.link(permission, "noid:onBehalfOf", self._minter.party(action.authority))
+        inputs = [entity] if entity else []
+        for subject, forward, backward, value in (
+            (node, "hasSystem", "actionSystem", [system]), (node, "hasUser", "actionUser", [user]),
+            (node, "hasTime", "actionTime", [time]), (node, "hasInput", "actionInput", inputs),
+            (node, "hasAuthorisation", "actionAuthorisation", [permission]),
+            (permission, "authorisesSystem", "systemAuthorised", [system]),
+            (permission, "authorisesUser", "userAuthorised", [user]),
+            (permission, "authorisesInput", "inputAuthorised", inputs),
+        ):
+            for other in value:
+                builder.link(subject, f"pil:{forward}", other)
+                builder.link(other, f"pil:{backward}", subject)

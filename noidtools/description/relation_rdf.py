@@ -22,8 +22,8 @@ from .vocabulary import name_iri, part_iri
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .facts import NameFacts, RelatedName
-    from .graph import GraphBuilder
+    from .facts import NameDescription, NameRelation
+    from .formats import GraphBuilder
     from .minter_rdf import MinterWriter
 
 _ABSTRACT_CLASSES = {
@@ -46,7 +46,7 @@ class RelationWriter:
 
     # -- relations of an identifier --------------------------------------------------------------------
 
-    def write_name_relations(self, iri: str, related: tuple[RelatedName, ...]) -> None:
+    def write_name_relations(self, iri: str, related: tuple[NameRelation, ...]) -> None:
         """The relations of an identifier that the minter manages."""
         self._write_aliases(iri, related)
         self._write_synonyms(iri, related)
@@ -65,7 +65,7 @@ class RelationWriter:
             self._builder.link(concrete, _REALISES[claim.abstract], abstract)
             self._write_claim(part_iri(iri, f"realises-{number}"), claim, concrete, abstract)
 
-    def _write_aliases(self, iri: str, related: tuple[RelatedName, ...]) -> None:
+    def _write_aliases(self, iri: str, related: tuple[NameRelation, ...]) -> None:
         builder, minter = self._builder, self._minter
         for claim in _of_kind(related, ALIAS_OF)[-1:]:
             node = part_iri(iri, "alias")
@@ -76,7 +76,7 @@ class RelationWriter:
             minter.write_alias(node, self._iri_of(claim), iri, claim)
             builder.link(iri, "pil:isAliasTarget", node)
 
-    def _write_synonyms(self, iri: str, related: tuple[RelatedName, ...]) -> None:
+    def _write_synonyms(self, iri: str, related: tuple[NameRelation, ...]) -> None:
         for number, claim in enumerate(_of_kind(related, SYNONYM), 1):
             if not claim.authority:
                 raise InvalidError("The description of a synonym needs 'authority', the party that claims it.")
@@ -86,7 +86,7 @@ class RelationWriter:
             self._builder.link(iri, "pil:synonymOf", self._iri_of(claim))
             self._builder.link(iri, "pil:relatedTo", self._iri_of(claim))
 
-    def _write_equivalents(self, iri: str, related: tuple[RelatedName, ...]) -> None:
+    def _write_equivalents(self, iri: str, related: tuple[NameRelation, ...]) -> None:
         builder = self._builder
         for number, claim in enumerate(_of_kind(related, EQUIVALENT), 1):
             other = self._iri_of(claim)
@@ -95,10 +95,10 @@ class RelationWriter:
             builder.link(node, "pil:equivalentAt", builder.moment(part_iri(node, "time"), claim.start))
             builder.link(iri, "pil:isEquivalent", node)
             self._write_claim(node, claim, iri, other)
-            if claim.in_force:
+            if claim.current:
                 builder.link(iri, "pil:equivalentTo", other)
 
-    def _write_homologues(self, iri: str, related: tuple[RelatedName, ...]) -> None:
+    def _write_homologues(self, iri: str, related: tuple[NameRelation, ...]) -> None:
         builder = self._builder
         for number, claim in enumerate(_of_kind(related, HOMOLOGUE), 1):
             other = self._iri_of(claim)
@@ -114,7 +114,7 @@ class RelationWriter:
             builder.link(name, "pil:homologousNameOf", other)
             self._write_claim(part_iri(iri, f"homologous-name-{number}"), claim, name, other)
 
-    def write_elsewhere(self, facts: NameFacts) -> str:
+    def write_elsewhere(self, facts: NameDescription) -> str:
         """A name or a context of another system: what is claimed of it; returns the node of the name."""
         iri = name_iri(facts.name, self._minter.base)
         self._builder.text(iri, "rdfs:label", facts.name)
@@ -126,7 +126,7 @@ class RelationWriter:
 
     # -- contexts --------------------------------------------------------------------------------------
 
-    def write_context_relations(self, context: str, related: tuple[RelatedName, ...]) -> None:
+    def write_context_relations(self, context: str, related: tuple[NameRelation, ...]) -> None:
         """The relations of a concrete context."""
         builder = self._builder
         for number, claim in enumerate(_of_kind(related, REALISES), 1):
@@ -136,7 +136,7 @@ class RelationWriter:
             self._write_claim(part_iri(context, f"realises-{number}"), claim, context, abstract)
         self._write_containment(context, related)
 
-    def _write_containment(self, context: str, related: tuple[RelatedName, ...]) -> None:
+    def _write_containment(self, context: str, related: tuple[NameRelation, ...]) -> None:
         for kind, term in ((CONTAINS, "pil:contains"), (CONTAINED_IN, "pil:containedIn")):
             for number, claim in enumerate(_of_kind(related, kind), 1):
                 other = self._abstract(claim) if claim.abstract else self._context(self._iri_of(claim))
@@ -145,7 +145,7 @@ class RelationWriter:
 
     # -- what is abstract ------------------------------------------------------------------------------
 
-    def write_abstract(self, facts: NameFacts) -> str:
+    def write_abstract(self, facts: NameDescription) -> str:
         """Something abstract, with its context, its authority and what realises it; returns its node."""
         abstract, builder = facts.abstract, self._builder
         assert abstract is not None
@@ -169,7 +169,7 @@ class RelationWriter:
             self._write_claim(part_iri(node, f"realised-by-{number}"), claim, concrete, node)
         return node
 
-    def _write_abstract_name(self, node: str, facts: NameFacts) -> None:
+    def _write_abstract_name(self, node: str, facts: NameDescription) -> None:
         builder, abstract = self._builder, facts.abstract
         assert abstract is not None
         name = node
@@ -188,20 +188,20 @@ class RelationWriter:
 
     # -- nodes -----------------------------------------------------------------------------------------
 
-    def _write_claim(self, node: str, claim: RelatedName, *concerned: str) -> None:
+    def _write_claim(self, node: str, claim: NameRelation, *concerned: str) -> None:
         """Who claims a relation, of what, and for which time; nothing for one that follows from others."""
         if claim.derived:
             return
         builder = self._builder
         builder.node(node, "noid:RelationClaim", "pil:Statement")
         builder.link(node, "noid:relates", *concerned)
-        builder.text(node, "noid:relation", claim.relation.encode())
+        builder.text(node, "noid:relation", claim.relation)
         builder.link(node, "noid:during", builder.timespan(part_iri(node, "timespan"), claim.start, claim.until))
         party = self._minter.party(claim.authority)
         builder.link(party, "pil:claims", node)
 
-    def _iri_of(self, related: RelatedName) -> str:
-        return name_iri(related.name, self._minter.base)
+    def _iri_of(self, related: NameRelation) -> str:
+        return name_iri(related.cited, self._minter.base)
 
     def _context(self, identifier: str) -> str:
         """The context that a name identifies, which is another thing than the name."""
@@ -211,18 +211,18 @@ class RelationWriter:
         self._builder.link(node, "pil:contextIdentifier", identifier)
         return node
 
-    def _abstract(self, related: RelatedName) -> str:
-        return self._abstract_node(related.name, related.abstract)
+    def _abstract(self, related: NameRelation) -> str:
+        return self._abstract_node(related.cited, related.abstract)
 
-    def _abstract_node(self, name: bytes, kind: str) -> str:
+    def _abstract_node(self, name: str, kind: str) -> str:
         node = self._builder.node(name_iri(name, self._minter.base), _ABSTRACT_CLASSES[kind], "pil:Abstract")
         self._builder.text(node, "rdfs:label", name)
         return node
 
 
-def _is_of_context(claim: RelatedName) -> bool:
+def _is_of_context(claim: NameRelation) -> bool:
     return claim.relation in (WORDS[CONTAINS], WORDS[CONTAINED_IN]) or claim.abstract == CONTEXT
 
 
-def _of_kind(related: tuple[RelatedName, ...], kind: bytes) -> list[RelatedName]:
+def _of_kind(related: tuple[NameRelation, ...], kind: bytes) -> list[NameRelation]:
     return [name for name in related if name.relation == WORDS[kind]]

@@ -1,7 +1,7 @@
 """The Identifier Systems ontology: its files, IRIs for names and addresses, and its terms for the words of facts.
 
-`identifier-systems.ttl` is the model, `shapes.ttl` says what a description must contain, `terms.md` says what the
-software does for each term.
+`identifier-systems.ttl` is the ontology, `shapes.ttl` says what a description must contain, `terms.md` says what the
+software does for each term, and `model.ttl` is a template of what a description of a minter says of every minter.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
+from ..codec import encode_text
 from ..errors import InvalidError
 
 ONTOLOGY = "identifier-systems.ttl"
 SHAPES = "shapes.ttl"
+MODEL = "model.ttl"
 PIL = "https://w3id.org/noidtools/identifier-systems#"
 """The namespace of the document's terms; prefix `pil`."""
 NOID = "https://w3id.org/noidtools/describe#"
@@ -29,12 +31,12 @@ def read(name: str) -> bytes:
 # -- IRIs for identifiers and addresses that may contain any octet ---------------------------------------------------
 # A name in a scheme that has its own IRIs (`ark:/13030/x`, `hdl:100/x`) keeps it,
 # with whatever an IRI cannot hold percent-encoded, because the URL-encoding of a
-# name is a representation of the same name.  Any other name is put behind a base,
+# name is a representation of the same name.  Any other name is put after a base,
 # with every percent sign encoded too, so that different names get different IRIs.
 
-NAME_SCHEMES = frozenset((b"ark", b"doi", b"hdl", b"http", b"https", b"info", b"urn"))
+NAME_SCHEMES = frozenset(("ark", "doi", "hdl", "http", "https", "info", "urn"))
 """Schemes of names that stand as IRIs by themselves."""
-ADDRESS_SCHEMES = NAME_SCHEMES | {b"ftp", b"ftps", b"mailto"}
+ADDRESS_SCHEMES = NAME_SCHEMES | {"ftp", "ftps", "mailto"}
 """Schemes in which a stored target is an address; `javascript:` and the like are not."""
 
 # RFC 3986: unreserved, sub-delims and what pchar adds; then what may also stand in a whole IRI.
@@ -43,30 +45,31 @@ _ENCODABLE = re.compile(rb"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9%?/:@!$&'()*+,;=~._-]"
 _IP_LITERAL = re.compile(rb"//(?:[A-Za-z0-9._~-]*@)?\[[0-9A-Fa-f:.]+\](?::[0-9]+)?(?=[/?#]|$)")
 
 
-def name_iri(name: bytes, base: str) -> str:
-    """The IRI of a name: its own where its scheme has IRIs, else `base` with the name behind it."""
-    scheme, colon, rest = name.partition(b":")
-    if colon and rest and scheme.lower() in NAME_SCHEMES:
-        return scheme.decode("ascii").lower() + ":" + _encode(rest)
-    return base + quote(name, safe=_PATH)
+def name_iri(name: str, base: str) -> str:
+    """The IRI of a name: its own where its scheme has IRIs, else `base` followed by the name."""
+    scheme, colon, rest = name.partition(":")
+    if colon and rest and scheme.isascii() and scheme.lower() in NAME_SCHEMES:
+        return scheme.lower() + ":" + _encode(rest)
+    return base + quote(encode_text(name), safe=_PATH)
 
 
-def address(value: bytes) -> str | None:
+def address(value: str) -> str | None:
     """The IRI that a stored target is, or None where it is no address."""
-    scheme, colon, rest = value.partition(b":")
-    if not (colon and rest and scheme.lower() in ADDRESS_SCHEMES):
+    scheme, colon, rest = value.partition(":")
+    if not (colon and rest and scheme.isascii() and scheme.lower() in ADDRESS_SCHEMES):
         return None
-    body, hash_, fragment = rest.partition(b"#")
-    return scheme.decode("ascii").lower() + ":" + _encode(body) + (hash_.decode() + _encode(fragment))
+    body, hash_, fragment = rest.partition("#")
+    return scheme.lower() + ":" + _encode(body) + hash_ + _encode(fragment)
 
 
-def part_iri(whole: str, part: str, detail: bytes = b"") -> str:
+def part_iri(whole: str, part: str, detail: str = "") -> str:
     """The IRI of something that belongs to what `whole` names, such as its label."""
     joint = "-" if "#" in whole else "#"
-    return whole + joint + part + ("-" + quote(detail, safe="") if detail else "")
+    return whole + joint + part + ("-" + quote(encode_text(detail), safe="") if detail else "")
 
 
-def _encode(octets: bytes) -> str:
+def _encode(text: str) -> str:
+    octets = encode_text(text)
     host = _IP_LITERAL.match(octets)
     literal = host.group() if host else b""
     rest = octets[len(literal) :]

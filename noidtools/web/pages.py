@@ -7,38 +7,40 @@ import hashlib
 from functools import cache
 from importlib import resources
 
-from ..description.formats import KERNEL, display_value, finding_text, related_names, stated_qualities, support_pairs
+from ..codec import encode_text
+from ..description.formats import KERNEL, displayed_elements, finding_text, other_relations, support_pairs
 from ..minter.relations import REALISED_BY, WORDS
 from ..names import targets
 from ..names.citation import public_address
-from ..times import display_datetime, display_day
+from ..times import display_datetime
 from .response import HttpError, Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from datetime import datetime
 
     from jinja2 import Environment
 
-    from ..description.facts import NameFacts
+    from ..description.facts import NameDescription
 
     # The path of a name under this resolver.
-    PathOf = Callable[[bytes], bytes]
+    PathOf = Callable[[str | bytes], bytes]
 
 _CONTENT_TYPE = "text/html; charset=utf-8"
 _SUPPORT = {
-    b"state": "State", b"minted": "Minted", b"date": "Date", b"authority": "Responsible", b"custodian": "Custodian",
-    b"contact": "Contact", b"rule": "Computed by the rule",
+    "state": "State", "minted": "Minted", "date": "Date", "authority": "Responsible", "custodian": "Custodian",
+    "contact": "Contact", "rule": "Computed by the rule",
 }
 _ON_TOMBSTONE = {
-    b"minted": "First issued", b"date": "Withdrawn", b"authority": "Responsible", b"custodian": "Custodian",
-    b"contact": "Contact",
+    "minted": "First issued", "date": "Withdrawn", "authority": "Responsible", "custodian": "Custodian",
+    "contact": "Contact",
 }
-_DATES = (b"date", b"minted")
+_DATES = ("date", "minted")
 
 
 def name_page(
-    status: int, facts: NameFacts, address: bytes, path_of: PathOf, headers: list[tuple[str, str]], note: str = ""
+    status: int, facts: NameDescription, address: str, path_of: PathOf, headers: list[tuple[str, str]], note: str = ""
 ) -> Response:
     """The page that describes a name; `address` is its URL at this resolver, `note` is printed above all else."""
     if facts.abstract is not None:
@@ -48,22 +50,21 @@ def name_page(
     template, labels = ("tombstone.html", _ON_TOMBSTONE) if facts.state == "withdrawn" else ("name.html", _SUPPORT)
     page = _render(
         template, facts=facts, address=address, path_of=path_of, note=note, finding_text=finding_text,
-        elements=_elements(facts), support=_support(facts, labels), related=related_names(facts),
-        stated=stated_qualities(facts),
+        elements=_elements(facts), support=_support(facts, labels), related=other_relations(facts),
     )
     return _response(status, page, headers)
 
 
-def _elsewhere_page(facts: NameFacts, path_of: PathOf) -> bytes:
+def _elsewhere_page(facts: NameDescription, path_of: PathOf) -> bytes:
     return _render(
-        "elsewhere.html", facts=facts, path_of=path_of, address=public_address(facts.name),
-        related=related_names(facts), stated=stated_qualities(facts),
+        "elsewhere.html", facts=facts, path_of=path_of, related=other_relations(facts),
+        address=public_address(encode_text(facts.name)),
     )
 
 
-def _abstract_page(facts: NameFacts, path_of: PathOf) -> bytes:
+def _abstract_page(facts: NameDescription, path_of: PathOf) -> bytes:
     realised_by = WORDS[REALISED_BY]
-    related = related_names(facts)
+    related = other_relations(facts)
     return _render(
         "abstract.html", facts=facts, path_of=path_of,
         realisations=[other for other in related if other.relation == realised_by],
@@ -96,17 +97,15 @@ def home_page(home: bytes, headers: list[tuple[str, str]]) -> Response:
     return _response(200, _render("home.html", home=home), headers)
 
 
-def _elements(facts: NameFacts) -> list[tuple[str | bytes, bytes]]:
+def _elements(facts: NameDescription) -> list[tuple[str, str]]:
     """Labels and values, the elements of a citation first."""
-    values = {element.name: display_value(element) for element in facts.elements}
-    kernel: list[tuple[str | bytes, bytes]] = [
-        (name.decode().capitalize(), values.pop(name)) for name in KERNEL if name in values
-    ]
+    values = displayed_elements(facts)
+    kernel = [(name.capitalize(), values.pop(name)) for name in KERNEL if name in values]
     return kernel + list(values.items())
 
 
-def _support(facts: NameFacts, labels: dict[bytes, str]) -> list[tuple[str, str | bytes]]:
-    return [(labels[key], display_datetime(value) if key in _DATES else value)
+def _support(facts: NameDescription, labels: dict[str, str]) -> list[tuple[str, str]]:
+    return [(labels[key], display_datetime(value.encode()) if key in _DATES else value)
             for key, value in support_pairs(facts) if key in labels]
 
 
@@ -137,15 +136,26 @@ def _environment() -> Environment:
         loader=jinja2.FunctionLoader(_read), autoescape=True, auto_reload=False, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, finalize=_as_text,
     )
-    environment.filters["location"] = targets.location
-    environment.filters["day"] = display_day
+    environment.filters["location"] = _location
+    environment.filters["day"] = _day
     environment.globals["style"] = Markup(_style())
     return environment
 
 
 def _as_text(value: object) -> object:
-    """Bytes as text; the template escapes it."""
+    """Bytes, and text that has surrogate escapes, as text that can be written; the template escapes it."""
+    if type(value) is str:
+        value = encode_text(value)
     return value.decode("utf-8", "backslashreplace").replace("\0", "\ufffd") if isinstance(value, bytes) else value
+
+
+def _location(url: str | bytes) -> bytes | None:
+    """An address that a browser may follow; None if it is none."""
+    return targets.location(encode_text(url) if isinstance(url, str) else url)
+
+
+def _day(moment: datetime) -> str:
+    return moment.date().isoformat()
 
 
 def _read(template: str) -> str:

@@ -15,7 +15,7 @@ read, and gathering what a description needs.
 from __future__ import annotations
 
 from .. import codec, names
-from ..description.formats import RDF_FORMATS
+from ..description import RDF_FORMATS
 from ..errors import NoidError, NotFoundError
 from ..minter.policies import TARGETS
 from ..names import targets
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from ..description.facts import NameFacts
+    from ..description.facts import NameDescription
     from ..minter.folder import MinterFolder
     from ..resolution import Outcome
     from ..store import Reader
@@ -124,7 +124,7 @@ class _Knowledge:
 
     def __init__(
         self, *, locations: list[tuple[int, str]] | None = None, outcome: Outcome | None = None,
-        facts: NameFacts | None = None, is_known: bool = False, suggestion: bytes | None = None,
+        facts: NameDescription | None = None, is_known: bool = False, suggestion: bytes | None = None,
     ) -> None:
         self.locations = locations or []
         self.outcome = outcome
@@ -153,11 +153,11 @@ def _gather(request: _NameRequest, reader: Reader, outcome: Outcome) -> _Knowled
         return _Knowledge(outcome=outcome)
     reader = reader_in(view, reader)
     facts = None
+    extent = gatherer.COMPLETE if request.media_type in _RDF else gatherer.SUMMARY
     if request.wants_description or outcome.kind in (FOUND, GONE):
-        extent = gatherer.COMPLETE if request.media_type in _RDF else gatherer.SUMMARY
         facts = gatherer.gather_outcome(reader, outcome, request.name, extent, targets_only=view == TARGETS)
     elif view != TARGETS:
-        facts = gatherer.gather_abstract(minter, reader, request.name)
+        facts = gatherer.gather_abstract(minter, reader, request.name, extent)
     if facts is not None or outcome.kind == FOUND:
         return _Knowledge(locations=locations, outcome=outcome, facts=facts)
     if outcome.kind == INVALID:
@@ -203,11 +203,11 @@ def _redirect(request: _NameRequest, outcome: Outcome, locations: list[tuple[int
     return _text_response(code, f"{location}\n".encode(), headers)
 
 
-def _description(request: _NameRequest, facts: NameFacts, note: str = "") -> Response:
+def _description(request: _NameRequest, facts: NameDescription, note: str = "") -> Response:
     from ..description import formats
 
     path = request.path_of(facts.name)
-    address = request.origin + path
+    address = codec.decode_text(request.origin + path)
     status = 200
     if not request.wants_description:
         status = 410 if facts.state == "withdrawn" else 300 if facts.abstract else 200
@@ -323,8 +323,10 @@ class _NameRequest:
         """The path of the name without its query, as a header or a link may hold it."""
         return self.home + codec.normalize_escapes(self.path_name, b"", codec.PATH)
 
-    def path_of(self, name: bytes) -> bytes:
+    def path_of(self, name: str | bytes) -> bytes:
         """The path of a name under this resolver."""
+        if isinstance(name, str):
+            name = codec.encode_text(name)
         return self.home + codec.normalize_escapes(name.lstrip(b"/"), b"", codec.PATH)
 
     @property
@@ -341,7 +343,7 @@ class _NameRequest:
         """The formats of RDF among those that the client may want: none where the package for them is missing."""
         if not names_any(self.accept, _RDF):
             return ()
-        from ..description.graph import has_rdflib
+        from ..description.formats import has_rdflib
 
         return tuple(_RDF) if has_rdflib() else ()
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rdflib import RDF, RDFS, Graph, Literal, URIRef
 from rdflib.compare import isomorphic
 
-from noidtools.description.formats import RDF_FORMATS
+from noidtools.description import RDF_FORMATS
 from noidtools.description.gatherer import gather_text
 from noidtools.description.rdf import name_document
 from support.minter import Noid

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Any
+
 import pyshacl
 from rdflib import OWL, RDFS, XSD, Graph, Namespace, URIRef
 
 from noidtools.description import vocabulary
+from noidtools.description.conversion import quality_finding
 from noidtools.description.facts import (
-    Action,
+    CitationForm,
     ContextClaim,
-    Element,
-    MinterFacts,
-    NameFacts,
-    Party,
-    Policy,
-    QualityStatement,
-    RelatedName,
+    CustodyPeriod,
+    MinterDescription,
+    NameDescription,
+    NameRelation,
+    OfferedAction,
+    PolicyStatement,
+    QualityClaim,
+    QualityFinding,
+    RedirectTarget,
 )
 from noidtools.description.rdf import describe_minter, describe_name
-from noidtools.minter.qualities import FAILS, HOLDS, RESOLVABLE, RETRIEVABLE, Finding
-from noidtools.names.targets import Target
+from noidtools.minter.qualities import FAILS, HOLDS, RESOLVABLE, RETRIEVABLE, Finding, Quality
+from noidtools.times import utc_datetime
 
 PIL = Namespace(vocabulary.PIL)
 OURS = Namespace(vocabulary.NOID)
@@ -32,71 +38,87 @@ PREFIXES = f"""
 @prefix rdfs: <{RDFS}> . @prefix xsd: <{XSD}> .
 @prefix : <https://example.org/case#> .
 """
-MINTER = MinterFacts(
-    name=b"kt5",
-    namespace=b"13030/kt",
+
+
+def day(digits: str) -> datetime:
+    """A moment in fourteen digits."""
+    return utc_datetime(digits.encode())
+
+
+def finding(quality: Quality, verdict: str, date: bytes = b"") -> QualityFinding:
+    return quality_finding(Finding(quality, verdict, date=date))
+
+
+def related(relation: str, name: str, **more: Any) -> NameRelation:
+    """A relation to a name that is cited as it is written."""
+    return NameRelation("", relation, name, cited=name, **more)
+
+
+MINTER = MinterDescription(
+    name="kt5",
+    namespace="13030/kt",
     base="https://example.org/",
-    purpose=b"finding aids",
+    purpose="finding aids",
     initial_state="published",
     custodians=(
-        Party(b"Kerry's Library", b"kerry@example.org", b"20200101000000"),
-        Party(b"Nigel", start=b"20100101000000", until=b"20200101000000"),
+        CustodyPeriod("Kerry's Library", "kerry@example.org", day("20200101000000")),
+        CustodyPeriod("Nigel", start=day("20100101000000"), until=day("20200101000000")),
     ),
     policies=(
-        Policy("label-format", b"kt and six characters", b"noid", b"kt.reeeeek"),
-        Policy("access", b"reading: anyone; minting: authenticated"),
-        Policy("association", b"one finding aid each"),
-        Policy("persistence", b"kept by the library", start=b"20200101000000", until=b"20700101000000"),
+        PolicyStatement("label-format", "kt and six characters", scheme="noid", template="kt.reeeeek"),
+        PolicyStatement("access", "reading: anyone; minting: authenticated"),
+        PolicyStatement("association", "one finding aid each"),
+        PolicyStatement("persistence", "kept by the library", start=day("20200101000000"), until=day("20700101000000")),
     ),
-    names=(b"hdl:102.100.821",),
-    context_aliases=(ContextClaim(b"hdl:102.100.archer", b"hdl:102.100.821", b"20210501000000"),),
-    actions=(Action("create", (b"noid mint 1", b"https://example.org/noidu_kt5?mint+1")),),
+    names=("hdl:102.100.821",),
+    context_aliases=(ContextClaim("hdl:102.100.archer", "hdl:102.100.821", day("20210501000000")),),
+    actions=(OfferedAction("create", ("noid mint 1", "https://example.org/noidu_kt5?mint+1")),),
 )
-IDENTIFIER = NameFacts(
-    name=b"ark:/13030/kt639k9",
-    identifier=b"13030/kt639k9",
-    label=b"639k9",
+IDENTIFIER = NameDescription(
+    name="ark:/13030/kt639k9",
+    identifier="13030/kt639k9",
+    label="639k9",
     minter=MINTER,
     state="published",
-    state_since=b"20261116002825",
-    thing=b"https://example.org/aid",
-    targets=(Target(b"https://example.org/aid 1"), Target(b"javascript:alert(1)")),
-    representations=(("web", b"https://example.org/ark:/13030/kt639k9"),),
+    state_since=day("20261116002825"),
+    thing="https://example.org/aid",
+    targets=(RedirectTarget("https://example.org/aid 1"), RedirectTarget("javascript:alert(1)")),
+    representations=(CitationForm("web", "https://example.org/ark:/13030/kt639k9"),),
     relations=(
-        RelatedName("alias", b"maps", start=b"20260101000000"),
-        RelatedName(
-            "synonym", b"hdl:100/7334", authority=b"Kerry's Library", start=b"20260101000000", until=b"20270101000000"
+        related("alias", "maps", start=day("20260101000000")),
+        related("synonym", "hdl:100/7334", authority="Kerry's Library", start=day("20260101000000"),
+                until=day("20270101000000")
         ),
-        RelatedName("preferred", b"", authority=b"Kerry's Library"),
+        related("preferred", "", authority="Kerry's Library"),
     ),
     findings=(
-        Finding(RESOLVABLE, HOLDS, date=b"20261116000000"),
-        Finding(RETRIEVABLE, FAILS, date=b"20261116000000"),
+        finding(RESOLVABLE, HOLDS, date=b"20261116000000"),
+        finding(RETRIEVABLE, FAILS, date=b"20261116000000"),
     ),
     statements=(
-        QualityStatement("unique"),
-        QualityStatement("persistent"),
-        QualityStatement("accountable"),
-        QualityStatement("universal", holds=False),
-        QualityStatement("reserved", holds=False),
+        QualityClaim(None, "unique"),
+        QualityClaim(None, "persistent"),
+        QualityClaim(None, "accountable"),
+        QualityClaim(None, "universal", holds=False),
+        QualityClaim(None, "reserved", holds=False),
     ),
     actions=(
-        Action("resolve", (b"https://example.org/ark:/13030/kt639k9", b"noid resolve ark:/13030/kt639k9")),
-        Action("cite", (b"noid cite ark:/13030/kt639k9",)),
+        OfferedAction("resolve", ("https://example.org/ark:/13030/kt639k9", "noid resolve ark:/13030/kt639k9")),
+        OfferedAction("cite", ("noid cite ark:/13030/kt639k9",)),
     ),
-    elements=(Element(b"_t", b"https://example.org/aid"), Element(b"\xff", b"\0<&>\r\n")),
+    elements={"_t": "https://example.org/aid", "\udcff": "\0<&>\r\n"},
 )
-RESERVED = NameFacts(name=b"ark:/13030/kt000", identifier=b"13030/kt000", minter=MINTER, state="reserved")
-WITHDRAWN = NameFacts(
-    name=b"ark:/13030/kt111",
-    identifier=b"13030/kt111",
+RESERVED = NameDescription(name="ark:/13030/kt000", identifier="13030/kt000", minter=MINTER, state="reserved")
+WITHDRAWN = NameDescription(
+    name="ark:/13030/kt111",
+    identifier="13030/kt111",
     minter=MINTER,
     state="withdrawn",
-    state_since=b"20261116010203",
-    reason=b"a duplicate",
-    successor=RelatedName("successor", b"ark:/13030/kt639k9"),
+    state_since=day("20261116010203"),
+    reason="a duplicate",
+    successor_relation=related("successor", "ark:/13030/kt639k9"),
     relations=(
-        RelatedName("alias-of", b"ark:/13030/kt639k9", authority=b"Kerry's Library", start=b"20261116000000"),
+        related("alias-of", "ark:/13030/kt639k9", authority="Kerry's Library", start=day("20261116000000")),
     ),
 )
 DESCRIBED = {"minter": describe_minter(MINTER)} | {

@@ -24,7 +24,7 @@ PURE = ("names", "rules", "schemes")
 LONGEST = 600
 # The modules that import others by a name from a table, and what may be in that table.
 DYNAMIC = {
-    "": {home.partition(":")[0] for home in noidtools._HOMES.values()} | {"errors", "api.values"},
+    "": {home.partition(":")[0] for home in noidtools._HOMES.values()} | {"errors", "description.facts"},
     "store": {module.removeprefix("noidtools.") for module in store.ENGINES.values()},
     "schemes": {f"schemes.{name}" for name in schemes.NAMES},
     "commands.call": {f"commands.{module}" for module in command_calls._CHAPTERS.values()},
@@ -174,7 +174,7 @@ VIOLATIONS = {
     "a cycle by the table of commands": ("commands.help", "from .call import all_commands", cycle),
     "a cycle by the table of engines": ("store.lmdb", "from .. import open_store", cycle),
     "a cycle by the table of schemes": ("schemes.noid", "from . import scheme_for", cycle),
-    "a cycle by the public names": ("api.values", "def f():\n    import noidtools", cycle),
+    "a cycle by the public names": ("description.facts", "def f():\n    import noidtools", cycle),
     "a table as a byte": ("resolution.canaries", "def f(r):\n    return r.get(b'i', b'x')", tables_outside_the_minter),
     "tables as bytes": ("resolution.canaries", "def f(r):\n    return r.get_many([(b'i', b'x')])",
                         tables_outside_the_minter),

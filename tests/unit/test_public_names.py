@@ -22,11 +22,11 @@ ERRORS = {
     "NoidError", "NotFoundError", "OutcomeUnknownError", "StoreError", "UsageError",
 }
 RESULTS = {
-    "AbstractName", "AliasLink", "Binding", "ChangedValue", "CitationForm", "Comparison", "CustodyPeriod",
-    "HistoryEvent", "HoldResult", "MintCount", "MinterDescription", "MinterInfo", "MinterPolicy", "NameDescription",
-    "NameRecord", "NameRelation", "PersistencePromise", "PolicyStatement", "QualityClaim", "QualityFinding",
-    "RedirectTarget", "RelationStatement", "Resolution", "Responsible", "RuleBinding", "Transition", "Validity",
-    "ValueDigest", "VerifiedName", "Withdrawal",
+    "AbstractName", "AliasLink", "Binding", "ChangedValue", "CitationForm", "Comparison", "ContextClaim",
+    "CustodyPeriod", "HistoryEvent", "HoldResult", "MintCount", "MinterDescription", "MinterInfo", "MinterPolicy",
+    "NameDescription", "NameRecord", "NameRelation", "OfferedAction", "PerformedAction", "PersistencePromise",
+    "PolicyStatement", "QualityClaim", "QualityFinding", "RedirectTarget", "Resolution", "RuleBinding",
+    "Transition", "Validity", "ValueDigest", "VerifiedName", "Withdrawal",
 }
 METHODS = {
     "abstract_names", "alias", "amend_tombstone", "bind", "bind_many", "cite", "close", "closed", "custodian",

@@ -22,7 +22,7 @@ def test_relations_by_url_and_as_json(tmp_path):
     assert web("prefer+nothing", user=USER).status == 404
     done = web.post("alias x y\nalias y x\nalias --remove x\n")
     assert "3 commands, 2 done, 1 refused" in done.text
-    assert [e["interface"] for e in run_in_child(tmp_path / "kt5", "history", "old")] == [b"web"]
+    assert [e["interface"] for e in run_in_child(tmp_path / "kt5", "history", "old")] == ["web"]
 
 
 def test_abstract_names_and_claims_by_url(tmp_path):

@@ -9,30 +9,38 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import datetime, timezone
 from html.parser import HTMLParser
 
 import pytest
 
-from noidtools.description.facts import Element, MinterFacts, NameFacts, Party, Policy, RelatedName
+from noidtools.codec import decode_text, encode_text
+from noidtools.description.facts import (
+    CustodyPeriod,
+    MinterDescription,
+    NameDescription,
+    NameRelation,
+    QualityFinding,
+    RedirectTarget,
+)
 from noidtools.errors import NoidError
-from noidtools.minter.qualities import FAILS, RESOLVABLE, Finding
-from noidtools.names.targets import Target
 from noidtools.web import pages
 from noidtools.web.negotiation import names_any
 
 HOSTILE = b"</dd><script>alert(1)</script><img src=x onerror=\"alert('1')\">&amp;{{ 7*7 }}{% raw %}\xe2\x80\xae\0\xff"
-MINTER = MinterFacts(
-    name=b"kt5", namespace=b"", custodians=(Party(HOSTILE, HOSTILE),), policies=(Policy("label-format", b"any"),),
-    authority=HOSTILE.decode("latin-1"),
+WORDS = decode_text(HOSTILE)
+WHEN = datetime(2026, 11, 16, 0, 28, 25, tzinfo=timezone.utc)
+MINTER = MinterDescription(
+    name="kt5", namespace="", custodians=(CustodyPeriod(WORDS, WORDS),), authority=HOSTILE.decode("latin-1"),
 )
-FACTS = NameFacts(
-    name=HOSTILE, identifier=HOSTILE, minter=MINTER, state="published",
-    date=b"20261116002825", minted=b"20250102030405", reason=HOSTILE, pattern=HOSTILE,
-    successor=RelatedName("successor", HOSTILE),
-    requested_targets=(Target(b"javascript:alert(1)"), Target(b"https://a.example/" + HOSTILE)),
-    elements=(Element(HOSTILE, HOSTILE), Element(b"when", HOSTILE), Element(b"who", HOSTILE)),
-    relations=(RelatedName("synonym", HOSTILE, authority=HOSTILE), RelatedName("preferred", b"", authority=HOSTILE)),
-    findings=(Finding(RESOLVABLE, FAILS, HOSTILE.decode("utf-8", "surrogateescape"), b"20261116002825"),),
+FACTS = NameDescription(
+    name=WORDS, identifier=WORDS, minter=MINTER, state="published", date=WHEN,
+    minted=datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc), reason=WORDS, pattern=WORDS,
+    successor_relation=NameRelation(WORDS, "successor", WORDS),
+    requested_targets=(RedirectTarget("javascript:alert(1)"), RedirectTarget("https://a.example/" + WORDS)),
+    elements={WORDS: WORDS, "when": WORDS, "who": WORDS},
+    relations=(NameRelation(WORDS, "synonym", WORDS, WORDS), NameRelation(WORDS, "preferred", "", WORDS)),
+    findings=(QualityFinding("resolvable", "fails", WORDS, WHEN, "9.9"),),
 )
 
 
@@ -65,8 +73,8 @@ class Page(HTMLParser):
             self._inside[-1] += data
 
 
-def path_of(name: bytes) -> bytes:
-    return b"/" + base64.b16encode(name)
+def path_of(name: str | bytes) -> bytes:
+    return b"/" + base64.b16encode(encode_text(name) if isinstance(name, str) else name)
 
 
 def text(value: bytes) -> str:
@@ -75,8 +83,8 @@ def text(value: bytes) -> str:
 
 def all_pages() -> dict[str, str]:
     responses = {
-        "name": pages.name_page(200, FACTS, b"https://id.example/x", path_of, [], "A <note>"),
-        "tombstone": pages.name_page(410, replace(FACTS, state="withdrawn"), b"https://id.example/x", path_of, []),
+        "name": pages.name_page(200, FACTS, "https://id.example/x", path_of, [], "A <note>"),
+        "tombstone": pages.name_page(410, replace(FACTS, state="withdrawn"), "https://id.example/x", path_of, []),
         "missing": pages.missing_page(HOSTILE, [HOSTILE.decode("latin-1")], HOSTILE, b"/", path_of, []),
         "home": pages.home_page(b"/\"><script>", []),
     }

@@ -1,0 +1,353 @@
+"""The Python interface: an open minter and its transactions; minting, holds, states, bindings and resolution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from typing import Literal, TypeVar, overload
+
+from .. import resolution
+from ..codec import decode_text
+from ..description.conversion import redirect_targets, transition, withdrawal
+from ..description.facts import NameRecord
+from ..description.results import Binding, HoldResult, Resolution, RuleBinding, Transition, Validity, Withdrawal
+from ..errors import NotFoundError, StoreError
+from ..minter import Minter, bindings, identifiers, lifecycle, minting, queue
+from ..minter.elements import FetchedName, fetch_name, unbound_messages
+from ..minter.events import Actor
+from ..minter.items import split_items
+from ..minter.minting import bind_elements
+from ..schemes.timed import parse_patience
+from ..store import TIMEOUT, Reader, Writer
+from .text import Text, ensure_count, to_bytes, to_delay
+
+T = TypeVar("T")
+D = TypeVar("D")
+
+
+class _Missing:
+    """The type of the default of `get`, which means to raise NotFoundError."""
+
+
+_RAISE = _Missing()
+
+
+class MinterBase:
+    """An open minter and an actor.  May be shared between threads."""
+
+    _minter: Minter | None = None
+
+    def __init__(self, minter: Minter, actor: Actor) -> None:
+        self._minter = minter
+        self._actor = actor
+
+    @property
+    def _open(self) -> Minter:
+        if self._minter is None:
+            raise StoreError("this minter was closed: open it again")
+        return self._minter
+
+    @property
+    def who(self) -> str:
+        """The actor, as events record it."""
+        return decode_text(self._actor.who)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._minter is None
+
+    def close(self) -> None:
+        """End the use of the minter.  Closing it again does nothing."""
+        if self._minter is not None:
+            self._minter.close()
+            self._minter = None
+
+    def transaction(self, *, timeout: float = TIMEOUT) -> AbstractContextManager[object]:
+        """All calls in the body of the `with` statement are one transaction: all of them happen, or none.
+
+        The transaction is on disk when the statement ends.  If the body raises, it is undone: identifiers minted in
+        it are not used up, and no event records them.  A transaction inside another is a savepoint: if it raises, it
+        alone is undone, and the outer one goes on if the exception is caught there.
+
+        It belongs to the thread that began it; calls in other threads are no part of it.  Meanwhile nobody else can
+        write, so a body should be short.  Raises BusyError if others write for longer than `timeout` seconds.
+        """
+        return self._open.store.transaction(timeout=timeout)
+
+    def _read(self, work: Callable[[Reader], T]) -> T:
+        return self._open.read(work)
+
+    def _write(self, work: Callable[[Writer], T]) -> T:
+        return self._open.write(work)
+
+    def _display(self, identifier: bytes) -> str:
+        """A stored identifier as the minter writes it."""
+        return decode_text(self._open.namespace.display(identifier))
+
+
+class MintingMethods(MinterBase):
+    """The methods of a minter about identifiers: minting, holds and the queue, validation, states."""
+
+    def mint(
+        self, count: int = 1, *, element: Text | None = None, value: Text = "", patience: float | None = None
+    ) -> list[str]:
+        """Mint `count` identifiers, each with `element` bound to `value` if an element is named: all or none.
+
+        Where labels are made from the time, the call waits until the last of them is due, and raises BusyError if
+        that is more than `patience` seconds ahead; without it, more than the minter's own limit.  Raises
+        ExhaustedError if fewer are left.  For large numbers see `mint_many`.
+        """
+        return self._mint(count, _options(element, value), patience)
+
+    def peppermint(
+        self, count: int = 1, *, element: Text | None = None, value: Text = "", patience: float | None = None
+    ) -> list[str]:
+        """As `mint`; each result is `ID!PEPPER`, as later changes of that identifier need it.
+
+        The pepper is stored nowhere: this is the only time it can be seen.
+        """
+        return self._mint(count, _options(element, value, peppered=True), patience)
+
+    def _mint(self, count: int, options: minting.MintOptions, patience: float | None) -> list[str]:
+        minter, wanted, limit = self._open, ensure_count(count), _nanoseconds(patience)
+
+        def work(_: Writer) -> list[str]:
+            chunks = minting.mint(minter, self._actor, wanted, options, patience=limit)
+            return [decode_text(identifier) for chunk in chunks for identifier in chunk]
+
+        return minter.write(work)
+
+    def mint_many(
+        self, count: int, *, element: Text | None = None, value: Text = "", peppered: bool = False,
+        patience: float | None = None,
+    ) -> Iterator[str]:
+        """Mint `count` identifiers in transactions of some thousands, and yield each once it is on disk.
+
+        Nothing is minted before the first is requested.  If the caller stops early, at most the identifiers of one
+        transaction are minted in vain.  If fewer are left, ExhaustedError is raised after the last one.  Inside
+        `transaction` they are on disk only when that ends.
+        """
+        options, wanted = _options(element, value, peppered=peppered), ensure_count(count)
+        chunks = minting.mint(self._open, self._actor, wanted, options, patience=_nanoseconds(patience))
+        return (decode_text(identifier) for chunk in chunks for identifier in chunk)
+
+    def hold(self, *names: Text) -> HoldResult:
+        """Put identifiers on hold, so that they are neither minted nor queued."""
+        minter, texts = self._open, [to_bytes(name) for name in names]
+        placed, unqueued = minter.write(lambda writer: queue.place_holds(minter, writer, self._actor, texts))
+        return HoldResult(placed, tuple(self._display(identifier) for identifier in unqueued))
+
+    def release(self, *names: Text) -> int:
+        """Release holds; returns how many of the identifiers were held."""
+        minter, texts = self._open, [to_bytes(name) for name in names]
+        return minter.write(lambda writer: queue.release_holds(minter, writer, self._actor, texts))
+
+    def queue(self, *names: Text, when: str | int | timedelta = "now") -> list[str]:
+        """Put identifiers in the queue, from which minting takes before it makes new ones; returns them.
+
+        when  now, first (before all others), lvf (lowest value first), or after a delay: `30d`, `3600s`, a number of
+              seconds, or a timedelta
+        """
+        minter, how, texts = self._open, to_delay(when), [to_bytes(name) for name in names]
+        done = minter.write(lambda writer: queue.enqueue(minter, writer, self._actor, how, texts))
+        return [self._display(identifier) for identifier in done]
+
+    def dequeue(self, *names: Text) -> list[str]:
+        """Take identifiers out of the queue; returns them."""
+        minter, texts = self._open, [to_bytes(name) for name in names]
+        done = minter.write(lambda writer: queue.dequeue(minter, writer, self._actor, texts))
+        return [self._display(identifier) for identifier in done]
+
+    def validate(self, *names: Text, form: str | None = None) -> list[Validity]:
+        """Whether each name has the form of this minter's identifiers, or that of a template or scheme in `form`."""
+        texts = [to_bytes(name) for name in names]
+        if form is None:
+            minter = self._open
+            verdicts = minter.read(lambda reader: identifiers.validate_own(minter, reader, texts))
+        else:
+            verdicts = identifiers.validate_form(form, texts)
+        return [Validity(decode_text(text), fault is None, fault or "") for text, fault in verdicts]
+
+    def publish(self, *names: Text) -> list[Transition]:
+        """Publish identifiers that were reserved, so that they resolve."""
+        minter, texts = self._open, [to_bytes(name) for name in names]
+        changes = minter.write(lambda writer: lifecycle.publish(minter, writer, self._actor, texts))
+        return [transition(minter, change) for change in changes]
+
+    def reserve(self, *names: Text) -> list[Transition]:
+        """Reserve identifiers, so that they do not resolve; one that was not minted is held as well."""
+        minter, texts = self._open, [to_bytes(name) for name in names]
+        changes = minter.write(lambda writer: lifecycle.reserve(minter, writer, self._actor, texts))
+        return [transition(minter, change) for change in changes]
+
+    def withdraw(self, name: Text, *, reason: Text | None = None, successor: Text | None = None) -> Withdrawal:
+        """Take an identifier out of use permanently; all interfaces then show when, why and what to use instead.
+
+        Raises ConflictError for one that was withdrawn before.
+        """
+        minter, text, why, other = self._open, to_bytes(name), _optional(reason), _optional(successor)
+        return withdrawal(*minter.write(
+            lambda writer: lifecycle.withdraw(minter, writer, self._actor, text, why, other)
+        ))
+
+    def tombstone(self, name: Text) -> Withdrawal:
+        """What is kept of a withdrawn identifier; raises NotFoundError for one that was not withdrawn."""
+        minter, text = self._open, to_bytes(name)
+        return withdrawal(*minter.read(lambda reader: lifecycle.find_tombstone(minter, reader, text)))
+
+    def amend_tombstone(self, name: Text, *, reason: Text | None = None, successor: Text | None = None) -> Withdrawal:
+        """Replace the reason or the successor on the tombstone of a withdrawn identifier; empty text removes it."""
+        minter, text, why, other = self._open, to_bytes(name), _optional(reason), _optional(successor)
+        return withdrawal(*minter.write(
+            lambda writer: lifecycle.amend_tombstone(minter, writer, self._actor, text, why, other)
+        ))
+
+
+class BindingMethods(MinterBase):
+    """The methods of a minter about bindings and resolution."""
+
+    def bind(self, name: Text, element: Text, value: Text | None = None, *, how: str = "set") -> Binding:
+        """Bind `value` to `element` under a name.
+
+        how  set         whether or not something is bound
+             new         only if nothing is bound
+             replace     only if something is bound
+             append, add        to the end of what is bound; append needs something there
+             prepend, insert    before what is bound; prepend needs something there
+             append-item, add-item, prepend-item, insert-item    the same, as a further item of a list (see `items`)
+             delete, purge      remove what is bound, without `value`; delete needs something there
+             mint, peppermint   under a new identifier; `name` is then the word new, and the result has the identifier
+
+        A name that begins with `:idmap/` is a rule: the rest is its pattern, and `value` is what computes the element.
+        """
+        how_bytes, stored = to_bytes(how), None if value is None else to_bytes(value)
+        bindings.ensure_how(how_bytes)
+        bindings.ensure_value_fits(how_bytes, stored)
+        (done,) = bind_elements(
+            self._open, self._actor, how_bytes, to_bytes(name), [(to_bytes(element), stored)]
+        )
+        return _binding(done)
+
+    def bind_many(self, name: Text, elements: Mapping[str, Text], *, how: str = "set") -> list[Binding]:
+        """Bind several elements under one name, all or none; `how` as in `bind`, but for delete and purge."""
+        how_bytes = to_bytes(how)
+        pairs: list[tuple[bytes, bytes | None]] = [
+            (to_bytes(element), to_bytes(value)) for element, value in elements.items()
+        ]
+        bindings.ensure_how(how_bytes)
+        for _, value in pairs:
+            bindings.ensure_value_fits(how_bytes, value)
+        done = bind_elements(self._open, self._actor, how_bytes, to_bytes(name), pairs)
+        return [_binding(bound) for bound in done]
+
+    @overload
+    def get(self, name: Text, element: Text, *, raw: Literal[False] = False) -> str: ...
+    @overload
+    def get(self, name: Text, element: Text, *, raw: Literal[True]) -> bytes: ...
+    @overload
+    def get(self, name: Text, element: Text, *, default: D, raw: Literal[False] = False) -> str | D: ...
+    @overload
+    def get(self, name: Text, element: Text, *, default: D, raw: Literal[True]) -> bytes | D: ...
+    def get(self, name: Text, element: Text, *, default: object = _RAISE, raw: bool = False) -> object:
+        """The value of one element, as bound or as computed by a rule; with `raw` as bytes.
+
+        If there is none, `default` is returned; without a default NotFoundError is raised.
+        """
+        try:
+            ((_, value),) = self._fetch(name, (element,), with_circulation=False).elements
+        except NotFoundError:
+            if default is _RAISE:
+                raise
+            return default
+        return value if raw else decode_text(value)
+
+    @overload
+    def elements(self, name: Text, *wanted: Text, raw: Literal[False] = False) -> dict[str, str]: ...
+    @overload
+    def elements(self, name: Text, *wanted: Text, raw: Literal[True]) -> dict[bytes, bytes]: ...
+    def elements(self, name: Text, *wanted: Text, raw: bool = False) -> dict[str, str] | dict[bytes, bytes]:
+        """The values of all bound elements, or of those wanted, by name; with `raw` both as bytes.
+
+        Raises NotFoundError if nothing is bound, or if one that is wanted is neither bound nor computed by a rule.
+        """
+        fetched = self._fetch(name, wanted, with_circulation=False).elements
+        return dict(fetched) if raw else {decode_text(element): decode_text(value) for element, value in fetched}
+
+    def items(self, name: Text, element: Text) -> list[str]:
+        """The items of the list that an element holds: what stands between the `|` of its value.
+
+        Raises NotFoundError if the element is neither bound nor computed by a rule.
+        """
+        return [decode_text(item) for item in split_items(self.get(name, element, raw=True))]
+
+    def fetch(self, name: Text, *wanted: Text) -> NameRecord:
+        """A name with its state, its circulation and its elements, all or those wanted.
+
+        Raises NotFoundError if one that is wanted is neither bound nor computed by a rule, and for a name of which
+        nothing is stored.
+        """
+        fetched = self._fetch(name, wanted, with_circulation=True)
+        return NameRecord(
+            self._display(fetched.identifier), fetched.state, fetched.held, decode_text(fetched.circulation),
+            {decode_text(element): decode_text(value) for element, value in fetched.elements},
+            {decode_text(element): decode_text(pattern) for element, pattern in fetched.computed.items()},
+            None if fetched.alias is None else decode_text(fetched.alias),
+        )
+
+    def _fetch(self, name: Text, wanted: tuple[Text, ...], *, with_circulation: bool) -> FetchedName:
+        minter, text, elements = self._open, to_bytes(name), [to_bytes(element) for element in wanted]
+        fetched = minter.read(
+            lambda reader: fetch_name(minter, reader, text, elements, with_circulation=with_circulation)
+        )
+        for _, message in unbound_messages(fetched):
+            raise NotFoundError(message)
+        return fetched
+
+    def rules(self) -> list[RuleBinding]:
+        """All rules, those of one element in the order in which they are tried."""
+        rules = self._read(lambda reader: list(bindings.all_rules(reader)))
+        return [
+            RuleBinding(decode_text(pattern), decode_text(element), decode_text(replacement))
+            for element, pattern, replacement in rules
+        ]
+
+    def resolve(self, name: Text, *, element: Text | None = None, explain: bool = False) -> Resolution:
+        """Resolve a name.
+
+        element  the element that holds targets, if not the minter's usual one
+        explain  return a Resolution for every outcome, with a trace of the steps; without it, a name that does not
+                 resolve raises NotFoundError
+        """
+        trace: resolution.Trace | None = [] if explain else None
+        chosen = None if element is None else to_bytes(element)
+        outcome = resolution.resolve(self._open, to_bytes(name), element=chosen, trace=trace)
+        targets = redirect_targets(outcome.targets)
+        if not targets and not explain:
+            raise NotFoundError(outcome.refusal)
+        first = targets[0] if targets else None
+        return Resolution(
+            outcome.kind, decode_text(outcome.identifier), first.url if first else None, first.code if first else 0,
+            outcome.by, targets, "" if first else outcome.refusal,
+            tuple((step, decode_text(text)) for step, text in trace or ()),
+        )
+
+
+def _binding(bound: bindings.BindResult) -> Binding:
+    return Binding(
+        decode_text(bound.identifier), decode_text(bound.element), decode_text(bound.how), bound.written, bound.before
+    )
+
+
+def _optional(text: Text | None) -> bytes | None:
+    return None if text is None else to_bytes(text)
+
+
+def _options(element: Text | None, value: Text, *, peppered: bool = False) -> minting.MintOptions:
+    name = None if element is None else to_bytes(element)
+    return minting.MintOptions(peppered=peppered, element=name, value=to_bytes(value))
+
+
+def _nanoseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else parse_patience(f"{seconds:f}".encode())

@@ -1,0 +1,210 @@
+"""From the records of a minter, which are bytes, to the values of facts.py and results.py, which are text.
+
+A function that has a reader is called inside a transaction of the minter.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from itertools import islice
+
+from .. import names
+from ..codec import decode_text
+from ..minter import qualities
+from ..minter.circulation import is_known
+from ..minter.events import Digest
+from ..minter.identifiers import is_well_formed
+from ..minter.relations import HOMOLOGOUS_NAME, HOMOLOGUE
+from ..minter.relations.abstract_names import find_abstraction
+from ..minter.relations.homology import all_relations, homology_scopes
+from ..names import citation
+from ..names.targets import USUAL_CODE
+from ..times import system_clock, timestamp, utc_datetime
+from .facts import AbstractName, CustodyPeriod, NameRelation, QualityClaim, QualityFinding, RedirectTarget
+from .results import ChangedValue, HistoryEvent, MintCount, Transition, ValueDigest, Withdrawal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..minter import Minter
+    from ..minter.custody import Custodian
+    from ..minter.events import Change, Event
+    from ..minter.identifiers import NameRef
+    from ..minter.lifecycle import StateChange, Tombstone
+    from ..minter.qualities import Finding, StatedQuality
+    from ..minter.relations import Relation
+    from ..minter.relations.abstract_names import Abstraction
+    from ..names.targets import Target
+    from ..store import Reader
+
+# In place of a stored date that is damaged.
+_NO_DATE = datetime(1, 1, 1, tzinfo=timezone.utc)
+
+
+# -- dates -----------------------------------------------------------------------------------------------------------
+
+
+def moment(stamp: bytes) -> datetime | None:
+    """A stored date; None where there is none."""
+    return required_moment(stamp) if stamp else None
+
+
+def required_moment(stamp: bytes) -> datetime:
+    """A stored date; the beginning of the year 1 if it is damaged."""
+    try:
+        return utc_datetime(stamp)
+    except ValueError:
+        return _NO_DATE
+
+
+def timestamp_text(moment: datetime | None) -> str:
+    """A date in fourteen digits, as it is stored; empty for None."""
+    if moment is None:
+        return ""
+    return moment.isoformat()[:19].replace("-", "").replace(":", "").replace("T", "")
+
+
+# -- relations, custodians, qualities, targets -----------------------------------------------------------------------
+
+
+def gather_relations(
+    minter: Minter, reader: Reader, key: bytes, display: bytes, limit: int | None = None, *, now: bytes = b""
+) -> tuple[NameRelation, ...]:
+    """The relations of a name, as stored, with those that follow from them.
+
+    display  the name as written in answers
+    limit    at most this number of relations, and only those in force; None is all
+    now      the date, if not that of the system's clock
+    """
+    now = now or timestamp(system_clock())
+    found = (name_relation(minter, reader, display, relation, now) for relation in all_relations(reader, key, now)
+             if limit is None or relation.holds_at(now))
+    return tuple(islice(found, limit))
+
+
+def name_relation(minter: Minter, reader: Reader, display: bytes, relation: Relation, now: bytes) -> NameRelation:
+    """A relation of a name; `display` is the name as written in answers."""
+    abstract = find_abstraction(reader, relation.other)
+    scopes: list[Abstraction] = []
+    if relation.kind in (HOMOLOGUE, HOMOLOGOUS_NAME):
+        scopes = homology_scopes(minter, reader, display, relation.display, now)
+    elsewhere = not abstract and bool(relation.other) and _is_elsewhere(minter, reader, relation.other)
+    other = relation.display or relation.other
+    return NameRelation(
+        identifier=decode_text(display), relation=relation.word, name=decode_text(other),
+        authority=decode_text(relation.authority), start=moment(relation.start), until=moment(relation.until),
+        current=relation.holds_at(now), event=relation.event,
+        cited=cited_other(minter, relation.other, relation.display), abstract=abstract.kind if abstract else "",
+        scopes=tuple(decode_text(scope.display) for scope in scopes), derived=relation.derived, elsewhere=elsewhere,
+        address=decode_text(citation.public_address(other)) if elsewhere else "",
+    )
+
+
+def _is_elsewhere(minter: Minter, reader: Reader, key: bytes) -> bool:
+    """Whether a name, as stored, is none of this minter."""
+    return not is_known(reader, key) and (minter.scheme.free or not is_well_formed(minter, reader, key))
+
+
+def cited_other(minter: Minter, key: bytes, display: bytes) -> str:
+    """Another name as it is cited; one of this minter gets its label."""
+    if not key or display != minter.with_label(key) or b"://" in key or names.parse(key).scheme:
+        return decode_text(display)
+    return decode_text(cited_name(minter, key))
+
+
+def cited_name(minter: Minter, identifier: bytes) -> bytes:
+    """An identifier with the first label of its minter, also where the label is implied by the scheme."""
+    labels = minter.namespace.labels
+    return labels[0] + identifier if labels else identifier
+
+
+def abstract_name(reader: Reader, abstraction: Abstraction) -> AbstractName:
+    """Something abstract, with the name of its context."""
+    context = find_abstraction(reader, abstraction.context) if abstraction.context else None
+    return AbstractName(
+        decode_text(abstraction.display), abstraction.kind, decode_text(abstraction.label),
+        decode_text(abstraction.about), decode_text(abstraction.authority), required_moment(abstraction.since),
+        decode_text(context.display) if context else "",
+    )
+
+
+def custody_period(minter: Minter, custodian: Custodian) -> CustodyPeriod:
+    """A custodian of an identifier or of the minter."""
+    of = decode_text(minter.namespace.display(custodian.of)) if custodian.of else None
+    return CustodyPeriod(
+        decode_text(custodian.name), decode_text(custodian.contact), moment(custodian.start), moment(custodian.until),
+        of, decode_text(custodian.purpose),
+    )
+
+
+def quality_claim(of: str | None, stated: StatedQuality) -> QualityClaim:
+    """What an authority states of a name, or of the minter if `of` is None."""
+    return QualityClaim(
+        of, stated.quality, stated.holds, decode_text(stated.refinement), decode_text(stated.authority),
+        moment(stated.start), moment(stated.until),
+    )
+
+
+def stated_qualities(reader: Reader, subject: bytes, of: str | None) -> tuple[QualityClaim, ...]:
+    """All that authorities state of a name, or of the minter."""
+    return tuple(quality_claim(of, stated) for stated in qualities.stated_qualities(reader, subject))
+
+
+def quality_finding(finding: Finding) -> QualityFinding:
+    """What a verification found."""
+    quality = finding.quality
+    return QualityFinding(quality.name, finding.verdict, finding.detail, moment(finding.date), quality.section,
+                          quality.rule)
+
+
+def redirect_targets(targets: Iterable[Target]) -> tuple[RedirectTarget, ...]:
+    """Targets with the code that is used where none is given."""
+    return tuple(RedirectTarget(decode_text(target.url), target.code or USUAL_CODE) for target in targets)
+
+
+# -- changes and events ----------------------------------------------------------------------------------------------
+
+
+def transition(minter: Minter, change: StateChange) -> Transition:
+    """The change of the state of an identifier."""
+    return Transition(decode_text(minter.namespace.display(change.identifier)), change.before, change.after,
+                      change.unqueued)
+
+
+def withdrawal(ref: NameRef, tombstone: Tombstone) -> Withdrawal:
+    """A withdrawn identifier."""
+    return Withdrawal(
+        decode_text(ref.display), required_moment(tombstone.date), moment(tombstone.minted),
+        decode_text(tombstone.reason), decode_text(tombstone.successor),
+    )
+
+
+def history_event(minter: Minter, event: Event) -> HistoryEvent:
+    """An event, with names as the minter writes them."""
+    display, tally = minter.namespace.display, event.tally
+    minted = None
+    if tally is not None:
+        minted = MintCount(tally.minted, tally.requested, decode_text(tally.first), decode_text(tally.last))
+    return HistoryEvent(
+        number=event.number, date=required_moment(event.date), who=decode_text(event.who),
+        interface=decode_text(event.interface), action=decode_text(event.verb),
+        identifiers=tuple(decode_text(display(identifier)) for identifier in event.ids),
+        changes=tuple(_changed_value(minter, event, change) for change in event.changes),
+        minted=minted,
+        details=tuple(map(decode_text, event.details)), bindings=event.bulk,
+    )
+
+
+def _changed_value(minter: Minter, event: Event, change: Change) -> ChangedValue:
+    subject = event.subject(change)
+    return ChangedValue(
+        decode_text(minter.namespace.display(subject)) if subject else None, decode_text(change.what), change.element,
+        _recorded(change.before), _recorded(change.after),
+    )
+
+
+def _recorded(value: bytes | Digest | None) -> str | ValueDigest | None:
+    if isinstance(value, Digest):
+        return ValueDigest(value.size, value.sha256.hex())
+    return None if value is None else decode_text(value)
