@@ -11,7 +11,7 @@ from ..minter import bindings, config
 from ..minter.identifiers import identify
 from ..minter.policies import ADMIN, EVERYTHING, READ
 from ..names import targets
-from ..resolution.canaries import destination
+from ..resolution import destination
 from ..rules import Rule
 from . import lines
 from .answers import Answer, Fields, Values
@@ -63,7 +63,7 @@ def _outcome_in_view(
     call: Call, text: bytes, outcome: Outcome, element: bytes | None, trace: Trace | None
 ) -> Outcome:
     """The outcome as this user may see it, which for a name that is not public is that of an unknown one."""
-    from ..resolution.published import outcome_in
+    from ..resolution import outcome_in
 
     return call.minter.read(lambda reader: outcome_in(
         call.session.view, call.minter, reader, text, outcome, element=element, trace=trace
@@ -126,7 +126,7 @@ def _outcome_of(call: Call, text: bytes) -> Outcome:
     outcome = resolution.resolve(call.minter, text)
     if call.session.view == EVERYTHING or outcome.kind == resolution.FOUND:
         return outcome
-    from ..resolution.published import outcome_in
+    from ..resolution import outcome_in
 
     return call.minter.read(lambda reader: outcome_in(call.session.view, call.minter, reader, text, outcome))
 

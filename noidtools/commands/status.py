@@ -123,7 +123,7 @@ def statuses(dbdir: str, folder: str | None) -> Iterator[MinterStatus]:
     """How the minters in a folder are doing, or the one in `dbdir` if no folder is named."""
     from ..minter.folder import MinterFolder, SingleMinter
     from ..minter.report import minter_figures
-    from ..resolution.canaries import wrong_canaries
+    from ..resolution import wrong_canaries
 
     minters = MinterFolder(folder) if folder else SingleMinter(dbdir)
     for name, path in minters.dbdirs():

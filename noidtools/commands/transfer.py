@@ -233,7 +233,7 @@ def _export_to(call: Call) -> Answer:
 
 
 def _export_map(call: Call) -> Answer:
-    from ..resolution.export import FORMS, export
+    from ..resolution.maps import FORMS, export
 
     form, elements = call.option("map") or "", call.values("element")
     if form not in FORMS:

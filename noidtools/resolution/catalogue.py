@@ -8,7 +8,7 @@ fallback.
 
 from __future__ import annotations
 
-from _thread import allocate_lock
+from threading import Lock
 from time import monotonic
 
 from .. import names
@@ -16,7 +16,7 @@ from ..console import OccasionalLog
 from ..errors import NoidError
 from ..minter import Minter, circulation, config, schema
 from ..minter.relations.abstract_names import has_abstractions
-from . import (
+from .lookup import (
     ABSTRACT,
     ALIAS,
     FALLBACK,
@@ -38,21 +38,25 @@ if TYPE_CHECKING:
     from ..minter.folder import MinterFolder
     from ..names import Name
     from ..store import Reader
-    from . import Trace
+    from .lookup import Trace
     T = TypeVar("T")
 
 
-class Domain:
-    """The names that one minter is responsible for.  `open` returns the minter."""
+class MinterEntry:
+    """A minter and the names that it is responsible for.
 
-    __slots__ = ("name", "open", "_namespace", "anything", "_known")
+    name              that of its folder
+    open              returns the minter, which may have been closed meanwhile
+    accepts_any_name  whether its names have no common prefix, so that any name may be one of them
+    """
+
+    __slots__ = ("name", "open", "_namespace", "accepts_any_name", "_known")
 
     def __init__(self, name: str, minter: Minter, open_again: Callable[[], Minter] | None = None) -> None:
         self.name = name
         self.open = open_again or (lambda: minter)
         self._namespace = minter.namespace
-        # Without a common prefix any name may be one of this minter's.
-        self.anything = not minter.scheme.namespace_prefix
+        self.accepts_any_name = not minter.scheme.namespace_prefix
         # The stamp of the store, and what was read of it then: whether there are names of any form, and the fallback.
         self._known: tuple[object, tuple[bool, bytes | None]] = (None, (False, None))
 
@@ -60,24 +64,24 @@ class Domain:
         """Whether this minter has the name as an abstract one, or it or a beginning of it as an alias or as one that
         was imported."""
         minter = self.open()
-        return self._choices(minter)[0] and minter.read(
+        return self._fallbacks(minter)[0] and minter.read(
             lambda reader: _is_other(reader, Lookup(minter, reader).find(text)))
 
     def fallback(self, minter: Minter) -> bytes | None:
         """The address of another resolver that this minter names; `minter` is the open one."""
-        return self._choices(minter)[1]
+        return self._fallbacks(minter)[1]
 
-    def _choices(self, minter: Minter) -> tuple[bool, bytes | None]:
+    def _fallbacks(self, minter: Minter) -> tuple[bool, bytes | None]:
         """What is asked of all minters for a name that none of them claims.  It is remembered for as long as nothing is
         written, since not all of them can be open at once."""
         stamp, known = minter.store.stamp(), self._known
         if stamp is None or stamp != known[0]:
-            self._known = known = stamp, minter.read(_choices)
+            self._known = known = stamp, minter.read(_fallbacks)
         return known[1]
 
-    def carried(self, name: Name) -> int:
-        """How much of the name is this minter's NAAN and prefix; 0 if it does not carry them."""
-        if self.anything:
+    def prefix_length(self, name: Name) -> int:
+        """The length of this minter's NAAN and prefix in the name; 0 if the name does not begin with them."""
+        if self.accepts_any_name:
             return 0
         space = self._namespace
         if space.reads_urls:
@@ -85,7 +89,7 @@ class Domain:
         return max((len(key) - len(space.scheme.without_prefix(key)) for key in space.spellings(name)), default=0)
 
 
-def _choices(reader: Reader) -> tuple[bool, bytes | None]:
+def _fallbacks(reader: Reader) -> tuple[bool, bytes | None]:
     has_alias = next(circulation.all_aliases(reader), None) is not None
     has_others = has_alias or schema.has_foreign(reader) or has_abstractions(reader)
     return has_others, config.value(reader, FALLBACK)
@@ -98,31 +102,31 @@ def _is_other(reader: Reader, outcome: Outcome) -> bool:
     return record is not None and record.foreign
 
 
-def select_domains(domains: Sequence[Domain], name: Name) -> list[Domain]:
+def select_entries(entries: Sequence[MinterEntry], name: Name) -> list[MinterEntry]:
     """The minters in which to look a name up, in order.  A single minter gets every name."""
-    if len(domains) == 1:
-        return list(domains)
-    lengths = [domain.carried(name) for domain in domains]
+    if len(entries) == 1:
+        return list(entries)
+    lengths = [entry.prefix_length(name) for entry in entries]
     longest = max(lengths, default=0)
     if longest:
-        return [domain for domain, length in zip(domains, lengths, strict=True) if length == longest]
-    return [domain for domain in domains if domain.anything]
+        return [entry for entry, length in zip(entries, lengths, strict=True) if length == longest]
+    return [entry for entry in entries if entry.accepts_any_name]
 
 
 def resolve_among(
-    domains: Sequence[Domain], text: bytes, *, element: bytes | None = None, trace: Trace | None = None
+    entries: Sequence[MinterEntry], text: bytes, *, element: bytes | None = None, trace: Trace | None = None
 ) -> Outcome:
     """What becomes of a name among several minters."""
-    def look_up(domain: Domain, text: bytes) -> Outcome:
+    def look_up(entry: MinterEntry, text: bytes) -> Outcome:
         if trace is not None:
-            trace.append(("minter", domain.name.encode("utf-8", "surrogateescape")))
-        return lookup_in(domain.open(), text, element, trace)
+            trace.append(("minter", entry.name.encode("utf-8", "surrogateescape")))
+        return lookup_in(entry.open(), text, element, trace)
 
-    return follow_aliases(lambda text: _ask(domains, text, look_up), text, trace)
+    return follow_aliases(lambda text: _ask(entries, text, look_up), text, trace)
 
 
 def resolve_and_gather(
-    domains: Sequence[Domain], text: bytes, gather: Callable[[Reader, Outcome], T]
+    entries: Sequence[MinterEntry], text: bytes, gather: Callable[[Reader, Outcome], T]
 ) -> tuple[Outcome, T | None]:
     """As `resolve_among`, with what `gather` reads about the outcome in the transaction that found it.
 
@@ -133,11 +137,11 @@ def resolve_and_gather(
     """
     gathered: list[tuple[Outcome, T]] = []
 
-    def look_up(domain: Domain, text: bytes) -> Outcome:
-        minter = domain.open()
+    def look_up(entry: MinterEntry, text: bytes) -> Outcome:
+        minter = entry.open()
 
         def work(reader: Reader) -> tuple[Outcome, T | None]:
-            outcome = _follow_within(domains, domain, Lookup(minter, reader), text)
+            outcome = _follow_within(entries, entry, Lookup(minter, reader), text)
             return outcome, None if outcome.kind == ALIAS else gather(reader, outcome)
 
         outcome, more = minter.read(work)
@@ -145,7 +149,7 @@ def resolve_and_gather(
             gathered.append((outcome, more))
         return outcome
 
-    outcome = follow_aliases(lambda text: _ask(domains, text, look_up), text)
+    outcome = follow_aliases(lambda text: _ask(entries, text, look_up), text)
     for known, more in gathered:
         if known is outcome:
             return outcome, more
@@ -155,8 +159,8 @@ def resolve_and_gather(
     return outcome, outcome.minter.read(lambda reader: gather(reader, outcome))
 
 
-def _follow_within(domains: Sequence[Domain], domain: Domain, lookup: Lookup, text: bytes) -> Outcome:
-    """What a domain answers, after the aliases in it; the first alias if the answer is for others to give."""
+def _follow_within(entries: Sequence[MinterEntry], entry: MinterEntry, lookup: Lookup, text: bytes) -> Outcome:
+    """What a minter answers, after its own aliases; the first alias if another minter has to answer."""
     first = lookup.find(text)
     if first.kind != ALIAS:
         return first
@@ -164,12 +168,12 @@ def _follow_within(domains: Sequence[Domain], domain: Domain, lookup: Lookup, te
     def find(name: bytes) -> Outcome:
         if name == text:
             return first
-        if select_domains(domains, names.parse(name))[:1] != [domain]:
+        if select_entries(entries, names.parse(name))[:1] != [entry]:
             return Outcome(NOT_FOUND, None, name)
         return lookup.find(name)
 
     outcome = follow_aliases(find, text)
-    return outcome if len(domains) == 1 or _is_final(outcome) else first
+    return outcome if len(entries) == 1 or _is_final(outcome) else first
 
 
 def _is_final(outcome: Outcome) -> bool:
@@ -177,23 +181,23 @@ def _is_final(outcome: Outcome) -> bool:
     return outcome.by != "fallback" and outcome.kind not in (INVALID, NOT_FOUND)
 
 
-def _ask(domains: Sequence[Domain], text: bytes, look_up: Callable[[Domain, bytes], Outcome]) -> Outcome:
+def _ask(entries: Sequence[MinterEntry], text: bytes, look_up: Callable[[MinterEntry, bytes], Outcome]) -> Outcome:
     """The first answer of those that may know the name; an alias is not followed."""
     name = names.parse(text)
-    selected = select_domains(domains, name)
+    selected = select_entries(entries, name)
     outcomes = []
-    for domain in selected:
-        outcome = look_up(domain, text)
+    for entry in selected:
+        outcome = look_up(entry, text)
         if _is_final(outcome):
             return outcome
         outcomes.append(outcome)
-    if all(domain.anything for domain in selected):
+    if all(entry.accepts_any_name for entry in selected):
         # No minter's NAAN and prefix claim the name: it may be an alias, imported or abstract, and then of any form.
-        for domain in domains:
-            if domain not in selected and domain.has_other(text):
-                return look_up(domain, text)
+        for entry in entries:
+            if entry not in selected and entry.has_other(text):
+                return look_up(entry, text)
     unknown = Outcome(NOT_FOUND, None, names.stored(name), reason="nothing is known of this name")
-    return _best_failure(outcomes) or _fallback(domains, selected, name) or [*outcomes, unknown][0]
+    return _best_failure(outcomes) or _fallback(entries, selected, name) or [*outcomes, unknown][0]
 
 
 def _best_failure(outcomes: list[Outcome]) -> Outcome | None:
@@ -205,13 +209,13 @@ def _best_failure(outcomes: list[Outcome]) -> Outcome | None:
     return None
 
 
-def _fallback(domains: Sequence[Domain], selected: list[Domain], name: Name) -> Outcome | None:
+def _fallback(entries: Sequence[MinterEntry], selected: list[MinterEntry], name: Name) -> Outcome | None:
     """The fallback of any other minter; the selected ones have none."""
-    for domain in domains:
-        if domain in selected:
+    for entry in entries:
+        if entry in selected:
             continue
-        minter = domain.open()
-        base = domain.fallback(minter)
+        minter = entry.open()
+        base = entry.fallback(minter)
         if base is not None:
             value = fallback_target(base, name, minter.namespace.labels)
             return Outcome(FOUND, minter, names.stored(name), by="fallback", value=value)
@@ -235,28 +239,28 @@ class Catalogue:
 
     def __init__(self, minters: MinterFolder) -> None:
         self._minters = minters
-        self._lock = allocate_lock()
+        self._lock = Lock()
         self._refreshed = -_REFRESH_INTERVAL
-        self._domains: dict[str, tuple[Minter, Domain]] = {}
+        self._entries: dict[str, tuple[Minter, MinterEntry]] = {}
         # What minters were responsible for that could be read before.
-        self._former: dict[str, Domain] = {}
+        self._former: dict[str, MinterEntry] = {}
         self._logged_prefixes: set[bytes] = set()
         self.faults: dict[str, NoidError] = {}
 
-    def domains(self) -> list[Domain]:
+    def entries(self) -> list[MinterEntry]:
         if self._is_outdated():
             with self._lock:
                 if self._is_outdated():  # no other thread refreshed it while this one waited
                     self._refresh()
                     self._refreshed = monotonic()
-        return [domain for _, domain in self._domains.values()]
+        return [entry for _, entry in self._entries.values()]
 
     def _is_outdated(self) -> bool:
         return monotonic() - self._refreshed >= _REFRESH_INTERVAL
 
     def _refresh(self) -> None:
         """Read the folder.  Other threads use the previous content until the new one is complete."""
-        found: dict[str, tuple[Minter, Domain]] = {}
+        found: dict[str, tuple[Minter, MinterEntry]] = {}
         faults: dict[str, NoidError] = {}
         for name, dbdir in self._minters.dbdirs():
             try:
@@ -264,10 +268,10 @@ class Catalogue:
             except NoidError as error:
                 faults[name] = error
                 continue
-            known = self._domains.get(name)
-            found[name] = known if known and known[0] is minter else (minter, self._domain(name, dbdir, minter))
-        self._former |= {name: domain for name, (_, domain) in found.items()}
-        self._domains, before, self.faults = found, self.faults, faults
+            known = self._entries.get(name)
+            found[name] = known if known and known[0] is minter else (minter, self._entry(name, dbdir, minter))
+        self._former |= {name: entry for name, (_, entry) in found.items()}
+        self._entries, before, self.faults = found, self.faults, faults
         self._log_changes(before)
         self._log_same_prefixes()
 
@@ -278,13 +282,13 @@ class Catalogue:
                 _log.write(f"the minter {name} cannot be read, and its names are answered 503: {error.message}")
         for name in before:
             if name not in self.faults:
-                _log.write(f"the minter {name} can be read again" if name in self._domains
+                _log.write(f"the minter {name} can be read again" if name in self._entries
                            else f"the minter {name} is no longer there")
 
     def _log_same_prefixes(self) -> None:
         """Log, once, which minters mint the same names."""
         by_prefix: dict[bytes, list[str]] = {}
-        for name, (minter, _) in self._domains.items():
+        for name, (minter, _) in self._entries.items():
             if minter.settings["naan"]:
                 by_prefix.setdefault(minter.scheme.namespace_prefix, []).append(name)
         for prefix, names_ in by_prefix.items():
@@ -299,7 +303,7 @@ class Catalogue:
             return False
         name = names.parse(text)
         unread = [self._former.get(minter) for minter in self.faults]
-        return any(domain is None or domain.anything or domain.carried(name) for domain in unread)
+        return any(entry is None or entry.accepts_any_name or entry.prefix_length(name) for entry in unread)
 
-    def _domain(self, name: str, dbdir: str, minter: Minter) -> Domain:
-        return Domain(name, minter, lambda: self._minters.open(dbdir, name))
+    def _entry(self, name: str, dbdir: str, minter: Minter) -> MinterEntry:
+        return MinterEntry(name, minter, lambda: self._minters.open(dbdir, name))

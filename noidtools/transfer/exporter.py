@@ -96,7 +96,7 @@ class Export:
 
     def write_to(self, path: str, progress: Progress | None = None) -> None:
         """Write the export to a file, which takes the place of an older one when it is complete and on disk."""
-        from ..resolution.export import replace_file
+        from ..resolution.maps import replace_file
 
         def write(fresh: str) -> None:
             with open(fresh, "xb") as file:

@@ -197,7 +197,7 @@ class Inspector:
         outcome = resolution.follow_aliases(self._find, identifier)
         if self._view == EVERYTHING:
             return outcome
-        from ..resolution.published import outcome_in
+        from ..resolution import outcome_in
 
         return outcome_in(self._view, self._minter, self._everything, identifier, outcome)
 

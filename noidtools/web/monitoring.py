@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 from ..errors import LoginNeededError, NoidError
 from ..minter.policies import EVERYTHING, READ, AccessPolicy
 from ..minter.report import minter_figures
-from ..resolution.canaries import wrong_canaries
+from ..resolution import wrong_canaries
 from ..version import __version__
 from .authentication import bearer_secret, policy_in
 from .counters import BUCKETS
@@ -79,7 +79,7 @@ class Monitoring:
         return self._readiness() if name == b"readyz" else self._health(request)
 
     def _health(self, request: Request) -> Response:
-        domains = self._catalogue.domains()
+        domains = self._catalogue.entries()
         if not self._catalogue.faults and not domains:
             raise HttpError(503, "store", "there is no minter yet")
         if self._catalogue.faults:
@@ -102,7 +102,7 @@ class Monitoring:
 
     def _find_reasons(self) -> list[str]:
         """Why the service is not ready, in sentences that tell nothing about the server's files."""
-        domains = self._catalogue.domains()
+        domains = self._catalogue.entries()
         reasons = [f"the minter {name} cannot be read" for name in self._catalogue.faults]
         if not domains and not reasons:
             reasons.append("there is no minter")
@@ -130,14 +130,14 @@ class Monitoring:
         return exposition.text()
 
     def _find_figures(self) -> dict[str, dict[str, float]]:
-        return {domain.name: _figures_of(domain.open()) for domain in self._catalogue.domains()}
+        return {domain.name: _figures_of(domain.open()) for domain in self._catalogue.entries()}
 
     def _readable_minters(self, request: Request) -> list[str]:
         """The names of the minters that the user, or a token, may read; raises the refusal if there are others only."""
         found: list[str] = []
         refusal: NoidError | None = None
         is_known = not bearer_secret(request)
-        for domain in self._catalogue.domains():
+        for domain in self._catalogue.entries():
             minter = domain.open()
             try:
                 policy = minter.read(lambda reader: policy_in(request, reader))

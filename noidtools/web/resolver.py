@@ -85,7 +85,7 @@ class Resolver:
             return _home(request)
         if request.path_name in _MONITORED and request.query is None:
             return self._monitor(request)
-        domains = self._catalogue.domains()
+        domains = self._catalogue.entries()
         outcome, knowledge = resolve_and_gather(
             domains, request.name, lambda reader, outcome: _gather(request, reader, outcome)
         )
@@ -144,7 +144,7 @@ def _gather(request: _NameRequest, reader: Reader, outcome: Outcome) -> _Knowled
     # Most responses are redirects, which do not need these modules.
     from ..description import gatherer
     from ..minter.lifecycle import reader_in
-    from ..resolution.published import outcome_in
+    from ..resolution import outcome_in
 
     policy = policy_in(request.http, reader)
     view = policy.view(request.user)

@@ -112,7 +112,7 @@ def test_the_resolver_loop_and_the_catalogue_use_any_engine(minter):
     assert replies.reply(line) == replies.reply(line) == b"https://a.example/\n"
     minter.set_target(NAME, "https://b.example/")
     assert replies.reply(line) == b"https://b.example/\n"
-    domains = Catalogue(MinterFolder(str(minter.folder.parent))).domains()
+    domains = Catalogue(MinterFolder(str(minter.folder.parent))).entries()
     assert [domain.name for domain in domains] == ["ark"]
     outcome = resolve_among(domains, f"ark:/{NAME}".encode())
     assert [target.url for target in outcome.targets] == [b"https://b.example/"]

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from noidtools.errors import NoidError
-from noidtools.resolution.export import export
+from noidtools.resolution.maps import export
 from support.minter import Noid
 from support.templates import LONG_TERM
 

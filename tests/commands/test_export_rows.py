@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from noidtools.resolution import export as module
-from noidtools.resolution.export import export
+from noidtools.resolution import maps as module
+from noidtools.resolution.maps import export
 from support.minter import Noid
 from support.process import NOID
 

@@ -6,7 +6,7 @@ import pytest
 
 from noidtools import names
 from noidtools.resolution import NOT_FOUND
-from noidtools.resolution.catalogue import Domain, resolve_among, select_domains
+from noidtools.resolution.catalogue import MinterEntry, resolve_among, select_entries
 from support.minter import Noid
 from support.templates import LONG_TERM
 
@@ -28,8 +28,8 @@ def several(tmp_path):
         minter.close()
 
 
-def domains(several: dict[str, Noid]) -> list[Domain]:
-    return [Domain(name, minter.opened) for name, minter in several.items()]
+def domains(several: dict[str, Noid]) -> list[MinterEntry]:
+    return [MinterEntry(name, minter.opened) for name, minter in several.items()]
 
 
 @pytest.mark.parametrize(("name", "expected"), [
@@ -41,7 +41,7 @@ def domains(several: dict[str, Noid]) -> list[Domain]:
     ("anything", ["free", "free2", "digits"]),
 ])
 def test_a_name_is_resolved_by_the_minter_whose_naan_and_prefix_it_has(several, name, expected):
-    assert [domain.name for domain in select_domains(domains(several), names.parse(name.encode()))] == expected
+    assert [domain.name for domain in select_entries(domains(several), names.parse(name.encode()))] == expected
 
 
 def among(several: dict[str, Noid], name: str) -> bytes | str:

@@ -19,7 +19,7 @@ from noidtools.commands.command import Form
 from noidtools.errors import ConflictError, ForbiddenError, InvalidError, NoidError, NotFoundError
 from noidtools.minter.qualities import last_findings
 from noidtools.minter.schema import META
-from noidtools.resolution.catalogue import Domain, resolve_among
+from noidtools.resolution.catalogue import MinterEntry, resolve_among
 from support.minter import Noid
 from support.project import ROOT
 from support.wsgi import resolver_of
@@ -263,7 +263,7 @@ def test_a_web_servers_map_finds_the_names(minter, minters):
 def test_a_name_goes_to_its_minter_among_several(case, minters):
     names, display, spelled = case
     names.noid.records("bind", "set", display, "_t", TARGET)
-    others = [Domain(name, other.noid.opened) for name, other in minters.items()
+    others = [MinterEntry(name, other.noid.opened) for name, other in minters.items()
               if other is names or name in ("free", "pilin", "ibi", "ibip")]
     outcome = resolve_among(others, spelled.encode())
     assert outcome.minter is names.noid.opened and outcome.value.decode() == TARGET

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from noidtools.resolution.export import export
+from noidtools.resolution.maps import export
 from support.minter import Noid
 from support.servers.system import program
 

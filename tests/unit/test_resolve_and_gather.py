@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from noidtools.resolution import ALIAS
-from noidtools.resolution.catalogue import Domain, resolve_among, resolve_and_gather
+from noidtools.resolution.catalogue import MinterEntry, resolve_among, resolve_and_gather
 from support.minter import Noid
 from support.read_counter import counted_reads
 from support.templates import CHECKED, LONG_TERM
@@ -46,7 +46,7 @@ NAMES = [
 def test_the_outcome_is_that_of_resolving_alone(several, name, fallback):
     if fallback:
         several[fallback].records("resolver", "fallback", "https://n2t.example/")
-    domains = [Domain(name, live.opened) for name, live in several.items()]
+    domains = [MinterEntry(name, live.opened) for name, live in several.items()]
     for among in (domains, domains[:1], []):
         alone = resolve_among(among, name.encode())
         outcome, gathered = resolve_and_gather(among, name.encode(), lambda _, outcome: (outcome.kind, outcome.value))
@@ -62,7 +62,7 @@ def test_the_outcome_is_that_of_resolving_alone(several, name, fallback):
 ])
 @pytest.mark.only("lmdb")
 def test_the_minter_that_answers_is_read_once(several, name, minter):
-    domains = [Domain(name, live.opened) for name, live in several.items()]
+    domains = [MinterEntry(name, live.opened) for name, live in several.items()]
     asked = several[minter].opened
     with counted_reads() as counts:
         outcome, read = resolve_and_gather(domains, name.encode(), lambda _, outcome: outcome.minter.read(id))

@@ -69,12 +69,12 @@ def resolver(request, folder):
     resolver = Resolver(SingleMinter(str(folder / "f5")) if alone else MinterFolder(str(folder)))
     status(resolver, NAME, "", "*/*")
     yield resolver
-    for domain in resolver._catalogue.domains():
+    for domain in resolver._catalogue.entries():
         domain.open().close()
 
 
 def minter_of(resolver: Resolver) -> Minter:
-    (minter,) = (domain.open() for domain in resolver._catalogue.domains() if domain.name == "f5")
+    (minter,) = (domain.open() for domain in resolver._catalogue.entries() if domain.name == "f5")
     return minter
 
 
@@ -91,7 +91,7 @@ def status(resolver: Resolver, name: str, query: str, accept: str) -> int:
 
 
 def assert_one_read(resolver: Resolver, name: str, query: str, accept: str, expected: int) -> None:
-    resolver._catalogue.domains()
+    resolver._catalogue.entries()
     minter = minter_of(resolver)
     # That the folder is looked at from time to time is not part of a request.
     resolver._catalogue._refreshed += 3600

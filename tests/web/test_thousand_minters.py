@@ -106,11 +106,11 @@ def test_looking_for_minters_is_no_use_of_them(folder):
 
     minters = MinterFolder(str(folder))
     catalogue = Catalogue(minters)
-    assert len(catalogue.domains()) == COUNT
+    assert len(catalogue.entries()) == COUNT
     used = minters.open(str(folder / "m7"), "m7").store
     assert used.read(lambda reader: reader.version()) is not None
     generation = used.generation
     for _ in range(3):
         catalogue._refreshed = float("-inf")
-        assert len(catalogue.domains()) == COUNT
+        assert len(catalogue.entries()) == COUNT
     assert used.version() is not None and used.generation == generation

@@ -24,7 +24,7 @@ from ..minter import circulation
 from ..names import targets
 from ..spool import Spool
 from ..store.folders import sync_folder
-from . import Lookup, follow_aliases, target_element
+from .lookup import Lookup, follow_aliases, target_element
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

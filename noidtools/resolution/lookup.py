@@ -1,0 +1,408 @@
+"""From a requested name to its target.  One algorithm for every interface.
+
+    1. given         the name as it came, read as an ARK, a handle, a DOI, a URN or a plain name
+    2. normal form   the spellings under which it may be stored, the minter's own labels taken off
+    3. alias         a name that stands for another: go on with that one
+    4. stored        the target bound to it
+    5. rule          the target that the first matching rule computes
+    6. passthrough   the longest bound name that it extends at a boundary; the rest goes to that one's target
+    7. abstract      the name of something abstract, which leads nowhere
+    8. fallback      another resolver, if the minter names one
+
+Rules are matched with the normal form first, then with the name as it was
+written, so that all spellings of a name get the same answer.  A query belongs
+to the rest in step 6; a rule whose match leaves it out gets it after its
+result.  Each step adds a line to the trace, if one is kept.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from .. import names
+from ..codec import ALPHANUMERIC, percent_decode
+from ..errors import ForbiddenError, printable
+from ..minter import circulation, config
+from ..minter.circulation import RESERVED as RESERVED_FLAG
+from ..minter.circulation import WITHDRAWN
+from ..minter.identifiers import first_known, identify_parsed, parse_name, typing_fault
+from ..minter.lifecycle import reader_in
+from ..minter.namespace import LONGEST_BEGINNING, LONGEST_IDENTIFIER
+from ..minter.policies import EVERYTHING, TARGETS
+from ..names import targets
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..minter import Minter
+    from ..names import Name
+    from ..names.targets import Target
+    from ..store import Reader
+    Trace = list[tuple[str, bytes]]
+
+FOUND, GONE, RESERVED, NOT_FOUND, INVALID, ALIAS = "found", "gone", "reserved", "not found", "invalid", "alias"
+ABSTRACT = "abstract"
+
+# Names under which an administrator's choices are kept (see config.py), and what holds without them.
+ELEMENT, FALLBACK, PASSTHROUGH, CANARY = (
+    f"resolver/{choice}" for choice in ("element", "fallback", "passthrough", "canary")
+)
+USUAL_ELEMENT = b"_t"
+
+# Bound to a name with the value `off`, it keeps extensions of that name from being passed through.
+PASSTHROUGH_ELEMENT = b"_passthrough"
+NAME = b"${name}"
+_NOT_PUBLIC = WITHDRAWN | RESERVED_FLAG
+
+# Every character that neither names of ARKs nor URLs have is turned into a boundary.
+_LETTERS = ALPHANUMERIC + b"=~*+@_$-" + names.BOUNDARIES + bytes(range(0x80, 0x100))
+# No base is longer: each of its characters may be escaped, and a resolver may stand in front.
+_LONGEST_BASE = 4 * LONGEST_BEGINNING
+_BOUNDARY = bytes(octet if octet in _LETTERS else 0x2F for octet in range(256))
+_IS_RESERVED = "the name is reserved, and not yet published"
+_MOST_ALIASES = 16
+
+
+class Outcome:
+    """What became of a name.
+
+    kind        found, gone (it was withdrawn), reserved (not yet for the public), abstract (it names something that
+                only other names realise), not found, invalid (its check character is wrong)
+    by          the step that decided: stored, rule, passthrough or fallback; empty when none did
+    identifier  the stored identifier that answered, or in its absence the name in normal form
+    value       the target as bound or computed; for an alias the name that comes next
+    suffix      what the name has beyond the identifier
+    reason      for a name without target, a sentence about that
+    """
+
+    __slots__ = ("kind", "by", "minter", "identifier", "value", "suffix", "pattern", "reason")
+
+    def __init__(
+        self, kind: str, minter: Minter | None, identifier: bytes, *, by: str = "", value: bytes = b"",
+        suffix: bytes = b"", pattern: bytes = b"", reason: str = "",
+    ) -> None:
+        self.kind = kind
+        self.minter = minter
+        self.identifier = identifier
+        self.by = by
+        self.value = value
+        self.suffix = suffix
+        self.pattern = pattern
+        self.reason = reason
+
+    @property
+    def refusal(self) -> str:
+        """The sentence for a name without target."""
+        return f"{printable(self.identifier)} does not resolve: {self.reason or 'its target cannot be used'}"
+
+    @property
+    def targets(self) -> list[Target]:
+        """Where the name leads, the first choice first; empty unless it was found."""
+        if self.kind != FOUND:
+            return []
+        found = targets.parse(self.value)
+        if self.suffix or targets.SUFFIX in self.value:
+            for target in found:
+                target.url = targets.extended(target.url, self.suffix) or b""
+        return [target for target in found if target.url]
+
+
+class Lookup:
+    """Names, asked of one minter at one moment."""
+
+    __slots__ = ("_minter", "_namespace", "_reader", "_element", "_trace")
+
+    def __init__(
+        self, minter: Minter, reader: Reader, element: bytes | None = None, trace: Trace | None = None
+    ) -> None:
+        self._minter = minter
+        self._namespace = minter.namespace
+        self._reader = reader
+        self._element = element or target_element(reader)
+        self._trace = trace
+
+    def find(self, text: bytes) -> Outcome:
+        """All steps but the following of an alias, since another minter may hold what it stands for."""
+        if len(text) > LONGEST_IDENTIFIER:
+            return Outcome(NOT_FOUND, self._minter, text[:60], reason="the name is too long to be one")
+        space = self._namespace
+        literal = b""
+        if self._trace is None:
+            # Most requests spell the name as it is stored, and then there is nothing to parse.
+            literal = space.literal_key(text)
+            hit = self.at(literal)
+            if hit is not None:
+                return hit
+        name = parse_name(self._minter, self._reader, text)
+        if self._trace is not None:
+            self._note("normal form", names.stored(name, space.labels) + (b" and " + name.query if name.query else b""))
+        try:
+            name = self._without_pepper(name)
+        except ForbiddenError as error:
+            self._note("pepper", error.message.encode("utf-8", "surrogateescape"))
+            return Outcome(INVALID, self._minter, names.stored(name, space.labels), reason=error.message)
+        hit = self._at_first_known(space.spellings(name), tried=literal)
+        self._trace_stored(hit)
+        return hit or self._computed(name) or self._extended(name) or self._missing(name)
+
+    def _without_pepper(self, name: Name) -> Name:
+        """The name without its pepper, which neither rules nor other resolvers may see; raises ForbiddenError for a
+        wrong one."""
+        if b"!" not in name.given and b"%21" not in name.given:
+            return name
+        ref = identify_parsed(self._minter, self._reader, name)
+        return self._namespace.parse(ref.display) if ref.peppered else name
+
+    def at(self, key: bytes, suffix: bytes = b"") -> Outcome | None:
+        """What is stored under exactly this identifier: steps 3 and 4."""
+        alias, flags, value = circulation.look_up(self._reader, key, self._element)
+        if alias is not None:
+            return Outcome(ALIAS, self._minter, key, value=alias + suffix)
+        if flags & _NOT_PUBLIC:
+            if flags & WITHDRAWN:
+                return Outcome(GONE, self._minter, key, suffix=suffix, reason="the name was withdrawn")
+            return Outcome(RESERVED, self._minter, key, suffix=suffix, reason=_IS_RESERVED)
+        if not value or value.isspace():
+            return None
+        return Outcome(FOUND, self._minter, key, by="stored", value=value, suffix=suffix)
+
+    def _trace_stored(self, hit: Outcome | None) -> None:
+        """Trace steps 3 and 4."""
+        if hit is not None and hit.kind == ALIAS:
+            self._note("alias", hit.identifier + b" stands for " + hit.value)
+            return
+        self._note("alias", b"it is none")
+        if hit is None:
+            self._note("stored", b"nothing is bound to " + self._element)
+        elif hit.kind == GONE:
+            self._note("stored", hit.identifier + b" was withdrawn")
+        elif hit.kind == RESERVED:
+            self._note("stored", hit.identifier + b" is reserved")
+        else:
+            self._note("stored", hit.value + b" is bound to " + self._element + b" under " + hit.identifier)
+
+    def _computed(self, name: Name) -> Outcome | None:
+        rules = self._minter.rulebook.rules(self._reader, self._element)
+        if rules is None:
+            self._note("rule", b"there is none for " + self._element)
+            return None
+        based = self._based(name) or self._closed_base(name)
+        if based is not None:
+            return based
+        space = self._namespace
+        identifier = identify_parsed(self._minter, self._reader, name).key
+        for key in chain(space.rule_keys(name, identifier), space.without_query(name) if name.query else ()):
+            # In what a reader sends, a bar parts no targets.
+            hit = rules.compute(key.replace(b"|", b"%7C"))
+            if hit and not targets.stays(hit[1].value, hit[1].written):
+                self._note("rule", b":idmap/" + hit[0].pattern + b" would let the reader choose the site: passed over")
+                continue
+            # The query came off with the spelling that matched: it is a rest like any other.
+            suffix = name.query if hit and name.query and not key.endswith(name.query) else b""
+            if hit and (not suffix or self._passes(b"")):
+                self._note("rule", b":idmap/" + hit[0].pattern + b" makes " + hit[1].value + b" of " + key)
+                if key != identifier and key == space.display(identifier):
+                    key = identifier  # noqa: PLW2901
+                return Outcome(
+                    FOUND, self._minter, key, by="rule", value=hit[1].value, suffix=suffix, pattern=hit[0].pattern)
+        self._note("rule", b"none of %d matches" % len(rules))
+        return None
+
+    def _based(self, name: Name) -> Outcome | None:
+        """Names that take precedence over rules: a withdrawn or reserved base, and a stored name with a query."""
+        for keys, rest in self._namespace.beginnings(name):
+            hit = self._at_first_known(keys, rest)
+            if hit is None:
+                continue
+            if self._is_closed(hit):
+                self._trace_stored(hit)
+                return hit
+            if hit.kind == FOUND and rest == name.query and self._passes(b"") and self._passes(hit.identifier):
+                self._note("passthrough", hit.identifier + b" is bound; the rest is " + rest)
+                hit.by = "passthrough"
+                return hit
+            return None
+        return None
+
+    def _closed_base(self, name: Name) -> Outcome | None:
+        """The withdrawn or reserved name that this one extends behind an escaped boundary, as in `NAME%2Fx`, or behind
+        a character that no name has, as in `NAME|x`."""
+        found = name.found[:_LONGEST_BASE]
+        plain = percent_decode(found).translate(_BOUNDARY)
+        if plain == found:
+            return None
+        minter = self._minter
+        if not minter.scheme.free and identify_parsed(minter, self._reader, name).well_formed:
+            return None  # a repertoire may have such characters
+        for keys, _ in self._namespace.beginnings(self._namespace.parse(plain)):
+            hit = self._at_first_known(keys)
+            if hit is not None:
+                if self._is_closed(hit):
+                    self._trace_stored(hit)
+                    return hit
+                break
+        return None
+
+    def _is_closed(self, hit: Outcome) -> bool:
+        """Whether a stored name was withdrawn or is reserved, or stands for one of which this is so."""
+        if hit.kind == ALIAS:
+            hit = follow_aliases(Lookup(self._minter, self._reader, self._element).find, hit.identifier)
+        return hit.kind in (GONE, RESERVED)
+
+    def _extended(self, name: Name) -> Outcome | None:
+        if not self._passes(b""):
+            self._note("passthrough", b"is turned off for this minter")
+            return None
+        for keys, rest in self._namespace.beginnings(name):
+            hit = self._at_first_known(keys, rest)
+            if hit is None:
+                continue
+            if hit.kind == FOUND and not self._passes(hit.identifier):
+                self._note("passthrough", b"is turned off for " + hit.identifier)
+                return None
+            self._note("passthrough", hit.identifier + b" is the longest bound name; the rest is " + rest)
+            hit.by = "passthrough" if hit.kind == FOUND else ""
+            return hit
+        self._note("passthrough", b"no bound name begins it")
+        return None
+
+    def _at_first_known(self, keys: list[bytes], rest: bytes = b"", *, tried: bytes = b"") -> Outcome | None:
+        """What is stored under the identifier that these spellings mean; under the key `tried` there is nothing."""
+        return first_known(keys, lambda key: None if key == tried else self.at(key, rest),
+                           lambda key: circulation.is_known(self._reader, key))
+
+    def _passes(self, key: bytes) -> bool:
+        """Whether extensions are passed through: at all, or for this name."""
+        if key:
+            return circulation.value_of(self._reader, key, PASSTHROUGH_ELEMENT) != b"off"
+        return config.value(self._reader, PASSTHROUGH) != b"off"
+
+    def _missing(self, name: Name) -> Outcome:
+        closed = self._closed_base(name)
+        if closed is not None:
+            return closed
+        abstract = self._abstract(name)
+        if abstract is not None:
+            return abstract
+        normal = names.stored(name, self._namespace.labels)
+        fault = typing_fault(self._minter, self._reader, name)
+        if fault is not None:
+            self._note("check", fault.encode("utf-8", "surrogateescape"))
+            return Outcome(INVALID, self._minter, normal, reason=fault)
+        base = config.value(self._reader, FALLBACK)
+        if base is not None and name.found:
+            value = fallback_target(base, name, self._namespace.labels)
+            self._note("fallback", value)
+            return Outcome(FOUND, self._minter, normal, by="fallback", value=value)
+        self._note("fallback", b"there is none")
+        space = self._namespace
+        keys = *space.spellings(name), *space.without_query(name)
+        known = any(circulation.is_known(self._reader, key) for key in keys)
+        reason = "the name is known, but nothing says where it leads" if known else "nothing is known of this name"
+        return Outcome(NOT_FOUND, self._minter, normal, reason=reason)
+
+    def _abstract(self, name: Name) -> Outcome | None:
+        from ..minter.relations.abstract_names import has_abstractions
+
+        if not has_abstractions(self._reader):
+            return None
+        from ..minter.relations.abstractions import find_in_path
+
+        abstraction = find_in_path(self._minter, self._reader, name.given)
+        if abstraction is None:
+            return None
+        what = f"it is an abstract {abstraction.kind}, which leads nowhere by itself"
+        self._note("abstract", what.encode())
+        return Outcome(ABSTRACT, self._minter, abstraction.key, reason=what)
+
+    def _note(self, step: str, text: bytes) -> None:
+        """Add a line to the trace, if one is kept."""
+        if self._trace is not None:
+            self._trace.append((step, text))
+
+
+def target_element(reader: Reader) -> bytes:
+    return config.value(reader, ELEMENT) or USUAL_ELEMENT
+
+
+def fallback_target(base: bytes, name: Name, labels: tuple[bytes, ...] = ()) -> bytes:
+    """The name at another resolver: where that one's address says ${name}, else at its end."""
+    text = name.found
+    if not name.scheme and labels and not text.startswith(labels) and b"/" in text:
+        text = labels[0] + text  # the minter's own label was left out, as in 13030/kt639k9
+    # `|` would part two targets, and a line break would end the first.
+    text = targets.one_line(text).replace(b"|", b"%7C")
+    return targets.extended(base.replace(NAME, targets.SUFFIX), text) or b""
+
+
+def follow_aliases(ask: Callable[[bytes], Outcome], given: bytes, trace: Trace | None = None) -> Outcome:
+    """Ask for a name, and for what it stands for, until an answer is no alias."""
+    seen = [given]
+    while True:
+        if trace is not None:
+            trace.append(("given", seen[-1]))
+        outcome = ask(seen[-1])
+        if outcome.kind is not ALIAS:
+            return outcome
+        if outcome.value in seen or len(seen) > _MOST_ALIASES:
+            return Outcome(NOT_FOUND, outcome.minter, outcome.identifier, reason="its aliases lead nowhere")
+        seen.append(outcome.value)
+
+
+def lookup_in(minter: Minter, given: bytes, element: bytes | None, trace: Trace | None) -> Outcome:
+    """What one minter says to a name, an alias included."""
+    def work(reader: Reader) -> tuple[Outcome, Trace]:
+        steps: Trace = []  # its own, since the work may be run again
+        return Lookup(minter, reader, element, None if trace is None else steps).find(given), steps
+
+    outcome, steps = minter.read(work)
+    if trace is not None:
+        trace.extend(steps)
+    return outcome
+
+
+def resolve(minter: Minter, given: bytes, *, element: bytes | None = None, trace: Trace | None = None) -> Outcome:
+    """What becomes of a name in one minter."""
+    return follow_aliases(lambda text: lookup_in(minter, text, element, trace), given, trace)
+
+
+def outcome_in(
+    view: str, minter: Minter, reader: Reader, text: bytes, outcome: Outcome, *, element: bytes | None = None,
+    trace: Trace | None = None,
+) -> Outcome:
+    """The outcome for a user with this view; `outcome` is the one for a user who sees everything.
+
+    `trace`, if given, is replaced by the one that belongs to the answer.  Where a rule or a fallback answers for
+    unknown names, it still does not for a reserved one.
+    """
+    hidden = (RESERVED, NOT_FOUND, INVALID, *((ABSTRACT,) if view == TARGETS else ()))
+    if view == EVERYTHING or outcome.kind not in hidden:
+        return outcome
+    steps: Trace = []
+    lookup = Lookup(minter, reader_in(view, reader), element, None if trace is None else steps)
+    found = follow_aliases(lookup.find, text, None if trace is None else steps)
+    if found.kind not in (NOT_FOUND, INVALID):
+        normal = names.stored(parse_name(minter, reader, text), minter.namespace.labels)
+        found = Outcome(NOT_FOUND, minter, normal, reason="nothing is known of this name")
+        del steps[2:]  # the text as given, and its normal form
+    if trace is not None:
+        trace[:] = steps
+    return found
+
+
+# -- canaries: names whose answer is known, so that wrong answers are noticed ------------------------------------------
+
+
+def destination(outcome: Outcome) -> bytes:
+    """The target as it stands in a Location header, or the kind of outcome if there is none."""
+    for target in outcome.targets:
+        return targets.location(target.url) or target.url
+    return outcome.kind.encode()
+
+
+def wrong_canaries(minter: Minter) -> list[str]:
+    """The canaries of a minter that lead elsewhere than they must; those that name a status are for `--through`."""
+    expected = minter.read(lambda reader: config.values(reader, CANARY))
+    return [name for name, target in expected.items()
+            if not target.startswith(b"status ") and destination(resolve(minter, name.encode())) != target]
