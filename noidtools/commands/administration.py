@@ -6,10 +6,11 @@ import os
 
 from .. import times
 from ..errors import ConflictError, UsageError, printable
-from ..minter import creation, policies, tokens
+from ..minter import creation, policies, report, tokens
 from ..minter.config import all_notes, put_note
+from ..minter.folder import is_served, minters_with_prefix
 from ..minter.policies import ADMIN, CLASSES, EVERYTHING, READ, minting_policy
-from ..minter.report import properties
+from ..minter.report import dump, internals, properties
 from ..schemes import scheme_for
 from .answers import Answer, Fields
 from .command import Command, Form, Option, as_text
@@ -52,8 +53,6 @@ def _ensure_own_prefix(dbdir: str, settings: Settings) -> None:
     prefix = scheme_for(settings).namespace_prefix
     if not settings["naan"] or not prefix:
         return
-    from ..minter.folder import is_served, minters_with_prefix
-
     folder = os.path.dirname(os.path.abspath(dbdir))
     others = minters_with_prefix(folder, prefix) if is_served(folder) else []
     if others:
@@ -86,15 +85,11 @@ def _brief_info(call: Call) -> Answer:
 
 
 def _full_info(call: Call) -> Answer:
-    from ..minter.report import internals
-
     minter = call.minter
     return _info_answer(call, minter.read(lambda reader: internals(minter, reader)))
 
 
 def _info_answer(call: Call, more: list[tuple[str, bytes]] | None = None) -> Answer:
-    from ..minter import report
-
     minter = call.minter
     fields = report.properties(minter) + minter.read(lambda reader: report.status(minter, reader))
     if call.session.view == EVERYTHING:
@@ -105,8 +100,6 @@ def _info_answer(call: Call, more: list[tuple[str, bytes]] | None = None) -> Ans
 
 
 def _dump(call: Call) -> Answer:
-    from ..minter.report import dump
-
     return Answer(stream=(Fields(pair) for pair in dump(call.minter)), spaced=True)
 
 

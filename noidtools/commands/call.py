@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from ..errors import ForbiddenError, UsageError, printable
 from ..minter import Minter
+from ..minter.identifiers import identify_beginning
 from ..minter.policies import EVERYTHING
+from . import lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -263,16 +265,12 @@ class Call(Invocation):
         text = (self.option(name) or "").encode()
         if not text:
             return b""
-        from ..minter.identifiers import identify_beginning
-
         return self.minter.read(lambda reader: identify_beginning(self.minter, reader, text))
 
     def read_elements(self, read_line: ReadLine) -> None:
         """Read the elements from the input, if one of the words is `:` or `:-` in their place."""
         marker = self.reads_input
         if marker:
-            from . import lines
-
             read = lines.read_elements if marker == ":" else lines.read_one_element
             self.pairs = read(read_line)
 

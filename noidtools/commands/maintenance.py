@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 
 from ..minter import backup
+from ..minter.check import examine, repair
+from ..minter.copying import copy_minter
+from ..minter.sql_views import VIEW_ROLES, VIEWS
+from ..store.sql_tables import ROLES, TABLES
 from .answers import Answer, Fields, Text
 from .command import Command, Form, Option, as_count
 
@@ -13,6 +17,7 @@ if TYPE_CHECKING:
     from ..minter.check.examination import Result
     from .answers import Record
     from .call import Call
+
 
 # -- backup and restore ----------------------------------------------------------------------------------------------
 
@@ -49,12 +54,11 @@ def _about_drawn(done: backup.Restored, skip: int) -> bytes:
     return note if skip else (b"what was minted after the backup is not known here and will be minted again: if "
                               b"anything was, say restore with --skip N")
 
+
 # -- copy ------------------------------------------------------------------------------------------------------------
 
 
 def _copy(call: Call) -> Answer:
-    from ..minter.copying import copy_minter
-
     source, target = (os.fsdecode(word) for word in call.words)
     progress = call.session.progress
     try:
@@ -75,6 +79,7 @@ def _copy(call: Call) -> Answer:
                 b"--move")
     return Answer(Fields(*fields, ("note", note)), spaced=True)
 
+
 # -- check -----------------------------------------------------------------------------------------------------------
 
 
@@ -89,8 +94,6 @@ def _check(call: Call) -> Answer:
 
 def _repair(call: Call) -> Answer:
     """Examine the database and mend what can be mended, again and again as long as that finds more."""
-    from ..minter.check import repair
-
     records: list[Record] = []
     while True:
         result = _examined(call)
@@ -103,8 +106,6 @@ def _repair(call: Call) -> Answer:
 
 
 def _examined(call: Call) -> Result:
-    from ..minter.check import examine
-
     progress = call.session.progress
     try:
         return examine(call.minter, progress)
@@ -124,25 +125,19 @@ def _check_summary(result: Result) -> Fields:
 def _sentence(sentence: str) -> bytes:
     return sentence.encode("utf-8", "surrogateescape")
 
+
 # -- sql -------------------------------------------------------------------------------------------------------------
 
 
 def _sql_tables(call: Call) -> Answer:
-    from ..store.sql_tables import TABLES
-
     return Answer(Text(TABLES.rstrip()))
 
 
 def _sql_views(call: Call) -> Answer:
-    from ..minter.sql_views import VIEWS
-
     return Answer(Text(VIEWS.rstrip()))
 
 
 def _sql_roles(call: Call) -> Answer:
-    from ..minter.sql_views import VIEW_ROLES
-    from ..store.sql_tables import ROLES
-
     return Answer(Text((ROLES + VIEW_ROLES).rstrip()))
 
 

@@ -12,6 +12,7 @@ from ..minter.identifiers import validate_form, validate_own
 from ..minter.policies import BIND, MINT, READ
 from ..minter.queue import dequeue, enqueue, place_holds, release_holds
 from ..schemes import MintRequest
+from ..schemes.base import pairtree_path
 from .answers import Answer, Fields, Ids, IdsWithFolders, Values, Verdicts
 from .command import Command, Form, Option, Part, as_count, as_text
 
@@ -209,8 +210,6 @@ def _path(call: Call) -> Answer:
         minter = call.minter
         made = minter.scheme.path(call.read(lambda reader: identifiers.identify(minter, reader, raw)).key)
     except NoMinterError:
-        from ..schemes.base import pairtree_path
-
         # The path depends on the identifier alone; a minter only adds what it knows of labels and spellings.
         made = pairtree_path(raw)
     return Answer(Values([(b"path", made)]))
