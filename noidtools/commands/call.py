@@ -5,6 +5,8 @@ A chapter of commands is imported when one of them is first called, because most
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from ..errors import ForbiddenError, UsageError, printable
 from ..minter import Minter
 from ..minter.identifiers import identify_beginning
@@ -78,9 +80,7 @@ def all_commands() -> list[Command]:
 
 
 def _load(name: str) -> Command:
-    # importlib.import_module would do the same, after a millisecond of imports of its own.
-    module = __import__(f"{__package__}.{_CHAPTERS[name]}", fromlist=["COMMANDS"])
-    commands: tuple[Command, ...] = module.COMMANDS
+    commands: tuple[Command, ...] = import_module(f".{_CHAPTERS[name]}", __package__).COMMANDS
     _loaded.update((command.name.encode(), command) for command in commands)
     return _loaded[name.encode()]
 

@@ -10,6 +10,10 @@ other event is indexed under each identifier that it concerns.  history.py combi
 
 from __future__ import annotations
 
+import grp
+import os
+import pwd
+
 from ..codec import pack, pair, pair_prefix, split_pair, unpack
 from ..times import SECOND, system_clock, timestamp
 from .schema import EVENTS, HISTORY
@@ -72,10 +76,6 @@ _SAFE = bytes.maketrans(_UNSAFE, b"_" * len(_UNSAFE))
 
 def process_owner() -> bytes:
     """The account that runs this process: user and group, as in alice/staff; numbers where they have no names."""
-    import grp
-    import os
-    import pwd
-
     uid, gid = os.getuid(), os.getgid()
     try:
         user = pwd.getpwuid(uid).pw_name

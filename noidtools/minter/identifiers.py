@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from .. import names
 from ..errors import ConflictError, InvalidError, printable
+from ..schemes import NAMES, scheme_class
+from ..schemes.template import Template, ensure_form
 from . import circulation, schema
 from .namespace import LONGEST_IDENTIFIER, RULE_MARK
 
@@ -316,14 +318,10 @@ def _naming(text: bytes, message: str) -> str:
 
 
 def _form_check(form: str) -> Callable[[bytes], object]:
-    from ..schemes import NAMES, scheme_class
-
     if form in NAMES:
         decode = scheme_class(form).decode
 
         return lambda text: decode(without_context(text))
-    from ..schemes.template import Template, ensure_form
-
     template = Template(form)
 
     def check(text: bytes) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..errors import ExhaustedError, UsageError
 from ..schemes import MintRequest
-from . import bindings, circulation, events, schema
-from .circulation import HELD, PEPPERED, RESERVED, Circulation, advanced, save
+from . import bindings, circulation, events, queue, schema
+from .circulation import HELD, PEPPERED, RESERVED, Circulation, advanced, bound_among, save
+from .events import add_to_tally, may_continue
 from .policies import RESERVE, minting_policy
 from .schema import CLAIMS, CUSTODY, OFFICES, QUEUE, RELATIONS, STATED
 
@@ -125,8 +126,6 @@ def mint_some(
     """
     run = _MintRun(minter, writer, actor, options, event, request.wanted - request.made)
     if next(writer.scan(QUEUE, limit=1), None) is not None:
-        from . import queue  # most minters have an empty queue, and a process that mints starts faster without it
-
         for identifier, record in queue.take_due(writer, actor.now(), count, run.passes_over):
             run.reissue(identifier, record, run.generator.drawn)
     skipped = 0
@@ -176,8 +175,6 @@ class _MintRun:
         self.event = event if self._continued else self._begin_event()
 
     def _may_continue(self, event: int) -> bool:
-        from .events import may_continue  # only a large mint continues the event of a transaction before
-
         return may_continue(self.writer, event, self.actor)
 
     def _begin_event(self) -> int:
@@ -211,8 +208,6 @@ class _MintRun:
 
     def _bound_among(self, identifiers: list[bytes]) -> set[bytes]:
         """Those of the identifiers to which an element in `unbound` is bound."""
-        from .circulation import bound_among  # a plain mint binds nothing
-
         return bound_among(self.writer, identifiers, self.options.unbound)
 
     def _save_fresh(self, fresh: list[tuple[bytes, int]], event: int) -> None:
@@ -264,15 +259,11 @@ class _MintRun:
         new.flags = flags
         save(self.writer, identifier, new)
         if self.options.element is not None:
-            from . import bindings
-
             bindings.bind_minted(self.writer, identifier, self.options.element, self.options.value)
         self.minted.append(display)
 
     def _clear(self, identifier: bytes) -> None:
         """Remove the bindings, synonyms and custodian of an identifier that is issued again, and record that."""
-        from . import bindings
-
         changes = bindings.clear_bindings(self.writer, identifier)
         others: list[bytes] = []
         if self._has_claims():
@@ -312,8 +303,6 @@ class _MintRun:
             ends = [display.rpartition(b"!")[0] for display in ends]
         tally = events.Tally(len(self.minted) - start, self._requested - start, *ends)
         if self._continued:
-            from .events import add_to_tally
-
             add_to_tally(self.writer, self.event, tally)
         else:
             events.put_tally(self.writer, self.event, tally)

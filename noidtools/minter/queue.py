@@ -11,6 +11,7 @@ from ..times import timestamp, timestamp_after
 from . import schema
 from .circulation import HELD, Circulation, advanced, alias_target, ensure_not_withdrawn, find, save
 from .events import Change, record_event
+from .identifiers import identify_for_change
 from .schema import QUEUE, QUEUED
 
 TYPE_CHECKING = False
@@ -240,6 +241,4 @@ def ensure_not_held(identifier: bytes, record: Circulation | None) -> None:
 
 def _identify(minter: Minter, writer: Writer, text: bytes) -> NameRef:
     # Imported here because minting uses this module too, and starts faster without the spellings of names.
-    from .identifiers import identify_for_change
-
     return identify_for_change(minter, writer, text)

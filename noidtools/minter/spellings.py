@@ -6,7 +6,9 @@ from ..errors import InvalidError, NoidError, printable
 from ..names import citation
 from ..schemes import read_form
 from . import contexts, identifiers
+from .lifecycle import sentence_about
 from .relations.abstractions import ensure_concrete, identify_with_abstract
+from .relations.senses import abstract_names, senses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +34,6 @@ def withdrawal_note(minter: Minter, reader: Reader, text: bytes) -> str:
     ref = identifiers.identify(minter, reader, text)
     if ref.record is None or not ref.record.withdrawn:
         return ""
-    from .lifecycle import sentence_about
-
     return sentence_about(reader, ref)
 
 
@@ -45,8 +45,6 @@ def compare_names(
     same, why = _compare(minter, reader, first, second)
     if same:
         return same, why, []
-    from .relations.senses import abstract_names, senses
-
     try:
         name = _common_abstract_name(minter, reader, first, second)
         if name:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+from base64 import urlsafe_b64encode
 
 from ..codec import pack, unpack
 from ..errors import (
@@ -129,8 +130,6 @@ def new_token(writer: Writer, actor: Actor, name: bytes, classes: Iterable[str],
     now = timestamp(actor.now())
     if expires and expires <= now:
         raise UsageError("the token would have expired already")
-    from base64 import urlsafe_b64encode
-
     secret = _PREFIX + urlsafe_b64encode(os.urandom(_RANDOM_BYTES)).rstrip(b"=")
     Token(_digest(secret), pack((name, ",".join(chosen).encode(), now, expires, b"")))._store(writer)
     record_event(writer, actor, b"token new", name, ",".join(chosen).encode(), *([expires] if expires else []))
@@ -168,8 +167,6 @@ def revoke_token(writer: Writer, actor: Actor, name: bytes) -> None:
 
 def _digest(secret: bytes) -> bytes:
     # Few processes meet a token, and importing this takes long.
-    import hashlib
-
     return hashlib.sha256(secret).digest()
 
 

@@ -6,6 +6,8 @@ its labels.  Other packages use only what is declared here and in `base`.
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from ..errors import InvalidError, UsageError
 from .base import LOOK_AHEAD, Generator, MintRequest, NeedsOwnTransaction, Scheme
 
@@ -26,9 +28,7 @@ NAMES = tuple(_CLASSES)
 def scheme_class(name: str) -> type[Scheme]:
     if name not in _CLASSES:
         raise UsageError(f"there is no scheme {name[:60]!r}: say one of {', '.join(NAMES)}")
-    # importlib.import_module does the same, but importing importlib takes a millisecond.
-    module = __import__(f"{__name__}.{name}", fromlist=["*"])
-    found: type[Scheme] = getattr(module, _CLASSES[name])
+    found: type[Scheme] = getattr(import_module(f".{name}", __name__), _CLASSES[name])
     return found
 
 

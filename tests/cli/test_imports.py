@@ -31,7 +31,7 @@ def test_minting_at_the_shell_imports_nothing_slow(noid):
     done = subprocess.run([NOID[0], "-X", "importtime", NOID[1], "mint", "1"], cwd=noid.folder, capture_output=True,
                           check=True)
     slow = {"re", "typing", "dataclasses", "enum", "json", "datetime", "argparse", "hashlib", "collections",
-            "functools", "importlib", "threading", "logging", "pathlib", "contextlib", "http", "urllib", "pcre2",
+            "functools", "threading", "logging", "pathlib", "contextlib", "http", "urllib", "pcre2",
             "flup", "waitress", "rdflib"}
     assert not (imported_modules(done.stderr) - modules_of_a_bare_interpreter()) & slow
 
