@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from ..description import RDF_FORMATS, ensure_rdf_format
+from ..description import RDF_FORMATS, ensure_rdf_format, gatherer, rdf
 from ..errors import ForbiddenError, NoMinterError, UsageError
 from ..minter import contexts, events, schema
-from ..minter.identifiers import identify
+from ..minter.identifiers import identify, without_context
 from ..minter.policies import ADMIN, READ
 from ..minter.spellings import citation_forms, compare_names, withdrawal_note
 from ..names import citation
+from ..schemes import NAMES, form_of, read_form, scheme_class
 from ..times import timestamp
 from .answers import Answer, Blank, Fields, Record
 from .command import Command, Form, Option, as_text
@@ -85,8 +86,6 @@ def _same(call: Call) -> Answer:
         alike, why, senses = call.read(lambda reader: compare_names(minter, reader, first, second, now))
     except NoMinterError:
         # Names can be compared without a minter; one only adds its own context and what is claimed of it.
-        from ..schemes import read_form
-
         (alike, why), senses = citation.same(first, second, read_form=read_form), []
     return Answer(SamenessRecord(alike, why, senses), spaced=True, failed=not alike)
 
@@ -113,8 +112,6 @@ class DocumentRecord(Record):
 
 def _describe(call: Call) -> Answer:
     form = ensure_rdf_format(call.option("format") or "turtle")
-    from ..description import gatherer, rdf
-
     minter = call.minter
     if not call.words:
         facts = call.read(lambda reader: gatherer.gather_minter(minter, reader))
@@ -200,8 +197,6 @@ def _context_answer(minter: Minter) -> Answer:
 
 
 def _schemes(call: Call) -> Answer:
-    from ..schemes import NAMES, scheme_class
-
     records: list[Record] = []
     for name in NAMES:
         scheme = scheme_class(name)
@@ -212,9 +207,6 @@ def _schemes(call: Call) -> Answer:
 
 
 def _decode(call: Call) -> Answer:
-    from ..minter.identifiers import without_context
-    from ..schemes import form_of
-
     (raw,) = call.words
     try:
         minter = call.minter

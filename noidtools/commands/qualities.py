@@ -10,6 +10,7 @@ from ..minter import qualities
 from ..minter.policies import ADMIN, BIND, READ
 from ..minter.qualities import FAILS, HOLDS, QUALITIES, RETRIEVABLE, STATABLE, UNKNOWN, StatedQuality
 from ..verification import Verification
+from ..verification.links import LinkLimits
 from .answers import Answer, Fields, Record, separated
 from .command import Command, Form, Option
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ..store import Reader
     from ..verification import VerificationCount
     from ..verification.inspection import Inspection
-    from ..verification.links import LinkLimits
     from .answers import Line
     from .call import Call
 
@@ -177,8 +177,6 @@ def _verify(call: Call) -> Answer:
 
 
 def _verify_links(call: Call) -> Answer:
-    from ..verification.links import LinkLimits
-
     if call.flag("allow-private") and not call.session.local:
         raise ForbiddenError("--allow-private reaches into the server's own network: it is for the shell only")
     limits = LinkLimits(allow_private=call.flag("allow-private"))
