@@ -10,8 +10,9 @@ from ..errors import ForbiddenError, InvalidError, NoidError, NotFoundError, Sto
 from ..minter import bindings, config
 from ..minter.identifiers import identify
 from ..minter.policies import ADMIN, EVERYTHING, READ
+from ..minter.relations.abstractions import abstract_refusal
 from ..names import targets
-from ..resolution import destination
+from ..resolution import destination, outcome_in
 from ..rules import Rule
 from . import lines
 from .answers import Answer, Fields, Values
@@ -54,8 +55,6 @@ def _abstract_refusal(call: Call, text: bytes, outcome: Outcome) -> str:
     """For the name of something abstract, that it leads nowhere, and what realises it; empty for any other name."""
     if outcome.kind != resolution.ABSTRACT:
         return ""
-    from ..minter.relations.abstractions import abstract_refusal
-
     return call.read(lambda reader: abstract_refusal(call.minter, reader, text, "leads nowhere by itself"))
 
 
@@ -63,8 +62,6 @@ def _outcome_in_view(
     call: Call, text: bytes, outcome: Outcome, element: bytes | None, trace: Trace | None
 ) -> Outcome:
     """The outcome as this user may see it, which for a name that is not public is that of an unknown one."""
-    from ..resolution import outcome_in
-
     return call.minter.read(lambda reader: outcome_in(
         call.session.view, call.minter, reader, text, outcome, element=element, trace=trace
     ))
@@ -126,8 +123,6 @@ def _outcome_of(call: Call, text: bytes) -> Outcome:
     outcome = resolution.resolve(call.minter, text)
     if call.session.view == EVERYTHING or outcome.kind == resolution.FOUND:
         return outcome
-    from ..resolution import outcome_in
-
     return call.minter.read(lambda reader: outcome_in(call.session.view, call.minter, reader, text, outcome))
 
 

@@ -6,6 +6,9 @@ import re
 from collections import Counter
 
 from ..errors import NoidError
+from ..minter.folder import MinterFolder, SingleMinter
+from ..minter.report import minter_figures
+from ..resolution import wrong_canaries
 from ..times import SECOND, iso_datetime
 from .answers import Answer, Fields
 from .command import Command, Form, Option
@@ -121,10 +124,6 @@ class MinterStatus:
 
 def statuses(dbdir: str, folder: str | None) -> Iterator[MinterStatus]:
     """How the minters in a folder are doing, or the one in `dbdir` if no folder is named."""
-    from ..minter.folder import MinterFolder, SingleMinter
-    from ..minter.report import minter_figures
-    from ..resolution import wrong_canaries
-
     minters = MinterFolder(folder) if folder else SingleMinter(dbdir)
     for name, path in minters.dbdirs():
         try:

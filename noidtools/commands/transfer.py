@@ -6,8 +6,21 @@ import os
 from contextlib import contextmanager
 
 from ..errors import NoidError, StoreError, UsageError, printable
+from ..minter import location_of
+from ..minter.changes import LeftAlone
+from ..minter.perl.importer import import_perl
+from ..minter.perl.noid4php import Noid4PhpSource
+from ..minter.perl.source import DumpSource
 from ..minter.policies import ADMIN
+from ..resolution import maps, target_element
+from ..store import exists
 from ..times import first_second
+from ..transfer.exporter import FORMS, Export, Selection
+from ..transfer.importer import Importer, ImportOptions
+from ..transfer.input_file import BadLineError, InputFile
+from ..transfer.jsonl import read_header
+from ..transfer.retarget import Retargeting, undo
+from ..transfer.whole_import import WholeImport
 from .answers import Answer, Fields, FileChunk, Record
 from .command import LOGGED, Command, Form, Option, as_text
 
@@ -18,12 +31,9 @@ if TYPE_CHECKING:
 
     from ..minter import Minter
     from ..minter.changes import Edit
-    from ..minter.perl.noid4php import Noid4PhpSource
-    from ..minter.perl.source import DumpSource
     from ..spool import Spool
-    from ..transfer.exporter import Export
-    from ..transfer.importer import ImportOptions, ImportReport
-    from ..transfer.retarget import BulkReport, Retargeting
+    from ..transfer.importer import ImportReport
+    from ..transfer.retarget import BulkReport
     from .answers import Line
     from .call import Call
 
@@ -32,22 +42,16 @@ if TYPE_CHECKING:
 
 
 def _import_perl(call: Call) -> Answer:
-    from ..minter.perl.source import DumpSource
-
     name = call.words[1]
     return _import_original(call, DumpSource(None if name == b"-" else os.fsdecode(name), call.session.progress))
 
 
 def _import_noid4php(call: Call) -> Answer:
-    from ..minter.perl.noid4php import Noid4PhpSource
-
     return _import_original(call, Noid4PhpSource(os.fsdecode(call.words[1])))
 
 
 def _import_original(call: Call, source: DumpSource | Noid4PhpSource) -> Answer:
     """Make a minter from the database of the original, or of its translation into PHP."""
-    from ..minter.perl.importer import import_perl
-
     name = call.words[1]
     progress = call.session.progress
     dry_run = call.flag("dry-run")
@@ -88,9 +92,6 @@ class ImportedLine(Record):
 
 
 def _import(call: Call) -> Answer:
-    from ..minter import location_of
-    from ..store import exists
-
     form = call.words[0].decode()
     with _opened(call, 1) as file:
         if call.session.local and not exists(location_of(call.session.dbdir)):
@@ -106,17 +107,12 @@ def _rebind(call: Call) -> Answer:
 
 
 def _import_options(call: Call, verb: bytes, on_conflict: str) -> ImportOptions:
-    from ..resolution import target_element
-    from ..transfer.importer import ImportOptions
-
     return ImportOptions(verb=verb, on_conflict=on_conflict, keep_going=call.flag("keep-going"),
                          dry_run=call.flag("dry-run"), known_only=verb == b"rebind",
                          target=call.minter.read(target_element))
 
 
 def _run_import(call: Call, form: str, file: IO[bytes], options: ImportOptions) -> Answer:
-    from ..transfer.importer import Importer
-
     report = Importer(call.minter, call.actor, options, call.session.progress).run(form, file, _source_name(call))
     return Answer(stream=_import_records(report, options), spaced=True, failed=report.refused + report.partial > 0)
 
@@ -144,10 +140,6 @@ def _import_records(report: ImportReport, options: ImportOptions) -> Iterator[Re
 
 def _create_by_import(call: Call, form: str, file: IO[bytes]) -> Answer:
     """Make a minter from a complete export."""
-    from ..transfer.input_file import BadLineError, InputFile
-    from ..transfer.jsonl import read_header
-    from ..transfer.whole_import import WholeImport
-
     source = InputFile(file)
     lines = source.lines()
     first = next(lines, b"")
@@ -171,9 +163,6 @@ def _create_by_import(call: Call, form: str, file: IO[bytes]) -> Answer:
 @contextmanager
 def _complete_or_not(call: Call) -> Iterator[None]:
     """Say of a minter that is made, if that is interrupted, whether it is there."""
-    from ..minter import location_of
-    from ..store import exists
-
     try:
         yield
     except KeyboardInterrupt:
@@ -207,8 +196,6 @@ _KEEP_GOING = Option("--keep-going", "leave out lines that are refused, in place
 
 
 def _export_of(call: Call) -> Export:
-    from ..transfer.exporter import Export, Selection
-
     since = call.option("changed-since")
     selection = Selection(
         prefix=call.beginning("prefix"),
@@ -218,8 +205,6 @@ def _export_of(call: Call) -> Export:
 
 
 def _export(call: Call) -> Answer:
-    from ..transfer.exporter import FORMS
-
     export, form = _export_of(call), call.words[0].decode()
     chunks = export.chunks(call.session.progress)
     return Answer(stream=map(FileChunk, chunks), media_type=FORMS[form], file_name=f"export.{form}")
@@ -233,13 +218,11 @@ def _export_to(call: Call) -> Answer:
 
 
 def _export_map(call: Call) -> Answer:
-    from ..resolution.maps import FORMS, export
-
     form, elements = call.option("map") or "", call.values("element")
-    if form not in FORMS:
-        raise UsageError(f"--map is one of {', '.join(FORMS)}, not {form!r}")
+    if form not in maps.FORMS:
+        raise UsageError(f"--map is one of {', '.join(maps.FORMS)}, not {form!r}")
     file = as_text(call.words[0], "the file name")
-    written, left_out = export(call.minter, form, file, elements[-1].encode() if elements else None)
+    written, left_out = maps.export(call.minter, form, file, elements[-1].encode() if elements else None)
     fields = [("ok", b"%d target%b written" % (written, b"" if written == 1 else b"s"))]
     if left_out:
         fields.append(("note", b"%d left out, because the form has no room for them or they cannot be followed"
@@ -255,9 +238,6 @@ _SELECTION = "[--prefix Prefix] [--element Element…] [--changed-since Date] [-
 
 
 def _retarget(call: Call) -> Answer:
-    from ..resolution import target_element
-    from ..transfer.retarget import Retargeting
-
     minter, element, name = call.minter, call.option("element"), call.option("name")
     change = Retargeting(
         minter, (call.option("from") or "").encode(), (call.option("to") or "").encode(),
@@ -270,8 +250,6 @@ def _retarget(call: Call) -> Answer:
 
 
 def _differences(minter: Minter, change: Retargeting) -> Iterator[Record]:
-    from ..minter.changes import LeftAlone
-
     count = 0
     for found in change.preview():
         if isinstance(found, LeftAlone):
@@ -323,8 +301,6 @@ def _about_rules(change: Retargeting) -> Iterator[Record]:
 
 
 def _undo(call: Call) -> Answer:
-    from ..transfer.retarget import undo
-
     minter, dry_run = call.minter, call.flag("dry-run")
     report = undo(minter, call.actor, call.words[0], dry_run=dry_run, progress=call.session.progress)
 
