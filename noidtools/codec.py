@@ -142,7 +142,7 @@ ALPHANUMERIC = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 UNRESERVED = ALPHANUMERIC + b"-._~"
 PATH = UNRESERVED + b"!$&'()*+,;=:@/"
 _ANY_OCTET = bytes(range(256))
-_HEX = b"0123456789ABCDEFabcdef"
+HEX_DIGITS = b"0123456789ABCDEFabcdef"
 
 
 def percent_encode(text: bytes, keep: bytes = UNRESERVED) -> bytes:
@@ -174,7 +174,7 @@ def percent_decode(text: bytes) -> bytes:
 def escaped_octet(piece: bytes) -> int:
     """The octet whose two hexadecimal digits begin `piece`, or -1."""
     pair = piece[:2]
-    return int(pair, 16) if len(pair) == 2 and not pair.translate(None, _HEX) else -1
+    return int(pair, 16) if len(pair) == 2 and not pair.translate(None, HEX_DIGITS) else -1
 
 
 # -- lines of text ---------------------------------------------------------------------------------------------------

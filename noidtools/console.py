@@ -9,7 +9,11 @@ from .times import SECOND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from mmap import mmap
+
+    # Called with the number done, the total, and a word about it; both numbers are equal at the end.
+    Progress = Callable[[int, int, str], None]
 
 _CLEAR = b"\r\x1b[K"
 _BAR_WIDTH = 30

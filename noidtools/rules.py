@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from time import thread_time
 
+from .codec import HEX_DIGITS
 from .errors import InvalidError, printable
 
 TYPE_CHECKING = False
@@ -61,11 +62,11 @@ _STEPS_AND_AREA = 250_000_000
 _SETTINGS = b"(*LIMIT_HEAP=16384)(*LIMIT_MATCH=%d)(*LF)(?J)"
 _DIGITS = b"0123456789"
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_HEX = b"0123456789abcdefABCDEF"
 _LITERALS = _DIGITS + _LETTERS + b"/_-:=%~,;@!&<>'\""
 
 # What reaches back to the character before it; the last three only may.
 _REACHES_BACK = (b"*", b"+", b"?", b"{", b"(?#", b"\\E", b"\\Q")
+
 
 class Computed:
     """The result of a rule, and who wrote it.
@@ -340,12 +341,12 @@ def _parse_hex(pattern: bytes, at: int) -> tuple[int, int]:
     """The number behind \\x, and the place behind that."""
     if not pattern.startswith(b"{", at):
         end = at
-        while end < at + 2 and pattern[end : end + 1] and pattern[end] in _HEX:
+        while end < at + 2 and pattern[end : end + 1] and pattern[end] in HEX_DIGITS:
             end += 1
         return int(pattern[at:end] or b"0", 16), end
     end = pattern.find(b"}", at)
     digits = pattern[at + 1 : end].strip() or b"0"
-    if end < 0 or len(digits) > 8 or digits.strip(_HEX):
+    if end < 0 or len(digits) > 8 or digits.strip(HEX_DIGITS):
         raise InvalidError("the rule's pattern contains a malformed \\x{: write hexadecimal digits and }")
     return int(digits, 16), end + 1
 

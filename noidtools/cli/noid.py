@@ -15,7 +15,7 @@ from ..times import Clock
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..commands.answers import Answer
-    from ..commands.call import Progress
+    from ..console import Progress
 
 DONE, REFUSED, WRONG_USAGE = 0, 1, 2
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO, TypeVar
 
+    from ..console import Progress
     from ..minter.events import Actor
     from ..store import Reader, Writer
     from .answers import Answer
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from .lines import ReadLine
 
     T = TypeVar("T")
-    # Called with the number done, the total, and a word about it; both numbers are equal at the end.
-    Progress = Callable[[int, int, str], None]
 
 
 # -- the table of commands -------------------------------------------------------------------------------------------

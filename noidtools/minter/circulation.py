@@ -162,7 +162,8 @@ def in_circulation(reader: Reader, *, after: bytes | None = None) -> Iterator[tu
 
 # -- aliases and bound elements --------------------------------------------------------------------------------------
 
-_NOT_PUBLIC = RESERVED | WITHDRAWN
+# The flags of names that resolvers do not answer for.
+NOT_PUBLIC = RESERVED | WITHDRAWN
 
 # How many identifiers are looked up at once.
 _PAGE = 500
@@ -256,7 +257,7 @@ def public_values(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes
         found = reader.get_many([place for identifier, _ in page
                                  for place in ((ALIASES, identifier), (IDS, identifier))])
         for (identifier, value), alias, packed in zip(page, found[::2], found[1::2], strict=True):
-            if alias is None and (packed is None or not packed[0] & _NOT_PUBLIC):
+            if alias is None and (packed is None or not packed[0] & NOT_PUBLIC):
                 yield identifier, value
 
 

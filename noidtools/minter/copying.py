@@ -22,12 +22,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ..console import Progress
     from ..store import Reader, Store, Work, Writer
     from .events import Actor
 
     Item = tuple[bytes, bytes]
     Read = Callable[[Callable[[Reader], list[Item]]], list[Item]]
-    Progress = Callable[[int, int, str], None]
 
 # Items and bytes that are read at once.
 _ITEMS, _BYTES = 5_000, 16 << 20

@@ -10,11 +10,12 @@ from ..errors import NoidError, NoMinterError, NotFoundError, StoreError
 from ..store import exists, open_store
 from . import Minter, location_of
 
-_COMMAND_PATH = "noidu"
+# What the last part of an address begins with at which a minter takes commands.
+COMMAND_PATH = "noidu"
 
 # The file that marks a folder as served, and how the programs begin that web servers start beside the minters.
 _MARK = ".noid-served"
-_PROGRAMS = (_COMMAND_PATH, "noidr")
+_PROGRAMS = (COMMAND_PATH, "noidr")
 
 # What looking at a file fails with where there may be one.
 _CANNOT_LOOK = (errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE)
@@ -43,8 +44,8 @@ class MinterFolder:
     def find(self, path: str) -> Minter:
         """The minter at a path of a URL: `…/noidu_kt5` is kt5.  Raises NotFoundError if there is none."""
         command, underscore, name = path.rpartition("/")[2].partition("_")
-        if command != _COMMAND_PATH or not underscore or not _is_folder_name(name):
-            raise NotFoundError(f"no minter is here: a minter's address ends in {_COMMAND_PATH}_NAME")
+        if command != COMMAND_PATH or not underscore or not _is_folder_name(name):
+            raise NotFoundError(f"no minter is here: a minter's address ends in {COMMAND_PATH}_NAME")
         return self.open(os.path.join(self.folder, name), name)
 
     def dbdirs(self) -> list[tuple[str, str]]:
@@ -109,8 +110,8 @@ class SingleMinter(MinterFolder):
 
     def find(self, path: str) -> Minter:
         last = path.rpartition("/")[2]
-        if not self._anywhere and last not in ("", _COMMAND_PATH, f"{_COMMAND_PATH}_{self.name}"):
-            raise NotFoundError(f"nothing is here: the minter's address is /{_COMMAND_PATH}")
+        if not self._anywhere and last not in ("", COMMAND_PATH, f"{COMMAND_PATH}_{self.name}"):
+            raise NotFoundError(f"nothing is here: the minter's address is /{COMMAND_PATH}")
         return self.open(self.folder, self.name)
 
     def dbdirs(self) -> list[tuple[str, str]]:

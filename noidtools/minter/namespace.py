@@ -13,7 +13,7 @@ the same keys in the same order.
 from __future__ import annotations
 
 from .. import names
-from ..codec import percent_decode
+from ..codec import HEX_DIGITS, percent_decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ LONGEST_IDENTIFIER = 65536
 
 # Longer beginnings are not looked up: resolving a URL with a thousand slashes must stay cheap.
 LONGEST_BEGINNING = 1024
-
-_HEX = b"0123456789abcdefABCDEF"
 
 
 class Namespace:
@@ -226,7 +224,7 @@ def _hyphenated_uuids(keys: list[bytes]) -> list[bytes]:
     found = []
     for key in keys:
         digits = key[-32:]
-        if len(digits) == 32 and key[-33:-32] in (b"", b"/") and not digits.translate(None, _HEX):
+        if len(digits) == 32 and key[-33:-32] in (b"", b"/") and not digits.translate(None, HEX_DIGITS):
             parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
             found.append(key[:-32] + b"-".join(parts))
     return found

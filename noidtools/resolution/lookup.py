@@ -23,8 +23,7 @@ from .. import names
 from ..codec import ALPHANUMERIC, percent_decode
 from ..errors import ForbiddenError, printable
 from ..minter import circulation, config
-from ..minter.circulation import RESERVED as RESERVED_FLAG
-from ..minter.circulation import WITHDRAWN
+from ..minter.circulation import NOT_PUBLIC, WITHDRAWN
 from ..minter.identifiers import first_known, identify_parsed, parse_name, typing_fault
 from ..minter.lifecycle import reader_in
 from ..minter.namespace import LONGEST_BEGINNING, LONGEST_IDENTIFIER
@@ -53,7 +52,6 @@ USUAL_ELEMENT = b"_t"
 # Bound to a name with the value `off`, it keeps extensions of that name from being passed through.
 PASSTHROUGH_ELEMENT = b"_passthrough"
 NAME = b"${name}"
-_NOT_PUBLIC = WITHDRAWN | RESERVED_FLAG
 
 # Every character that neither names of ARKs nor URLs have is turned into a boundary.
 _LETTERS = ALPHANUMERIC + b"=~*+@_$-" + names.BOUNDARIES + bytes(range(0x80, 0x100))
@@ -159,7 +157,7 @@ class Lookup:
         alias, flags, value = circulation.look_up(self._reader, key, self._element)
         if alias is not None:
             return Outcome(ALIAS, self._minter, key, value=alias + suffix)
-        if flags & _NOT_PUBLIC:
+        if flags & NOT_PUBLIC:
             if flags & WITHDRAWN:
                 return Outcome(GONE, self._minter, key, suffix=suffix, reason="the name was withdrawn")
             return Outcome(RESERVED, self._minter, key, suffix=suffix, reason=_IS_RESERVED)

@@ -7,7 +7,7 @@ import sys
 
 from ..console import log_line
 from ..minter import default_dbdir
-from ..minter.folder import SingleMinter
+from ..minter.folder import COMMAND_PATH, SingleMinter
 from ..web.commands import CommandApplication
 from ..web.request import LARGEST_BODY, Trust
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import IO, Any
 
-_COMMAND_PATH = "noidu"
 _PIECE = 1 << 16
 
 
@@ -51,7 +50,7 @@ def largest_body_from(environment: Mapping[str, str]) -> int:
 def script_path(program: str, environment: Mapping[str, str]) -> str:
     """The path of the script, beside which its minter lies: as the web server names it, if that is a link of ours."""
     script = environment.get("SCRIPT_FILENAME", "")
-    return script if os.path.basename(script).startswith(_COMMAND_PATH) else program
+    return script if os.path.basename(script).startswith(COMMAND_PATH) else program
 
 
 class _Input:

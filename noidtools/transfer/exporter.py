@@ -25,14 +25,13 @@ from .json_values import edit_data, event_data, json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import IO
 
+    from ..console import Progress
     from ..minter import Minter
     from ..minter.stored import StoredName
     from ..store import Reader
-
-    Progress = Callable[[int, int, str], None]
 
 FORMS = {"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8", "anvl": "text/plain; charset=utf-8"}
 _IN_MEMORY = 4 << 20

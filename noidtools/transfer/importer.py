@@ -26,14 +26,14 @@ from .jsonl import read_jsonl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import IO
 
+    from ..console import Progress
     from ..minter import Minter
     from ..minter.events import Actor
     from ..store import Reader, Writer
 
-    Progress = Callable[[int, int, str], None]
     Fields = tuple[int, int, bytes, bytes]
 
 READERS = {"csv": read_csv, "jsonl": read_jsonl, "anvl": read_anvl}

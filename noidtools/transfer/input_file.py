@@ -8,10 +8,10 @@ from ..errors import InvalidError, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import IO
 
-    Progress = Callable[[int, int, str], None]
+    from ..console import Progress
 
 # The longest value that is imported, and the longest line: JSON may write a byte in six characters.
 LONGEST_VALUE = 32 << 20

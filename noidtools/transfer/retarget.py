@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeVar
 
+    from ..console import Progress
     from ..minter import Minter
     from ..minter.changes import LeftAlone
     from ..minter.events import Actor, Event
     from ..store import Reader, Writer
 
-    Progress = Callable[[int, int, str], None]
     T = TypeVar("T")
     E = TypeVar("E", Edit, RecordedEdit)
     # Some of the bindings to change, from the first after a place on; and the place to go on from, None at the end.

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, TypeVar
 
+    from ..console import Progress
     from ..store import Reader, Store, Writer
     from .input_file import InputFile
 
-    Progress = Callable[[int, int, str], None]
     Row = Callable[[Writer], None]
     T = TypeVar("T")
 

@@ -23,13 +23,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ..console import Progress
     from ..minter import Minter
     from ..minter.events import Actor
     from ..store import Reader, Writer
     from .inspection import Inspection
     from .links import Link, LinkLimits
     Find = Callable[..., Iterator[bytes]]
-    Progress = Callable[[int, int, str], None]
 
 # How many identifiers are inspected in one read transaction, and how many results are stored in one write transaction.
 _PAGE, _CHUNK = 1000, 10_000

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ..codec import HEX_DIGITS
 from ..commands.lines import LineSource
 from ..errors import ForbiddenError, UsageError
+from ..minter.folder import COMMAND_PATH
 from ..minter.policies import TOKEN_USER
 from .response import HttpError, too_large
 
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     Environ = dict[str, Any]
 
 _QUOTING = b"\"'\\"
-_HEX = b"0123456789abcdefABCDEF"
 
 # RFC 3986 has no blanks and control characters in a URL.
 _NEVER_IN_A_URL = bytes(range(0x21)) + b"\x7f"
@@ -45,7 +46,7 @@ def decode_word(word: bytes) -> bytes:
     out = [first]
     for piece in coded:
         digits = piece[:2]
-        if len(digits) < 2 or digits.strip(_HEX):
+        if len(digits) < 2 or digits.strip(HEX_DIGITS):
             raise UsageError("a % in the query is not followed by two hexadecimal digits: write a percent sign as %25")
         out.append(bytes((int(digits, 16),)) + piece[2:])
     return b"".join(out)
@@ -60,7 +61,6 @@ LARGEST_BODY = 256 << 20
 UNIX = "unix"
 _NO_ADDRESS = ("", "localhost", "unix:")
 _LONGEST_ADDRESS = 45
-_COMMAND_PATH = "noidu"
 _ADDRESS_CHARACTERS = frozenset("0123456789abcdefABCDEF:.")
 _LONGEST_KEY = 255
 _PREFETCHING = (
@@ -282,7 +282,7 @@ def is_for_commands(environ: Environ) -> bool:
     """Whether the path of a request is one for commands."""
     path: str = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
     last = path.rpartition("/")[2]
-    return last == _COMMAND_PATH or last.startswith(f"{_COMMAND_PATH}_")
+    return last == COMMAND_PATH or last.startswith(f"{COMMAND_PATH}_")
 
 
 def _is_address(text: str) -> bool:

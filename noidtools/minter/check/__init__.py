@@ -15,10 +15,10 @@ from .examination import Examination, Fault, Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ...console import Progress
     from ...store import Reader, Writer
     from .. import Minter
     from ..events import Actor
-    from .examination import Progress
 
 # Faults that are mended in one transaction.
 _MENDED_AT_ONCE = 200

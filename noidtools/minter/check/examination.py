@@ -13,13 +13,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ...console import Progress
     from ...schemes import Generator
     from ...store import Reader, Writer
     from .. import Minter
 
     # Mends one fault if it is still there, in a write transaction; returns whether it was there.
     Mend = Callable[[Writer], bool]
-    Progress = Callable[[int, int, str], None]
 
 # Faults that are kept in memory; of more only the number is known, until these are mended.
 _MOST_FAULTS = 1000

@@ -19,8 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    Progress = Callable[[int, int, str], None]
-
 _LMDB, _XML = "noid.lmdb", "noid.xml"
 _HEADER = b"VERSION=3\nformat=bytevalue\ntype=btree\nHEADER=END\n"
 _FOOTER = b"DATA=END\n"
