@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import select
 import sys
 
 from ..commands import Call, Invocation, Session, command_for
 from ..commands.answers import anvl, mark_break
+from ..commands.lines import LONGEST_LINE, LineSource
 from ..errors import NoidError, StoreError, UsageError, printable
 from ..minter import default_dbdir
 from ..minter.events import Actor, process_owner
@@ -14,10 +17,15 @@ from ..times import Clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..commands.answers import Answer
     from ..console import Progress
+    from ..times import OnWait
 
 DONE, REFUSED, WRONG_USAGE = 0, 1, 2
+
+_PIECE = 1 << 16  # bytes of standard input that are read at once
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -77,8 +85,6 @@ def _main(program: str, words: list[bytes], out: _Output) -> int:
             return _bulk(session, out)
         call = Call(session, words)
         if call.reads_input:
-            from .input import FileSource
-
             call.read_elements(FileSource(0).read_line)
         if call.form.takes_file:
             call.file = open(0, "rb", closefd=False)  # noqa: SIM115 - closed by the command, which closes no descriptor
@@ -141,7 +147,7 @@ def _options(program: str, words: list[bytes]) -> tuple[str, list[bytes]]:
             words = [b"-v", b"help"]
             break
         else:
-            raise UsageError(f"there is no option {printable(option)}: say noid -h")
+            raise UsageError(f"there is no option {printable(option)}: run 'noid -h'")
     return chosen or default_dbdir(program, os.environ.get("NOID", ""), ""), words or [b"help"]
 
 
@@ -156,8 +162,6 @@ def _clock() -> Clock:
     progress = WaitIndicator(2) if terminal else None
     if not file:
         return Clock(progress, _write_note)
-    from .clock import FileClock
-
     return FileClock(file, progress, _write_note)
 
 
@@ -182,7 +186,6 @@ def _progress() -> Progress | None:
 
 def _bulk(session: Session, out: _Output) -> int:
     from ..commands.bulk import run_lines
-    from .input import FileSource
 
     status = DONE
     for result in run_lines(session, FileSource(0)):
@@ -220,7 +223,7 @@ class _Output:
         self.failed = answer.failed
 
     def _write_blank_line(self) -> None:
-        """Write the blank line behind an answer; nothing is lost if its reader, such as `head -1`, has gone by then."""
+        """Write the blank line after an answer; nothing is lost if its reader, such as `head -1`, has gone by then."""
         try:
             sys.stdout.buffer.write(b"\n")
             sys.stdout.buffer.flush()
@@ -258,3 +261,90 @@ class _Output:
         self._discard()
         reason = getattr(error, "strerror", None) or str(error)
         return StoreError(f"the answer could not be written to standard output: {reason}")
+
+
+class FileSource(LineSource):
+    """Lines from a file descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._buffer = bytearray()
+        self._ended = False
+
+    def read_line(self) -> bytes:
+        searched = 0
+        while True:
+            end = self._buffer.find(b"\n", searched)
+            if end >= 0 or self._ended:
+                cut = end + 1 if end >= 0 else len(self._buffer)
+                line = bytes(self._buffer[:cut])
+                del self._buffer[:cut]
+                return line
+            searched = len(self._buffer)
+            if searched > LONGEST_LINE:
+                self._skip_line()
+                raise UsageError(f"the line is longer than {LONGEST_LINE} bytes")
+            piece = os.read(self._descriptor, _PIECE)
+            self._ended = not piece
+            self._buffer += piece
+
+    def _skip_line(self) -> None:
+        """Leave out the rest of a line, so that it is not taken for the next one."""
+        while not self._ended:
+            piece = os.read(self._descriptor, _PIECE)
+            self._ended = not piece
+            _, newline, self._buffer = bytearray(piece).partition(b"\n")
+            if newline:
+                return
+        self._buffer = bytearray()
+
+    def ready(self) -> bool:
+        # A sender that waits for its answer before it sends the next command must not be made to wait.
+        return b"\n" in self._buffer or self._ended or bool(select.select([self._descriptor], [], [], 0)[0])
+
+
+class FileClock(Clock):
+    """Shows the seconds since 1970 that stand in a file, for tests: waiting for them moves them on, in no time.
+
+    Several processes may share the file.
+    """
+
+    __slots__ = ("_path",)
+
+    def __init__(
+        self, path: str, on_wait: OnWait | None = None, on_notice: Callable[[str], None] | None = None
+    ) -> None:
+        super().__init__(on_wait, on_notice)
+        self._path = path
+
+    def __call__(self) -> int:
+        return self._moved(0)
+
+    def sleep(self, nanoseconds: int) -> None:
+        self._moved(nanoseconds)
+
+    def _moved(self, nanoseconds: int) -> int:
+        try:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError as error:
+            raise StoreError(f"the file of the clock, {self._path}, cannot be used: {error.strerror}") from None
+        from ..schemes.timed import Date
+
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            shown = _nanoseconds(os.read(descriptor, 200).strip(), self._path)
+            if nanoseconds:
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, bytes(Date(shown + nanoseconds, 9)), 0)
+            return shown + nanoseconds
+        finally:
+            os.close(descriptor)
+
+
+def _nanoseconds(text: bytes, path: str) -> int:
+    from ..schemes.timed import parse_date
+
+    try:
+        return parse_date(text).floor(9)
+    except NoidError as error:
+        raise StoreError(f"the file of the clock, {path}: {error.message}") from None
