@@ -17,7 +17,7 @@ from ..store import exists
 from ..times import first_second
 from ..transfer.exporter import FORMS, Export, Selection
 from ..transfer.importer import Importer, ImportOptions
-from ..transfer.input_file import BadLineError, InputFile
+from ..transfer import BadLineError, InputFile
 from ..transfer.jsonl import read_header
 from ..transfer.retarget import Retargeting, undo
 from ..transfer.whole_import import WholeImport

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from ..codec import escaped_octet, percent_encode
 from ..errors import InvalidError
-from .input_file import BadLineError, Entry, ensure_length
+from . import BadLineError, Entry, ensure_length
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .input_file import InputFile
+    from . import InputFile
 
 _MARK = b"::"
 OWN_MARK = b"# exported by noidtools"

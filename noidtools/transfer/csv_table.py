@@ -17,13 +17,13 @@ import re
 from io import StringIO
 
 from ..errors import printable
-from .input_file import LONGEST_VALUE, BadLineError, Entry, ensure_length
+from . import LONGEST_VALUE, BadLineError, Entry, ensure_length
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .input_file import InputFile
+    from . import InputFile
 
 LONG_FORM = (b"id", b"element", b"value")
 _ELEMENT, _VALUE = "element", "value"

@@ -21,7 +21,7 @@ from ..minter.namespace import RULE_MARK
 from ..times import timestamp
 from ..version import __version__
 from . import anvl, csv_table, jsonl
-from .json_values import edit_data, event_data, json_text
+from .jsonl import edit_data, event_data, json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

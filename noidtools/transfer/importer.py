@@ -18,10 +18,9 @@ from ..minter.changes import Applied, BulkEvent, fills_batch, fits_at_once
 from ..minter.importing import ImportPage, ImportRow
 from ..minter.namespace import RULE_MARK
 from ..spool import Spool
-from . import anvl
+from . import BadLineError, Entry, InputFile, anvl
 from .anvl import read_anvl
 from .csv_table import read_csv
-from .input_file import BadLineError, Entry, InputFile
 from .jsonl import read_jsonl
 
 TYPE_CHECKING = False

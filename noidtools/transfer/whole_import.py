@@ -21,9 +21,8 @@ from ..minter.report import creation_report
 from ..schemes import scheme_for
 from ..schemes.base import SETTINGS, Settings
 from ..store.creation import create_store
-from . import jsonl
-from .input_file import BadLineError
-from .json_values import as_bytes, as_list, as_number, edit_from, event_from, field
+from . import BadLineError, jsonl
+from .jsonl import as_bytes, as_list, as_number, edit_from, event_from, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from ..console import Progress
     from ..store import Reader, Store, Writer
-    from .input_file import InputFile
+    from . import InputFile
 
     Row = Callable[[Writer], None]
     T = TypeVar("T")

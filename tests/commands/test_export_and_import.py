@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from noidtools.minter import schema, stored
-from noidtools.transfer import csv_table
-from noidtools.transfer.input_file import InputFile
+from noidtools.transfer import InputFile, csv_table
 from support.clock import SettableClock
 from support.minter import Noid
 from support.templates import CHECKED, LONG_TERM

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from noidtools import transfer
 from noidtools.minter import changes
-from noidtools.transfer import importer, input_file
+from noidtools.transfer import importer
 from support.minter import Noid
 from support.templates import CHECKED, LONG_TERM
 
@@ -391,8 +392,8 @@ def test_a_hostile_file_is_refused_with_the_line(free, form, content, message):
     ("anvl", b":: ok\nt: x\n:: a\nt: "),
 ])
 def test_a_huge_value_is_refused_with_its_line(free, monkeypatch, form, head):
-    monkeypatch.setattr(input_file, "LONGEST_VALUE", 1 << 20)
-    monkeypatch.setattr(input_file, "LONGEST_LINE", 2 << 20)
+    monkeypatch.setattr(transfer, "LONGEST_VALUE", 1 << 20)
+    monkeypatch.setattr(transfer, "LONGEST_LINE", 2 << 20)
     monkeypatch.setattr("noidtools.transfer.csv_table.LONGEST_VALUE", 1 << 20)
     line = 4 if form == "anvl" else 3 if form == "csv" else 2
     assert f"line {line}: " in refused(free, form, head + b"x" * (3 << 20))
@@ -418,8 +419,8 @@ def test_a_file_that_cannot_be_read_is_named(free, tmp_path):
 def test_what_a_spreadsheet_may_take_for_a_formula_is_written_as_text_and_read_as_it_was(value):
     from io import BytesIO
 
+    from noidtools.transfer import Entry, InputFile
     from noidtools.transfer.csv_table import LONG_FORM, read_csv, write_row
-    from noidtools.transfer.input_file import Entry, InputFile
 
     row = write_row([b"a", b"title", value])
     assert row.split(b",", 2)[2].lstrip(b'"').startswith(b"'")

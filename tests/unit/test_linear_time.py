@@ -19,8 +19,8 @@ from noidtools.minter.identifiers import validate_form
 from noidtools.names import candidates, citation, cuts, parse, spellings, targets
 from noidtools.rules import parse_replacement
 from noidtools.schemes.base import pairtree_path
+from noidtools.transfer import InputFile
 from noidtools.transfer.importer import READERS
-from noidtools.transfer.input_file import InputFile
 from noidtools.transfer.jsonl import read_line
 from noidtools.web import negotiation
 from noidtools.web.request import Request, Trust, query_words
