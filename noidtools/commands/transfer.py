@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from ..errors import NoidError, StoreError, UsageError, printable
 from ..minter import location_of
 from ..minter.changes import LeftAlone
+from ..minter.perl.dump import DumpSource, Noid4PhpSource
 from ..minter.perl.importer import import_perl
-from ..minter.perl.noid4php import Noid4PhpSource
-from ..minter.perl.source import DumpSource
 from ..minter.policies import ADMIN
 from ..resolution import maps, target_element
 from ..store import exists

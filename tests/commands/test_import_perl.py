@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from noidtools.errors import InvalidError
 from noidtools.minter.perl.dump import read_dump
-from noidtools.minter.perl.spool import StampIndex
 from support.minter import Noid
 from support.perl_dump import RECORDED, circulation, recorded_items, root_items, state_of, written
 from support.postgres import postgres_address
@@ -447,21 +446,18 @@ def test_no_text_makes_the_reader_fail_otherwise_than_by_a_refusal(garbage, plac
 # -- memory ----------------------------------------------------------------------------------------------------------
 
 
-def test_stamps_beyond_the_memory_are_numbered_in_the_same_order(tmp_path):
+def test_records_of_one_date_letter_and_contact_are_one_event_in_the_order_of_the_dates(imported):
     chance = random.Random(5)
-    stamps = [b"%d" % chance.randrange(300) for _ in range(2000)]
-    small, large = StampIndex(str(tmp_path), most=7), StampIndex(str(tmp_path))
-    tickets = [(small.add(stamp, n, b"%d" % n), large.add(stamp, n, b"%d" % n)) for n, stamp in enumerate(stamps)]
-    expected = sorted(set(stamps))
-    for index, place in ((small, 0), (large, 1)):
-        found = list(index.sorted())
-        assert [stamp.text for stamp in found] == expected
-        for stamp in found:
-            places = [b"%d" % n for n, text in enumerate(stamps) if text == stamp.text]
-            assert (stamp.count, stamp.first, stamp.last) == (len(places), places[0], places[-1])
-        assert [index.number_of(pair[place]) for pair in tickets] == [expected.index(stamp) + 1 for stamp in stamps]
-        index.close()
-    assert os.listdir(tmp_path) == []
+    generator, minted = state_of("f5.reedeedk", 300, naan="13030", term="long")
+    dates = [b"2012%010d" % chance.randrange(20) for _ in minted]
+    items = root_items(generator, "long")
+    for number, (identifier, date) in enumerate(zip(minted, dates, strict=True), 1):
+        items |= circulation(identifier, number, date=date)
+    events = [event for event in imported(items)[0].records("log") if event["what"] == "mint"]
+    assert [event["date"].encode() for event in events] == sorted(set(dates))
+    for event in events:
+        same = [name.decode() for name, date in zip(minted, dates, strict=True) if date == event["date"].encode()]
+        assert (event["made"], event["first"], event["last"]) == (len(same), same[0], same[-1])
 
 
 def test_memory_does_not_grow_with_the_number_of_records(noid):
@@ -487,8 +483,8 @@ def _in_small_pieces(dbdir: str, dump) -> None:
 
     from noidtools.minter.events import Actor
     from noidtools.minter.perl import dump as perl_dump
-    from noidtools.minter.perl import importer, spool
+    from noidtools.minter.perl import importer
 
-    with patch.multiple(importer, _ITEMS=300, StampIndex=lambda folder: StampIndex(folder, most=300)), \
-            patch.object(spool, "_PAGE", 20), patch.object(perl_dump, "_BLOCK", 20_000), dump.open("rb") as file:
+    with patch.multiple(importer, _ITEMS=300, _TOGETHER=20), patch.object(perl_dump, "_BLOCK", 20_000), \
+            dump.open("rb") as file:
         importer.import_perl(dbdir, file.read, Actor(b"me", b"shell"))

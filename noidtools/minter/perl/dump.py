@@ -1,19 +1,34 @@
-"""Dumps of Berkeley DB databases, as its program `db_dump` writes them, with the option -p or without.
+"""Dumps of the databases of minters, as the program `db_dump` of Berkeley DB writes them, and where they come from.
 
 A dump is text: a header of lines `name=value` up to `HEADER=END`; then for each item a line with its key and a line
 with its value, each after one space; then `DATA=END`.  With -p printable bytes stand for themselves, a backslash is
 doubled, and every other byte is a backslash and two hexadecimal digits; without, all bytes are hexadecimal.
+
+The dump of a minter comes from a file, from a pipe, from Berkeley DB's program for a database, or from a database of
+Noid4Php.  That is the original noid in PHP: its keys and values are the same, but its databases are others, in the
+folder NOID:
+
+    noid.lmdb   LMDB, a single file, made by PHP's extension dba
+    noid.xml    <noid> with an element <i k="key">value</i> for each item, in any order
 """
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import stat
+import subprocess
+from tempfile import TemporaryFile
+from xml.parsers import expat
 
-from ...errors import InvalidError, printable
+from ...errors import InvalidError, StoreError, printable
+from ...store.creation import foreign_items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import IO
 
     Read = Callable[[int], bytes]  # up to so many bytes, nothing at the end
 
@@ -216,3 +231,201 @@ class _Lines:
         if self._ended and self._rest:
             self._text, self._rest = self._text + newline + self._rest, b""
         self._lines = self._text.split(b"\n") if self._text or newline else []
+
+
+# -- a dump, or a database of Berkeley DB -----------------------------------------------------------------------------
+
+DATABASE = "noid.bdb"
+
+# The program of Debian's package db5.3-util, and names that others give it.
+PROGRAMS = ("db5.3_dump", "db_dump5.3", "db_dump")
+_PACKAGE = "db5.3-util"
+
+# Of the first page of a B-tree of Berkeley DB: where its magic number is, in one order of bytes or the other.
+_MAGIC = slice(12, 16)
+_MAGICS = (b"\x62\x31\x05\x00", b"\x00\x05\x31\x62")
+_MEGABYTE = 1 << 20
+
+
+class DumpSource:
+    """An open source of a dump: `path` is of a dump, of noid.bdb or of a folder with it; None is standard input."""
+
+    def __init__(self, path: str | None, progress: Callable[[int, int, str], None] | None = None) -> None:
+        self._progress = progress
+        self._process: subprocess.Popen[bytes] | None = None
+        self._messages: IO[bytes] | None = None
+        self._total = self._done = 0
+        if path is None:
+            self._file: IO[bytes] = open(0, "rb", closefd=False)  # noqa: SIM115 - `close` closes it
+            return
+        path = _database_in(path) if os.path.isdir(path) else path
+        try:
+            self._file = open(path, "rb")  # noqa: SIM115
+            status = os.fstat(self._file.fileno())
+            is_database = stat.S_ISREG(status.st_mode) and self._file.read(16)[_MAGIC] in _MAGICS
+            if stat.S_ISREG(status.st_mode):
+                self._total = status.st_size
+                self._file.seek(0)
+        except OSError as error:
+            raise InvalidError(f"{path} cannot be read: {error.strerror}") from None
+        if is_database:
+            self._file.close()
+            self._start(path)
+
+    def _start(self, path: str) -> None:
+        """Run the program that writes the dump of a database."""
+        program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+        if program is None:
+            raise StoreError(f"{path} is a database of Berkeley DB, and no program is here that reads it: install the "
+                             f"package {_PACKAGE}, or say db_dump -p {DATABASE} > FILE elsewhere, and import FILE")
+        self._messages = TemporaryFile()  # noqa: SIM115
+        self._process = subprocess.Popen([program, "-p", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                         stderr=self._messages)
+        assert self._process.stdout is not None
+        # The length of the dump is not known.
+        self._file, self._total = self._process.stdout, 0
+
+    def read(self, size: int) -> bytes:
+        """Up to so many bytes, nothing at the end.  Raises InvalidError if the program that writes them failed."""
+        try:
+            block = self._file.read(size)
+        except OSError as error:
+            raise InvalidError(f"the dump cannot be read: {error.strerror}") from None
+        self._done += len(block)
+        if self._progress is not None and block:
+            self._progress(self._done // _MEGABYTE, -(-self._total // _MEGABYTE), "MB of the dump read")
+        if not block and self._process is not None and self._process.wait():
+            raise InvalidError(f"the database cannot be dumped: {self._message()}")
+        return block
+
+    def _message(self) -> str:
+        assert self._messages is not None
+        self._messages.seek(0)
+        return printable(self._messages.readline(300).strip()) or "its program gives no reason"
+
+    def close(self) -> None:
+        self._file.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        if self._messages is not None:
+            self._messages.close()
+
+
+def _database_in(folder: str) -> str:
+    for path in (os.path.join(folder, DATABASE), os.path.join(folder, "NOID", DATABASE)):
+        if os.path.exists(path):
+            return path
+    raise InvalidError(f"there is no {DATABASE} in {folder}: name the file itself, or its dump")
+
+
+# -- a database of Noid4Php --------------------------------------------------------------------------------------------
+
+_LMDB, _XML = "noid.lmdb", "noid.xml"
+_HEADER = b"VERSION=3\nformat=bytevalue\ntype=btree\nHEADER=END\n"
+_FOOTER = b"DATA=END\n"
+_XML_BLOCK = 1 << 16
+
+
+class Noid4PhpSource:
+    """An open database of Noid4Php; `path` is of its file, or of a folder with it."""
+
+    def __init__(self, path: str) -> None:
+        path = _file_in(path) if os.path.isdir(path) else path
+        try:
+            with open(path, "rb") as file:
+                beginning = file.read(512)
+        except OSError as error:
+            raise InvalidError(f"{path} cannot be read: {error.strerror}") from None
+        is_xml = beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+        self._blocks = _dump(_xml_items(path) if is_xml else foreign_items(path))
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        """Up to so many bytes of the dump, nothing at its end."""
+        while not self._rest:
+            block = next(self._blocks, None)
+            if block is None:
+                return b""
+            self._rest = block
+        taken, self._rest = self._rest[:size], self._rest[size:]
+        return taken
+
+    def close(self) -> None:
+        self._blocks = iter(())
+
+
+def _file_in(folder: str) -> str:
+    for name in (_LMDB, _XML):
+        for path in (os.path.join(folder, name), os.path.join(folder, "NOID", name)):
+            if os.path.exists(path):
+                return path
+    raise InvalidError(f"there is neither {_LMDB} nor {_XML} in {folder}: name the file itself")
+
+
+def _dump(items: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
+    """The items as db_dump writes them, in blocks."""
+    lines, size = [_HEADER], 0
+    for key, value in items:
+        lines.append(b" %b\n %b\n" % (key.hex().encode(), value.hex().encode()))
+        size += len(lines[-1])
+        if size > _XML_BLOCK:
+            yield b"".join(lines)
+            lines, size = [], 0
+    yield b"".join((*lines, _FOOTER))
+
+
+def _xml_items(path: str) -> list[tuple[bytes, bytes]]:
+    """The items of the file, sorted.  All are in memory, as they are in Noid4Php itself."""
+    reader = _XmlReader()
+    with open(path, "rb") as file:
+        reader.parse(file.read)
+    return sorted(reader.items.items())
+
+
+class _XmlReader:
+    """Collects the items of a file of XML; raises InvalidError, with the line, for what is not of that form."""
+
+    def __init__(self) -> None:
+        self.items: dict[bytes, bytes] = {}
+        self._path: list[str] = []
+        self._key: str | None = None
+        self._text: list[str] = []
+
+    def parse(self, read: Callable[[int], bytes]) -> None:
+        parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler = self._text.append
+        # A declaration of entities could blow a small file up.
+        parser.StartDoctypeDeclHandler = self._refuse_doctype
+        try:
+            while block := read(_XML_BLOCK):
+                parser.Parse(block)
+            parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            why = expat.ErrorString(error.code)
+            raise InvalidError(f"line {error.lineno}: this is no XML, or it is cut off ({why})") from None
+        except InvalidError as error:
+            raise InvalidError(f"line {parser.CurrentLineNumber}: {error.message}") from None
+
+    def _refuse_doctype(self, *_: object) -> None:
+        raise InvalidError("a document type has no place here: it is of another program")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._path.append(name)
+        if self._path == ["noid"]:
+            return
+        if self._path != ["noid", "i"] or attributes.keys() != {"k"}:
+            raise InvalidError('the items of a minter are <i k="…"> in <noid>: it is of another program')
+        self._key = attributes["k"]
+        self._text.clear()
+
+    def _end(self, name: str) -> None:
+        self._path.pop()
+        if name == "i" and self._key is not None:
+            key = self._key.encode()
+            if key in self.items:
+                raise InvalidError(f"the key {self._key[:60]!r} is there twice: it is damaged")
+            self.items[key] = "".join(self._text).encode()
+            self._key = None

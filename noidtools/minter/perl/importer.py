@@ -8,12 +8,15 @@ only when all is read, so circulation records are set aside on disk until then.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
 from ...codec import pair
 from ...errors import InvalidError, NoidError, printable
+from ...rules import Rule
 from ...schemes.noid import NoidScheme
+from ...spool import Spool, open_database, storage_errors
 from ...store.creation import create_store
 from ...times import timestamp, to_utc
 from .. import location_of, schema
@@ -24,7 +27,6 @@ from ..schema import ELEMENTS, IDS, NOTES, RULES
 from .dump import read_dump
 from .minter import ROOT, PerlMinter, damaged
 from .queue import QueueImport
-from .spool import Spool, StampIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ class DryRunError(Exception):
     """Undoes an import when all is known that it would do."""
 
 
+@dataclass(slots=True)
 class Imported:
     """What an import did, or would do.
 
@@ -62,12 +65,9 @@ class Imported:
     remarks  sentences about what in the dump was not as the original should have left it
     """
 
-    __slots__ = ("settings", "counts", "remarks")
-
-    def __init__(self, settings: Settings, counts: list[tuple[str, int | None]], remarks: list[str]) -> None:
-        self.settings = settings
-        self.counts = counts
-        self.remarks = remarks
+    settings: Settings
+    counts: list[tuple[str, int | None]]
+    remarks: list[str]
 
 
 def import_perl(
@@ -103,6 +103,67 @@ def import_perl(
     return run.imported()
 
 
+class _CirculationRecords:
+    """What is known of the identifiers, until all are read and the events to which their records belong have numbers.
+
+    All records with the same stamp, which is a date, a letter and a contact, belong to one event.  The events are
+    numbered from 1 on in the order of the stamps.
+    """
+
+    def __init__(self) -> None:
+        self._database = open_database(_RECORDS)
+        self._waiting: list[tuple[bytes, int, bytes | None, int, bytes]] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, identifier: bytes, flags: int, stamp: bytes | None, number: int, history: bytes) -> None:
+        """Add a record; `stamp` is None for an identifier that has none."""
+        self._waiting.append((identifier, flags, stamp, number, history))
+        self._count += 1
+        if len(self._waiting) == _TOGETHER:
+            self._flush()
+
+    def _flush(self) -> None:
+        with storage_errors():
+            self._database.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?)", self._waiting)
+        self._waiting = []
+
+    def events(self) -> Iterator[tuple[bytes, int, bytes, bytes]]:
+        """Number the events, and yield them in order: the stamp, how many records it has, and which identifiers have
+        the least and the greatest number.  Nothing may be added after this."""
+        self._flush()
+        with storage_errors():
+            self._database.execute("CREATE INDEX by_stamp ON record (stamp, number, identifier)")
+            self._database.execute("INSERT INTO event (stamp) SELECT DISTINCT stamp FROM record "
+                                   "WHERE stamp IS NOT NULL ORDER BY stamp")
+            yield from self._database.execute(_EVENTS)
+
+    def rows(self) -> Iterator[tuple[bytes, int, int | None, int, bytes]]:
+        """The records in the order in which they were added, each with the number of its event; after `events`."""
+        with storage_errors():
+            yield from self._database.execute(
+                "SELECT identifier, flags, event.number, record.number, history "
+                "FROM record LEFT JOIN event USING (stamp) ORDER BY record.rowid")
+
+    def close(self) -> None:
+        self._database.close()
+
+
+_TOGETHER = 500
+_RECORDS = """
+    CREATE TABLE record (identifier BLOB, flags INTEGER, stamp BLOB, number INTEGER, history BLOB);
+    CREATE TABLE event (number INTEGER PRIMARY KEY, stamp BLOB UNIQUE)
+"""
+_EVENTS = """
+    SELECT stamp, (SELECT count(*) FROM record WHERE record.stamp = event.stamp),
+        (SELECT identifier FROM record WHERE record.stamp = event.stamp ORDER BY number LIMIT 1),
+        (SELECT identifier FROM record WHERE record.stamp = event.stamp ORDER BY number DESC LIMIT 1)
+    FROM event ORDER BY event.number
+"""
+
+
 class _Import:
     """One import, in the order of `chunks` and `finish`."""
 
@@ -123,19 +184,15 @@ class _Import:
         self._oldest = timestamp(actor.now())  # the date of the oldest one
         self._unqueued = 0
         self._remarks: list[str] = []
-        self._spools: list[Spool | StampIndex] = []
+        self._records = _CirculationRecords()
+        self._queue = Spool(4)
 
     def close(self) -> None:
-        for spool in self._spools:
-            spool.close()
+        self._records.close()
+        self._queue.close()
 
     def chunks(self) -> Iterator[Work]:
         """What is written before `finish`, in transactions of their own."""
-        # Here and not before, because now the folder is known to be writable.
-        self._records = Spool(self._dbdir)
-        self._queue = Spool(self._dbdir)
-        self._stamps = StampIndex(self._dbdir)
-        self._spools = [self._records, self._queue, self._stamps]
         yield from self._read_all()
         # Before anything else is done: this refuses what is no minter.
         settings = self._perl.settings()
@@ -174,7 +231,7 @@ class _Import:
                 entry = self._perl.add(line, key, value)
                 if entry is not None:
                     date, number = entry
-                    self._queue.add((date if date == _NO_DATE else self._converted(line, date), number, value, line))
+                    self._queue.add(date if date == _NO_DATE else self._converted(line, date), number, value, line)
                 continue
             identifier, _, element = key.partition(b"\t")
             if not identifier or not element:
@@ -209,7 +266,7 @@ class _Import:
         self._counts["held"] += held
         self._unqueued += unqueued
         if not circulation:
-            self._records.add((identifier, flags, -1, 0, b""))
+            self._records.add(identifier, flags, None, 0, b"")
             return
         history, _, rest = circulation.partition(b"|")
         date, _, rest = rest.partition(b"|")
@@ -228,8 +285,7 @@ class _Import:
             self._newest, self._newest_line = number, line
         date = self._converted(line, date)
         self._oldest = min(self._oldest, date)
-        ticket = self._stamps.add(date + letter + who, number, identifier)
-        self._records.add((identifier, flags, ticket, number, history))
+        self._records.add(identifier, flags, date + letter + who, number, history)
 
     def _converted(self, line: int, date: bytes) -> bytes:
         """A date of the original in UTC."""
@@ -254,8 +310,6 @@ class _Import:
 
     def _sorted_rules(self) -> tuple[list[tuple[bytes, bytes, bytes]], list[tuple[bytes, bytes, bytes]]]:
         """The rules that can be used here, and those that cannot."""
-        from ...rules import Rule
-
         usable, others = [], []
         for element, pattern, replacement, line in self._perl.rules:
             try:
@@ -275,12 +329,12 @@ class _Import:
 
     def _write_events(self) -> Iterator[Work]:
         self._event = 1
-        for page in _pages(self._stamps.sorted()):
+        for page in _pages(self._records.events()):
             packed = []
-            for stamp in page:
-                date, letter, who = stamp.text[:14], stamp.text[14:15], stamp.text[15:]
-                tally = Tally(stamp.count, stamp.count, stamp.first, stamp.last) if letter == b"i" else None
-                details = () if tally else (b"%d identifier%b" % (stamp.count, b"" if stamp.count == 1 else b"s"),)
+            for stamp, count, first, last in page:
+                date, letter, who = stamp[:14], stamp[14:15], stamp[15:]
+                tally = Tally(count, count, first, last) if letter == b"i" else None
+                details = () if tally else (b"%d identifier%b" % (count, b"" if count == 1 else b"s"),)
                 packed.append(packed_event(date, who.translate(_CONTROLS), _INTERFACE, _VERBS[letter], *details,
                                            tally=tally))
             yield partial(put_events, first=self._event, packed=packed)
@@ -290,10 +344,9 @@ class _Import:
         total, done = len(self._records), 0
         for page in _pages(self._records.rows()):
             circulating, others = [], []
-            for identifier, flags, ticket, number, history in page:
-                event = 0 if ticket < 0 else self._stamps.number_of(ticket)
+            for identifier, flags, event, number, history in page:
                 if flags or history:
-                    circulating.append((identifier, Circulation(flags, event, number, history).packed()))
+                    circulating.append((identifier, Circulation(flags, event or 0, number, history).packed()))
                 if not event:
                     others.append(identifier)
             yield partial(_put_all, IDS, circulating)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ...schemes.noid import NoidScheme
+    from ...spool import Spool
     from ...store import Work, Writer
-    from .spool import Spool
 
 _ITEMS = 5_000
 
@@ -51,7 +51,7 @@ class QueueImport:
 
     def chunks(self, queued_records: int) -> Iterator[Work]:
         """What is to be written; `queued_records` is how many records say that their identifier is queued."""
-        rows = self._entries.rows()
+        rows = iter(self._entries)
         last = b""
         while page := list(islice(rows, _ITEMS)):
             entries = []
