@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import dataclass, field
 
 from ...codec import pack, split_pair, unpack
 from ...errors import printable
@@ -33,20 +34,19 @@ _MOST_COUNTED = 1 << 26
 _DATE_DIGITS = 14
 
 
+@dataclass(slots=True)
 class Fault:
     """Something that is wrong in the database.
 
     sentence  what it is, and what can be done about it
-    mend      mends it; None if that would be a guess
+    mend      mends it; None if it is neither a counter nor an index that follows from other records
     """
 
-    __slots__ = ("sentence", "mend")
-
-    def __init__(self, sentence: str, mend: Mend | None = None) -> None:
-        self.sentence = sentence
-        self.mend = mend
+    sentence: str
+    mend: Mend | None = None
 
 
+@dataclass(slots=True)
 class Result:
     """What an examination found.
 
@@ -55,12 +55,9 @@ class Result:
     more    how many there are besides
     """
 
-    __slots__ = ("items", "faults", "more")
-
-    def __init__(self) -> None:
-        self.items = 0
-        self.faults: list[Fault] = []
-        self.more = 0
+    items: int = 0
+    faults: list[Fault] = field(default_factory=list)
+    more: int = 0
 
 
 class References:

@@ -1,18 +1,22 @@
-"""Checks of events, of their index, and of what refers to them; for bulk changes see changes.py."""
+"""Checks of events, of their index, of the rows of bulk changes, and of what refers to events."""
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import groupby
 
 from ...codec import pair
 from ...errors import printable
-from ..changes import changes_to, event_names
+from ..changes import RecordedEdit, changes_to, event_names
+from ..circulation import find_many
 from ..events import NUMBER_SIZE, Event, index_event, number_key, read_event
-from ..schema import CUSTODY, EVENTS, HISTORY, OFFICES, STATED
+from ..schema import CHANGES, CUSTODY, EVENTS, HISTORY, OFFICES, STATED
 from .examination import are_dates, fields_of, is_date, parts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ...store import Reader, Writer
     from .examination import Examination
 
@@ -179,5 +183,57 @@ def _check_statements(examination: Examination) -> None:
                                f"{int(fields[4])}, which does not exist: compare with a backup")
 
 
-# The index first, because the events are compared with what it refers to.
-CHECKS = (_check_index, _check_events, _check_names_of_events, _check_custodians, _check_statements)
+# -- bulk changes ------------------------------------------------------------------------------------------------------
+
+
+def _check_changes(examination: Examination) -> None:
+    """The rows are in the order of their events, and of each event in the order of the identifiers."""
+    for number, keys in groupby(_rows(examination), key=lambda row: row[0]):
+        rows = indexed = 0
+        page: list[bytes] = []
+        for _, identifier in keys:
+            rows += 1
+            if not page or page[-1] != identifier:
+                if len(page) >= _PAGE:
+                    indexed += _check_page(examination, number, page)
+                    page = []
+                page.append(identifier)
+        examination.changes[number] = rows, indexed + _check_page(examination, number, page)
+
+
+def _rows(examination: Examination) -> Iterator[tuple[int, bytes]]:
+    """The number of the event and the identifier of each row, which is empty if it is damaged."""
+    for key, packed in examination.items(CHANGES):
+        number = int.from_bytes(key[:NUMBER_SIZE], "big")
+        if not examination.has_event(number):
+            examination.report(f"a change belongs to event {number}, which does not exist: compare with a backup")
+            continue
+        parts = parts_of(key[NUMBER_SIZE:])
+        if parts is None or not parts[0] or not _is_sound_change(key[NUMBER_SIZE:], packed):
+            examination.report(f"a change of event {number} is damaged: compare with a backup")
+        yield number, b"" if parts is None else parts[0]
+
+
+def _is_sound_change(place: bytes, packed: bytes) -> bool:
+    try:
+        return fields_of(packed, 2) is not None and bool(RecordedEdit.unpacked(place, packed).key)
+    except (ValueError, IndexError):
+        return False
+
+
+def _check_page(examination: Examination, number: int, page: list[bytes]) -> int:
+    """Whether the event is found from each of these identifiers; returns how many have an entry in the index.
+
+    An identifier that was recorded by the event needs none: its circulation record refers to it.
+    """
+    identifiers = [identifier for identifier in page if identifier]
+    entries = index_entries(examination.reader, number, identifiers)
+    missing = [identifier for identifier in identifiers if identifier not in entries]
+    for identifier, record in zip(missing, find_many(examination.reader, missing), strict=True):
+        if record is None or record.event != number:
+            report_missing_entry(examination, identifier, number)
+    return len(entries)
+
+
+# The index and the rows of bulk changes first, because the events are compared with what these refer to.
+CHECKS = (_check_changes, _check_index, _check_events, _check_names_of_events, _check_custodians, _check_statements)

@@ -1,4 +1,8 @@
-"""Checks of what is stored under names: elements, rules, aliases and relations, and what was found out about them."""
+"""Checks of what is stored about identifiers, and of what is stored once for a minter.
+
+Circulation records and all that must agree with them, the queue, holds, peppers and tombstones; elements, rules,
+aliases and relations; settings, counters, tokens and stored replies.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,35 @@ from itertools import chain
 
 from ...codec import pair_prefix, split_pair
 from ...errors import ConflictError, NoidError, printable
-from .. import aliases, relations
-from ..circulation import alias_target, find
+from ...rules import Rule
+from .. import aliases, relations, schema
+from ..circulation import HELD, PEPPERED, RESERVED, WITHDRAWN, Circulation, alias_target, find
+from ..contexts import CLAIM
+from ..policies import CLASSES, INITIAL_STATE, PERSISTENCE_DATES, PUBLISH, RESERVE, AccessRule
 from ..qualities import is_sound
-from ..relations import ALIAS, ALIAS_OF, KINDS, WORDS, Relation
+from ..relations import ALIAS_OF, KINDS, WORDS, Relation
 from ..relations.abstract_names import KINDS as ABSTRACT_KINDS
 from ..replies import reply_faults
-from ..schema import ABSTRACT, ALIASES, CLAIMS, ELEMENTS, RELATIONS, REPLIES, RULES, TOKENS, VERIFIED
+from ..schema import (
+    ABSTRACT,
+    ALIASES,
+    CLAIMS,
+    CONFIG,
+    ELEMENTS,
+    IDS,
+    META,
+    NOTES,
+    PEPPERS,
+    QUEUE,
+    QUEUED,
+    RELATIONS,
+    REPLIES,
+    RULES,
+    SECRETS,
+    TOKENS,
+    TOMBSTONES,
+    VERIFIED,
+)
 from .examination import are_dates, fields_of, is_date, parts_of
 
 TYPE_CHECKING = False
@@ -21,11 +47,217 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ...store import Reader, Writer
-    from .. import Minter
     from .examination import Examination
 
-_INVERSE = {kind.letter: kind.inverse for kind in KINDS.values() if kind.inverse}
+_FLAGS = HELD | PEPPERED | RESERVED | WITHDRAWN
+_SMALLEST_RECORD = 12
+_DATE, _SEQUENCE = slice(0, 14), slice(14, 20)
 _DIGEST_SIZE = 32
+# Up to so many draws it is examined whether each was recorded once.
+_MOST_DRAWN = 1 << 30
+_INVERSE = {kind.letter: kind.inverse for kind in KINDS.values() if kind.inverse}
+_ACCESS_RULES = frozenset(f"policy/{name}" for name in CLASSES)
+
+
+# -- circulation records -----------------------------------------------------------------------------------------------
+
+
+def _check_records(examination: Examination) -> None:
+    held = 0
+    numbers = _DrawnNumbers(examination)
+    for identifier, packed in examination.items(IDS):
+        fault = _fault_of(packed)
+        if fault:
+            examination.report(f"the circulation record of {examination.name(identifier)} is damaged ({fault}): "
+                               "restore a backup, or compare with one")
+            continue
+        record = Circulation.unpacked(packed)
+        held += record.held
+        examination.pointed.add(record.event)
+        _check_record(examination, identifier, record)
+        numbers.check(identifier, record)
+    stored = schema.stored_held_count(examination.reader)
+    if stored != held:
+        counted = "their count is damaged" if stored is None else f"{stored} are counted"
+        examination.report(f"{held} identifiers are on hold, but {counted}", _mend_held_count)
+
+
+class _DrawnNumbers:
+    """The numbers at which identifiers were drawn, of which each is given once; a bit for each."""
+
+    __slots__ = ("_examination", "_seen")
+
+    def __init__(self, examination: Examination) -> None:
+        generator = examination.generator
+        countable = generator is not None and not generator.reissues and generator.drawn < _MOST_DRAWN
+        self._examination = examination
+        self._seen = bytearray(generator.drawn // 8 + 1 if generator is not None and countable else 0)
+
+    def check(self, identifier: bytes, record: Circulation) -> None:
+        # What is minted from the queue has the number at which the generator stood, and no draw of its own.
+        if record.history[:1] != b"i" or record.history[1:2] == b"q" or not record.number:
+            return
+        place, bit = record.number // 8, 1 << record.number % 8
+        if place < len(self._seen):
+            if self._seen[place] & bit:
+                name = self._examination.name(identifier)
+                self._examination.report(f"{name} was issued as number {record.number}, and so was another: one of the "
+                                         "circulation records is wrong, so compare with a backup")
+            self._seen[place] |= bit
+
+
+def _fault_of(packed: bytes) -> str:
+    if len(packed) < _SMALLEST_RECORD:
+        return f"it has {len(packed)} bytes"
+    if packed[0] & ~_FLAGS:
+        return f"its flags are {packed[0]}"
+    return f"its letters are {packed[12:40]!r}" if packed[12:].translate(None, b"iquf") else ""
+
+
+def _check_record(examination: Examination, identifier: bytes, record: Circulation) -> None:
+    name, reader, generator = examination.name(identifier), examination.reader, examination.generator
+    if (record.event or record.history) and not examination.has_event(record.event):
+        examination.report(f"the circulation record of {name} refers to event {record.event}, which does not exist")
+    if generator is not None and record.number > generator.drawn and not generator.reissues:
+        examination.report(f"{name} was issued as number {record.number}, but only {generator.drawn} were drawn: the "
+                           "generator was set back; what was issued is skipped, so nothing is minted twice")
+    if record.queued and identifier not in examination.misplaced and reader.get(QUEUED, identifier) is None:
+        examination.report(f"{name} is marked as queued but is not in the queue, so it is never minted: say 'noid "
+                           f"queue delete {name}', and queue it again")
+    if record.flags & PEPPERED and reader.get(PEPPERS, identifier) is None:
+        examination.report(f"{name} is peppered, but the digest of its pepper is missing: anybody who may bind can "
+                           "change it; restore a backup, or compare with one")
+    if record.withdrawn and reader.get(TOMBSTONES, identifier) is None:
+        examination.report(f"{name} was withdrawn, but its tombstone is missing: 'noid history {name}' has the reason")
+
+
+def _mend_held_count(writer: Writer) -> bool:
+    held = sum(packed[0] & HELD for _, packed in writer.scan(IDS) if packed)
+    if held == schema.stored_held_count(writer):
+        return False
+    schema.set_held_count(writer, held)
+    return True
+
+
+# -- the queue -------------------------------------------------------------------------------------------------------
+
+
+def _is_queue_key(key: bytes, identifier: bytes) -> bool:
+    return key[_DATE].isdigit() and len(key) > 20 and key.endswith(b"\0" + identifier)
+
+
+def _check_queue(examination: Examination) -> None:
+    reader = examination.reader
+    newest = 0
+    for key, identifier in examination.items(QUEUE):
+        name = examination.name(identifier)
+        record, indexed = find(reader, identifier), reader.get(QUEUED, identifier)
+        if not identifier or not _is_queue_key(key, identifier):
+            examination.report(f"the entry of {name} in the queue is damaged: restore a backup, or compare with one")
+            continue
+        newest = max(newest, int.from_bytes(key[_SEQUENCE], "big"))
+        if record is None:
+            examination.report(f"{name} is in the queue, but has no circulation record: restore a backup, or compare "
+                               "with one")
+        elif not record.queued:
+            examination.report(f"{name} is in the queue, but its circulation record says otherwise: it would be minted "
+                               "once more", partial(_mend_superfluous_entry, key, identifier))
+        elif indexed is None:
+            examination.misplaced.add(identifier)
+            examination.report(f"{name} is in the queue, but not in the index of the queue",
+                               partial(_mend_index, key, identifier))
+        elif indexed != key and reader.get(QUEUE, indexed) == identifier:
+            examination.report(f"{name} is in the queue twice, and would be minted twice",
+                               partial(_mend_superfluous_entry, key, identifier))
+        elif indexed != key:
+            examination.misplaced.add(identifier)
+            examination.report(f"the index of the queue has another place for {name}",
+                               partial(_mend_index, key, identifier))
+    last = schema.last_queue_number(reader)
+    if last is None or newest > last:
+        fault = "damaged" if last is None else "not greater than all others"
+        examination.report(f"the number of the next entry of the queue is {fault}", partial(_mend_number, newest))
+
+
+def _check_queue_index(examination: Examination) -> None:
+    reader = examination.reader
+    for identifier, key in examination.items(QUEUED):
+        if reader.get(QUEUE, key) == identifier or identifier in examination.misplaced:
+            continue
+        record = find(reader, identifier)
+        queued = record is not None and record.queued and _is_queue_key(key, identifier)
+        consequence = "so it is never minted" if queued else "which it should not be"
+        examination.report(f"{examination.name(identifier)} is in the index of the queue but not in the queue, "
+                           f"{consequence}", partial(_mend_entry, key, identifier))
+
+
+def _mend_superfluous_entry(key: bytes, identifier: bytes, writer: Writer) -> bool:
+    record, indexed = find(writer, identifier), writer.get(QUEUED, identifier)
+    if record is not None and record.queued and (indexed == key or writer.get(QUEUE, indexed or b"") != identifier):
+        return False
+    if indexed == key:
+        writer.delete(QUEUED, identifier)
+    return writer.delete(QUEUE, key)
+
+
+def _mend_index(key: bytes, identifier: bytes, writer: Writer) -> bool:
+    if writer.get(QUEUE, key) != identifier or writer.get(QUEUED, identifier) == key:
+        return False
+    writer.put(QUEUED, identifier, key)
+    return True
+
+
+def _mend_entry(key: bytes, identifier: bytes, writer: Writer) -> bool:
+    """Put an entry of the index into the queue, or remove it if its identifier is not queued."""
+    if writer.get(QUEUED, identifier) != key or writer.get(QUEUE, key) == identifier:
+        return False
+    record = find(writer, identifier)
+    if record is not None and record.queued and _is_queue_key(key, identifier):
+        writer.put(QUEUE, key, identifier)
+    else:
+        writer.delete(QUEUED, identifier)
+    return True
+
+
+def _mend_number(newest: int, writer: Writer) -> bool:
+    last = schema.last_queue_number(writer)
+    if last is not None and newest <= last:
+        return False
+    schema.raise_queue_number(writer, newest)
+    return True
+
+
+# -- peppers and tombstones ------------------------------------------------------------------------------------------
+
+
+def _check_peppers(examination: Examination) -> None:
+    for identifier, digest in examination.items(PEPPERS):
+        name = examination.name(identifier)
+        record = find(examination.reader, identifier)
+        if len(digest) != _DIGEST_SIZE:
+            examination.report(f"the digest of the pepper of {name} is damaged: restore a backup, or compare with one")
+        elif record is None:
+            examination.report(f"there is a pepper for {name}, but no circulation record: restore a backup, or compare "
+                               "with one")
+        elif not record.flags & PEPPERED:
+            examination.report(f"{name} has a pepper, but its circulation record says that it has none: restore a "
+                               "backup, or compare with one")
+
+
+def _check_tombstones(examination: Examination) -> None:
+    for identifier, packed in examination.items(TOMBSTONES):
+        name = examination.name(identifier)
+        record = find(examination.reader, identifier)
+        fields = fields_of(packed, 5)
+        if fields is None or not is_date(fields[0]) or not (is_date(fields[1]) or not fields[1]):
+            examination.report(f"the tombstone of {name} is damaged: compare with a backup; 'noid history {name}' has "
+                               "the reason")
+        if record is None or not record.withdrawn:
+            examination.report(f"{name} has a tombstone, but its circulation record does not say that it was "
+                               "withdrawn: restore a backup, or compare with one")
+
+
+# -- elements and rules ------------------------------------------------------------------------------------------------
 
 
 def _check_elements(examination: Examination) -> None:
@@ -37,8 +269,6 @@ def _check_elements(examination: Examination) -> None:
 
 
 def _check_rules(examination: Examination) -> None:
-    from ...rules import Rule
-
     for key, replacement in examination.items(RULES):
         parts = parts_of(key)
         if parts is None or not all(parts):
@@ -90,7 +320,7 @@ def _check_relations(examination: Examination) -> None:
         elif relation.kind in _INVERSE and not _has_inverse(reader, name, relation):
             examination.report(
                 f"{examination.name(name)} has the {WORDS[relation.kind]} {examination.name(relation.other)}, but not "
-                "the other way round", partial(_mend_inverse, examination.minter, name, relation))
+                "the other way round: remove the relation and make it again, or compare with a backup")
 
 
 def _relations(reader: Reader, name: bytes, kind: bytes) -> Iterator[Relation]:
@@ -101,30 +331,10 @@ def _relations(reader: Reader, name: bytes, kind: bytes) -> Iterator[Relation]:
             yield relation
 
 
-def _inverse(minter: Minter, name: bytes, relation: Relation) -> Relation:
-    display = minter.namespace.display(name)
-    return Relation(_INVERSE[relation.kind], name, display, relation.authority, relation.start, relation.until,
-                    relation.event)
-
-
 def _has_inverse(reader: Reader, name: bytes, relation: Relation) -> bool:
     kind = _INVERSE[relation.kind]
     return any(other.other == name and (not KINDS[kind].claimed or other.authority == relation.authority)
                for other in _relations(reader, relation.other, kind))
-
-
-def _mend_inverse(minter: Minter, name: bytes, relation: Relation, writer: Writer) -> bool:
-    """Store a relation under its other name, too, if it is still stored under the one."""
-    still = any((other.other, other.authority) == (relation.other, relation.authority)
-                for other in _relations(writer, name, relation.kind))
-    if not still or _has_inverse(writer, name, relation):
-        return False
-    if relation.kind == ALIAS and alias_target(writer, relation.other) is None:
-        # The name is no alias, so it is this half that is wrong.
-        relations.delete_relation(writer, name, relation)
-    else:
-        relations.put_relation(writer, relation.other, _inverse(minter, name, relation))
-    return True
 
 
 # -- findings, abstract names, tokens and replies ----------------------------------------------------------------------
@@ -158,5 +368,49 @@ def _check_replies(examination: Examination) -> None:
         examination.report(sentence, mend)
 
 
-CHECKS = (_check_elements, _check_rules, _check_aliases, _check_relations, _check_abstractions, _check_findings,
-          _check_tokens, _check_replies)
+# -- the minter --------------------------------------------------------------------------------------------------------
+
+
+def _check_config(examination: Examination) -> None:
+    for key, value in examination.items(CONFIG):
+        if not _is_sound_setting(key.decode("utf-8", "replace"), value):
+            examination.report(f"the setting {printable(key[:200])!r} is damaged: set it again, or compare with a "
+                               "backup")
+
+
+def _is_sound_setting(name: str, value: bytes) -> bool:
+    """Whether a setting can be what it is; of those that are free text, only that it is no garbage."""
+    if "\ufffd" in name or b"\0" in value:
+        return False
+    if name in _ACCESS_RULES:
+        return AccessRule.is_packed(value)
+    if name == INITIAL_STATE:
+        return value in (PUBLISH, RESERVE)
+    if name in PERSISTENCE_DATES:
+        return is_date(value)
+    if name.startswith(f"{CLAIM}/"):
+        return is_date(value) and name.count(" ") >= 2
+    return True
+
+
+def _check_meta(examination: Examination) -> None:
+    for _ in examination.items(META):
+        pass
+    backup = schema.last_backup(examination.reader)
+    if backup and not is_date(backup):
+        examination.report("the date of the last backup is damaged: the next backup writes it anew")
+
+
+def _count_the_rest(examination: Examination) -> None:
+    """Tables whose values are text; that they can be read is all that can be said of them."""
+    for table in (NOTES, SECRETS):
+        for _ in examination.items(table):
+            pass
+
+
+# The queue first, because the others leave out what was found misplaced in it.
+CHECKS = (
+    _check_queue, _check_queue_index, _check_records, _check_peppers, _check_tombstones, _check_elements, _check_rules,
+    _check_aliases, _check_relations, _check_abstractions, _check_findings, _check_tokens, _check_replies,
+    _check_config, _check_meta, _count_the_rest,
+)
