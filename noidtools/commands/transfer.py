@@ -14,9 +14,9 @@ from ..minter.policies import ADMIN
 from ..resolution import maps, target_element
 from ..store import exists
 from ..times import first_second
+from ..transfer import BadLineError, InputFile
 from ..transfer.exporter import FORMS, Export, Selection
 from ..transfer.importer import Importer, ImportOptions
-from ..transfer import BadLineError, InputFile
 from ..transfer.jsonl import read_header
 from ..transfer.retarget import Retargeting, undo
 from ..transfer.whole_import import WholeImport
