@@ -449,7 +449,7 @@ def test_no_text_makes_the_reader_fail_otherwise_than_by_a_refusal(garbage, plac
 def test_records_of_one_date_letter_and_contact_are_one_event_in_the_order_of_the_dates(imported):
     chance = random.Random(5)
     generator, minted = state_of("f5.reedeedk", 300, naan="13030", term="long")
-    dates = [b"2012%010d" % chance.randrange(20) for _ in minted]
+    dates = [b"20120305%06d" % chance.randrange(20) for _ in minted]
     items = root_items(generator, "long")
     for number, (identifier, date) in enumerate(zip(minted, dates, strict=True), 1):
         items |= circulation(identifier, number, date=date)
