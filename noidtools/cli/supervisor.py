@@ -120,6 +120,7 @@ class Supervisor:
         self._source = source
         self._sink = sink
         self._shared = SharedInput()
+        self._parent = os.getpid()
         self._worker = 0
 
     def run(self) -> int:
@@ -141,6 +142,8 @@ class Supervisor:
             return 1
 
     def _stop(self, _: int, __: FrameType | None) -> NoReturn:
+        if os.getpid() != self._parent:
+            os._exit(1)  # a worker that has just been started, and must not look as if the input had ended
         if self._worker:
             os.kill(self._worker, signal.SIGTERM)
         os._exit(0)
