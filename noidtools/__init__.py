@@ -18,20 +18,17 @@ if TYPE_CHECKING:
     from .api import create_minter as create
     from .api import open_minter as open
     from .commands import Call, Session, run
+    from .description.events import ChangedValue, HistoryEvent, MintCount, Transition, ValueDigest, Withdrawal
     from .description.facts import (
         AbstractName,
         CitationForm,
         ContextClaim,
         CustodyPeriod,
         MinterDescription,
-        MinterInfo,
-        MinterPolicy,
         NameDescription,
-        NameRecord,
         NameRelation,
         OfferedAction,
         PerformedAction,
-        PersistencePromise,
         PolicyStatement,
         QualityClaim,
         QualityFinding,
@@ -40,18 +37,16 @@ if TYPE_CHECKING:
     from .description.results import (
         AliasLink,
         Binding,
-        ChangedValue,
         Comparison,
-        HistoryEvent,
         HoldResult,
-        MintCount,
+        MinterInfo,
+        MinterPolicy,
+        NameRecord,
+        PersistencePromise,
         Resolution,
         RuleBinding,
-        Transition,
         Validity,
-        ValueDigest,
         VerifiedName,
-        Withdrawal,
     )
     from .errors import (
         BusyError,
@@ -89,10 +84,12 @@ _HOMES = {"__version__": "version", "open": "api:open_minter", "create": "api:cr
           "Actor": "minter.events",
           "Minter": "minter", "MinterFolder": "minter.folder", "SingleMinter": "minter.folder", "Site": "web.site",
           "Call": "commands", "Session": "commands", "run": "commands",
-          **dict.fromkeys(("AliasLink", "Binding", "ChangedValue", "Comparison",
-                           "HistoryEvent", "HoldResult", "MintCount", "Resolution",
-                           "RuleBinding", "Transition", "Validity", "ValueDigest",
-                           "VerifiedName", "Withdrawal"), "description.results")}
+          **dict.fromkeys(("ChangedValue", "HistoryEvent", "MintCount", "Transition",
+                           "ValueDigest", "Withdrawal"), "description.events"),
+          **dict.fromkeys(("AliasLink", "Binding", "Comparison", "HoldResult",
+                           "MinterInfo", "MinterPolicy", "NameRecord",
+                           "PersistencePromise", "Resolution", "RuleBinding", "Validity",
+                           "VerifiedName"), "description.results")}
 
 
 def __getattr__(name: str) -> object:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..codec import decode_text
-from ..description.conversion import history_event, moment
-from ..description.facts import MinterInfo, MinterPolicy, PersistencePromise
-from ..description.results import HistoryEvent
+from ..description.events import HistoryEvent, history_event, moment
+from ..description.results import MinterInfo, MinterPolicy, PersistencePromise
 from ..errors import UsageError
 from ..minter import config, history, policies, report
 from ..minter.policies import minting_policy

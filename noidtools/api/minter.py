@@ -9,9 +9,9 @@ from typing import Literal, TypeVar, overload
 
 from .. import resolution
 from ..codec import decode_text
-from ..description.conversion import redirect_targets, transition, withdrawal
-from ..description.facts import NameRecord
-from ..description.results import Binding, HoldResult, Resolution, RuleBinding, Transition, Validity, Withdrawal
+from ..description.conversion import redirect_targets
+from ..description.events import Transition, Withdrawal, transition, withdrawal
+from ..description.results import Binding, HoldResult, NameRecord, Resolution, RuleBinding, Validity
 from ..errors import NotFoundError, StoreError
 from ..minter import Minter, bindings, identifiers, lifecycle, minting, queue
 from ..minter.elements import FetchedName, fetch_name, unbound_messages

@@ -7,8 +7,7 @@ import os
 
 from .. import times
 from ..codec import encode_text
-from ..description.conversion import history_event, timestamp_text
-from ..description.results import ValueDigest
+from ..description.events import ValueDigest, history_event, timestamp_text
 from ..errors import ForbiddenError, UsageError
 from ..minter.archive import archive
 from ..minter.events import newest_number
@@ -21,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..description.results import ChangedValue, HistoryEvent
+    from ..description.events import ChangedValue, HistoryEvent
     from ..minter import Minter
     from ..minter.events import Event
     from .answers import Line

@@ -1,27 +1,25 @@
-"""From the records of a minter, which are bytes, to the values of facts.py and results.py, which are text.
+"""From the records of a minter, which are bytes, to the facts of facts.py, which are text.
 
 A function that has a reader is called inside a transaction of the minter.
 """
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from itertools import islice
 
 from .. import names
 from ..codec import decode_text
 from ..minter import qualities
 from ..minter.circulation import is_known
-from ..minter.events import Digest
 from ..minter.identifiers import is_well_formed
 from ..minter.relations import HOMOLOGOUS_NAME, HOMOLOGUE
 from ..minter.relations.abstract_names import find_abstraction
 from ..minter.relations.homology import all_relations, homology_scopes
 from ..names import citation
 from ..names.targets import USUAL_CODE
-from ..times import system_clock, timestamp, utc_datetime
+from ..times import system_clock, timestamp
+from .events import moment, required_moment
 from .facts import AbstractName, CustodyPeriod, NameRelation, QualityClaim, QualityFinding, RedirectTarget
-from .results import ChangedValue, HistoryEvent, MintCount, Transition, ValueDigest, Withdrawal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,40 +27,11 @@ if TYPE_CHECKING:
 
     from ..minter import Minter
     from ..minter.custody import Custodian
-    from ..minter.events import Change, Event
-    from ..minter.identifiers import NameRef
-    from ..minter.lifecycle import StateChange, Tombstone
     from ..minter.qualities import Finding, StatedQuality
     from ..minter.relations import Relation
     from ..minter.relations.abstract_names import Abstraction
     from ..names.targets import Target
     from ..store import Reader
-
-# In place of a stored date that is damaged.
-_NO_DATE = datetime(1, 1, 1, tzinfo=timezone.utc)
-
-
-# -- dates -----------------------------------------------------------------------------------------------------------
-
-
-def moment(stamp: bytes) -> datetime | None:
-    """A stored date; None where there is none."""
-    return required_moment(stamp) if stamp else None
-
-
-def required_moment(stamp: bytes) -> datetime:
-    """A stored date; the beginning of the year 1 if it is damaged."""
-    try:
-        return utc_datetime(stamp)
-    except ValueError:
-        return _NO_DATE
-
-
-def timestamp_text(moment: datetime | None) -> str:
-    """A date in fourteen digits, as it is stored; empty for None."""
-    if moment is None:
-        return ""
-    return moment.isoformat()[:19].replace("-", "").replace(":", "").replace("T", "")
 
 
 # -- relations, custodians, qualities, targets -----------------------------------------------------------------------
@@ -161,50 +130,3 @@ def quality_finding(finding: Finding) -> QualityFinding:
 def redirect_targets(targets: Iterable[Target]) -> tuple[RedirectTarget, ...]:
     """Targets with the code that is used where none is given."""
     return tuple(RedirectTarget(decode_text(target.url), target.code or USUAL_CODE) for target in targets)
-
-
-# -- changes and events ----------------------------------------------------------------------------------------------
-
-
-def transition(minter: Minter, change: StateChange) -> Transition:
-    """The change of the state of an identifier."""
-    return Transition(decode_text(minter.namespace.display(change.identifier)), change.before, change.after,
-                      change.unqueued)
-
-
-def withdrawal(ref: NameRef, tombstone: Tombstone) -> Withdrawal:
-    """A withdrawn identifier."""
-    return Withdrawal(
-        decode_text(ref.display), required_moment(tombstone.date), moment(tombstone.minted),
-        decode_text(tombstone.reason), decode_text(tombstone.successor),
-    )
-
-
-def history_event(minter: Minter, event: Event) -> HistoryEvent:
-    """An event, with names as the minter writes them."""
-    display, tally = minter.namespace.display, event.tally
-    minted = None
-    if tally is not None:
-        minted = MintCount(tally.minted, tally.requested, decode_text(tally.first), decode_text(tally.last))
-    return HistoryEvent(
-        number=event.number, date=required_moment(event.date), who=decode_text(event.who),
-        interface=decode_text(event.interface), action=decode_text(event.verb),
-        identifiers=tuple(decode_text(display(identifier)) for identifier in event.ids),
-        changes=tuple(_changed_value(minter, event, change) for change in event.changes),
-        minted=minted,
-        details=tuple(map(decode_text, event.details)), bindings=event.bulk,
-    )
-
-
-def _changed_value(minter: Minter, event: Event, change: Change) -> ChangedValue:
-    subject = event.subject(change)
-    return ChangedValue(
-        decode_text(minter.namespace.display(subject)) if subject else None, decode_text(change.what), change.element,
-        _recorded(change.before), _recorded(change.after),
-    )
-
-
-def _recorded(value: bytes | Digest | None) -> str | ValueDigest | None:
-    if isinstance(value, Digest):
-        return ValueDigest(value.size, value.sha256.hex())
-    return None if value is None else decode_text(value)

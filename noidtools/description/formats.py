@@ -12,7 +12,7 @@ from ..codec import encode_text
 from ..errors import InvalidError, NotInstalledError
 from ..names.targets import USUAL_CODE
 from . import ensure_rdf_format
-from .conversion import timestamp_text
+from .events import timestamp_text
 from .vocabulary import NOID, PIL
 
 TYPE_CHECKING = False

@@ -1,8 +1,9 @@
-"""Results of operations on names, and events: typed values like those of facts.py, which the interfaces share."""
+"""Results of operations, and the properties of a minter, as the Python interface returns them; see also facts.py."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from .facts import QualityFinding, RedirectTarget
@@ -70,27 +71,6 @@ class Validity:
 
 
 @dataclass(frozen=True, slots=True)
-class Transition:
-    """The state of an identifier before and after; `unqueued` is whether it was removed from the queue."""
-
-    identifier: str
-    before: str | None
-    after: str
-    unqueued: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Withdrawal:
-    """A withdrawn identifier.  `minted` is None for one that never was; `reason` and `successor` may be empty."""
-
-    identifier: str
-    date: datetime
-    minted: datetime | None
-    reason: str
-    successor: str
-
-
-@dataclass(frozen=True, slots=True)
 class AliasLink:
     """An alias and its target, present or former; `unqueued` is whether the alias was removed from the queue."""
 
@@ -126,68 +106,95 @@ class VerifiedName:
         return self.holds
 
 
-# -- events ----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
-class ValueDigest:
-    """What is recorded of a value that is too long to record whole: its size in bytes, and its SHA-256 in hex."""
+class NameRecord:
+    """An identifier with its elements.
 
-    size: int
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedValue:
-    """The change of one property or element in an event.
-
-    identifier  whose it is; None where it is the minter's, or alike for all identifiers of the event
-    what        a property such as state or hold, or the name of an element
-    is_element  whether `what` is the name of an element
-    before      the value before; None if there was none
-    after       the value after; None if it was removed
+    identifier   as the minter writes it
+    state        reserved, published or withdrawn; None for a name that has no state, such as a rule
+    held         whether it is on hold
+    circulation  its circulation record in one line: history, date, actor and number
+    elements     values by element name
+    computed     for each element that a rule computed, the rule's pattern
+    alias_of     the name it stands for, if it is an alias
     """
 
-    identifier: str | None
-    what: str
-    is_element: bool
-    before: str | ValueDigest | None
-    after: str | ValueDigest | None
+    identifier: str
+    state: str | None
+    held: bool
+    circulation: str
+    elements: Mapping[str, str] = field(hash=False)
+    computed: Mapping[str, str] = field(hash=False)
+    alias_of: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class MintCount:
-    """How many identifiers an event minted, of how many requested; the first and the last of them."""
+class PersistencePromise:
+    """The promise that names last: in words, and for which time; `until` is None where no end is set."""
 
-    made: int
-    requested: int
-    first: str
-    last: str
+    text: str
+    start: datetime | None
+    until: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryEvent:
-    """An event: a change of the minter.
+class MinterPolicy:
+    """Who may do what through the web, and what the minter promises.
 
-    number       events are numbered from 1 on
-    date         when
-    who          by whom
-    interface    through which interface: python, shell, or one of the web
-    action       the command, such as mint or bind set
-    identifiers  which it concerned; empty for mintings, which have `minted` instead
-    changes      what became of each thing that it changed
-    minted       for a minting, how many were made
-    details      further words, in no particular form
-    bindings     for a change of many names at once, how many bindings it changed; else None
+    read, mint, bind, admin  who may use these classes of commands: `anyone`, `authenticated`, `nobody`, or users
+    minting                  publish or reserve: the state of what is minted
+    label_format             which labels there can be
+    association              on what things identifiers may stand for; empty if nothing is stated
+    persistence              the promise that names last; None if none is made
     """
 
-    number: int
-    date: datetime
-    who: str
-    interface: str
-    action: str
-    identifiers: tuple[str, ...]
-    changes: tuple[ChangedValue, ...]
-    minted: MintCount | None
-    details: tuple[str, ...]
-    bindings: int | None = None
+    read: tuple[str, ...]
+    mint: tuple[str, ...]
+    bind: tuple[str, ...]
+    admin: tuple[str, ...]
+    minting: str
+    label_format: str
+    association: str
+    persistence: PersistencePromise | None
+
+
+@dataclass(frozen=True, slots=True)
+class MinterInfo:
+    """The properties and the present state of a minter.
+
+    path        its folder
+    scheme      how labels are made: noid, ibi, ibip or pilin
+    template    Prefix.Mask; empty where anything may be bound, and for other schemes
+    term        long, medium or short
+    naan, naa, subnaa  the name assigning authority: number, name, and part of it
+    labels      what is written before identifiers; the first is added to results
+    first       the first identifier, where that is known beforehand
+    total       how many identifiers there can be; None if there is no end
+    drawn       how many were drawn so far
+    held        how many are on hold
+    queued      how many are in the queue
+    created, creator     when and by whom it was created
+    changed, changed_by  when and by whom it was last changed
+    notes       the administrators' notes, by name
+    details     all that `noid dbinfo` prints, by label
+    """
+
+    path: str
+    scheme: str
+    template: str
+    term: str
+    naan: str
+    naa: str
+    subnaa: str
+    labels: tuple[str, ...]
+    first: str | None
+    total: int | None
+    drawn: int
+    held: int
+    queued: int
+    created: datetime | None
+    creator: str
+    changed: datetime | None
+    changed_by: str
+    notes: Mapping[str, str] = field(hash=False)
+    details: Mapping[str, str] = field(hash=False)
