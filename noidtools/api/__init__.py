@@ -83,7 +83,7 @@ def create_minter(
     computer, ip, port  ibi and ibip: the server's domain name or address, and its port
     prefix    pilin: the Handle prefix
     granularity, patience  schemes of time: seconds between labels, and seconds that one may be waited for
-    store     the address of a PostgreSQL server in which the minter lies; and with it
+    store     the address of a PostgreSQL server that holds the minter; and with it
     read      that of a standby, at which resolvers read
     who, clock  as in `open_minter`
 

@@ -29,7 +29,7 @@ from ..description.results import AliasLink, Comparison, VerifiedName
 from ..errors import UsageError
 from ..minter import aliases, custody, identifiers, qualities, spellings
 from ..minter.aliases import prefer_name, remove_preference
-from ..minter.relations import Relation, abstract_names, abstractions, claims
+from ..minter.relations import ABSTRACT_KINDS, Relation, abstract, all_abstractions, claims
 from ..store import Reader, Writer
 from ..times import timestamp
 from ..verification import Verification
@@ -83,7 +83,7 @@ class NameMethods(MinterBase):
         return minter.write(work)
 
     def unrelate(self, one: Text, relation: str, other: Text, *, authority: Text = "") -> NameRelation:
-        """Take back a claim about two names and return it; the authority may be left out if there is only one."""
+        """Remove a claim about two names and return it; the authority may be left out if there is only one."""
         minter, first, second, who = self._open, to_bytes(one), to_bytes(other), to_bytes(authority)
         kind = claims.claim_kind(relation)
 
@@ -99,23 +99,23 @@ class NameMethods(MinterBase):
         about  what a context is for, or what an identifier identifies, in words
         """
         minter, text, who, what = self._open, to_bytes(name), to_bytes(authority), to_bytes(about)
-        if kind not in abstract_names.KINDS:
-            raise UsageError(f"{kind!r} is nothing abstract: say one of {', '.join(abstract_names.KINDS)}")
+        if kind not in ABSTRACT_KINDS:
+            raise UsageError(f"{kind!r} is nothing abstract: say one of {', '.join(ABSTRACT_KINDS)}")
         return minter.write(lambda writer: abstract_name(
-            writer, abstractions.declare_abstract(minter, writer, self._actor, kind, text, who, what)
+            writer, abstract.declare_abstract(minter, writer, self._actor, kind, text, who, what)
         ))
 
     def remove_abstract(self, name: Text) -> AbstractName:
-        """Take back that something is abstract and return it; it must have no relations."""
+        """Remove the declaration of something abstract and return it; it must have no relations."""
         minter, text = self._open, to_bytes(name)
         return minter.write(lambda writer: abstract_name(
-            writer, abstractions.remove_abstract(minter, writer, self._actor, text)
+            writer, abstract.remove_abstract(minter, writer, self._actor, text)
         ))
 
     def abstract_names(self) -> list[AbstractName]:
         """All abstract contexts, names and identifiers."""
         return self._read(lambda reader: [
-            abstract_name(reader, item) for item in abstract_names.all_abstractions(reader)
+            abstract_name(reader, item) for item in all_abstractions(reader)
         ])
 
     def prefer(self, name: Text, *, authority: Text = "") -> NameRelation:
@@ -137,7 +137,7 @@ class NameMethods(MinterBase):
         minter, text = self._open, to_bytes(name)
 
         def work(reader: Reader) -> tuple[NameRelation, ...]:
-            ref = abstractions.identify_with_abstract(minter, reader, text)[0]
+            ref = abstract.identify_with_abstract(minter, reader, text)[0]
             return gather_relations(minter, reader, ref.key, ref.display, now=self._now())
 
         return list(minter.read(work))
@@ -170,7 +170,7 @@ class NameMethods(MinterBase):
         ))
 
     def remove_quality(self, quality: str, name: Text | None = None, *, authority: Text = "") -> QualityClaim:
-        """Take back what an authority states and return it; the authority may be left out if there is only one."""
+        """Remove what an authority states and return it; the authority may be left out if there is only one."""
         minter, text, who = self._open, None if name is None else to_bytes(name), to_bytes(authority)
         return _quality_claim(*minter.write(
             lambda writer: qualities.remove_quality(minter, writer, self._actor, quality, text, who)
@@ -228,7 +228,7 @@ class NameMethods(MinterBase):
     ) -> CustodyPeriod:
         """Make somebody the custodian of the minter, or of one identifier, for a purpose or for all else.
 
-        Whoever was it for the same purpose stays in the list.
+        The previous one for that purpose stays in the list.
         """
         minter, who, how, why = self._open, to_bytes(custodian), to_bytes(contact), to_bytes(purpose)
         return self._period(minter.write(lambda writer: custody.appoint(

@@ -10,8 +10,7 @@ from ..errors import NotFoundError, printable
 from ..minter import aliases
 from ..minter.aliases import prefer_name, remove_preference
 from ..minter.policies import ADMIN, BIND, READ
-from ..minter.relations import CLAIMED, KINDS, SYNONYM, abstractions
-from ..minter.relations.abstract_names import CONTEXT, IDENTIFIER, NAME, all_abstractions
+from ..minter.relations import CLAIMED, CONTEXT, IDENTIFIER, KINDS, NAME, SYNONYM, abstract, all_abstractions
 from ..minter.relations.claims import add_claim, claim_kind, remove_claim
 from ..times import timestamp
 from .answers import Answer, Fields, Record, separated
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..description.facts import NameRelation
-    from ..minter.relations import RelationKind
-    from ..minter.relations.abstract_names import Abstraction
+    from ..minter.relations import Abstraction, RelationKind
     from ..store import Reader
     from .answers import Line
     from .call import Call
@@ -117,7 +115,7 @@ def _relations(call: Call) -> Answer:
     minter, now = call.minter, timestamp(call.actor.now())
 
     def work(reader: Reader) -> tuple[bytes, tuple[NameRelation, ...]]:
-        ref = abstractions.identify_with_abstract(minter, reader, raw)[0]
+        ref = abstract.identify_with_abstract(minter, reader, raw)[0]
         return ref.display, gather_relations(minter, reader, ref.key, ref.display, now=now)
 
     name, relations = call.read(work)
@@ -194,7 +192,7 @@ def _abstraction_answer(call: Call, text: bytes) -> Answer:
     minter = call.minter
 
     def work(reader: Reader) -> Fields:
-        abstraction = abstractions.identify_with_abstract(minter, reader, text)[1]
+        abstraction = abstract.identify_with_abstract(minter, reader, text)[1]
         if abstraction is None:
             raise NotFoundError(f"nothing abstract is called {printable(text[:200])} here")
         return _abstraction_fields(reader, abstraction)
@@ -207,13 +205,13 @@ def _declare_abstraction(call: Call) -> Answer:
     minter, authority = call.minter, (call.option("authority") or "").encode()
     about = (call.option("purpose" if kind == CONTEXT else "thing") or "").encode()
     return Answer(minter.write(lambda writer: _abstraction_fields(
-        writer, abstractions.declare_abstract(minter, writer, call.actor, kind, text, authority, about)
+        writer, abstract.declare_abstract(minter, writer, call.actor, kind, text, authority, about)
     )), spaced=True)
 
 
 def _remove_abstraction(call: Call) -> Answer:
     minter = call.minter
-    removed = minter.write(lambda writer: abstractions.remove_abstract(minter, writer, call.actor, call.words[0]))
+    removed = minter.write(lambda writer: abstract.remove_abstract(minter, writer, call.actor, call.words[0]))
     return Answer(Fields(("ok", removed.display + b" is no longer declared here")), spaced=True)
 
 

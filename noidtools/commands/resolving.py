@@ -10,7 +10,7 @@ from ..errors import ForbiddenError, InvalidError, NoidError, NotFoundError, Sto
 from ..minter import bindings, config
 from ..minter.identifiers import identify
 from ..minter.policies import ADMIN, EVERYTHING, READ
-from ..minter.relations.abstractions import abstract_refusal
+from ..minter.relations.abstract import abstract_refusal
 from ..names import targets
 from ..resolution import destination, outcome_in
 from ..rules import Rule

@@ -12,9 +12,8 @@ from ..codec import decode_text
 from ..minter import qualities
 from ..minter.circulation import is_known
 from ..minter.identifiers import is_well_formed
-from ..minter.relations import HOMOLOGOUS_NAME, HOMOLOGUE
-from ..minter.relations.abstract_names import find_abstraction
-from ..minter.relations.homology import all_relations, homology_scopes
+from ..minter.relations import HOMOLOGOUS_NAME, HOMOLOGUE, find_abstraction
+from ..minter.relations.claims import all_relations, homology_scopes
 from ..names import citation
 from ..names.targets import USUAL_CODE
 from ..times import system_clock, timestamp
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from ..minter import Minter
     from ..minter.custody import Custodian
     from ..minter.qualities import Finding, StatedQuality
-    from ..minter.relations import Relation
-    from ..minter.relations.abstract_names import Abstraction
+    from ..minter.relations import Abstraction, Relation
     from ..names.targets import Target
     from ..store import Reader
 

@@ -23,9 +23,8 @@ from ..minter.identifiers import identify, identify_parsed, own_identifier, pars
 from ..minter.lifecycle import tombstone_of
 from ..minter.policies import PUBLISH, AccessPolicy, minting_policy
 from ..minter.qualities import last_findings
-from ..minter.relations import SUCCESSOR, Relation
-from ..minter.relations.abstract_names import IDENTIFIER
-from ..minter.relations.abstractions import find_in_path, identify_with_abstract
+from ..minter.relations import IDENTIFIER, SUCCESSOR, Relation
+from ..minter.relations.abstract import find_in_path, identify_with_abstract
 from ..minter.visibility import everything
 from ..names import citation
 from .conversion import (
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
 
     from ..minter import Minter
     from ..minter.lifecycle import Tombstone
-    from ..minter.relations.abstract_names import Abstraction
+    from ..minter.relations import Abstraction
     from ..resolution import Outcome
     from ..store import Reader
 

@@ -8,16 +8,18 @@ from ..minter.relations import (
     ALIAS_OF,
     CONTAINED_IN,
     CONTAINS,
+    CONTEXT,
     EQUIVALENT,
     HOMOLOGOUS_NAME,
     HOMOLOGUE,
+    IDENTIFIER,
+    NAME,
     PREFERRED,
     REALISED_BY,
     REALISES,
     SYNONYM,
     WORDS,
 )
-from ..minter.relations.abstract_names import CONTEXT, IDENTIFIER, NAME
 from .vocabulary import name_iri, part_iri
 
 TYPE_CHECKING = False

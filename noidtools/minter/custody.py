@@ -1,14 +1,16 @@
 """Custodians: who is responsible for a minter and for each of its identifiers, now and in the past.
 
-There is one custodian at a time for each purpose, and one without a purpose, who answers for all else.
+There is one custodian at a time for each purpose, and one without a purpose, who is responsible for all else.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ..codec import pack, pair, pair_end, pair_prefix, split_pair, unpack
 from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, printable
 from ..times import timestamp
-from . import identifiers
+from . import identifiers, lifecycle
 from .circulation import ensure_not_withdrawn
 from .events import NUMBER_SIZE, Change, record_event
 from .schema import CUSTODY, OFFICES
@@ -25,6 +27,7 @@ MINTER = b""
 _LONGEST = 1000
 
 
+@dataclass(slots=True)
 class Custodian:
     """A custodian, and the time for which it is responsible.
 
@@ -34,16 +37,12 @@ class Custodian:
     purpose        for what it is responsible; empty for all that no other is responsible for
     """
 
-    __slots__ = ("name", "contact", "start", "until", "of", "purpose")
-
-    def __init__(self, name: bytes, contact: bytes, start: bytes, until: bytes = b"", of: bytes = MINTER,
-                 purpose: bytes = b"") -> None:
-        self.name = name
-        self.contact = contact
-        self.start = start
-        self.until = until
-        self.of = of
-        self.purpose = purpose
+    name: bytes
+    contact: bytes
+    start: bytes
+    until: bytes = b""
+    of: bytes = MINTER
+    purpose: bytes = b""
 
 
 def custodians_of(reader: Reader, identifier: bytes) -> list[Custodian]:
@@ -89,7 +88,7 @@ def appoint(
 ) -> Custodian:
     """Make somebody the custodian of the minter, or of one identifier, for a purpose or for all that has no other.
 
-    Whoever was it for the same purpose stays in the list.  Raises ConflictError if that is the custodian already,
+    The previous one for that purpose stays in the list.  Raises ConflictError if it is the custodian already,
     InvalidError for an unsuitable name, contact or purpose.
     """
     _ensure_text("the custodian's name", name)
@@ -143,8 +142,6 @@ def custody_subject(minter: Minter, reader: Reader, text: bytes, *, changing: bo
     With `changing` also raises ForbiddenError if the pepper of a peppered identifier is missing, and ConflictError if
     the identifier was withdrawn.
     """
-    from . import lifecycle
-
     ref = identifiers.identify(minter, reader, text)
     if changing:
         identifiers.ensure_pepper(reader, ref)

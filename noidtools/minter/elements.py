@@ -7,7 +7,7 @@ from . import bindings, circulation, identifiers
 from .circulation import circulation_line
 from .lifecycle import ensure_not_gone, state_of, tombstone_of
 from .namespace import ALL_RULES, RULE_MARK
-from .relations.abstractions import ensure_concrete
+from .relations.abstract import ensure_concrete
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from .archive import Archives
 from .changes import changes_to
 from .circulation import find
 from .events import Digest, Event, indexed_numbers, packed_events, read_event, read_events
-from .relations.abstractions import identify_with_abstract
+from .relations.abstract import identify_with_abstract
 from .visibility import hides, sees_everything
 
 TYPE_CHECKING = False

@@ -196,7 +196,7 @@ def ensure_not_abstract(reader: Reader, ref: NameRef) -> None:
     """Raise ConflictError if a name was declared to be abstract: nothing abstract is registered."""
     if ref.known:
         return
-    from .relations.abstract_names import find_named
+    from .relations import find_named
 
     if find_named(reader, ref.key, ref.key)[1] is not None:
         raise ConflictError(f"{printable(ref.key)} is abstract, and only what realises it can be registered: "

@@ -16,7 +16,8 @@ from ..times import timestamp
 from . import identifiers
 from .circulation import ensure_not_withdrawn
 from .events import Change, record_event
-from .relations import abstractions, ensure_authority
+from .relations import ensure_authority
+from .relations.abstract import identify_with_abstract
 from .schema import STATED, VERIFIED
 
 TYPE_CHECKING = False
@@ -272,7 +273,7 @@ def stated_qualities(reader: Reader, subject: bytes) -> Iterator[StatedQuality]:
 
 def identify_subject(minter: Minter, reader: Reader, text: bytes) -> NameRef:
     """The name that a statement is about: one of this minter, of another system, or an abstract one."""
-    return abstractions.identify_with_abstract(minter, reader, text)[0]
+    return identify_with_abstract(minter, reader, text)[0]
 
 
 def state_quality(

@@ -7,8 +7,8 @@ from ..names import citation
 from ..schemes import read_form
 from . import contexts, identifiers
 from .lifecycle import sentence_about
-from .relations.abstractions import ensure_concrete, identify_with_abstract
-from .relations.senses import abstract_names, senses
+from .relations.abstract import ensure_concrete, identify_with_abstract
+from .relations.claims import abstract_reasons, senses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def compare_names(
         name = _common_abstract_name(minter, reader, first, second)
         if name:
             return True, [f"Both are {name}, with one label in one abstract context."], []
-        abstract = abstract_names(minter, reader, first, second)
+        abstract = abstract_reasons(minter, reader, first, second)
         return same, abstract or why, senses(minter, reader, first, second, now)
     except NoidError:
         # What is no name at all, or has a wrong pepper, has no relations either.

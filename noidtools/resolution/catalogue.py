@@ -15,7 +15,7 @@ from .. import names
 from ..console import OccasionalLog
 from ..errors import NoidError
 from ..minter import Minter, circulation, config, schema
-from ..minter.relations.abstract_names import has_abstractions
+from ..minter.relations import has_abstractions
 from .lookup import (
     ABSTRACT,
     ALIAS,

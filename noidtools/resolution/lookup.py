@@ -301,11 +301,11 @@ class Lookup:
         return Outcome(NOT_FOUND, self._minter, normal, reason=reason)
 
     def _abstract(self, name: Name) -> Outcome | None:
-        from ..minter.relations.abstract_names import has_abstractions
+        from ..minter.relations import has_abstractions
 
         if not has_abstractions(self._reader):
             return None
-        from ..minter.relations.abstractions import find_in_path
+        from ..minter.relations.abstract import find_in_path
 
         abstraction = find_in_path(self._minter, self._reader, name.given)
         if abstraction is None:

@@ -24,7 +24,7 @@ from ..minter.qualities import (
     Finding,
     has_failure,
 )
-from ..minter.relations.abstractions import abstract_refusal
+from ..minter.relations.abstract import abstract_refusal
 from ..names import targets
 from ..times import display_day
 

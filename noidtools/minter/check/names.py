@@ -17,8 +17,7 @@ from ..circulation import HELD, PEPPERED, RESERVED, WITHDRAWN, Circulation, alia
 from ..contexts import CLAIM
 from ..policies import CLASSES, INITIAL_STATE, PERSISTENCE_DATES, PUBLISH, RESERVE, AccessRule
 from ..qualities import is_sound
-from ..relations import ALIAS_OF, KINDS, WORDS, Relation
-from ..relations.abstract_names import KINDS as ABSTRACT_KINDS
+from ..relations import ABSTRACT_KINDS, ALIAS_OF, KINDS, WORDS, Relation
 from ..replies import reply_faults
 from ..schema import (
     ABSTRACT,

@@ -1,10 +1,24 @@
-"""Relations between names: their kinds, and the table in which they are stored.
+"""Relations between names, and what is declared to be abstract: the kinds, and the tables in which they are stored.
 
 Each relation is stored under both names, so that it is found from either: an alias and its target, two synonyms, a
 withdrawn name and its successor.  That an authority prefers a name is stored under that name alone.  A name may be one
-of another system, or an abstract one (see abstractions.py); a name of this minter is in the form in which it is stored.
+of another system, or an abstract one; a name of this minter is in the form in which it is stored.
 
-What authorities claim, such as that two names are synonyms, is in claims.py; the rest in aliases.py and lifecycle.py.
+An abstract context is stored under its name as it was declared.  An abstract name or identifier is written as its
+context, a separator and its label; with another separator it is the same one, so that it is stored under a key of
+context and label.
+
+The words are those of the PILIN ontology of identifier systems; its sections are
+
+    claims    what an authority says of two names for a span of time: equivalents (5.3), synonyms (5.4), preferred names
+              (5.6), contexts in contexts (5.10), realisations of something abstract (6.3, 7.1)
+    homology  names with the same label in contexts that realise one abstract context (7.2, names alone 10.4; the scope:
+              appendix 2)
+    senses    in which sense two names are the same, where they are not one name: each of the relations above, and a
+              name and its alias (5.5)
+
+claims.py has all three; abstract.py finds and declares what is abstract; aliases and preferences are in ../aliases.py,
+successors in ../lifecycle.py.
 """
 
 from __future__ import annotations
@@ -12,7 +26,7 @@ from __future__ import annotations
 from ... import names
 from ...codec import pack, pair, pair_prefix, split_pair, unpack
 from ...errors import InvalidError
-from ..schema import CLAIMS, RELATIONS
+from ..schema import ABSTRACT, CLAIMS, RELATIONS
 from ..visibility import hides
 
 TYPE_CHECKING = False
@@ -32,7 +46,7 @@ class RelationKind:
     section   the section of the PILIN ontology of identifier systems that defines it; empty if none does
     verb      for what an authority claims: the verb between two names, or the noun for both if it is symmetric
     claimed   whether several authorities may claim the same, each with an entry of its own
-    table     where it is stored: CLAIMS has the kinds that release 0.1.0 does not know
+    table     where it is stored
     """
 
     __slots__ = ("claimed", "inverse", "letter", "section", "table", "verb", "word")
@@ -161,7 +175,7 @@ def _relation(rest: bytes, packed: bytes) -> Relation:
 
 
 def parsed(rest: bytes, packed: bytes) -> Relation | None:
-    """A row of the table, `rest` being the key behind the name; None if it is damaged."""
+    """A row of the table, `rest` being the key after the name; None if it is damaged."""
     try:
         relation = _relation(rest, packed)
     except (ValueError, IndexError):
@@ -177,3 +191,118 @@ def relations_of_extensions(reader: Reader, name: bytes, kind: bytes) -> Iterato
         boundary = other[len(name) : len(name) + 1]
         if rest[:1] == kind and (not boundary or boundary in names.BOUNDARIES):
             yield _relation(rest, packed)
+
+
+# -- what is abstract ------------------------------------------------------------------------------------------------
+
+CONTEXT, NAME, IDENTIFIER = "context", "name", "identifier"
+ABSTRACT_KINDS = (CONTEXT, NAME, IDENTIFIER)
+LONGEST_NAME = 1000
+_SEPARATORS = (b"::", b":", b"/")
+_SEPARATING = b":/"
+
+
+class Abstraction:
+    """Something abstract that has a name here.
+
+    key        under which relations of it are stored
+    kind       one of ABSTRACT_KINDS
+    display    its name, as written in answers
+    context    the key of the abstract context that it is in; empty for a context
+    label      its label there; empty for a context
+    about      the purpose of a context, or what an identifier identifies, in words; may be empty
+    authority  who is responsible for it
+    since      when it was declared, in fourteen digits
+    """
+
+    __slots__ = ("about", "authority", "context", "display", "key", "kind", "label", "since")
+
+    def __init__(
+        self, key: bytes, kind: str, display: bytes, context: bytes, label: bytes, about: bytes, authority: bytes,
+        since: bytes,
+    ) -> None:
+        self.key = key
+        self.kind = kind
+        self.display = display
+        self.context = context
+        self.label = label
+        self.about = about
+        self.authority = authority
+        self.since = since
+
+
+def find_abstraction(reader: Reader, key: bytes) -> Abstraction | None:
+    """What is declared to be abstract under a key; None if nothing is."""
+    packed = reader.get(ABSTRACT, key)
+    return None if packed is None else _abstraction(key, packed)
+
+
+def all_abstractions(reader: Reader, kind: str = "") -> Iterator[Abstraction]:
+    """All that is declared to be abstract, or those of one kind, in the order of their keys."""
+    for key, packed in reader.scan(ABSTRACT):
+        abstraction = _abstraction(key, packed)
+        if kind in ("", abstraction.kind):
+            yield abstraction
+
+
+def has_abstractions(reader: Reader) -> bool:
+    """Whether anything is declared to be abstract."""
+    return next(iter(reader.scan(ABSTRACT, limit=1)), None) is not None
+
+
+def find_named(reader: Reader, text: bytes, key: bytes) -> tuple[bytes, Abstraction | None]:
+    """The key under which something abstract with this name is or would be declared, and what is declared there.
+
+    `key` is the key that the name has without regard to what is abstract.
+    """
+    text = text.strip()
+    if len(text) > LONGEST_NAME or not has_abstractions(reader):
+        return key, None
+    exact = find_abstraction(reader, text)
+    if exact is not None:
+        return text, exact
+    place = find_place(reader, text)
+    if place is not None:
+        key = key_in(*place)
+    return key, find_abstraction(reader, key)
+
+
+def find_place(reader: Reader, text: bytes) -> tuple[Abstraction, bytes] | None:
+    """The longest abstract context that a name begins with, and the label after it; None if there is none."""
+    text = text.strip()
+    for end in range(len(text) - 1, 0, -1):
+        if text[end] in _SEPARATING:
+            context = find_abstraction(reader, text[:end])
+            label = _label_after(text, text[:end])
+            if context is not None and context.kind == CONTEXT and label:
+                return context, label
+    return None
+
+
+def key_in(context: Abstraction, label: bytes) -> bytes:
+    """The key of a name or an identifier in an abstract context."""
+    return context.key + b":" + label
+
+
+def _label_after(text: bytes, context: bytes) -> bytes:
+    """What stands after a context and a separator; empty if the text does not begin with both."""
+    rest = text[len(context) :] if text.startswith(context) else b""
+    separator = next((mark for mark in _SEPARATORS if rest.startswith(mark)), b"")
+    return rest[len(separator) :] if separator else b""
+
+
+def put_abstraction(writer: Writer, abstraction: Abstraction) -> None:
+    """Store what is declared to be abstract under its key."""
+    fields = (abstraction.kind.encode(), abstraction.display, abstraction.context, abstraction.label,
+              abstraction.about, abstraction.authority, abstraction.since)
+    writer.put(ABSTRACT, abstraction.key, pack(fields))
+
+
+def delete_abstraction(writer: Writer, key: bytes) -> None:
+    writer.delete(ABSTRACT, key)
+
+
+def _abstraction(key: bytes, packed: bytes) -> Abstraction:
+    kind, *rest = unpack(packed)
+    display, context, label, about, authority, since = rest
+    return Abstraction(key, kind.decode(), display, context, label, about, authority, since)

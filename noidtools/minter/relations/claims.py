@@ -1,64 +1,234 @@
-"""What authorities claim of two names, for a span of time: synonyms, realisations, homologues, contexts in contexts.
+"""What authorities claim of two names, what follows from it, and in which sense two names are the same.
 
-All kinds of claims are recorded, shown and taken back alike (see `relations.KINDS`); some have conditions of their own.
+All kinds of claims are recorded, shown and removed alike (see `relations.KINDS`); some have conditions of their own.
+
+Two concrete identifiers are homologues if they have the same label, and their contexts realise one abstract context.
+The scope is the smallest abstract context that both contexts realise: the one that all others of these contain.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from ... import names
 from ...errors import ConflictError, NotFoundError, UsageError, printable
+from ...names import citation
 from ...times import timestamp
 from .. import aliases, identifiers
 from ..circulation import ensure_not_withdrawn
 from ..events import Change, record_event
 from . import (
+    ALIAS,
+    ALIAS_OF,
     CLAIMED,
     CONTAINS,
+    CONTEXT,
+    EQUIVALENT,
     HOMOLOGOUS_NAME,
     HOMOLOGUE,
+    IDENTIFIER,
     KINDS,
+    REALISED_BY,
     REALISES,
     SYNONYM,
     Relation,
-    abstractions,
+    all_abstractions,
     delete_relation,
     ensure_authority,
-    homology,
+    find_abstraction,
     put_relation,
     relations_of,
 )
-from .homology import ClaimedName
+from .abstract import identify_with_abstract
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from ...store import Writer
+    from ...store import Reader, Writer
     from .. import Minter
     from ..events import Actor
     from ..identifiers import NameRef
-    from . import RelationKind
+    from . import Abstraction, RelationKind
 
     Condition = Callable[..., None]
 
+
+# -- homology --------------------------------------------------------------------------------------------------------
+
+
+def realised_contexts(minter: Minter, reader: Reader, name: bytes, now: bytes) -> dict[bytes, set[bytes]]:
+    """The abstract contexts that contexts of a name realise at a date: their keys, each with the labels of the name.
+
+    `name` is the name as written in answers.
+    """
+    found: dict[bytes, set[bytes]] = {}
+    for abstract in all_abstractions(reader, CONTEXT):
+        for relation in relations_of(reader, abstract.key, REALISED_BY):
+            label = _label_in(minter, name, relation.display) if relation.holds_at(now) else None
+            if label:
+                found.setdefault(abstract.key, set()).add(label)
+    return found
+
+
+def _label_in(minter: Minter, name: bytes, context: bytes) -> bytes | None:
+    """The label of a name in a concrete context, None if it is not in it."""
+    labels = minter.namespace.labels
+    prefix = minter.scheme.namespace_prefix
+    own = (labels[0] if labels else b"") + prefix
+    if prefix and citation.same(own.rstrip(b"/"), context, labels=labels)[0]:
+        # The context of this minter: its names begin with the prefix, with or without a boundary after it.
+        key = minter.namespace.literal_key(name)
+        label = minter.scheme.without_prefix(key)
+        return label if label != key else None
+    leaves_context_unsaid = labels and b"://" not in name and not names.parse(name).scheme
+    return citation.label_in(labels[0] + name if leaves_context_unsaid else name, context)
+
+
+def homology_scopes(minter: Minter, reader: Reader, one: bytes, other: bytes, now: bytes) -> list[Abstraction]:
+    """The smallest abstract contexts in which two names, as written in answers, have the same label; empty if none."""
+    first = realised_contexts(minter, reader, one, now)
+    second = realised_contexts(minter, reader, other, now)
+    return smallest_contexts(reader, {key for key in first if first[key] & second.get(key, set())}, now)
+
+
+def smallest_contexts(reader: Reader, keys: set[bytes], now: bytes) -> list[Abstraction]:
+    """Those of some abstract contexts that contain no other of them."""
+    smallest = [key for key in sorted(keys) if not contained_in(reader, key, now) & (keys - {key})]
+    return [abstract for abstract in (find_abstraction(reader, key) for key in smallest) if abstract is not None]
+
+
+def contained_in(reader: Reader, key: bytes, now: bytes) -> set[bytes]:
+    """The contexts that a context contains at a date, directly or through others."""
+    contained: set[bytes] = set()
+    pending = [key]
+    while pending:
+        for relation in relations_of(reader, pending.pop(), CONTAINS):
+            if relation.holds_at(now) and relation.other not in contained:
+                contained.add(relation.other)
+                pending.append(relation.other)
+    return contained
+
+
+def all_relations(reader: Reader, key: bytes, now: bytes) -> list[Relation]:
+    """The relations of a name: those that are recorded, and those that follow from them at a date."""
+    return [*relations_of(reader, key), *_derived_relations(reader, key, now)]
+
+
+def _derived_relations(reader: Reader, key: bytes, now: bytes) -> Iterator[Relation]:
+    """The homologues and homologous names of a name at a date that nobody claims, because they follow from what the
+    names realise; without authority and event."""
+    claimed = {(relation.kind, relation.other) for relation in relations_of(reader, key)}
+    for realised in list(relations_of(reader, key, REALISES)):
+        abstract = find_abstraction(reader, realised.other) if realised.holds_at(now) else None
+        if abstract is None or abstract.kind == CONTEXT:
+            continue
+        kind = HOMOLOGUE if abstract.kind == IDENTIFIER else HOMOLOGOUS_NAME
+        for other in relations_of(reader, realised.other, REALISED_BY):
+            if other.other != key and other.holds_at(now) and (kind, other.other) not in claimed:
+                claimed.add((kind, other.other))
+                yield Relation(kind, other.other, other.display, start=max(realised.start, other.start))
+
+
+def common_abstractions(reader: Reader, one: bytes, other: bytes, now: bytes) -> list[Abstraction]:
+    """What two names, as stored, realise both at a date."""
+    first, second = ({relation.other for relation in relations_of(reader, key, REALISES) if relation.holds_at(now)}
+                     for key in (one, other))
+    found = (find_abstraction(reader, key) for key in sorted(first & second))
+    return [abstract for abstract in found if abstract is not None]
+
+
+# -- what may be claimed ---------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class ClaimedName:
+    """One of the two names of a claim, and what is abstract under it, if anything is."""
+
+    ref: NameRef
+    abstract: Abstraction | None
+
+    @property
+    def text(self) -> str:
+        return printable(self.ref.display)
+
+
+def ensure_may_realise(minter: Minter, reader: Reader, one: ClaimedName, other: ClaimedName, now: bytes) -> None:
+    """Raise ConflictError if the first name cannot realise the second.
+
+    Something concrete realises something abstract; a name or an identifier does so if its label is the same, and its
+    context realises the abstract context.
+    """
+    if one.abstract is not None:
+        raise ConflictError(f"{one.text} is abstract, and only something concrete realises another thing")
+    if other.abstract is None:
+        raise ConflictError(f"{other.text} is not declared as abstract: say 'noid abstract' first")
+    if other.abstract.kind == CONTEXT:
+        _ensure_context(one)
+        return
+    context = find_abstraction(reader, other.abstract.context)
+    labels = realised_contexts(minter, reader, one.ref.display, now).get(other.abstract.context)
+    if labels is None:
+        where = printable(context.display) if context else "its context"
+        raise ConflictError(f"{one.text} is in no context of which it is claimed that it realises {where}: say "
+                            "'noid relate CONTEXT realises …' first")
+    if other.abstract.label not in labels:
+        raise ConflictError(f"{one.text} has the label {printable(min(labels))}, and {other.text} the label "
+                            f"{printable(other.abstract.label)}: what has another label is a synonym, no realisation")
+
+
+def ensure_may_be_homologues(minter: Minter, reader: Reader, one: ClaimedName, other: ClaimedName, now: bytes) -> None:
+    """Raise ConflictError unless both are concrete and have the same label in contexts that realise one."""
+    for name in (one, other):
+        if name.abstract is not None:
+            raise ConflictError(f"{name.text} is abstract, and only concrete names are homologous")
+    first = realised_contexts(minter, reader, one.ref.display, now)
+    second = realised_contexts(minter, reader, other.ref.display, now)
+    common = first.keys() & second.keys()
+    if not common:
+        raise ConflictError(f"no abstract context is known that the contexts of {one.text} and {other.text} both "
+                            "realise: say 'noid relate CONTEXT realises …' for both first")
+    if not any(first[key] & second[key] for key in common):
+        raise ConflictError(f"{one.text} and {other.text} have different labels: they may be synonyms, no homologues")
+
+
+def ensure_may_contain(minter: Minter, reader: Reader, one: ClaimedName, other: ClaimedName, now: bytes) -> None:
+    """Raise ConflictError unless both are contexts, both abstract or both concrete, and neither is within the other."""
+    if (one.abstract is None) != (other.abstract is None):
+        concrete, abstract = (one, other) if other.abstract else (other, one)
+        raise ConflictError(f"{concrete.text} is concrete and {abstract.text} abstract: a context contains those of "
+                            "its own kind; to say that one puts the other into practice say 'noid relate … realises …'")
+    for name in (one, other):
+        _ensure_context(name)
+    if one.ref.key in contained_in(reader, other.ref.key, now):
+        raise ConflictError(f"{other.text} contains {one.text}, so that it cannot be contained in it")
+
+
+def _ensure_context(name: ClaimedName) -> None:
+    if name.ref.known or (name.abstract is not None and name.abstract.kind != CONTEXT):
+        raise ConflictError(f"{name.text} is not a context, but an identifier or a name")
+
+
 # What must be so for a claim of a kind; each raises ConflictError.
 _CONDITIONS: dict[bytes, Condition] = {
-    REALISES: homology.ensure_may_realise, HOMOLOGUE: homology.ensure_may_be_homologues,
-    HOMOLOGOUS_NAME: homology.ensure_may_be_homologues, CONTAINS: homology.ensure_may_contain,
+    REALISES: ensure_may_realise, HOMOLOGUE: ensure_may_be_homologues,
+    HOMOLOGOUS_NAME: ensure_may_be_homologues, CONTAINS: ensure_may_contain,
 }
 
 
+# -- claims ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
 class Claim:
     """Two names of which an authority claims something; `relation` is that of the first to the second."""
 
-    __slots__ = ("first", "second", "relation")
-
-    def __init__(self, first: NameRef, second: NameRef, relation: Relation) -> None:
-        self.first = first
-        self.second = second
-        self.relation = relation
+    first: NameRef
+    second: NameRef
+    relation: Relation
 
     def sentence(self, *, ended: bool = False) -> bytes:
-        """The claim in words, or that it was taken back."""
+        """The claim in words, or that it was removed."""
         sentence = KINDS[self.relation.kind].sentence(self.first.display, self.second.display, ended=ended)
         return sentence + b" according to " + self.relation.authority
 
@@ -121,9 +291,9 @@ def _store(
 def remove_claim(
     minter: Minter, writer: Writer, actor: Actor, kind: RelationKind, one: bytes, other: bytes, authority: bytes = b""
 ) -> Claim:
-    """Take back a claim about two names; its events stay.  `authority` may be empty if only one claims it.
+    """Remove a claim about two names; its events stay.  `authority` may be empty if only one claims it.
 
-    A claim about a withdrawn name can be taken back for the sake of the other name; raises ConflictError if both were
+    A claim about a withdrawn name can be removed for the sake of the other name; raises ConflictError if both were
     withdrawn.  Raises NotFoundError if there is no such claim, UsageError if several authorities claim it and none is
     named.
     """
@@ -172,7 +342,7 @@ def clear_claims(writer: Writer, key: bytes) -> tuple[list[Change], list[bytes]]
 
 
 def _claimed_name(minter: Minter, writer: Writer, text: bytes) -> ClaimedName:
-    ref, abstraction = abstractions.identify_with_abstract(minter, writer, text)
+    ref, abstraction = identify_with_abstract(minter, writer, text)
     identifiers.ensure_pepper(writer, ref)
     return ClaimedName(ref, abstraction)
 
@@ -197,3 +367,59 @@ def _absent(kind: RelationKind, first: NameRef, second: NameRef) -> str:
     if kind.symmetric:
         return f"{one} and {other} are not {kind.verb}"
     return f"nobody claims that {one} {kind.verb} {other}"
+
+
+# -- senses in which two names are the same --------------------------------------------------------------------------
+
+_SENSES = (ALIAS_OF, ALIAS, SYNONYM, EQUIVALENT, HOMOLOGUE, HOMOLOGOUS_NAME, REALISES, REALISED_BY)
+
+
+def senses(minter: Minter, reader: Reader, first: bytes, second: bytes, now: bytes) -> list[str]:
+    """In which senses two names are the same at a date, one line each; none if nothing of the kind is recorded."""
+    one, other = (identify_with_abstract(minter, reader, text)[0] for text in (first, second))
+    if one.key == other.key:
+        return []
+    return [*_claimed_senses(minter, reader, one, other, now), *_derived_senses(minter, reader, one, other, now)]
+
+
+def abstract_reasons(minter: Minter, reader: Reader, *texts: bytes) -> list[str]:
+    """For each of two different names that is abstract, why it is not the same as the other."""
+    found = [identify_with_abstract(minter, reader, text)[1] for text in texts]
+    return [f"{printable(abstract.display)} is an abstract {abstract.kind}, and the same as no other name."
+            for abstract in found if abstract is not None]
+
+
+def _claimed_senses(minter: Minter, reader: Reader, one: NameRef, other: NameRef, now: bytes) -> Iterator[str]:
+    for relation in relations_of(reader, one.key):
+        if relation.other == other.key and relation.kind in _SENSES and relation.holds_at(now):
+            scope = _scope(minter, reader, one, other, now) if relation.kind in (HOMOLOGUE, HOMOLOGOUS_NAME) else ""
+            according = f", according to {printable(relation.authority)}" if relation.authority else ""
+            yield _sense(relation, one, other) + scope + according
+
+
+def _sense(relation: Relation, one: NameRef, other: NameRef) -> str:
+    kind = KINDS[relation.kind]
+    first, second = printable(one.display), printable(other.display)
+    if kind.letter in (ALIAS, ALIAS_OF):
+        alias, target = (first, second) if kind.letter == ALIAS_OF else (second, first)
+        return f"alias ({kind.section}): {alias} stands for {target}"
+    if kind.symmetric:
+        return f"{kind.verb} ({kind.section})"
+    return f"realisation ({kind.section}): {first} {kind.verb} {second}"
+
+
+def _derived_senses(minter: Minter, reader: Reader, one: NameRef, other: NameRef, now: bytes) -> Iterator[str]:
+    """What follows from two names realising the same."""
+    for abstract in common_abstractions(reader, one.key, other.key, now):
+        name = printable(abstract.display)
+        if abstract.kind == CONTEXT:
+            yield f"realisations of one context (7.1): both realise {name}"
+        else:
+            letter = HOMOLOGUE if abstract.kind == IDENTIFIER else HOMOLOGOUS_NAME
+            kind = KINDS[letter]
+            yield f"{kind.verb} ({kind.section}): both realise {name}{_scope(minter, reader, one, other, now)}"
+
+
+def _scope(minter: Minter, reader: Reader, one: NameRef, other: NameRef, now: bytes) -> str:
+    scopes = homology_scopes(minter, reader, one.display, other.display, now)
+    return f", in the scope of {' and '.join(printable(scope.display) for scope in scopes)}" if scopes else ""

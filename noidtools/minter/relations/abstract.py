@@ -14,7 +14,7 @@ from ...errors import ConflictError, InvalidError, NotFoundError, printable
 from ...times import timestamp
 from .. import identifiers, relations
 from ..events import Change, record_event
-from .abstract_names import (
+from . import (
     CONTEXT,
     LONGEST_NAME,
     Abstraction,
@@ -119,7 +119,7 @@ def declare_abstract(
 
 
 def remove_abstract(minter: Minter, writer: Writer, actor: Actor, text: bytes) -> Abstraction:
-    """Take back that a name is that of something abstract.
+    """Declare a name to be abstract no longer.
 
     Raises NotFoundError if it is not, ConflictError as long as it has relations, or names in it as a context.
     """
