@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 from .. import resolution
 from ..errors import InvalidError, printable
 from ..minter import circulation, custody, identifiers, lifecycle, policies
@@ -38,15 +40,14 @@ if TYPE_CHECKING:
     from ..store import Reader
 
 
+@dataclass(slots=True)
 class Statement:
     """Whether something holds, None if that is not known; if not, why; and whether it is so for all identifiers."""
 
-    __slots__ = ("common", "holds", "why")
-
-    def __init__(self, holds: bool | None, why: str = "", *, common: bool = True) -> None:
-        self.holds = holds
-        self.why = why
-        self.common = common
+    holds: bool | None
+    why: str = ""
+    _: KW_ONLY
+    common: bool = True
 
 
 class Statements:
