@@ -245,8 +245,8 @@ def servers(seconds: int) -> None:
     site = Site(installation)
     print(f"\n{'redirects a second, 1,000 names':<62}{'names':>11}{'static':>11}{'of static':>12}")
     try:
-        for kind in ("rewrite", "rewrite-map", "apache-resolver", "wsgi-resolver", "nginx-resolver",
-                     "proxy-resolver", "nginx-map", "embedded-resolver"):
+        for kind in ("rewrite", "rewrite-map", "apache-resolver", "apache-fcgi-resolver", "wsgi-resolver",
+                     "nginx-resolver", "nginx-fcgi-resolver", "nginx-map", "embedded-resolver"):
             deployment = site.add(DEPLOYMENTS[kind], kind)
             deployment.create("kt5", "kt.reeded", "long", "13030", "x", "y")
             names = deployment.noid("-f", "kt5", "mint", "1000").split()[1::2]

@@ -25,9 +25,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from support.process import descendants  # noqa: E402 - found through the line above
-from support.servers.apache import ApacheResolver, ApacheRewrite, ApacheWsgiResolver  # noqa: E402
+from support.servers.apache import ApacheFcgiResolver, ApacheResolver, ApacheRewrite, ApacheWsgiResolver  # noqa: E402
 from support.servers.deployment import Deployment, Installation, Site  # noqa: E402
-from support.servers.nginx import NginxProxyResolver, NginxResolver  # noqa: E402
+from support.servers.nginx import NginxFcgiResolver, NginxResolver  # noqa: E402
 from support.servers.system import program  # noqa: E402
 
 # With wrk's own list of paths; each thread of wrk has its own copy, so there is one thread.
@@ -54,15 +54,16 @@ RewriteRule "^(/.*)$" "$1" [PT,L]
 class ApacheManual(ApacheRewrite):
     """Apache with a RewriteMap, by the four rules of the original's manual."""
 
-    def serve(self, configuration: str) -> None:
-        shipped = configuration.index("# Names on Apache 2.4 through a RewriteMap")
-        super().serve(configuration[:shipped] + MANUAL.format(link=self.minters / "noidr_kt5"))
+    def host(self, **values: object) -> str:
+        text = super().host(**values)
+        shipped = text.index("    # Names through a RewriteMap")
+        return text[:shipped] + MANUAL.format(link=self.minters / "noidr_kt5") + "</VirtualHost>\n"
 
 
 WAYS: dict[str, type[Deployment]] = {
     "Apache, RewriteMap, shipped rules": ApacheRewrite, "Apache, RewriteMap, manual's rules": ApacheManual,
-    "Apache, FastCGI": ApacheResolver, "Apache, mod_wsgi": ApacheWsgiResolver, "nginx, FastCGI": NginxResolver,
-    "nginx, proxy": NginxProxyResolver,
+    "Apache, proxy": ApacheResolver, "Apache, FastCGI": ApacheFcgiResolver, "Apache, mod_wsgi": ApacheWsgiResolver,
+    "nginx, proxy": NginxResolver, "nginx, FastCGI": NginxFcgiResolver,
 }
 COST = "µs each"
 PAIRS = (("Apache, RewriteMap, shipped rules", "Apache, RewriteMap, manual's rules"),

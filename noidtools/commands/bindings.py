@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..errors import NotFoundError
 from ..minter import bindings
 from ..minter.elements import ensure_each_once, fetch_name, fetch_rules, unbound_messages
+from ..minter.items import split_items
 from ..minter.minting import bind_elements
 from ..minter.namespace import ALL_RULES, RULE_MARK
 from ..minter.policies import BIND, MINT, READ
@@ -64,8 +65,6 @@ def _get(call: Call) -> Answer:
 
 
 def _items(element: bytes, value: bytes) -> ItemValues:
-    from ..minter.items import split_items  # loads re
-
     return ItemValues(element, split_items(value))
 
 

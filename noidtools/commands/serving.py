@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 from ..errors import UsageError
 from .answers import Answer, Fields, Text
 from .command import Command, Form, Option, as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..deployment.files import File
-    from ..deployment.previous import Previous
-    from ..deployment.settings import SetUp
-    from .answers import Answer, Record
     from .call import Call
 
 # -- serve -----------------------------------------------------------------------------------------------------------
@@ -53,34 +47,26 @@ _REPEATED = ("allow", "proxy")
 
 
 def _setup(call: Call) -> Answer:
-    """Print or write the set-up.  Few processes need the package, so that it is imported here."""
-    if call.flag("print") and call.flag("write"):
-        raise UsageError("--print looks and --write writes: say one of them")
-    from ..deployment.previous import Previous
+    """Print or write the set-up.  Few processes need the package, so it is imported here."""
+    from ..deployment.setup import SetUp, commands_of, files_of, write
 
-    setup = _chosen_setup(call)
-    previous = Previous(setup)
-    if not call.flag("write"):
-        return Answer(Text(_listing(setup, previous)), spaced=True)
-    from ..deployment.writing import write
-
-    done: list[Record] = [Fields((what, os.fsencode(path))) for what, path in write(setup)]
-    return Answer(*done, *(Fields(("next", step.encode())) for step in _setup_steps(setup, previous)), spaced=True)
-
-
-def _chosen_setup(call: Call) -> SetUp:
-    from ..deployment.settings import SetUp
-
+    if call.flag("force") and not call.flag("write"):
+        raise UsageError("--force is for --write: it overwrites files that noid setup did not write")
     server, *key = [as_text(word, "the file of the key") for word in call.words]
     certificate = call.option("tls")
     if (certificate is None) == bool(key):
         raise UsageError("--tls needs two files: the certificate, then its key")
-    return SetUp(
+    setup = SetUp(
         server, minters=_value_of(call, "minters"), host=_value_of(call, "host"), way=_value_of(call, "way"),
-        tls=(certificate, key[0]) if certificate is not None else None, acme=call.flag("acme"),
-        user=_value_of(call, "user"), minter=_value_of(call, "minter"), prefix=_value_of(call, "prefix"),
-        root=_value_of(call, "root"),
+        certificate=certificate or "", key="".join(key), acme=call.flag("acme"), owner=_value_of(call, "user"),
+        minter=_value_of(call, "minter"), prefix=_value_of(call, "prefix"), root=_value_of(call, "root"),
     )
+    if call.flag("write"):
+        listing = "".join(f"# wrote {path}\n" for path in write(setup, force=call.flag("force")))
+    else:
+        listing = "".join(f"==== {path}\n{text}" for path, text in files_of(setup).items())
+        listing += "==== then, as root\n"
+    return Answer(Text(listing + "".join(f"{command}\n" for command in commands_of(setup))), spaced=True)
 
 
 def _value_of(call: Call, name: str) -> str:
@@ -92,35 +78,6 @@ def _value_of(call: Call, name: str) -> str:
     if given == "":
         raise UsageError(f"--{name} is empty: give it a value, or leave it out")
     return given or ""
-
-
-def _setup_steps(setup: SetUp, previous: Previous) -> list[str]:
-    from ..deployment.files import account_command, steps_of
-    from ..deployment.settings import user_ids
-
-    before = previous.steps(setup)
-    if user_ids(setup.owner) is None:
-        # A folder that is made before there is the account belongs to root.
-        owner = [] if previous.owned else [f"chown {setup.owner}: {setup.minters}"]
-        before = [account_command(setup), *before, *owner]
-    check = f"{setup.prefix}/bin/noid setup check"
-    return ["htpasswd -B /etc/noid/users NAME", *steps_of(setup, before=before, restart=previous.changed),
-            "the same noid setup once more, for https" if setup.needs_certificate else check]
-
-
-def _listing(setup: SetUp, previous: Previous) -> str:
-    from ..deployment.files import files_of
-
-    steps = "".join(f"{step}\n" for step in _setup_steps(setup, previous))
-    return "".join(_described(file) for file in files_of(setup)) + f"==== then\n{steps}"
-
-
-def _described(file: File) -> str:
-    if file.link:
-        return f"==== {file.path} -> {file.link}\n"
-    kind = "folder, " if file.text is None else ""
-    kept = ", left as it is if it is there" if file.keep else ""
-    return f"==== {file.path} ({kind}{file.owner}:{file.group} {file.mode:o}{kept})\n{file.text or ''}"
 
 
 def _check_setup(call: Call) -> Answer:
@@ -150,43 +107,40 @@ systemd for a socket that systemd listens at.
     ),
     Command(
         "setup", "set up minters and names on nginx or Apache, and check it",
-        Form("nginx|apache --minters Dir --host Host [--way fastcgi|proxy|wsgi|cgi+map] [--tls Cert Key] [--acme] "
-             "[--user User] [--minter Name] [--prefix Dir] [--root Dir] [--print] [--write]", _setup),
+        Form("nginx|apache --minters Dir --host Host [--way proxy|fastcgi|wsgi|cgi+map] [--tls Cert Key] [--acme] "
+             "[--user User] [--minter Name] [--prefix Dir] [--root Dir] [--write] [--force]", _setup),
         Form("check [--minters Dir] [--user User] [--url Url]", _check_setup),
         options=(
             Option("--minters Dir", "the folder of minters: that in Dir/NAME is at …/nd/noidu_NAME"),
             Option("--host Host", "the host name under which readers reach the server"),
-            Option("--way fastcgi|proxy|wsgi|cgi+map", "how the web server reaches the program; fastcgi unless given; "
-                   "proxy is for nginx, wsgi and cgi+map are for Apache"),
-            Option("--tls Cert", "the certificate for https, and behind it the file of its key"),
+            Option("--way proxy|fastcgi|wsgi|cgi+map", "how the web server reaches the program; proxy unless given; "
+                   "wsgi and cgi+map are for Apache"),
+            Option("--tls Cert", "the certificate for https; the file of its key follows"),
             Option("--acme", "https with a certificate from Let's Encrypt, by certbot: give the command again when "
                    "there is one"),
-            Option("--user User", "the account of the service, noid unless given; it owns the minters, and is made if "
-                   "it does not exist"),
+            Option("--user User", "the account of the service, which owns the minters; noid unless given"),
             Option("--minter Name", "for cgi+map: the minter whose names are resolved, if there are several"),
             Option("--prefix Dir", "the folder in which the program is installed, if it is not that of this command"),
             Option("--root Dir", "write below this folder, as for the image of another machine"),
-            Option("--print", "print all files, folders and commands; this is the default"),
-            Option("--write", "write them, as root"),
+            Option("--write", "write the files, as root; without it they are printed"),
+            Option("--force", "overwrite files that noid setup did not write"),
             Option("--url Url", "where the resolver is, if the configuration does not tell"),
         ),
         shell_only=True, see="deploy.md",
         about="""\
-Makes one configuration of minters, resolver, health, login for writing, https and rate limits (but for cgi+map,
-where Apache has none), the units of systemd, and the folders with their owners and modes. With --write files are
-written, and what they replace is kept beside them, with .old at the end of its name, or .old.2 and so on; passwords and
-minters that are there already stay as they are. The commands that finish it, such as the restart of the web server,
-are printed and not run. Where another server or way was set up before, they also end that one, and give the minters to
-the account that now needs them.
+Prints the configuration of a host for minters, resolver, health, login for writing, https and (nginx) rate limits, the
+service for systemd, and the commands that finish the set-up. With --write it writes the files, and prints the commands
+for root to paste as a block. A file that noid setup did not write is left alone, and nothing is written, unless --force
+is given.
 
 check examines a set-up on this machine, as root: whether the account of the service can read the program and write the
 minters, the socket, the logins, the web server, canaries, the clock, the free space, and minters that share NAAN and
-prefix. What is wrong is printed with its remedy.
+prefix. Each problem is printed with its remedy.
 """,
         fails="check finds an error",
         example="""\
 $ noid setup nginx --minters /srv/noid --host ids.example.org --prefix /opt/noid | grep 'server_name ids'
-    server_name ids.example.org;  # edit
+    server_name ids.example.org;
 """,
     ),
 )

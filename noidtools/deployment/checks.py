@@ -1,69 +1,101 @@
-"""`noid setup check`: examines a set-up, and says of each thing that is wrong what to do."""
+"""`noid setup check`: examines a set-up, and gives the remedy for each thing that is wrong."""
 
 from __future__ import annotations
 
+import json
 import os
+import pwd
 import socket
 import stat
+import subprocess
 import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from ..errors import NoidError, UsageError
+from .. import resolution
+from ..errors import NoidError, StoreError, UsageError, printable
+from ..minter import Minter, config, location_of
+from ..minter.events import newest_number, read_event
 from ..minter.folder import MinterFolder
-from .access import first_barrier, last_line, run_as
-from .installed import USERS, Installed
-from .minter_checks import check_minters
-from .settings import SERVICES, USUAL_PREFIX, group_id
-from .systemd import clock_is_synchronized
+from ..minter.policies import ADMIN, ANYONE, AUTHENTICATED, AccessPolicy
+from ..store import Reader
+from ..times import system_clock, timestamp
+from ..verification.http import location_at, status_at
+from .setup import CGI, ENABLED_SITES, SERVICES, UNIT, USUAL_PREFIX, SetUp, read_setup
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    # Level and text.
-    Finding = tuple[str, str]
+# Level and text.
+Finding = tuple[str, str]
+T = TypeVar("T")
 
 OK, WARNING, ERROR = "ok", "warning", "error"
 
 # Less free space than this, in bytes or as a part of the disk, is too little.
 _LITTLE_BYTES, _LITTLE_PART = 1 << 30, 0.05
-
-# The hash of a password has at least so many characters, in whichever form (that of crypt).
+# The hash of a password has at least this many characters, in any of the forms of crypt.
 _SHORTEST_HASH = 13
-
 # What every way of serving needs of the program, its libraries included.
 _IMPORTS = "import lmdb, pcre2, noidtools.web.site, noidtools.cli.noid, noidtools.cli.noidr"
+_INSTALL = f"/usr/bin/python3 -m venv {USUAL_PREFIX} && {USUAL_PREFIX}/bin/pip install 'noidtools[http,rdf]'"
+
+
+@dataclass
+class Subject:
+    """What is examined: a folder of minters, the account that runs the program, the address of the resolver.
+
+    `setup` is None where `noid setup` wrote nothing; `others` are the sites of further web servers.
+    """
+
+    minters: str
+    user: str
+    url: str
+    setup: SetUp | None
+    others: list[str]
+
+    @property
+    def noid(self) -> str:
+        """The beginning of a command that root gives as the account."""
+        program = f"{self.setup.prefix}/bin/noid" if self.setup else "noid"
+        return f"runuser -u {self.user} -- {program}"
 
 
 def check(*, minters: str = "", user: str = "", url: str = "") -> list[Finding]:
-    """All findings about the set-up on this machine; what is given replaces what its configurations name.
+    """All findings about the set-up on this machine; what is given replaces what its configuration names.
 
     Raises UsageError if there is no set-up, or this process may not examine it.
     """
-    found = Installed()
-    found.minters, found.user, found.url = minters or found.minters, user or found.user, url or found.url
-    if not found.minters:
-        raise UsageError("no set-up was found on this machine (noid setup nginx|apache makes one): say which folder of "
-                         "minters to check with --minters Dir")
-    if not os.path.isdir(found.minters):
-        raise UsageError(f"there is no folder {found.minters} with minters: make it with mkdir, and give it to the "
-                         "account of the service")
-    found.user = found.user or _owner(found.minters)
-    folder = MinterFolder(found.minters)
-    names = [name for name, _ in folder.dbdirs()]
-    has_minters = bool(names)
-    findings = [*_program(found), *_folder(found), *_sockets(found), *_leftovers(found),
-                *_links(found, names), *(_map(found) if has_minters else ()), *_users(found), *_space(found), *_clock()]
-    if any(level == ERROR for level, _ in findings[:2]):
-        # Root opens a minter as its owner, who must be able to read the program and to reach the folder.
-        findings.append((WARNING, "the minters were not examined, because of the above"))
+    found = _subject(minters, user, url)
+    findings = [*_program(found), *_folder(found)]
+    reachable = all(level != ERROR for level, _ in findings)
+    findings += [*_socket(found), *_leftovers(found), *_users(found), *_space(found), *_clock()]
+    names: list[str] = []
+    if reachable:
+        # Only the owner of a minter may open it.
+        names, minter_findings = _as_account(found.user, lambda: _check_minters(found))
+        findings += [(level, text) for level, text in minter_findings]
+        findings += [*_links(found, names), *(_map(found) if names else ())]
     else:
-        findings += check_minters(folder, found.user, found.url)
-    return [*findings, *_web_server(found, has_minters=has_minters)]
+        findings.append((WARNING, "the minters were not examined, because of the above"))
+    return [*findings, *_web_server(found, has_minters=bool(names) or not reachable)]
+
+
+def _subject(minters: str, user: str, url: str) -> Subject:
+    sites = {path: setup for path in ENABLED_SITES.values() if (setup := read_setup(path)) is not None}
+    running = {path: setup for path, setup in sites.items() if _prints("systemctl", "is-active", SERVICES[setup.server])
+               == "active"}
+    path, setup = next(iter((running or sites).items()), ("", None))
+    minters = minters or (setup.minters if setup else "")
+    if not minters:
+        raise UsageError("no set-up was found on this machine (noid setup nginx|apache makes one): name the folder of "
+                         "minters to check with --minters Dir")
+    if not os.path.isdir(minters):
+        raise UsageError(f"there is no folder {minters} with minters: give the commands that noid setup prints")
+    user = user or (setup.owner if setup else _owner(minters))
+    others = [other for other in sites if other != path]
+    return Subject(minters, user, url or (setup.url if setup else ""), setup, others)
 
 
 def _owner(path: str) -> str:
-    import pwd
-
     number = os.stat(path).st_uid
     try:
         return pwd.getpwuid(number).pw_name
@@ -72,32 +104,116 @@ def _owner(path: str) -> str:
             from None
 
 
-def _program(found: Installed) -> Iterator[Finding]:
+# -- other accounts and programs -------------------------------------------------------------------------------------
+
+
+def _account(user: str) -> pwd.struct_passwd:
+    """An account that this process is or may become."""
+    try:
+        account = pwd.getpwnam(user)
+    except KeyError:
+        raise UsageError(f"there is no account {user}: make it with useradd --system --user-group {user}") from None
+    if os.geteuid() not in (0, account.pw_uid):
+        raise UsageError(f"only root and {user} can tell what {user} may do with files: use sudo")
+    return account
+
+
+def _as_account(user: str, question: Callable[[], T]) -> T:
+    """The answer to a question, which must fit into JSON, in a process of another account."""
+    account = _account(user)
+    if os.geteuid() == account.pw_uid:
+        return question()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.setgroups(os.getgrouplist(user, account.pw_gid))
+            os.setgid(account.pw_gid)
+            os.setuid(account.pw_uid)
+            with open(writing, "w", encoding="utf-8") as out:
+                json.dump(question(), out)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with open(reading, encoding="utf-8") as answer:
+        text = answer.read()
+    os.waitpid(child, 0)
+    if not text:
+        raise StoreError(f"the check could not go on as {user}: runuser -u {user} -- noid setup check gives the reason")
+    found: T = json.loads(text)
+    return found
+
+
+def _first_barrier(user: str, paths: Iterable[str], mode: int) -> tuple[str, str] | None:
+    """The first path that an account may not use by `mode`, with the folder on the way to it, or itself, that is why.
+
+    `mode` is one of os.R_OK, os.W_OK and os.X_OK, or several; folders also need os.X_OK.
+    """
+
+    def find() -> tuple[str, str] | None:
+        for path in paths:
+            parts = path.strip("/").split("/")
+            for folder in ("/" + "/".join(parts[:count]) for count in range(1, len(parts))):
+                if not os.access(folder, os.X_OK):
+                    return path, folder
+            if not os.access(path, mode | (os.X_OK if os.path.isdir(path) else 0)):
+                return path, path
+        return None
+
+    return _as_account(user, find)
+
+
+def _run_as(user: str, words: list[str], given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Run a program under another account."""
+    account = _account(user)
+    change: dict[str, Any] = {} if os.geteuid() == account.pw_uid else {
+        "user": account.pw_uid, "group": account.pw_gid, "extra_groups": os.getgrouplist(user, account.pw_gid)}
+    try:
+        return subprocess.run(words, input=given, capture_output=True, check=False, timeout=60, cwd="/",
+                              env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"}, **change)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return subprocess.CompletedProcess(words, 1, b"", str(error).encode())
+
+
+def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:
+    lines = [line.strip() for line in done.stderr.decode(errors="replace").split("\n") if line.strip()]
+    return lines[-1] if lines else "it gives no reason"
+
+
+def _prints(*words: str) -> str:
+    """What a program prints; empty where it cannot be run."""
+    try:
+        return subprocess.run(words, capture_output=True, text=True, timeout=10, check=False).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+# -- the program, folders, the socket, logins ------------------------------------------------------------------------
+
+
+def _program(found: Subject) -> Iterator[Finding]:
     """Whether the account can run the program, and the Python that it names in its first line."""
-    if not found.program:
-        yield WARNING, "no configuration names the program, so that it was not examined"
+    if found.setup is None:
+        yield WARNING, "noid setup wrote no configuration here, so the program was not examined"
         return
-    python = _interpreter(found.program)
-    for path in filter(None, (found.program, python, os.path.realpath(python) if python else "")):
-        if not os.path.exists(path):
-            yield ERROR, f"{path} does not exist: install the program again, {_install()}"
-            return
-        barrier = first_barrier(found.user, path, os.R_OK | os.X_OK)
-        if barrier:
-            yield ERROR, (f"{found.user} cannot run {path}, because of {barrier}: install the program where all can "
-                          f"read it, {_install()}")
-            return
-    done = run_as(found.user, [python or sys.executable, "-c", _IMPORTS], b"")
+    program = f"{found.setup.prefix}/bin/noid"
+    python = _interpreter(program)
+    paths = [program, *((python, os.path.realpath(python)) if python else ())]
+    missing = next((path for path in paths if not os.path.exists(path)), "")
+    if missing:
+        yield ERROR, f"{missing} does not exist: install the program again, with {_INSTALL}"
+        return
+    barrier = _first_barrier(found.user, paths, os.R_OK | os.X_OK)
+    if barrier:
+        yield ERROR, (f"{found.user} cannot run {barrier[0]}, because of {barrier[1]}: "
+                      f"chmod -R a+rX {found.setup.prefix}")
+        return
+    done = _run_as(found.user, [python or sys.executable, "-c", _IMPORTS])
     if done.returncode:
-        prefix = os.path.dirname(os.path.dirname(found.program))
-        yield ERROR, (f"{found.user} cannot run {found.program} ({last_line(done)}): chmod -R a+rX {prefix}; if that "
-                      f"does not help, install the program again, {_install()}")
-        return
-    yield OK, f"{found.user} can run {found.program}"
-
-
-def _install() -> str:
-    return f"with /usr/bin/python3 -m venv {USUAL_PREFIX}"
+        yield ERROR, (f"{found.user} cannot run {program} ({_last_line(done)}): chmod -R a+rX {found.setup.prefix}; if "
+                      f"that does not help, install the program again, with {_INSTALL}")
+    else:
+        yield OK, f"{found.user} can run {program}"
 
 
 def _interpreter(program: str) -> str:
@@ -110,63 +226,42 @@ def _interpreter(program: str) -> str:
     return os.fsdecode(words[0]) if words else ""
 
 
-def _folder(found: Installed) -> Iterator[Finding]:
-    barrier = first_barrier(found.user, found.minters, os.R_OK | os.W_OK | os.X_OK)
+def _folder(found: Subject) -> Iterator[Finding]:
+    barrier = _first_barrier(found.user, [found.minters], os.R_OK | os.W_OK)
     if barrier:
-        yield ERROR, (f"{found.user} cannot write to {found.minters}, because of {barrier}: "
-                      f"chown -R {found.user}: {found.minters}, and let others pass the folders above it (chmod o+x)")
+        remedy = f"chown -R {found.user}: {found.minters}" if barrier[1] == found.minters else f"chmod o+x {barrier[1]}"
+        yield ERROR, f"{found.user} cannot write to {found.minters}, because of {barrier[1]}: {remedy}"
     else:
         yield OK, f"{found.user} can write to {found.minters}"
 
 
-def _sockets(found: Installed) -> Iterator[Finding]:
-    for unit, (path, group) in found.sockets.items():
-        if not path.startswith("/"):
-            continue
-        try:
-            status = os.stat(path)
-        except OSError as error:
-            yield ERROR, f"the socket {path} is not there ({error.strerror}): systemctl enable --now {unit}.socket"
-            continue
-        web = group or found.web
-        allowed = stat.S_IMODE(status.st_mode) & 0o060 == 0o060 and status.st_gid == group_id(web)
-        if not allowed and status.st_mode & 0o006 != 0o006:
-            yield ERROR, (f"the web server cannot use the socket {path}, which must be for the group {web}: set "
-                          f"SocketGroup={web} in {unit}.socket and restart it")
-        elif status.st_mode & 0o006:
-            yield ERROR, (f"everybody on this machine can use the socket {path}, and be any user: set SocketMode=0660 "
-                          f"in {unit}.socket and restart it")
-        elif not _listens(path):
-            yield ERROR, f"nobody listens at the socket {path}: systemctl restart {unit}.socket; journalctl -u {unit}"
-        else:
-            yield OK, f"the socket {path} is open to {web} alone"
-
-
-def _leftovers(found: Installed) -> Iterator[Finding]:
-    """What another way of serving left behind."""
-    for unit in found.unused:
-        yield WARNING, (f"the service {unit} runs, and no host of the web server uses it: "
-                        f"systemctl disable --now {unit}.socket {unit}.service")
-    if len(found.sites) > 1:
-        yield WARNING, (f"two web servers have a host for the minters, {' and '.join(found.sites)}, of which the first "
-                        "was examined: remove the other one")
-
-
-def _map(found: Installed) -> Iterator[Finding]:
-    """Whether noidr, which Apache starts for a RewriteMap, can read its minter under its account."""
-    link, user = found.map
-    if not link:
+def _socket(found: Subject) -> Iterator[Finding]:
+    """Whether the service listens, and lets the web server in and nobody else."""
+    setup = found.setup
+    if setup is None or not setup.has_service:
         return
-    if not os.path.exists(link):
-        yield ERROR, f"{link}, which Apache starts for the RewriteMap, does not exist: noid setup makes it"
+    path = setup.socket
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        yield ERROR, (f"the socket {path} is not there ({error.strerror}): systemctl restart noid; if that does not "
+                      "help, look at journalctl -u noid")
         return
-    done = run_as(user, [link, "--codes", "--echo"], b"healthz\n")
-    if done.stdout.startswith(b"healthz ") and done.stdout != b"healthz 503\n":
-        yield OK, f"{link} can read its minter as {user}"
+    again = "systemctl restart noid"
+    if status.st_mode & 0o007 and not _is_closed(os.path.dirname(path)):
+        yield ERROR, f"everybody on this machine can use the socket {path}, and be any user: {again}"
+    elif stat.S_ISSOCK(status.st_mode) and _first_barrier(setup.web, [path], os.R_OK | os.W_OK):
+        yield ERROR, (f"the web server cannot use the socket {path}, which must be for the group {setup.web}, as "
+                      f"ExecStartPre= in {UNIT} makes it: {again}")
+    elif not _listens(path):
+        yield ERROR, f"nothing listens at the socket {path}: {again}; if that does not help, look at journalctl -u noid"
     else:
-        yield ERROR, (f"{link} cannot read its minter as {user} ({last_line(done)}): NOID_RESOLVER_USER in "
-                      f"resolver.conf must be the account that owns the minter, {_owner(os.path.dirname(link))}; then "
-                      "systemctl restart apache2")
+        yield OK, f"the socket {path} is open to {setup.web} alone"
+
+
+def _is_closed(folder: str) -> bool:
+    """Whether only the owner and the group can enter a folder."""
+    return not os.stat(folder).st_mode & 0o001
 
 
 def _listens(path: str) -> bool:
@@ -179,27 +274,37 @@ def _listens(path: str) -> bool:
     return True
 
 
-def _users(found: Installed) -> Iterator[Finding]:
+def _leftovers(found: Subject) -> Iterator[Finding]:
+    """What another set-up left behind."""
+    for path in found.others:
+        yield WARNING, f"another web server has a host for the minters, too: rm {path}, and reload that server"
+    unused = found.setup is not None and not found.setup.has_service
+    if unused and _prints("systemctl", "is-active", "noid") == "active":
+        yield WARNING, "the service noid runs, and the web server does not use it: systemctl disable --now noid"
+
+
+def _users(found: Subject) -> Iterator[Finding]:
     """The file of logins: there, not empty, readable by the web server and by nobody else."""
-    if not found.server:
+    if found.setup is None:
         return
+    users, web = found.setup.users, found.setup.web
     try:
-        status = os.stat(USERS)
+        status = os.stat(users)
     except OSError:
-        yield ERROR, f"there is no file {USERS} of those who may log in: htpasswd -B -c {USERS} NAME"
+        yield ERROR, f"there is no file {users} of those who may log in: htpasswd -B -c {users} NAME"
         return
-    remedy = f"chown root:{found.web} {USERS} && chmod 640 {USERS}"
+    remedy = f"chown root:{web} {users} && chmod 640 {users}"
     if status.st_mode & 0o007:
-        yield ERROR, f"everybody on this machine can read the hashes of passwords in {USERS}: {remedy}"
-    elif first_barrier(found.web, USERS, os.R_OK):
-        yield ERROR, f"the web server cannot read {USERS}: {remedy}"
+        yield ERROR, f"everybody on this machine can read the hashes of passwords in {users}: {remedy}"
+    elif _first_barrier(web, [users], os.R_OK):
+        yield ERROR, f"the web server cannot read {users}: {remedy}"
     elif not status.st_size:
-        yield WARNING, f"nobody can log in, because {USERS} is empty: htpasswd -B {USERS} NAME"
-    elif wrong := _wrong_line(USERS):
-        yield ERROR, (f"the line {wrong} of {USERS} is no login, which is a name, a colon and the hash of a password: "
-                      f"remove it, and make the login with htpasswd -B {USERS} NAME")
+        yield WARNING, f"nobody can log in, because {users} is empty: htpasswd -B {users} NAME"
+    elif wrong := _wrong_line(users):
+        yield ERROR, (f"the line {wrong} of {users} is no login, which is a name, a colon and the hash of a password: "
+                      f"sed -i {wrong}d {users}, and make the login with htpasswd -B {users} NAME")
     else:
-        yield OK, f"{USERS} can be read by the web server alone"
+        yield OK, f"{users} can be read by the web server alone"
 
 
 def _wrong_line(path: str) -> int:
@@ -212,16 +317,36 @@ def _wrong_line(path: str) -> int:
     return 0
 
 
-def _links(found: Installed, names: list[str]) -> Iterator[Finding]:
+def _links(found: Subject, names: list[str]) -> Iterator[Finding]:
     """With CGI, whether each minter has the link by which it is on the web."""
-    for name in names if found.linked else ():
+    if found.setup is None or found.setup.way != CGI:
+        return
+    for name in names:
         link = os.path.join(found.minters, f"noidu_{name}")
         if not os.path.exists(link):
-            program = os.path.join(os.path.dirname(found.program), "noidu")
-            yield WARNING, f"the minter {name} is not on the web, because {link} does not exist: ln -s {program} {link}"
+            yield WARNING, (f"the minter {name} is not on the web, because {link} does not exist: "
+                            f"ln -s {found.setup.prefix}/bin/noidu {link}")
 
 
-def _space(found: Installed) -> Iterator[Finding]:
+def _map(found: Subject) -> Iterator[Finding]:
+    """Whether noidr, which Apache starts for a RewriteMap, can read its minter."""
+    if found.setup is None or found.setup.way != CGI:
+        return
+    link = os.path.join(found.minters, f"noidr_{found.setup.minter}")
+    if not os.path.exists(link):
+        yield ERROR, (f"{link}, which Apache starts for the RewriteMap, does not exist: "
+                      f"ln -s {found.setup.prefix}/bin/noidr {link} && systemctl restart apache2")
+        return
+    done = _run_as(found.user, [link, "--codes", "--echo"], b"healthz\n")
+    reply = done.stdout.lstrip(b"\x02")
+    if reply.startswith(b"healthz ") and reply != b"healthz 503\n":
+        yield OK, f"{link} can read its minter as {found.user}"
+    else:
+        yield ERROR, (f"{link} cannot read its minter as {found.user} ({_last_line(done)}): "
+                      f"chown -R {found.user}: {found.minters} && systemctl restart apache2")
+
+
+def _space(found: Subject) -> Iterator[Finding]:
     disk = os.statvfs(found.minters)
     free, size = disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
     text = f"{free / (1 << 30):.1f} GB of {size / (1 << 30):.1f} GB are free for {found.minters}"
@@ -233,35 +358,128 @@ def _space(found: Installed) -> Iterator[Finding]:
 
 
 def _clock() -> Iterator[Finding]:
-    """Whether the clock is kept right by the network, as far as systemd knows."""
-    known = clock_is_synchronized()
-    if known:
-        yield OK, "the clock is kept right by the network"
-    elif known is not None:
-        yield WARNING, "the clock is not kept right by the network: timedatectl set-ntp true"
+    """Whether the clock is set by the network, as far as systemd knows."""
+    known = _prints("timedatectl", "show", "--property=NTPSynchronized", "--value")
+    if known == "yes":
+        yield OK, "the clock is set by the network"
+    elif known == "no":
+        yield WARNING, "the clock is not set by the network: timedatectl set-ntp true"
 
 
-def _web_server(found: Installed, *, has_minters: bool) -> Iterator[Finding]:
+# -- the minters -----------------------------------------------------------------------------------------------------
+
+
+def _check_minters(found: Subject) -> tuple[list[str], list[Finding]]:
+    """The names of the minters, and what was found in them.  Runs as the account that owns them."""
+    folder = MinterFolder(found.minters)
+    minters = folder.dbdirs()
+    findings: list[Finding] = []
+    if not minters:
+        findings.append((WARNING, f"there is no minter in {found.minters}: runuser -u {found.user} -- mkdir "
+                                  f"{found.minters}/NAME && {found.noid} -f {found.minters}/NAME dbcreate"))
+    namespaces: dict[bytes, list[str]] = {}
+    for name, dbdir in minters:
+        findings += _files(name, location_of(dbdir), found.user)
+        try:
+            minter = folder.open(dbdir, name)
+            findings += _content(name, minter, found)
+        except NoidError as error:
+            findings.append((ERROR, f"the minter {name} cannot be read: {error.message}"))
+            continue
+        if minter.scheme.namespace_prefix:
+            namespaces.setdefault(minter.scheme.namespace_prefix, []).append(name)
+    for prefix, names in namespaces.items():
+        if len(names) > 1:
+            findings.append((ERROR, f"the minters {', '.join(names)} share NAAN and prefix {printable(prefix)}, so "
+                                    "that they give the same identifiers to different things: keep one of them, and "
+                                    "make a new minter with another prefix for what comes"))
+    return [name for name, _ in minters], findings
+
+
+def _files(name: str, location: str, user: str) -> Iterator[Finding]:
+    """Whether the account can write the files of a minter."""
+    entries = sorted(os.listdir(location)) if os.path.isdir(location) and os.access(location, os.R_OK) else []
+    paths = [location, *(os.path.join(location, entry) for entry in entries if entry != "README")]
+    barrier = _first_barrier(user, paths, os.R_OK | os.W_OK)
+    if barrier:
+        yield ERROR, (f"{user} cannot write {barrier[0]} of the minter {name}, because of {barrier[1]}: "
+                      f"chown -R {user}: {os.path.dirname(location)}")
+    else:
+        yield OK, f"{user} can write the minter {name}"
+
+
+def _content(name: str, minter: Minter, found: Subject) -> Iterator[Finding]:
+    def read(reader: Reader) -> tuple[bytes, bytes, dict[str, bytes]]:
+        number = newest_number(reader)
+        newest = read_event(reader, number) if number else None
+        administrators = AccessPolicy.of(reader).rules[ADMIN].word
+        return newest.date if newest else b"", administrators, config.values(reader, resolution.CANARY)
+
+    newest, administrators, canaries = minter.read(read)
+    noid = f"{found.noid} -f {minter.dbdir}"
+    now = timestamp(system_clock())
+    if newest > now:
+        yield ERROR, (f"the clock is behind: it says {now.decode()}, and the last change of the minter {name} was at "
+                      f"{newest.decode()}; set the clock")
+    if administrators == ANYONE:
+        yield ERROR, (f"everybody on the web may change the policy of the minter {name}, without a login: "
+                      f"{noid} policy admin USER")
+    elif administrators == AUTHENTICATED:
+        yield WARNING, (f"everybody who has logged in may change the policy of the minter {name}: "
+                        f"{noid} policy admin USER")
+    if not canaries:
+        yield WARNING, (f"no canary tells whether names of the minter {name} still resolve: "
+                        f"{noid} resolver canary NAME")
+    for canary, expected in canaries.items() if found.url else ():
+        led = _location(found.url, canary, expected)
+        if led == expected:
+            yield OK, f"{canary} leads where it should"
+        elif led.startswith(b"no answer"):
+            yield ERROR, f"whether {canary} leads where it should is not known: {printable(led)} from {found.url}"
+        else:
+            yield ERROR, (f"{canary} leads to {printable(led)}, not to {printable(expected)}: "
+                          f"{noid} resolve --explain {canary}")
+
+
+def _location(url: str, canary: str, expected: bytes) -> bytes:
+    """Where the resolver at `url` sends a reader of a name; a web server may know names by their scheme alone."""
+    led = location_at(url, canary)
+    if led == expected or ":" in canary:
+        return led
+    as_ark = location_at(url, f"ark:/{canary}")
+    return as_ark if as_ark == expected or led.startswith(b"status") else led
+
+
+# -- the web server --------------------------------------------------------------------------------------------------
+
+
+def _web_server(found: Subject, *, has_minters: bool) -> Iterator[Finding]:
     """Whether the resolver answers through the web server."""
     if not found.url:
-        yield WARNING, "no configuration names the host, so that the web server was not asked: say --url Url"
+        yield WARNING, "no configuration names the host, so the web server was not asked: add --url Url"
         return
-    from ..verification.http import status_at
-
     try:
         status = status_at(found.url, "healthz")
     except NoidError as error:
         yield ERROR, error.message
         return
+    answers = f"{found.url}healthz answers {status}"
     if status in ("200", "204"):
-        yield OK, f"{found.url}healthz answers {status}"
+        yield OK, answers
     elif "certificate is not valid" in status:
-        yield ERROR, (f"{found.url}healthz answers {status}: renew the certificate (certbot renew), or name another "
-                      "with noid setup … --tls")
+        yield ERROR, f"{answers}: renew the certificate (certbot renew), or name another with noid setup … --tls"
     elif status.startswith("nothing"):
-        yield ERROR, (f"{found.url}healthz answers {status}: look with systemctl status {SERVICES[found.server]}"
-                      if found.server else f"{found.url}healthz answers {status}: start the web server")
+        service = SERVICES[found.setup.server] if found.setup else ""
+        yield ERROR, f"{answers}: systemctl status {service}" if service else f"{answers}: start the web server"
     elif status == "503" and not has_minters:
-        yield WARNING, f"{found.url}healthz answers 503, because there is no minter yet"
+        yield WARNING, f"{answers}, because there is no minter yet"
     else:
-        yield ERROR, f"{found.url}healthz answers {status}: look at {found.log}"
+        yield ERROR, f"{answers}: look at {' and '.join(_logs(found))}"
+
+
+def _logs(found: Subject) -> Iterator[str]:
+    """Where the errors of requests are: of the service, and of the web server."""
+    if found.setup is None or found.setup.has_service:
+        yield "journalctl -u noid"
+    if found.setup is not None:
+        yield f"/var/log/{SERVICES[found.setup.server]}/error.log"

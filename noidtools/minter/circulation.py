@@ -210,7 +210,7 @@ def delete_value(writer: Writer, identifier: bytes, element: bytes) -> None:
 def bindings_after(
     reader: Reader, element: bytes, *, prefix: bytes = b"", after: bytes | None = None
 ) -> Iterator[tuple[bytes, bytes, bytes | None]]:
-    """The values of an element under the identifiers that begin with `prefix`, in their order, after a place.
+    """The values of an element under the identifiers that begin with `prefix`, in their order, behind a place.
 
     Yields the place, the identifier, and the value, which is None for another element: so a caller can end early.
     """

@@ -5,7 +5,9 @@ from __future__ import annotations
 from ..errors import NotFoundError, UsageError, printable
 from . import bindings, circulation, identifiers
 from .circulation import circulation_line
+from .lifecycle import ensure_not_gone, state_of, tombstone_of
 from .namespace import ALL_RULES, RULE_MARK
+from .relations.abstract import ensure_concrete
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,8 +89,6 @@ def fetch_name(
 
 
 def _ensure_concrete(minter: Minter, reader: Reader, text: bytes) -> None:
-    from .relations.abstract import ensure_concrete  # loaded only for names of which nothing is known
-
     ensure_concrete(minter, reader, text, "has nothing bound to it")
 
 
@@ -105,8 +105,6 @@ def unbound_messages(fetched: FetchedName) -> list[tuple[bytes, str]]:
 
 
 def _with_tombstone(reader: Reader, ref: NameRef, fetched: FetchedName, *, elements_only: bool) -> FetchedName:
-    from .lifecycle import ensure_not_gone, tombstone_of
-
     if elements_only:
         ensure_not_gone(reader, ref)
     fetched.state, fetched.tombstone = "withdrawn", tombstone_of(reader, ref.key)
@@ -117,8 +115,6 @@ def _state(reader: Reader, fetched: FetchedName, record: Circulation | None) -> 
     if record is not None and record.was_issued and not record.unusual and fetched.alias is None:
         # True of nearly all names; the module for the other states need not be loaded.
         return "published"
-    from .lifecycle import state_of
-
     return state_of(reader, fetched.identifier, record)
 
 

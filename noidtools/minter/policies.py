@@ -14,7 +14,7 @@ from __future__ import annotations
 from ..errors import ForbiddenError, InvalidError, LoginNeededError, UsageError, printable
 from ..times import timestamp
 from . import config
-from .schema import CONFIG
+from .schema import ACCESS_PLACE, CONFIG
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def minting_policy(reader: Reader) -> bytes:
 
 
 ANYONE, AUTHENTICATED, NOBODY = b"anyone", b"authenticated", b"nobody"
-_PLACES = tuple(config.place(f"policy/{name}") for name in CLASSES)
+_PLACES = (*(config.place(f"policy/{name}") for name in CLASSES), ACCESS_PLACE)
 AUDIENCES = (ANYONE, AUTHENTICATED, NOBODY)
 
 # What the name of a user begins with where an access rule is stored, and where somebody writes the name of a user that
@@ -113,11 +113,12 @@ def _user_name(word: bytes) -> bytes:
     return name
 
 
-# The access rules of a minter unless others are set.
+# The access rules of a minter unless others are set; and those of a minter made by release 0.1.0, which it keeps.
 DEFAULTS = {
     READ: AccessRule(ANYONE), MINT: AccessRule(AUTHENTICATED), BIND: AccessRule(AUTHENTICATED),
     ADMIN: AccessRule(NOBODY),
 }
+_FIRST_DEFAULTS = {**DEFAULTS, ADMIN: AccessRule(AUTHENTICATED)}
 
 
 class AccessPolicy:
@@ -125,8 +126,8 @@ class AccessPolicy:
 
     __slots__ = ("rules", "_stored")
 
-    def __init__(self, rules: dict[str, AccessRule]) -> None:
-        self.rules = {**DEFAULTS, **rules}
+    def __init__(self, rules: dict[str, AccessRule], defaults: dict[str, AccessRule] = DEFAULTS) -> None:
+        self.rules = {**defaults, **rules}
         # What it was read from.
         self._stored: list[bytes | None] | None = None
 
@@ -136,8 +137,9 @@ class AccessPolicy:
         found = config.values_of(reader, _PLACES)
         if known is not None and found == known._stored:
             return known
-        rules = {name: AccessRule.unpacked(packed) for name, packed in zip(CLASSES, found, strict=True) if packed}
-        policy = cls(rules)
+        *stored, access = found
+        rules = {name: AccessRule.unpacked(packed) for name, packed in zip(CLASSES, stored, strict=True) if packed}
+        policy = cls(rules, _FIRST_DEFAULTS if access is None else DEFAULTS)
         policy._stored = found
         return policy
 

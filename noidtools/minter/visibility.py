@@ -1,9 +1,9 @@
 """What a user may see of a minter: one decision, for every command and every interface.
 
-    everything  the shell, and users who may do more than read: names that are not public, too
-    published   users who may only read: all about names that are published or withdrawn.  A reserved name, and one
-                that is only held or queued, is answered for as if nothing were known of it
-    targets     users who may not read: where names lead, and the tombstones of those that were withdrawn; nothing else
+    everything  the shell, and whoever may do more than read: names that are not public, too
+    published   who may only read: all about names that are published or withdrawn.  A reserved name, and one that is
+                only held or queued, is answered for as if nothing were known of it
+    targets     who may not read: where names lead, and the tombstones of those that were withdrawn; nothing else
 
 Access rules decide which of the three holds for a user (`AccessPolicy.view`).  In a transaction, `lifecycle.reader_in`
 gives the reader through which a user's commands see the minter: what reads through it need not know of views.

@@ -72,8 +72,8 @@ class MinterEntry:
         return self._fallbacks(minter)[1]
 
     def _fallbacks(self, minter: Minter) -> tuple[bool, bytes | None]:
-        """Whether there are names of any form, and the fallback.  Cached until something is written, since all minters
-        are asked this for a name with none of their prefixes, and not all of them can be open at once."""
+        """What is asked of all minters for a name that none of them claims.  It is remembered for as long as nothing is
+        written, since not all of them can be open at once."""
         stamp, known = minter.store.stamp(), self._known
         if stamp is None or stamp != known[0]:
             self._known = known = stamp, minter.read(_fallbacks)
@@ -116,7 +116,7 @@ def select_entries(entries: Sequence[MinterEntry], name: Name) -> list[MinterEnt
 def resolve_among(
     entries: Sequence[MinterEntry], text: bytes, *, element: bytes | None = None, trace: Trace | None = None
 ) -> Outcome:
-    """The outcome of a name among several minters."""
+    """What becomes of a name among several minters."""
     def look_up(entry: MinterEntry, text: bytes) -> Outcome:
         if trace is not None:
             trace.append(("minter", entry.name.encode("utf-8", "surrogateescape")))
@@ -201,7 +201,7 @@ def _ask(entries: Sequence[MinterEntry], text: bytes, look_up: Callable[[MinterE
 
 
 def _best_failure(outcomes: list[Outcome]) -> Outcome | None:
-    """The most useful of the outcomes that did not find the name: it was mistyped, or there is a fallback."""
+    """Of answers that did not find the name: where it was mistyped, then who sends it elsewhere."""
     for kind in (INVALID, FOUND):
         for outcome in outcomes:
             if outcome.kind == kind:

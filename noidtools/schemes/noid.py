@@ -57,7 +57,7 @@ class NoidScheme(Scheme):
             yield self.grown_template(grown)
 
     def grown_template(self, times: int) -> Template:
-        """The template after its mask has grown this many times."""
+        """The template after its mask has grown so many times."""
         template = self.template
         for _ in range(times):
             template = template.grown(growth(self.at_last))

@@ -114,7 +114,7 @@ class QuasiRandom:
         return numbers
 
     def _repack(self, numbers: list[int]) -> None:
-        """Keep the packed counters up to date after a draw; after a long one they are packed again when needed."""
+        """Keep the packed counters up to date after a draw; after a long one they are packed anew when needed."""
         packed, values, size = self._packed, self.values, self.size
         if len(numbers) > _FEW:
             packed = b""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-
 from .. import resolution
 from ..errors import InvalidError, printable
 from ..minter import circulation, custody, identifiers, lifecycle, policies
@@ -40,14 +38,15 @@ if TYPE_CHECKING:
     from ..store import Reader
 
 
-@dataclass(slots=True)
 class Statement:
     """Whether something holds, None if that is not known; if not, why; and whether it is so for all identifiers."""
 
-    holds: bool | None
-    why: str = ""
-    _: KW_ONLY
-    common: bool = True
+    __slots__ = ("common", "holds", "why")
+
+    def __init__(self, holds: bool | None, why: str = "", *, common: bool = True) -> None:
+        self.holds = holds
+        self.why = why
+        self.common = common
 
 
 class Statements:

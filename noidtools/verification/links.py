@@ -13,7 +13,6 @@ import queue
 import threading
 import time
 from collections import deque
-from dataclasses import KW_ONLY, dataclass
 from typing import Generic, TypeVar
 
 from ..errors import printable
@@ -103,7 +102,6 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _REFUSALS = (401, 402, 403, 407, 429, 451)
 
 
-@dataclass(slots=True)
 class LinkLimits:
     """How links are checked.
 
@@ -116,22 +114,29 @@ class LinkLimits:
     allow_private  whether requests may go to addresses that are not global
     """
 
-    _: KW_ONLY
-    seconds: float = 20
-    pause: float = 1
-    parallel: int = 16
-    redirects: int = 10
-    silences: int = 5
-    waiting: int = 5000
-    allow_private: bool = False
+    __slots__ = ("seconds", "pause", "parallel", "redirects", "silences", "waiting", "allow_private")
+
+    def __init__(
+        self, *, seconds: float = 20, pause: float = 1, parallel: int = 16, redirects: int = 10, silences: int = 5,
+        waiting: int = 5000, allow_private: bool = False,
+    ) -> None:
+        self.seconds = seconds
+        self.pause = pause
+        self.parallel = parallel
+        self.redirects = redirects
+        self.silences = silences
+        self.waiting = waiting
+        self.allow_private = allow_private
 
 
-@dataclass(slots=True)
 class Link:
     """The result for one URL: a verdict, and a phrase about the response."""
 
-    verdict: str
-    detail: str
+    __slots__ = ("detail", "verdict")
+
+    def __init__(self, verdict: str, detail: str) -> None:
+        self.verdict = verdict
+        self.detail = detail
 
     def __repr__(self) -> str:
         return f"Link({self.verdict!r}, {self.detail!r})"

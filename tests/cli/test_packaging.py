@@ -36,7 +36,7 @@ def wheel(tmp_path_factory):
 @pytest.mark.slow
 def test_the_wheel_holds_what_is_needed_and_no_tests(wheel):
     names = zipfile.ZipFile(wheel).namelist()
-    assert "noidtools/deployment/conf/nginx/site.conf" in names and "noidtools/deployment/conf/noidtools.wsgi" in names
+    assert {"noidtools/deployment/conf/nginx/site.conf.j2", "noidtools/deployment/conf/noidtools.wsgi.j2"} <= set(names)
     assert "noidtools/py.typed" in names and "noidtools/store/lmdb/__init__.py" in names
     assert not any(name.startswith("tests") for name in names)
     scripts = {name.rsplit("/", 1)[1] for name in names if ".data/scripts/" in name}

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import pwd
 import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from noidtools.deployment.settings import WAYS
-from support.project import CONF
+from noidtools.deployment.setup import WAYS, read_setup
 
 EXAMPLE = ("--minters", "/srv/noid", "--host", "localhost", "--prefix", "/opt/noid")
 HOST = ("--minters", "/srv/noid", "--host", "ids.example.org")
+SITES = {"nginx": "etc/nginx/conf.d/noid.conf", "apache": "etc/apache2/sites-available/noid.conf"}
 
 
 def sections(printed: str) -> dict[str, str]:
@@ -22,19 +24,30 @@ def sections(printed: str) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A folder in which the program is installed."""
+    program = tmp_path / "image/opt/noid/bin/noid"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    return tmp_path / "image"
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 @pytest.mark.parametrize(("server", "way"), [(server, way) for server, ways in WAYS.items() for way in ways])
-def test_with_the_values_of_the_examples_the_files_are_those_of_conf(noid, server, way):
-    minter = ("--minter", "kt5") if way == "cgi+map" else ()
-    printed = sections(noid("setup", server, "--way", way, *EXAMPLE, *minter))
-    found = {path: text for path, text in printed.items() if text}
-    for path, text in found.items():
-        name = path.replace("/etc/noid/", "").replace("/etc/systemd/system", "systemd")
-        shipped = CONF / name if (CONF / name).exists() else CONF / server / "site.conf"
-        if server == "apache":
-            text = text.replace(" --max-rate 100", "")
-        if shipped.name != "site.conf" or way == "fastcgi":
-            assert path == "then" or text == shipped.read_text(), path
-    assert len(found) >= 3
+def test_what_is_printed_is_what_is_written_and_check_reads_it(noid, root, server, way):
+    words = (server, "--way", way, *EXAMPLE, *(("--minter", "kt5") if way == "cgi+map" else ()))
+    printed = sections(noid("setup", *words))
+    commands = printed.pop("then,")
+    written = noid("setup", *words, "--root", str(root), "--write")
+    assert files_in(root) == {"opt/noid/bin/noid": b"", **{path[1:]: text.encode() for path, text in printed.items()}}
+    assert written.split("\n", len(printed))[-1] == commands
+    found = read_setup(str(root / SITES[server]))
+    assert (found.server, found.way, found.minters, found.prefix) == (server, way, "/srv/noid", "/opt/noid")
+    assert found.owner == ("noid" if way in ("proxy", "fastcgi") else "www-data")
 
 
 def test_the_host_the_minters_and_the_account_are_those_that_were_chosen(noid):
@@ -42,14 +55,10 @@ def test_the_host_the_minters_and_the_account_are_those_that_were_chosen(noid):
                    "--prefix", "/usr/local/noid")
     site = sections(printed)["/etc/nginx/conf.d/noid.conf"]
     assert "server_name ids.example.org;" in site and "localhost" not in site
-    assert "ExecStart=/usr/local/noid/bin/noid serve --fcgi systemd --minters /data/srv/noid\n" in printed
-    assert "ReadWritePaths=/data/srv/noid\n" in printed and "User=ids\nGroup=ids\n" in printed
-    assert "runuser" not in printed and "/srv/noid/kt5 mint 1" in printed
-
-
-def test_rates_are_limited_by_nginx_and_behind_apache_by_the_service(noid):
-    assert "rate=100r/s" in noid("setup", "nginx", *EXAMPLE) and "--max-rate" not in noid("setup", "nginx", *EXAMPLE)
-    assert "--minters /srv/noid --max-rate 100\n" in noid("setup", "apache", *EXAMPLE)
+    assert "ExecStart=/usr/local/noid/bin/noid serve --http /run/noid/noid.sock --minters /data/srv/noid " in printed
+    assert "ReadWritePaths=/data/srv/noid -/run/noid\n" in printed and "User=ids\nGroup=ids\n" in printed
+    assert "chown -R ids: /data/srv/noid\n" in printed
+    assert "runuser -u ids -- /usr/local/noid/bin/noid -f /data/srv/noid/kt5 mint 1" in printed
 
 
 def test_https_has_the_certificate_that_was_named(noid):
@@ -58,42 +67,116 @@ def test_https_has_the_certificate_that_was_named(noid):
         assert "/etc/ssl/c.pem" in printed and "/etc/ssl/k.pem" in printed and "letsencrypt" not in printed
 
 
-def test_files_are_written_below_a_root_and_what_they_replace_is_kept(noid, tmp_path: Path):
-    root = tmp_path / "image"
-    program = root / "opt/noid/bin/noid"
-    program.parent.mkdir(parents=True)
-    program.touch()
+def test_the_printed_commands_are_a_block_for_the_shell_that_asks_for_nothing(noid, root):
+    for server, ways in WAYS.items():
+        for way in ways:
+            minter = ("--minter", "kt5") if way == "cgi+map" else ()
+            printed = noid("setup", server, "--way", way, *EXAMPLE, *minter, "--root", str(root), "--write")
+            block = [line for line in printed.splitlines() if not line.startswith("#")]
+            assert not any("NAME" in line or "htpasswd" in line for line in block)
+            assert printed.endswith("htpasswd -B /etc/noid/users NAME\n\n")
+            assert subprocess.run(["bash", "-nc", printed], check=False).returncode == 0
+            assert block[-2:] == ["/opt/noid/bin/noid setup check", ""]
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------
+
+
+def test_files_are_written_below_a_root_for_everybody_to_read_and_may_be_written_again(noid, root):
     words = ("setup", "apache", *EXAMPLE, "--root", str(root), "--write")
     before = os.umask(0o077)
     try:
         first = noid(*words)
     finally:
         os.umask(before)
-    assert {path.stat().st_mode & 0o777 for path in (root / "etc", root / "var/www", root / "srv")} == {0o755}
-    assert "wrote: /etc/apache2/sites-available/noid.conf\n" in first and "next: a2ensite noid\n" in first
-    site, users = root / "etc/apache2/sites-available/noid.conf", root / "etc/noid/users"
-    assert users.stat().st_mode & 0o777 == 0o640 and (root / "srv/noid").stat().st_mode & 0o777 == 0o750
-    users.write_text("alice:hash\n")
-    site.write_text("mine\n")
-    second = noid(*words)
-    assert "replaced: /etc/apache2/sites-available/noid.conf\n" in second and "wrote:" not in second
-    assert site.with_name("noid.conf.old").read_text() == "mine\n" and users.read_text() == "alice:hash\n"
-    assert not list(root.rglob("*.new"))
-    # However often it is written, with whatever options, nothing that was kept is lost or kept twice.
-    for host in ("a.example", "b.example", "a.example", "b.example"):
-        noid(*words, "--host", host)
-    kept = sorted(site.parent.glob("noid.conf.old*"))
-    assert [path.name for path in kept] == ["noid.conf.old", "noid.conf.old.2", "noid.conf.old.3", "noid.conf.old.4"]
-    assert kept[0].read_text() == "mine\n" and len({path.read_text() for path in kept}) == 4
+    site = root / SITES["apache"]
+    assert {path.stat().st_mode & 0o777 for path in (root / "etc", site.parent)} == {0o755}
+    assert site.stat().st_mode & 0o777 == 0o644
+    assert f"# wrote {site}\n" in first and "a2ensite noid\n" in first
+    assert noid(*words) == first
+    noid(*words, "--host", "b.example")
+    assert "ServerName b.example\n" in site.read_text()
+    assert sorted(path.name for path in site.parent.iterdir()) == ["noid.conf"]
+
+
+def test_a_file_that_setup_did_not_write_stays_and_nothing_is_written_unless_forced(noid, root):
+    site, unit = root / SITES["nginx"], root / "etc/systemd/system/noid.service"
+    words = ("setup", "nginx", *EXAMPLE, "--root", str(root), "--write")
+    for folder in (site.parent, unit.parent):
+        folder.mkdir(parents=True)
+    unit.write_text("mine\n")
+    assert f"{unit} was not written by noid setup" in noid.refused(*words)
+    assert unit.read_text() == "mine\n" and not site.exists()
+    noid(*words, "--force")
+    assert "ExecStart" in unit.read_text() and site.exists()
+    # Nor one whose first line was removed, nor a link.
+    kept = "\n".join(site.read_text().split("\n")[1:])
+    site.write_text(kept)
+    assert "was not written by noid setup" in noid.refused(*words) and site.read_text() == kept
+    site.unlink()
+    other = root / "other"
+    other.write_text(kept)
+    site.symlink_to(other)
+    assert "was not written by noid setup" in noid.refused(*words)
+    noid(*words, "--force")
+    assert not site.is_symlink() and other.read_text() == kept
+
+
+def test_no_link_leads_out_of_the_root(noid, root, tmp_path: Path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (root / "etc").symlink_to(outside)
+    refused = noid.refused("setup", "nginx", *EXAMPLE, "--root", str(root), "--write", "--force")
+    assert "because a link leads to" in refused and list(outside.iterdir()) == []
+    # A link inside is followed.
+    (root / "etc").unlink()
+    (root / "real-etc").mkdir()
+    (root / "etc").symlink_to("real-etc")
+    noid("setup", "nginx", *EXAMPLE, "--root", str(root), "--write")
+    assert (root / "real-etc/nginx/conf.d/noid.conf").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence_and_leaves_nothing_half_written(noid, root):
+    (root / "etc/nginx").mkdir(parents=True)
+    (root / "etc/nginx/conf.d").write_text("a file where a folder should be")
+    before = files_in(root)
+    assert "cannot be written: " in noid.refused("setup", "nginx", *EXAMPLE, "--root", str(root), "--write")
+    assert files_in(root) == before
+
+
+def test_two_that_write_at_once_leave_one_of_both(noid, root):
+    words = ("setup", "nginx", "--minters", "/srv/noid", "--prefix", "/opt/noid", "--host")
+    hosts = [f"{'x' * number}.example" for number in range(1, 9)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda host: noid.run(*words, host, "--root", str(root), "--write"), hosts))
+    site = (root / SITES["nginx"]).read_text()
+    assert any(site == sections(noid(*words, host))["/etc/nginx/conf.d/noid.conf"] for host in hosts)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_without_root_nothing_is_written_to_the_machine(noid):
+    assert "only root may: use sudo" in noid.refused("setup", "nginx", *EXAMPLE, "--write")
+
+
+# -- refusals --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("words", "expected"), [
     (("nginx",), "--host is missing"), (("nginx", "--minters", "/srv/noid"), "--host is missing"),
-    (("iis", *HOST), "setup 'iis'?"), (("nginx", *HOST, "--way", "cgi+map"), "choose one of fastcgi, proxy"),
+    (("iis", *HOST), "setup 'iis'?"), (("nginx", *HOST, "--way", "cgi+map"), "choose one of proxy, fastcgi"),
     (("nginx", *HOST, "--way", "\n"), "choose one of"), (("nginx", "--minters", "srv", "--host", "x"), "whole path"),
     (("nginx", "--minters", "/srv/a b", "--host", "x"), "whole path"),
     (("nginx", "--minters", '/srv/"; }', "--host", "x"), "whole path"),
     (("nginx", "--minters", "/srv/../etc", "--host", "x"), "whole path"),
+    (("nginx", "--minters", "/srv/{{ 7 * 7 }}", "--host", "x"), "whole path"),
+    (("nginx", "--minters", "/srv/{%x", "--host", "x"), "whole path"),
+    (("nginx", "--minters", "/srv/$(id)", "--host", "x"), "whole path"),
+    (("nginx", "--minters", "/srv/noid", "--host", "{{host}}"), "no host name"),
+    (("nginx", "--minters", "/srv/noid", "--host", "a\nb"), "no host name"),
+    (("nginx", "--minters", "/srv/noid", "--host", "a'b"), "no host name"),
+    (("nginx", *HOST, "--tls", "/etc/c.pem\nUser=root", "/etc/k.pem"), "whole path"),
+    (("nginx", *HOST, "--user", "noid\nUser=root"), "no name of an account"),
+    (("nginx", *HOST, "--prefix", "/opt/noid;id"), "whole path"),
     (("nginx", "--minters", "/srv/n\n", "--host", "x"), "whole path"),
     (("nginx", "--minters", "", "--host", "x"), "--minters is empty"),
     (("nginx", "--minters", "/srv/ä", "--host", "x"), "plain"),
@@ -107,9 +190,9 @@ def test_files_are_written_below_a_root_and_what_they_replace_is_kept(noid, tmp_
     (("nginx", *HOST, "--tls", "/etc/c.pem", "/etc/k.pem", "--acme"), "one of them"),
     (("nginx", *HOST, "--user", "root"), "no rights"), (("nginx", *HOST, "--user", "a b"), "no name of an account"),
     (("apache", *HOST, "--way", "wsgi", "--user", "noid"), "runs the program, as www-data"),
-    (("apache", *HOST, "--way", "cgi+map"), "say --minter NAME"),
+    (("apache", *HOST, "--way", "cgi+map"), "add --minter NAME"),
     (("apache", *HOST, "--way", "cgi+map", "--minter", "../x"), "no name of a folder"),
-    (("nginx", *HOST, "--minter", "kt5"), "--minter is for"), (("nginx", *HOST, "--print", "--write"), "one of them"),
+    (("nginx", *HOST, "--minter", "kt5"), "--minter is for"), (("nginx", *HOST, "--force"), "--force is for --write"),
     (("nginx", *HOST, "--prefix", "/root/venv"), "the program in /root/venv cannot be seen"),
     (("nginx", "--minters", "/etc", "--host", "x"), "the folder is given to the account noid, and this one is for"),
     (("apache", "--way", "wsgi", "--minters", "/usr/noid", "--host", "x"), "use one like /srv/noid"),
@@ -134,8 +217,6 @@ def test_writing_needs_the_program_and_the_certificate(noid, tmp_path: Path):
     tls = ("--tls", "/etc/c.pem", "/etc/k.pem")
     assert "there is no certificate /etc/c.pem" in noid.refused(
         "setup", "nginx", *EXAMPLE, *tls, "--root", str(tmp_path), "--write")
-    (tmp_path / "etc").write_text("a file where a folder should be")
-    assert "cannot be written" in noid.refused("setup", "nginx", *EXAMPLE, "--root", str(tmp_path), "--write")
 
 
 def test_the_check_examines_any_folder_of_minters(noid, tmp_path: Path):
@@ -155,8 +236,8 @@ def test_the_check_tells_who_may_administer_a_minter_on_the_web(noid, tmp_path: 
     noid(*words, "dbcreate", "kt.reeded", "long", "13030", "cdlib.org", "dpg")
     check = ("setup", "check", "--minters", str(tmp_path / "minters"), "--user", pwd.getpwuid(os.getuid()).pw_name)
     for rule, expected, status in (
-        ("anyone", "error: everybody on the web may change the policy of the minter a, without a login: noid -f ", 1),
-        ("authenticated", "warning: everybody who has logged in may change the policy of the minter a: noid -f ", 0),
+        ("anyone", "error: everybody on the web may change the policy of the minter a, without a login: runuser", 1),
+        ("authenticated", "warning: everybody who has logged in may change the policy of the minter a: runuser", 0),
         ("alice", "", 0),
     ):
         noid(*words, "policy", "admin", rule)

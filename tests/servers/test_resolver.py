@@ -9,8 +9,8 @@ import pytest
 
 from support.http import raw
 
-DEPLOYMENTS = ("rewrite", "rewrite-map", "apache-resolver", "wsgi-resolver", "nginx-resolver", "proxy-resolver",
-               "nginx-map")
+DEPLOYMENTS = ("rewrite", "rewrite-map", "apache-resolver", "apache-fcgi-resolver", "wsgi-resolver", "nginx-resolver",
+               "nginx-fcgi-resolver", "nginx-map")
 
 # -- the manual's scenario ---------------------------------------------------------------------------------------
 
@@ -72,7 +72,8 @@ def test_an_unsafe_target_is_no_redirect(deployment):
         assert deployment.location(f"ark:/{name}") is None
 
 
-@pytest.mark.parametrize("kind", ["apache-resolver", "wsgi-resolver", "nginx-resolver", "proxy-resolver", "nginx-map"])
+@pytest.mark.parametrize("kind", ["apache-resolver", "apache-fcgi-resolver", "wsgi-resolver", "nginx-resolver",
+                                  "nginx-fcgi-resolver", "nginx-map"])
 def test_question_marks_in_the_request_line_ask_for_a_description(deploy, kind):
     deployment = deploy(kind)
     name = deployment.mint("kt5")[0]

@@ -235,11 +235,10 @@ def test_a_database_that_cannot_be_read_makes_names_503_by_the_map_and_is_logged
 class ApacheAsRoot(ApacheRewrite):
     """Apache started by root, as systems do, with noidr under an account of its own."""
 
-    def account(self) -> dict[str, object]:
-        return {"www-data:www-data": "nobody:nogroup"}
+    changes = {"www-data:www-data": "nobody:nogroup"}
 
-    def more(self) -> str:
-        return "User www-data\nGroup www-data\n"
+    def outside(self) -> str:
+        return super().outside() + "User www-data\nGroup www-data\n"
 
     def run(self, *arguments: object, name: str = "server", **settings):
         return super().run(*arguments, name=name, **settings, **({"user": 0, "group": 0} if os.getuid() == 0 else {}))

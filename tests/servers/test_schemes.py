@@ -42,7 +42,7 @@ def spellings(label: str) -> list[str]:
 # The schemes whose labels each of these resolves.
 RESOLVED = {
     "apache-resolver": ("ibi", "ibip"), "wsgi-resolver": ("ibi", "ibip"), "nginx-resolver-by-form": ("ibi", "ibip"),
-    "proxy-resolver": ("ibi", "pilin"), "apache-resolver-of-prefixes": ("ibi", "pilin"),
+    "nginx-resolver": ("ibi", "pilin"), "apache-resolver-of-prefixes": ("ibi", "pilin"),
     "nginx-resolver-of-prefixes": ("ibip", "pilin"), "apache-resolver-of-all-paths": ("ibip", "pilin"),
 }
 

@@ -1,4 +1,4 @@
-"""The units for systemd, judged by systemd."""
+"""The unit for systemd, judged by systemd."""
 
 from __future__ import annotations
 
@@ -6,24 +6,22 @@ import subprocess
 
 import pytest
 
-from support.project import CONF
-from support.servers.configuration import edited
+from support.servers.configuration import rendered
 from support.servers.system import program
 
 
-@pytest.mark.parametrize("name", ["noid", "noid-http"])
-def test_systemd_analyze_accepts_the_units(site, tmp_path, name):
-    for kind in ("service", "socket"):
-        changes = {"/opt/noid": site.installation, "/srv/noid": tmp_path} if kind == "service" else {}
-        (tmp_path / f"{name}.{kind}").write_text(edited(CONF / "systemd" / f"{name}.{kind}", changes))
-    units = [str(tmp_path / f"{name}.{kind}") for kind in ("service", "socket")]
-    done = subprocess.run([program("systemd-analyze"), "verify", "--man=no", *units], capture_output=True, text=True,
+@pytest.mark.parametrize("way", ["proxy", "fastcgi"])
+def test_systemd_analyze_accepts_the_unit(site, tmp_path, way):
+    unit = tmp_path / "noid.service"
+    unit.write_text(rendered("systemd/noid.service.j2", "nginx", way, prefix=site.installation, minters=tmp_path))
+    done = subprocess.run([program("systemd-analyze"), "verify", "--man=no", unit], capture_output=True, text=True,
                           check=False)
-    assert done.returncode == 0 and name not in done.stderr, done.stderr
+    assert done.returncode == 0 and "noid" not in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize("name", ["noid.service", "noid-http.service"])
-def test_the_units_pass_the_security_analysis_of_systemd(name):
+def test_the_unit_passes_the_security_analysis_of_systemd(tmp_path):
+    unit = tmp_path / "noid.service"
+    unit.write_text(rendered("systemd/noid.service.j2", "nginx", "proxy"))
     done = subprocess.run([program("systemd-analyze"), "security", "--offline=true", "--threshold=10", "--no-pager",
-                           str(CONF / "systemd" / name)], capture_output=True, text=True, check=False)
+                           unit], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-500:]

@@ -19,7 +19,7 @@ from support.servers.deployment import Deployment
 
 DEPLOYMENTS = COMMANDS
 # Those whose workers are processes of `noid serve`.
-SERVICES = ("apache-fcgi", "nginx-fcgi", "nginx-scgi", "nginx-proxy", "embedded")
+SERVICES = ("apache-proxy", "apache-fcgi", "nginx-proxy", "nginx-fcgi", "embedded")
 
 
 class Load:

@@ -33,10 +33,6 @@ def as_answered_now(words: list[str], answer: str) -> str:
                       lambda found: found[1] + f"answer: {'yes' if found[2] == 'holds' else 'no'}\n", answer)
     if tuple(words) in _WITHDRAWN:
         return _WITHDRAWN[words[0], words[1]]
-    if words == ["check"]:
-        return ""  # it was the name of `canary`
-    if words == ["policy"]:
-        return answer.replace("admin: authenticated", "admin: nobody")  # unless it was set
     if words[0] in ("history", "log"):
         return answer.replace("\ndoor: ", "\ninterface: ")
     if words[0] not in ("fetch", "get"):
@@ -52,7 +48,7 @@ def as_answered_now(words: list[str], answer: str) -> str:
 
 def comparable(words: list[str], answer: str) -> str:
     """An answer to be compared with a recorded one: without the blank lines that now separate the values of `get`, and
-    without the number of items that `check` examined."""
+    without what `check` says beyond canaries."""
     if words[0] == "check":
-        return re.sub(r"ok: \d+ items examined[^\n]*\n", "", answer)
+        return re.sub(r"note: canaries have a command of their own[^\n]*\n|ok: \d+ items examined[^\n]*\n", "", answer)
     return answer.replace("\n\n", "\n") if words[0] == "get" else answer

@@ -2,41 +2,59 @@
 
 from __future__ import annotations
 
-import configparser
+import itertools
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noidtools.deployment.marked import marked_lines
+from noidtools.deployment.setup import FASTCGI, PROXY, WAYS
 from noidtools.schemes import ibi, ibip
 from noidtools.schemes.timed import Date
 from noidtools.web.request import LARGEST_BODY
 from support.project import CONF
+from support.servers.configuration import rendered
 
 # Those for monitors are the same everywhere, and tested with a Prometheus.
 FILES = sorted(path for path in CONF.rglob("*") if path.is_file() and path.parent.name not in ("prometheus", "grafana"))
-UNITS = sorted((CONF / "systemd").iterdir())
+TEMPLATES = [path.relative_to(CONF).as_posix() for path in FILES if path.suffix == ".j2"]
+SITES = [(server, way) for server, ways in WAYS.items() for way in ways]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_every_file_has_a_few_marked_lines_and_says_what_it_is_for(path):
-    text = path.read_text(encoding="utf-8")
-    marked = marked_lines(text)
-    assert 1 <= len(marked) <= (12 if path.name.startswith("site") else 6)
-    assert text.startswith(("# ", '"""'))
-    # All that depends on the place is marked: elsewhere no line names a folder of the machine.
-    for number, line in enumerate(text.splitlines()):
-        if number not in marked and not line.lstrip().startswith("#"):
-            assert not re.search(r"/(srv|etc|opt|run|var)/", line), line
+def site(server: str, way: str, **values: object) -> str:
+    return rendered(f"{server}/site.conf.j2", server, way, **values)
 
 
-def test_every_server_configuration_is_one_that_the_tests_start():
-    sources = "".join(path.read_text(encoding="utf-8") for path in (CONF.parent / "tests").rglob("*.py"))
-    for path in FILES:
-        if path.suffix != ".socket":
-            assert f'"{path.name}"' in sources, f"nothing starts {path.name}"
+def with_included(name: str) -> set[str]:
+    """A template, and those that it includes."""
+    included = re.findall(r'{% include "(\S+)" %}', (CONF / name).read_text())
+    return {name}.union(*map(with_included, included))
+
+
+def test_every_template_is_part_of_what_setup_writes():
+    """A template that nothing includes would go unnoticed by the tests that start servers."""
+    named = {f"{server}/site.conf.j2" for server in WAYS} | {f"{server}/{way}.conf.j2" for server, way in SITES}
+    assert set().union(*map(with_included, named)) | {"systemd/noid.service.j2", "noidtools.wsgi.j2"} == set(TEMPLATES)
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_template_names_no_folder_that_setup_chooses(name):
+    for line in (CONF / name).read_text().splitlines():
+        if not line.lstrip().startswith("#"):
+            assert not re.search(r"/(srv|etc|opt|var)/", line), line
+
+
+@pytest.mark.parametrize("secure", [False, True])
+@pytest.mark.parametrize(("server", "way"), SITES)
+def test_the_values_of_a_setup_are_in_its_host_and_lines_are_tidy(server, way, secure):
+    text = site(server, way, secure=secure, host="ids.example.org", users="/u", socket="/s", minters="/m", wsgi="/w",
+                certificate="/c", key="/k", acme_folder="/a")
+    assert "ids.example.org" in text and "localhost" not in text and "/u" in text and "/a" in text
+    assert ("/c" in text) == secure
+    assert "{{" not in text and "{%" not in text and "\n\n\n" not in text and text.endswith("}\n" if server == "nginx"
+                                                                                    else "</VirtualHost>\n")
+    assert not [line for line in text.splitlines() if line != line.rstrip()]
 
 
 def test_configurations_use_no_directive_that_apache_has_removed():
@@ -45,37 +63,41 @@ def test_configurations_use_no_directive_that_apache_has_removed():
         assert not gone.search(path.read_text())
 
 
-def test_the_servers_take_bodies_as_large_as_the_program_does():
-    for path in (CONF / "apache").glob("noid-*"):
-        assert str(LARGEST_BODY) in path.read_text(), path.name
-    for path in (CONF / "nginx" / name for name in ("noid-fcgi.conf", "noid-proxy.conf")):
-        assert f"client_max_body_size {LARGEST_BODY >> 20}m;" in path.read_text(), path.name
+@pytest.mark.parametrize(("server", "way"), SITES)
+def test_the_servers_take_bodies_as_large_as_the_program_does(server, way):
+    limit = f"client_max_body_size {LARGEST_BODY >> 20}m;" if server == "nginx" else str(LARGEST_BODY)
+    assert limit in site(server, way)
 
 
-@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.name)
-def test_a_service_and_its_socket_agree(path):
-    unit = configparser.ConfigParser(interpolation=None, strict=False)
-    unit.optionxform = str
-    unit.read_string(path.read_text())
-    if path.suffix == ".service":
-        assert " systemd " in unit["Service"]["ExecStart"]
-        assert unit["Unit"]["Requires"] == f"{path.stem}.socket"
-        # Whoever may write to the folder of minters is the service alone.
-        folder = re.search(r"--minters (\S+)", unit["Service"]["ExecStart"])
-        assert unit["Service"]["ReadWritePaths"] == folder[1]
-    else:
-        served = unit["Socket"]["ListenStream"]
-        assert unit["Socket"]["SocketMode"] == "0660"
-        servers = [*(CONF / "apache").iterdir(), *(CONF / "nginx").iterdir()]
-        assert any(served in server.read_text() for server in servers)
+@pytest.mark.parametrize("way", [PROXY, FASTCGI])
+def test_the_service_writes_to_the_folder_of_minters_alone_and_its_socket_is_for_the_web_server(way):
+    unit = rendered("systemd/noid.service.j2", "nginx", way)
+    (command,) = re.findall(r"^ExecStart=(.+)$", unit, re.MULTILINE)
+    assert "--minters /srv/noid" in command and "/run/noid/noid.sock" in command
+    assert "\nReadWritePaths=/srv/noid -/run/noid\n" in unit and "\nUMask=0007\n" in unit
+    assert "-o noid -g www-data -m 2750 /run/noid\n" in unit
+    for server in WAYS:
+        assert "/run/noid/noid.sock" in site(server, way)
+
+
+def test_what_a_client_says_of_itself_is_replaced_by_the_proxies():
+    """The service believes these headers, and granian takes _ in a name for -."""
+    nginx, apache = site("nginx", PROXY), site("apache", PROXY)
+    for name in ("NoidUser", "NoidTarget", "X-Forwarded-For", "X-Forwarded-Proto", "Authorization"):
+        assert f"proxy_set_header {name} " in nginx
+        assert re.search(rf"RequestHeader (?:set|unset) {name}\b", apache)
+        parts = name.split("-")
+        for between in itertools.product("-_", repeat=len(parts) - 1):
+            spelled = "".join(part + sign for part, sign in zip(parts, (*between, ""), strict=True))
+            assert spelled == name or f"RequestHeader unset {spelled}\n" in apache
 
 
 # -- names that are known by their form ------------------------------------------------------------------------------
 
 
 def ibi_pattern() -> str:
-    """The pattern of IBI and IBIp names, as Apache's resolver.conf has it."""
-    text = (CONF / "apache" / "resolver.conf").read_text()
+    """The pattern of IBI and IBIp names, as Apache's files have it."""
+    text = (CONF / "apache" / "ibi.conf.j2").read_text()
     defined = dict(re.findall(r'^Define (\w+) "(.*)"$', text, re.MULTILINE))
     return str(defined["NOID_IBI"].replace("${NOID_IBIP}", defined["NOID_IBIP"]))
 
@@ -89,7 +111,7 @@ WORDS = st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=8)
 
 def test_every_file_has_the_same_pattern_of_ibi_names():
     pieces = ibi_pattern().removeprefix("(?i:").removesuffix(")")
-    for path in [*(CONF / "apache").glob("*.conf"), *(CONF / "nginx").glob("*.conf")]:
+    for path in [*(CONF / "apache").iterdir(), *(CONF / "nginx").iterdir()]:
         text = path.read_text()
         defined = dict(re.findall(r'^Define (\w+) "(.*)"$', text, re.MULTILINE))
         if "NOID_IBI" in defined:

@@ -178,7 +178,7 @@ def test_what_was_cached_from_a_minter_is_not_used_for_another_in_its_place(mint
 
 def shipped_condition() -> re.Pattern[str]:
     """The pattern by which the shipped rules recognise the answer to their question."""
-    lines = (CONF / "apache" / "resolver.conf").read_text().splitlines()
+    lines = (CONF / "apache" / "resolver.conf.j2").read_text().splitlines()
     (condition,) = {line.split('"')[3] for line in lines if line.startswith('RewriteCond "%1 ${noid:%1}"')}
     return re.compile(condition)
 

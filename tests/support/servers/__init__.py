@@ -1,4 +1,4 @@
-"""Real web servers for tests and benchmarks, started from the files in conf/ on free ports of 127.0.0.1.
+"""Real web servers for tests and benchmarks, started from the templates in conf/ on free ports of 127.0.0.1.
 
 Everything lies in temporary folders that the servers' user can read: an installation of the package for the Python
 that mod_wsgi was built for, the minters, the passwords and the logs.  As root the servers run as www-data, otherwise
@@ -10,7 +10,9 @@ from __future__ import annotations
 from support.servers.apache import (
     ApacheCgi,
     ApacheFcgi,
+    ApacheFcgiResolver,
     ApacheModCgi,
+    ApacheProxy,
     ApacheResolver,
     ApacheResolverOfAllPaths,
     ApacheResolverOfPrefixes,
@@ -28,19 +30,18 @@ from support.servers.deployment import Deployment
 from support.servers.embedded import Embedded, EmbeddedResolver
 from support.servers.nginx import (
     NginxFcgi,
+    NginxFcgiResolver,
     NginxMap,
     NginxProxy,
-    NginxProxyResolver,
     NginxResolver,
     NginxResolverByForm,
     NginxResolverOfPrefixes,
-    NginxScgi,
 )
 
 # The ways to serve commands by URL.
 COMMANDS: dict[str, type[Deployment]] = {
-    "apache-cgi": ApacheCgi, "apache-mod_cgi": ApacheModCgi, "apache-fcgi": ApacheFcgi, "apache-wsgi": ApacheWsgi,
-    "nginx-fcgi": NginxFcgi, "nginx-scgi": NginxScgi, "nginx-proxy": NginxProxy, "embedded": Embedded,
+    "apache-cgi": ApacheCgi, "apache-mod_cgi": ApacheModCgi, "apache-proxy": ApacheProxy, "apache-fcgi": ApacheFcgi,
+    "apache-wsgi": ApacheWsgi, "nginx-proxy": NginxProxy, "nginx-fcgi": NginxFcgi, "embedded": Embedded,
 }
 # The ways to resolve names, which serve commands too.
 RESOLVERS: dict[str, type[Deployment]] = {
@@ -49,6 +50,7 @@ RESOLVERS: dict[str, type[Deployment]] = {
     "rewrite-ibi": ApacheRewriteIbi, "rewrite-ibip": ApacheRewriteIbip, "rewrite-pilin": ApacheRewritePrefix,
     "apache-resolver-of-prefixes": ApacheResolverOfPrefixes, "nginx-resolver-of-prefixes": NginxResolverOfPrefixes,
     "apache-resolver": ApacheResolver, "apache-resolver-of-all-paths": ApacheResolverOfAllPaths,
-    "wsgi-resolver": ApacheWsgiResolver, "nginx-resolver": NginxResolver, "proxy-resolver": NginxProxyResolver,
+    "apache-fcgi-resolver": ApacheFcgiResolver, "wsgi-resolver": ApacheWsgiResolver,
+    "nginx-resolver": NginxResolver, "nginx-fcgi-resolver": NginxFcgiResolver,
     "nginx-resolver-by-form": NginxResolverByForm, "nginx-map": NginxMap, "embedded-resolver": EmbeddedResolver,
 }

@@ -1,36 +1,27 @@
-"""Apache, started from the files in conf/apache."""
+"""Apache, started from the templates in conf/apache."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
+from noidtools.deployment.setup import CGI, FASTCGI, MODULES, PROXY, WSGI
 from support.process import children, command_line
 from support.project import CONF
-from support.servers.configuration import edited
-from support.servers.deployment import STATIC_PATH, STATIC_TARGET, Deployment, Resolving, wait_for_file
+from support.servers.configuration import edited, rendered
+from support.servers.deployment import STATIC_PATH, STATIC_TARGET, Deployment, Resolving
 from support.servers.installation import APACHE_MODULES
 from support.servers.system import MissingError, program, server_ids
 from support.templates import LONG_TERM, PREFIXES, SCHEMES
 
-# What a fresh Debian loads; a file in conf/ names what it needs besides, in its line "a2enmod".
+# What a fresh Debian loads; each way needs more.
 _USUAL_MODULES = (
     "mpm_event", "access_compat", "alias", "auth_basic", "authn_core", "authn_file", "authz_core", "authz_host",
     "authz_user", "autoindex", "deflate", "dir", "env", "filter", "negotiation", "reqtimeout", "setenvif", "status",
 )
 
 
-def enabled_modules(configuration: str) -> list[str]:
-    """The modules that the file itself tells its reader to enable."""
-    (names,) = re.findall(r"^# +a2enmod (.+)$", configuration, re.MULTILINE)[:1]
-    return str(names).split()
-
-
-def main_configuration(folder: Path, port: int, configuration: str, others: dict[str, str]) -> str:
-    """The rest of an Apache configuration, much as Debian ships it; `others` are modules in place of the usual."""
-    modules = [others.get(name, name) for name in (*_USUAL_MODULES, *enabled_modules(configuration))]
-    if "proxy_fcgi" in modules:
-        modules.insert(0, "proxy")  # a2enmod knows that one needs the other
+def main_configuration(folder: Path, port: int, configuration: str, modules: list[str]) -> str:
+    """The rest of an Apache configuration, much as Debian ships it."""
     loads = "\n".join(f"LoadModule {name}_module {_module(name)}" for name in modules)
     return f"""
 ServerRoot {folder}
@@ -58,7 +49,6 @@ DocumentRoot {folder}/htdocs
 <Directory {folder}/htdocs>
     Require all granted
 </Directory>
-RequestReadTimeout header=5-10,MinRate=500 body=5,MinRate=500
 {configuration}
 """
 
@@ -72,16 +62,37 @@ def _module(name: str) -> Path:
 
 
 class Apache(Deployment):
-    # Modules to load in place of others.
-    modules: dict[str, str] = {}
+    """Apache with the host that `noid setup apache` writes."""
 
-    def serve(self, configuration: str) -> None:
+    way = ""
+    # Modules to load in place of others, and besides.
+    other_modules: dict[str, str] = {}
+    more_modules: tuple[str, ...] = ()
+    # Words that are changed in the configuration.
+    changes: dict[str, object] = {}
+
+    def start(self) -> None:
         self.site.folder_for(f"{self.name}/htdocs")
         (self.folder / "htdocs" / "static.txt").write_text("id: kt639k9\n\n")
+        names = [*_USUAL_MODULES, *MODULES[self.way].split(), *self.more_modules]
+        modules = [self.other_modules.get(name, name) for name in names]
+        if any(name.startswith("proxy_") for name in modules):
+            modules.insert(0, "proxy")  # a2enmod knows that one needs the other
         main = self.folder / "apache.conf"
-        main.write_text(main_configuration(self.folder, self.port, configuration, self.modules))
+        main.write_text(main_configuration(self.folder, self.port, self.outside() + self.host(), modules))
         self.apache = self.run(program("apache2"), "-DFOREGROUND", "-f", main)
         self.wait_until_served()
+
+    def host(self, **values: object) -> str:
+        """The whole configuration of the host."""
+        ports = {"*:80>": f"*:{self.port}>", "header=20-40,MinRate=500 body=20": "header=5-10,MinRate=500 body=5"}
+        return rendered("apache/site.conf.j2", "apache", self.way, {**ports, **self.changes}, **{
+            "socket": self.socket, "users": self.site.users, "acme_folder": self.folder, "minters": self.minters,
+            "prefix": self.site.installation, "wsgi": self.folder / "noidtools.wsgi", **values})
+
+    def outside(self) -> str:
+        """Further lines outside of the host."""
+        return ""
 
     def link_noidu(self, name: str) -> None:
         """The link by which CGI serves a minter."""
@@ -94,9 +105,11 @@ class Apache(Deployment):
 class ApacheCgi(Apache):
     """A process for each request."""
 
+    way = CGI
+
     def start(self) -> None:
-        self.serve(edited(CONF / "apache" / "noid-cgi.conf",
-                          {"/srv/noid": self.minters, "/etc/noid/users": self.site.users}))
+        (self.minters / "noidr_kt5").symlink_to(self.site.installation / "bin" / "noidr")
+        super().start()
 
     def create(self, name: str, *words: str) -> None:
         super().create(name, *words)
@@ -107,49 +120,39 @@ class ApacheCgi(Apache):
 
 
 class ApacheModCgi(ApacheCgi):
-    """The same file on an Apache of processes, where mod_cgi takes the place of mod_cgid."""
+    """The same on an Apache of processes, where mod_cgi takes the place of mod_cgid."""
 
-    modules = {"mpm_event": "mpm_prefork", "cgid": "cgi"}
+    other_modules = {"mpm_event": "mpm_prefork", "cgid": "cgi"}
 
 
-class ApacheFcgi(Apache):
-    """Apache in front of the service, by FastCGI over a Unix socket."""
+class ApacheProxy(Apache):
+    """Apache as a proxy in front of the service, the default."""
 
-    # What is changed in the line that says which paths are names.
-    names: dict[str, object] = {}
+    way = PROXY
 
     def start(self) -> None:
-        path = self.folder / "noid.sock"
-        self.service = self.run_unit("noid.service", path)
-        wait_for_file(path)
-        self.serve(edited(CONF / "apache" / "noid-fcgi.conf", {
-            "/run/noid/noid.sock": path, "/etc/noid/users": self.site.users, **self.names}) + self.more())
-
-    def more(self) -> str:
-        """Further lines of the configuration."""
-        return ""
+        self.service = self.run_unit("apache", self.way)
+        super().start()
 
     def workers(self) -> list[int]:
         return self.service.children()
 
 
+class ApacheFcgi(ApacheProxy):
+    """Apache in front of the service, by FastCGI."""
+
+    way = FASTCGI
+
+
 class ApacheWsgi(Apache):
     """Apache that runs the program in processes of its own."""
 
-    # How many requests a second each of them takes from a client; 0 for any number.
-    rate = 0
+    way = WSGI
 
     def start(self) -> None:
-        wsgi = self.folder / "noidtools.wsgi"
-        wsgi.write_text(edited(CONF / "noidtools.wsgi", {
-            "/srv/noid": self.minters, "REQUESTS_A_SECOND = 50": f"REQUESTS_A_SECOND = {self.rate}"}))
-        self.serve(edited(CONF / "apache" / "noid-wsgi.conf", {
-            "/etc/noid/noidtools.wsgi": wsgi, "/opt/noid": self.site.installation, "/etc/noid/users": self.site.users,
-        }) + self.more())
-
-    def more(self) -> str:
-        """Further lines of the configuration."""
-        return ""
+        text = rendered("noidtools.wsgi.j2", "apache", self.way, minters=self.minters)
+        (self.folder / "noidtools.wsgi").write_text(text)
+        super().start()
 
     def workers(self) -> list[int]:
         return [pid for pid in self.apache.children() if "noid-wsgi" in command_line(pid)]
@@ -158,10 +161,9 @@ class ApacheWsgi(Apache):
 # -- names -------------------------------------------------------------------------------------------------------
 
 
-class ApacheRewrite(Resolving, Apache):
+class ApacheRewrite(Resolving, ApacheCgi):
     """Apache with a RewriteMap, the manual's way."""
 
-    element = "_t"
     map_file = False
     # The words of dbcreate for the minter kt5, if it is to be made before Apache starts.
     minter_words: tuple[str, ...] = ()
@@ -169,30 +171,18 @@ class ApacheRewrite(Resolving, Apache):
     def start(self) -> None:
         if self.minter_words and not (self.minters / "kt5").exists():
             self.create("kt5", *self.minter_words)
-        link = self.minters / "noidr_kt5"
-        link.symlink_to(self.site.installation / "bin" / "noidr")
-        commands = edited(CONF / "apache" / "noid-cgi.conf",
-                          {"/srv/noid": self.minters, "/etc/noid/users": self.site.users})
-        names = edited(CONF / "apache" / "resolver.conf", {
-            "/srv/noid/noidr_kt5": link, "NOID_ELEMENT _t": f"NOID_ELEMENT {self.element}", **self.account()})
-        if self.map_file:
-            dbm = self.folder / "kt5.dbm"
-            names = edited(CONF / "apache" / "resolver-map.conf", {"/srv/noid/kt5.dbm": dbm}) + names
-        # Both in one host: the modules of both, and the mutex, which stands outside.
-        outside = f"#     a2enmod cgid rewrite\nMutex pthread rewrite-map\n{self.more()}"
-        self.serve(f"{outside}{commands}{names}\nRedirect 302 {STATIC_PATH} {STATIC_TARGET}\n")
+        super().start()
 
-    def account(self) -> dict[str, object]:
-        """What is changed in the lines that name the account of noidr and the prefixes of names."""
-        return {}
+    def host(self, **values: object) -> str:
+        text = super().host(**values)
+        if not self.map_file:
+            return text
+        names = edited((CONF / "apache" / "resolver-map.conf").read_text(),
+                       {"/srv/noid/kt5.dbm": self.folder / "kt5.dbm"})
+        return edited(text, {"ServerName localhost\n": f"ServerName localhost\n{names}"})
 
-    def more(self) -> str:
-        """Further lines of the main configuration."""
-        return ""
-
-    def create(self, name: str, *words: str) -> None:
-        super().create(name, *words)
-        self.link_noidu(name)
+    def outside(self) -> str:
+        return f"Mutex pthread rewrite-map\nRedirect 302 {STATIC_PATH} {STATIC_TARGET}\n"
 
     def workers(self) -> list[int]:
         """The worker of noidr."""
@@ -207,7 +197,7 @@ class ApacheRewrite(Resolving, Apache):
 class ApacheRewriteMyGoto(ApacheRewrite):
     """The same with another element."""
 
-    element = "myGoto"
+    changes = {"NOID_ELEMENT _t": "NOID_ELEMENT myGoto"}
 
 
 class ApacheRewriteIbi(ApacheRewrite):
@@ -226,9 +216,7 @@ class ApacheRewritePrefix(ApacheRewrite):
     """The same with a minter of PILIN suffixes, whose prefix is named in the line for that."""
 
     minter_words = SCHEMES["pilin"]
-
-    def account(self) -> dict[str, object]:
-        return {"(?!)": PREFIXES}
+    changes = {'NOID_PREFIXES "(?!)"': f'NOID_PREFIXES "{PREFIXES}"'}
 
 
 class ApacheRewriteMap(ApacheRewrite):
@@ -250,28 +238,31 @@ class ApacheRewriteMapIbi(ApacheRewriteMap):
     minter_words = SCHEMES["ibi"]
 
 
-class ApacheResolver(Resolving, ApacheFcgi):
+class _WithStatic(Apache):
+    def outside(self) -> str:
+        return f"Redirect 302 {STATIC_PATH} {STATIC_TARGET}\n"
+
+
+class ApacheResolver(_WithStatic, Resolving, ApacheProxy):
+    """Apache as a proxy."""
+
+
+class ApacheFcgiResolver(_WithStatic, Resolving, ApacheFcgi):
     """Apache with FastCGI."""
 
-    def more(self) -> str:
-        return f"Redirect 302 {STATIC_PATH} {STATIC_TARGET}\n"
 
-
-class ApacheWsgiResolver(Resolving, ApacheWsgi):
+class ApacheWsgiResolver(_WithStatic, Resolving, ApacheWsgi):
     """Apache with mod_wsgi."""
-
-    def more(self) -> str:
-        return f"Redirect 302 {STATIC_PATH} {STATIC_TARGET}\n"
 
 
 class ApacheResolverOfPrefixes(ApacheResolver):
     """Apache with prefixes of names, in the line for that."""
 
-    names = {"(?!)": PREFIXES}
+    changes = {'NOID_PREFIXES "(?!)"': f'NOID_PREFIXES "{PREFIXES}"'}
 
 
 class ApacheResolverOfAllPaths(ApacheResolver):
     """Apache configured to take every path for a name, as a comment in its file explains."""
 
-    names = {"^/+(?:(?i:ark|hdl|doi|urn|info):|${NOID_IBI}|${NOID_PREFIXES}|healthz$|readyz$|metrics$|$)":
-             "^/+(?!nd/|static)"}
+    changes = {"^/+(?:(?i:ark|hdl|doi|urn|info):|${NOID_IBI}|${NOID_PREFIXES}|healthz$|readyz$|metrics$|$)":
+               "^/+(?!nd/|static)"}

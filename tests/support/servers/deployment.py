@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 
 from support.http import Reply, free_port
 from support.process import wait_until
-from support.project import CONF
-from support.servers.configuration import edited
+from support.servers.configuration import rendered
 from support.servers.curl import curl
 from support.servers.daemon import Daemon
 from support.servers.installation import install
@@ -120,12 +119,19 @@ class Deployment(abc.ABC):
         return self.run(self.site.installation / "bin" / "noid", "serve", *options, "--minters", self.minters,
                         "--workers", "2", name="service")
 
-    def run_unit(self, name: str, path: Path) -> Daemon:
-        """Start `noid serve` as systemd starts it for a socket, by the unit's own command."""
-        unit = edited(CONF / "systemd" / name, {"/opt/noid": self.site.installation, "/srv/noid": self.minters})
+    @property
+    def socket(self) -> Path:
+        """The socket of the service."""
+        return self.folder / "noid.sock"
+
+    def run_unit(self, server: str, way: str) -> Daemon:
+        """Start the service by the command of its unit, and wait until it listens."""
+        unit = rendered("systemd/noid.service.j2", server, way, prefix=self.site.installation, minters=self.minters,
+                        socket=self.socket)
         command = re.findall(r"^ExecStart=(.+)$", unit, re.MULTILINE)[0].split()
-        return self.run(program("systemd-socket-activate"), f"--listen={path}", *command, "--workers", "2",
-                        name="service")
+        daemon = self.run(*command, "--workers", "2", name="service")
+        wait_until(self.socket.exists, describe=lambda: f"the service does not listen:\n{self.logs()}")
+        return daemon
 
     def wait_until_served(self, seconds: float = 15) -> None:
         deadline = time.monotonic() + seconds
@@ -200,7 +206,3 @@ class Resolving(Deployment):
 
     def resolver_port(self) -> int:
         return self.port
-
-
-def wait_for_file(path: Path) -> None:
-    wait_until(path.exists, describe=lambda: f"{path} does not appear")
