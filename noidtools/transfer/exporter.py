@@ -18,6 +18,7 @@ from ..minter.changes import RecordedEdit
 from ..minter.events import Event
 from ..minter.lifecycle import PUBLISHED_STATE, STATES, state_of
 from ..minter.namespace import RULE_MARK
+from ..resolution.maps import replace_file
 from ..times import timestamp
 from ..version import __version__
 from . import anvl, csv_table, jsonl
@@ -87,42 +88,44 @@ class Export:
 
     def chunks(self, progress: Progress | None = None) -> Iterator[bytes]:
         """The bytes of the export, from the moment at which the first are asked for."""
-        with SpooledTemporaryFile(_IN_MEMORY) as file:
-            self._fill(file, progress)
-            file.seek(0)
-            while piece := file.read(_PIECE):
-                yield piece
+        try:
+            with SpooledTemporaryFile(_IN_MEMORY) as file:
+                self._fill(file, progress)
+                file.seek(0)
+                while piece := file.read(_PIECE):
+                    yield piece
+        except OSError as error:
+            raise _not_written(error) from None
 
     def write_to(self, path: str, progress: Progress | None = None) -> None:
         """Write the export to a file, which takes the place of an older one when it is complete and on disk."""
-        from ..resolution.maps import replace_file
-
         def write(fresh: str) -> None:
             with open(fresh, "xb") as file:
                 os.fchmod(file.fileno(), 0o600)  # it has what is not public
-                self._fill(file, progress)
+                self._fill(file, progress, path)
 
         try:
             replace_file(path, write)
         except OSError as error:
-            raise StoreError(f"{path} could not be written: {error.strerror or error}") from None
+            raise _not_written(error, path) from None
 
-    def _fill(self, file: IO[bytes], progress: Progress | None) -> None:
+    def _fill(self, file: IO[bytes], progress: Progress | None, path: str = "") -> None:
         def work(reader: Reader) -> None:
             # The work of a transaction may be run again, from its beginning.
-            file.seek(0)
-            file.truncate()
-            self.count = 0
-            write = file.write
-            for line in self._lines(reader):
-                write(line)
-                if progress and not self.count % _PROGRESS_EVERY:
-                    progress(self.count, 0, "identifiers")
+            try:
+                file.seek(0)
+                file.truncate()
+                self.count = 0
+                for line in self._lines(reader):
+                    file.write(line)
+                    if progress and not self.count % _PROGRESS_EVERY:
+                        progress(self.count, 0, "identifiers")
+            except OSError as error:
+                # Here, because the store would take it for a fault of its own files.
+                raise _not_written(error, path) from None
 
         try:
             self._minter.read(work)
-        except OSError as error:
-            raise StoreError(f"no temporary file could be written: {error.strerror or error}") from None
         finally:
             if progress:
                 progress(1, 1, "")
@@ -211,6 +214,15 @@ class Export:
                 continue
             self.count += 1
             yield name, state
+
+
+def _not_written(error: OSError, path: str = "") -> StoreError:
+    """The refusal of an export for which the disk has no room, or that of the temporary file."""
+    reason = error.strerror or error
+    if path:
+        return StoreError(f"{path} could not be written: {reason}")
+    return StoreError(f"no temporary file could be written ({reason}): make room, or set TMPDIR to a folder on another "
+                      "disk")
 
 
 def _state(reader: Reader, name: StoredName) -> str | None:

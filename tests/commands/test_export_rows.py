@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 
 import pytest
 
@@ -11,6 +12,7 @@ from noidtools.resolution import maps as module
 from noidtools.resolution.maps import export
 from support.minter import Noid
 from support.process import NOID
+from support.project import ROOT
 
 
 @pytest.fixture
@@ -66,3 +68,17 @@ def test_a_map_shows_one_moment(free, tmp_path, monkeypatch):
     assert "late" not in (tmp_path / "map").read_text()
     monkeypatch.undo()
     assert export(free.opened, "txt", str(tmp_path / "map")) == (4, 0)
+
+
+@pytest.mark.only("lmdb")
+def test_an_export_for_which_the_disk_has_no_room_is_refused_with_the_remedy(free, tmp_path):
+    (tmp_path / "table.csv").write_text("id,e\n" + "".join(f"n{n},{'x' * 1000}\n" for n in range(8_000)))
+    free.records("import", "csv", str(tmp_path / "table.csv"))
+    free.close()
+    code = ("import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
+            "from noidtools.cli.noid import main\nsys.exit(main(['noid', *sys.argv[1:]]))\n")
+    done = subprocess.run([sys.executable, "-c", code, "-f", str(free.folder), "export", "csv"], cwd=ROOT,
+                          capture_output=True, check=False)
+    assert done.returncode == 1 and done.stdout == b""
+    assert done.stderr.startswith(b"error: no temporary file could be written (") and b"TMPDIR" in done.stderr
