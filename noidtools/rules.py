@@ -1,7 +1,7 @@
 """Rules: computing a value from an identifier, as Perl's s/pattern/replacement/ does.
 
 A pattern is a Perl-compatible regular expression (PCRE2).  Only its first
-match is replaced; what stands before and behind it stays.  Options are given
+match is replaced; what stands before and after it stays.  Options are given
 inside the pattern: `(?i)` ignores case, `(?a)` keeps \\w and \\d to ASCII.
 
 A replacement is text in which
@@ -157,7 +157,7 @@ class Rule:
                 raise InvalidError(f"the rule's replacement names a group {part[:40]!r} that the pattern does not have")
             if isinstance(part, int) and part > compiled.groups:
                 first, rest = divmod(part, 10)
-                remedy = f": write ${{{first}}}{rest} for a digit behind group {first}" if first else ""
+                remedy = f": write ${{{first}}}{rest} for a digit after group {first}" if first else ""
                 raise InvalidError(
                     f"the rule's replacement refers to group {part}, "
                     f"but the pattern's groups number {compiled.groups}{remedy}"
@@ -338,7 +338,7 @@ def _with_perl_escapes(pattern: bytes) -> bytes:
 
 
 def _parse_hex(pattern: bytes, at: int) -> tuple[int, int]:
-    """The number behind \\x, and the place behind that."""
+    """The number after \\x, and the place after that."""
     if not pattern.startswith(b"{", at):
         end = at
         while end < at + 2 and pattern[end : end + 1] and pattern[end] in HEX_DIGITS:
@@ -397,7 +397,7 @@ def _escaped(character: bytes) -> bytes:
 
 
 def _parse_reference(text: bytes, at: int) -> tuple[int | str, int]:
-    """What the $ at this place refers to, and the place behind it."""
+    """What the $ at this place refers to, and the place after it."""
     if text.startswith(b"$&", at):
         return 0, at + 2
     if text.startswith(b"$+{", at):

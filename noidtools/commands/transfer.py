@@ -161,7 +161,7 @@ def _create_by_import(call: Call, form: str, file: IO[bytes]) -> Answer:
 
 @contextmanager
 def _complete_or_not(call: Call) -> Iterator[None]:
-    """Say of a minter that is made, if that is interrupted, whether it is there."""
+    """If the making of a minter is interrupted, say whether it is there."""
     try:
         yield
     except KeyboardInterrupt:
@@ -369,7 +369,7 @@ $ noid import csv one.csv --on-conflict replace --dry-run | grep ok
 ok: this is what would be done, and nothing was
 $ mkdir moved
 $ noid -f moved import perl - < /dev/null
-error: the dump is empty: say db_dump -p noid.bdb > FILE, and import FILE
+error: the dump is empty: run 'db_dump -p noid.bdb > FILE', and import FILE
 """,
     ),
     Command(

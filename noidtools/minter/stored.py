@@ -64,7 +64,7 @@ _CREATED = (b"format", b"settings")
 
 
 class StoredName:
-    """What is stored about an identifier: of each table what stands behind the identifier in the key, and the value.
+    """What is stored about an identifier: of each table what follows the identifier in the key, and the value.
 
     key          the identifier as stored
     circulation, alias, queue, pepper, tombstone, verified, abstract   values, None where there is none

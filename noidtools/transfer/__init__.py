@@ -82,7 +82,7 @@ class InputFile:
             progress(self._read >> 10, (self._size >> 10) + 1 if self._size else 0, "kB read")
 
     def lines(self) -> Iterator[bytes]:
-        """The lines with their line feeds.  Raises BadLineError for one that is too long, and for what is no text."""
+        """The lines with their line feeds.  Raises BadLineError for one that is too long, and for what is not text."""
         while True:
             try:
                 line = self._file.readline(LONGEST_LINE + 1)

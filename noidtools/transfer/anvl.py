@@ -12,7 +12,7 @@
     61: 62
 
 An indented line continues the value above it, joined by a blank.  Other lines that begin with `#` are comments.  Our
-exports begin with one, by which they are told from EZID's, where the target has another name.
+exports begin with one, which distinguishes them from EZID's, where the target has another name.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _next_record(number: int, line: bytes, record: _Record | None, skipped: BadL
         except InvalidError as error:
             raise BadLineError(number, error.message) from None
         if not name:
-            raise BadLineError(number, "an identifier is missing behind ::")
+            raise BadLineError(number, "an identifier is missing after ::")
         return _Record(number, name, "escaped")
     if line.startswith(_EGG_ID):
         return _Record(number, line[len(_EGG_ID) :].strip(), "plain")
@@ -158,7 +158,7 @@ def _next_record(number: int, line: bytes, record: _Record | None, skipped: BadL
         try:
             record.name = bytes.fromhex(line[len(_EGG_HEX) :].decode())
         except ValueError:
-            raise BadLineError(number, "the identifier behind hexid is not hexadecimal") from None
+            raise BadLineError(number, "the identifier after hexid is not hexadecimal") from None
         return record
     if line.startswith(_EGG_END):
         return None if record is not None and record.kind != "escaped" else record

@@ -6,7 +6,7 @@ these names has its column under that name in base64, as below.
 
 A spreadsheet computes what begins with `=`, `+`, `-` or `@`.  So an apostrophe is written before such a value, as
 spreadsheets do to mark text, and is taken off when reading.  A value that begins like that without an apostrophe is
-refused, because it is a formula, unless it is a number.  What is no text is written as `'base64:…`.
+refused, because it is a formula, unless it is a number.  What is not text is written as `'base64:…`.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _read_header(lines: Iterator[str]) -> _Header:
     if len(cells) > _MOST_COLUMNS:
         raise BadLineError(1, f"there are {len(cells)} columns, and at most {_MOST_COLUMNS} are read")
     while not cells[-1]:
-        cells.pop()  # spreadsheets write empty columns behind the last
+        cells.pop()  # spreadsheets write empty columns after the last
     if "" in cells:
         raise BadLineError(1, f"column {cells.index('') + 1} has no name")
     return _Header(separator, cells)

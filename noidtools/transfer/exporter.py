@@ -59,7 +59,7 @@ class Selection:
         if state and state not in STATES:
             raise UsageError(f"--state is one of {', '.join(STATES)}, not {state[:60]!r}")
         if b"" in elements:
-            raise UsageError("the name behind --element is empty: name an element")
+            raise UsageError("the name after --element is empty: name an element")
         if len(set(elements)) < len(elements):
             raise UsageError("an element is named twice: name each once")
         self.prefix = prefix

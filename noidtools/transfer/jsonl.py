@@ -166,7 +166,7 @@ def _relation_data(rest: bytes, value: bytes) -> object:
 
 
 def row_data(rest: bytes, value: bytes) -> object:
-    """What stands behind the identifier in the key, then the fields of the value."""
+    """What follows the identifier in the key, then the fields of the value."""
     return [json_text(part) for part in (rest, *unpack(value))]
 
 

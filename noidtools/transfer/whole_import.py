@@ -70,7 +70,7 @@ class WholeImport:
             schema.copy_settings(writer, self._settings)
             try:
                 _ = schema.generator_of(scheme, writer).drawn
-            except Exception as error:  # noqa: BLE001 - whatever the scheme stumbles over, its state is damaged
+            except Exception as error:  # noqa: BLE001 - whatever the scheme raises, its state is damaged
                 raise InvalidError(f"the state of the generator is damaged ({error})") from None
             _ensure_sound(dbdir, writer, progress)
 
@@ -92,7 +92,7 @@ class WholeImport:
     def _rows(self) -> Iterator[Row]:
         for line in self._lines:
             if self._ended:
-                raise BadLineError(self._file.number, "there is a line behind the last one of the export", fatal=True)
+                raise BadLineError(self._file.number, "there is a line after the last one of the export", fatal=True)
             try:
                 row = self._row(jsonl.read_line(line))
             except BadLineError:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # How many identifiers are inspected in one read transaction, and how many results are stored in one write transaction.
 _PAGE, _CHUNK = 1000, 10_000
 
-# Checking links takes long, so that results are stored earlier: after so many of them, or so many seconds.
+# Checking links takes long, so that results are stored earlier: after this many of them, or this many seconds.
 _CHUNK_OF_LINKS, _SECONDS = 500, 5.0
 
 

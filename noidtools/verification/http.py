@@ -156,7 +156,7 @@ class WebAddress:
 
     def __init__(self, url: bytes) -> None:
         if not targets.may_be_followed(url) or url[:1] == b"/":
-            raise UnreachableError("it is no web address")
+            raise UnreachableError("it is not a web address")
         try:
             text = targets.to_uri(url).decode("ascii")
         except InvalidError as error:
@@ -167,7 +167,7 @@ class WebAddress:
         except ValueError:
             raise UnreachableError("its host or port is malformed") from None
         if parts.scheme not in _PORTS:
-            raise UnreachableError("it is no web address")
+            raise UnreachableError("it is not a web address")
         self.scheme = parts.scheme
         self.host = (parts.hostname or "").rstrip(".")
         if not self.host or len(self.host) > _LONGEST_HOST or "%" in self.host:

@@ -71,7 +71,7 @@ class Statements:
         """Whether the time lasts for which identifiers were promised to be kept."""
         promise = policies.persistence(self._reader)
         if promise is None:
-            return Statement(None, "nothing was promised: say policy persistence")
+            return Statement(None, "nothing was promised: run 'noid policy persistence'")
         if today < promise.start:
             return Statement(None, f"it is promised from {display_day(promise.start)} on")
         if promise.until and today > promise.until:
@@ -81,7 +81,7 @@ class Statements:
 
 def _accountable(custodians: list[Custodian], *, common: bool) -> Statement:
     if not custodians:
-        return Statement(None, "nobody was named to answer for it: say custodian set", common=common)
+        return Statement(None, "nobody was named to answer for it: run 'noid custodian set'", common=common)
     if not any(custodian.contact for custodian in custodians):
         name = printable(custodians[0].name)
         return Statement(False, f"{name} answers for it, but with no contact", common=common)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Key = TypeVar("Key")
 Work = TypeVar("Work")
 
-# When the times of the last requests of so many hosts are stored, those whose pause is over are removed.
+# When the times of the last requests of this many hosts are stored, those whose pause is over are removed.
 _MAX_IDLE_HOSTS = 1000
 
 
@@ -109,7 +109,7 @@ class LinkLimits:
     pause          seconds between two requests to one host
     parallel       how many hosts are requested at the same time
     redirects      how many redirects are followed
-    silences       after so many links in a row without any response a host is not requested again
+    silences       after this many links in a row without any response a host is not requested again
     waiting        how many links are read from their source before the first is done
     allow_private  whether requests may go to addresses that are not global
     """
@@ -302,7 +302,7 @@ def _next_place(task: _LinkTask, reply: HttpReply, most_redirects: int) -> Link 
         place = task.place.joined(reply.location)
     except UnreachableError:
         where = printable(reply.location[:80])
-        return Link(FAILS, _with_place(task, f"answers {reply.status} and leads to {where!r}, no web address"))
+        return Link(FAILS, _with_place(task, f"answers {reply.status} and leads to {where!r}, not a web address"))
     if place.url in task.seen:
         return Link(FAILS, f"leads in a circle: back to {_shortened(place.url)}")
     if len(task.seen) > most_redirects:

@@ -380,7 +380,7 @@ def test_an_exported_table_with_withdrawn_names_can_be_rebound_as_long_as_they_a
     ("anvl", b":: a\n  indented\n", "line 2: it is indented"),
     ("anvl", b":: a\nx: 100%\n", "line 2: '100%' is not an escape"),
     ("anvl", b":: a\nx: 1\nx: 2\n", "line 3: 'x' is given twice"),
-    ("anvl", b"# id: a\n# hexid: zz\n", "line 2: the identifier behind hexid"),
+    ("anvl", b"# id: a\n# hexid: zz\n", "line 2: the identifier after hexid"),
     ("anvl", b"# id: a\n# hexid: 61\nzz: 61\n", "line 3: 'zz' is not hexadecimal"),
 ], ids=lambda value: value if isinstance(value, str) else None)
 def test_a_hostile_file_is_refused_with_the_line(free, form, content, message):

@@ -112,7 +112,7 @@ def test_what_cannot_be_continued_is_refused(noid, tmp_path, changes, message):
 
 @pytest.mark.parametrize(("content", "message"), [
     (b"", "no database of LMDB"), (b"nonsense" * 2000, "no database of LMDB"),
-    (b"<noid><i k='a'>b</i>", "line 1: this is no XML, or it is cut off"),
+    (b"<noid><i k='a'>b</i>", "line 1: this is not XML, or it is cut off"),
     (b"<!DOCTYPE noid [<!ENTITY a 'b'>]><noid/>", "line 1: a document type has no place here"),
     (b"<noid>\n<i k='a'>b</i><i k='a'>c</i></noid>", "line 2: the key 'a' is there twice"),
     (b"<html>\n</html>", "of another program"), (b"<noid><i>b</i></noid>", "of another program"),

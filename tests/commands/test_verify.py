@@ -164,8 +164,8 @@ def test_qualities_without_a_statement_are_unknown_and_no_failure(noid):
     noid("mint", "1", "_t", "https://example.org/")
     status, found, summary = verified(noid)
     assert (status, found) == (0, {})
-    assert summary["accountable"] == "1 unknown: nobody was named to answer for it: say custodian set"
-    assert summary["persistent"] == "1 unknown: nothing was promised: say policy persistence"
+    assert summary["accountable"] == "1 unknown: nobody was named to answer for it: run 'noid custodian set'"
+    assert summary["persistent"] == "1 unknown: nothing was promised: run 'noid policy persistence'"
 
 
 @pytest.mark.parametrize(("words", "verdict"), [

@@ -52,7 +52,7 @@ _FLAGS = HELD | PEPPERED | RESERVED | WITHDRAWN
 _SMALLEST_RECORD = 12
 _DATE, _SEQUENCE = slice(0, 14), slice(14, 20)
 _DIGEST_SIZE = 32
-# Up to so many draws it is examined whether each was recorded once.
+# Up to this many draws it is examined whether each was recorded once.
 _MOST_DRAWN = 1 << 30
 _INVERSE = {kind.letter: kind.inverse for kind in KINDS.values() if kind.inverse}
 _ACCESS_RULES = frozenset(f"policy/{name}" for name in CLASSES)
@@ -121,7 +121,7 @@ def _check_record(examination: Examination, identifier: bytes, record: Circulati
         examination.report(f"{name} was issued as number {record.number}, but only {generator.drawn} were drawn: the "
                            "generator was set back; what was issued is skipped, so nothing is minted twice")
     if record.queued and identifier not in examination.misplaced and reader.get(QUEUED, identifier) is None:
-        examination.report(f"{name} is marked as queued but is not in the queue, so it is never minted: say 'noid "
+        examination.report(f"{name} is marked as queued but is not in the queue, so it is never minted: run 'noid "
                            f"queue delete {name}', and queue it again")
     if record.flags & PEPPERED and reader.get(PEPPERS, identifier) is None:
         examination.report(f"{name} is peppered, but the digest of its pepper is missing: anybody who may bind can "
@@ -293,7 +293,7 @@ def _check_aliases(examination: Examination) -> None:
                                f"make it one again with 'noid alias {name} {examination.name(target)}'")
         record = find(examination.reader, identifier)
         if record is None or not record.held:
-            examination.report(f"{name} is an alias, but is not on hold, so it could be minted for something else: say "
+            examination.report(f"{name} is an alias, but is not on hold, so it could be minted for something else: run "
                                f"'noid hold set {name}'")
         try:
             aliases.ensure_ends(examination.minter, examination.reader, identifier)

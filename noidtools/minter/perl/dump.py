@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import IO
 
-    Read = Callable[[int], bytes]  # up to so many bytes, nothing at the end
+    Read = Callable[[int], bytes]  # up to this many bytes, nothing at the end
 
 _BLOCK = 1 << 20
 
@@ -77,7 +77,7 @@ def read_dump(read: Read) -> Iterator[tuple[int, bytes, bytes]]:
         raise _damaged(lines.number, f"{_excerpt(line)} is neither a key nor DATA=END")
     while not lines.at_end:
         if lines.next_line():
-            raise _damaged(lines.number, "something follows behind DATA=END: give the dump of one database")
+            raise _damaged(lines.number, "something follows DATA=END: give the dump of one database")
 
 
 def _decoded(decode: Callable[[bytes], bytes], line: bytes, number: int) -> bytes:
@@ -86,7 +86,7 @@ def _decoded(decode: Callable[[bytes], bytes], line: bytes, number: int) -> byte
             raise ValueError
         return decode(line[1:])
     except ValueError:
-        raise _damaged(number, "a key and a value, each behind one space, are expected here") from None
+        raise _damaged(number, "a key and a value, each after one space, are expected here") from None
 
 
 def _header(lines: _Lines) -> bytes:
@@ -96,10 +96,10 @@ def _header(lines: _Lines) -> bytes:
         line = lines.next_line()
         name, equals, value = line.partition(b"=")
         if lines.number == 1 and name != b"VERSION":
-            raise InvalidError(f"line 1: this is no dump of a Berkeley DB, which begins with VERSION=3, but "
-                               f"{_excerpt(line)}: say db_dump -p noid.bdb > FILE, and import FILE")
+            raise InvalidError(f"line 1: this is not a dump of a Berkeley DB, which begins with VERSION=3, but "
+                               f"{_excerpt(line)}: run 'db_dump -p noid.bdb > FILE', and import FILE")
         if not equals or lines.number > _HEADER_LINES:
-            raise _damaged(lines.number, f"{_excerpt(line)} is no line of a header, which ends in HEADER=END")
+            raise _damaged(lines.number, f"{_excerpt(line)} is not a line of a header, which ends in HEADER=END")
         if line == b"HEADER=END":
             break
         found[name] = value
@@ -179,7 +179,7 @@ class _Lines:
             self._fill()
             place = 0
             if not self._lines and not self.number:
-                raise InvalidError("the dump is empty: say db_dump -p noid.bdb > FILE, and import FILE")
+                raise InvalidError("the dump is empty: run 'db_dump -p noid.bdb > FILE', and import FILE")
             if not self._lines:
                 raise InvalidError(f"the dump is cut off after line {self.number}: it does not end in DATA=END, so "
                                    "make it again")
@@ -277,7 +277,7 @@ class DumpSource:
         program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
         if program is None:
             raise StoreError(f"{path} is a database of Berkeley DB, and no program is here that reads it: install the "
-                             f"package {_PACKAGE}, or say db_dump -p {DATABASE} > FILE elsewhere, and import FILE")
+                             f"package {_PACKAGE}, or run 'db_dump -p {DATABASE} > FILE' elsewhere, and import FILE")
         self._messages = TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen([program, "-p", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                          stderr=self._messages)
@@ -286,7 +286,7 @@ class DumpSource:
         self._file, self._total = self._process.stdout, 0
 
     def read(self, size: int) -> bytes:
-        """Up to so many bytes, nothing at the end.  Raises InvalidError if the program that writes them failed."""
+        """Up to `size` bytes, nothing at the end.  Raises InvalidError if the program that writes them failed."""
         try:
             block = self._file.read(size)
         except OSError as error:
@@ -342,7 +342,7 @@ class Noid4PhpSource:
         self._rest = b""
 
     def read(self, size: int) -> bytes:
-        """Up to so many bytes of the dump, nothing at its end."""
+        """Up to `size` bytes of the dump, nothing at its end."""
         while not self._rest:
             block = next(self._blocks, None)
             if block is None:
@@ -405,7 +405,7 @@ class _XmlReader:
             parser.Parse(b"", True)
         except expat.ExpatError as error:
             why = expat.ErrorString(error.code)
-            raise InvalidError(f"line {error.lineno}: this is no XML, or it is cut off ({why})") from None
+            raise InvalidError(f"line {error.lineno}: this is not XML, or it is cut off ({why})") from None
         except InvalidError as error:
             raise InvalidError(f"line {parser.CurrentLineNumber}: {error.message}") from None
 

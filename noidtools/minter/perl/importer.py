@@ -235,7 +235,7 @@ class _Import:
                 continue
             identifier, _, element = key.partition(b"\t")
             if not identifier or not element:
-                raise damaged(line, f"{printable(key[:60])} is no key of noid's: it is of another program")
+                raise damaged(line, f"{printable(key[:60])} is not a key of noid: it is of another program")
             if identifier != current:
                 if current:
                     self._set_aside(at, current, circulation, held)
@@ -245,7 +245,7 @@ class _Import:
             elif element == _HOLD:
                 held = True  # whatever its value
             elif element.startswith(ROOT):
-                raise damaged(line, f"{printable(element[:60])} is no element of noid's: it is of another release")
+                raise damaged(line, f"{printable(element[:60])} is not an element of noid: it is of another release")
             else:
                 items.append((pair(identifier, element), value))
                 size += len(value)
@@ -273,7 +273,7 @@ class _Import:
         who, _, digits = rest.rpartition(b"|")
         if history.strip(b"iqu") or not history or len(date) != 14 or not date.isdigit() or not digits.isdigit():
             raise damaged(
-                line, f"{printable(circulation[:60])} is no circulation record of {printable(identifier[:40])}"
+                line, f"{printable(circulation[:60])} is not a circulation record of {printable(identifier[:40])}"
             )
         number = int(digits)
         if number >> 48:
@@ -292,7 +292,7 @@ class _Import:
         try:
             return self._convert(date)
         except ValueError:
-            raise damaged(line, f"{printable(date)} is no date") from None
+            raise damaged(line, f"{printable(date)} is not a date") from None
 
     def _passes(self) -> int:
         """How often the original has gone through its namespace before.

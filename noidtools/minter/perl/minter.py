@@ -73,7 +73,7 @@ class PerlMinter:
         if key.startswith(_QUEUE):
             entry = _QUEUE_KEY.match(key)
             if entry is None or not value:
-                raise damaged(line, f"{printable(key[:60])} is no entry of a queue")
+                raise damaged(line, f"{printable(key[:60])} is not an entry of a queue")
             # The label is the identifier without `firstpart`, which stands before it in a dump, padded with zeros.
             label = value.removeprefix(self._values.get(b"firstpart", b""))
             if label.lstrip(b"0") != key[entry.end() :].lstrip(b"0"):
@@ -84,7 +84,7 @@ class PerlMinter:
         elif key.startswith(_NOTE):
             self.notes.append((key.removeprefix(_NOTE), value))
         elif b"\t" in key:
-            raise damaged(line, f"{printable(key[:60])} is no key of noid's")
+            raise damaged(line, f"{printable(key[:60])} is not a key of noid")
         elif key.startswith(_POOL) and key.removeprefix(ROOT) not in _OTHERS:
             raise InvalidError(f"line {line} of the dump: there is a pool of identifiers that were made in advance and "
                                "not given yet: mint them with the old program, and import then")
@@ -100,7 +100,7 @@ class PerlMinter:
     def _add_rule(self, line: int, key: bytes, value: bytes) -> None:
         element, tab, pattern = key.removeprefix(_RULE).partition(b"\t")
         if not tab or not element or not pattern:
-            raise damaged(line, f"{printable(key[:60])} is no rule")
+            raise damaged(line, f"{printable(key[:60])} is not a rule")
         # The original puts a hold on the rules of a long-term minter, which means nothing.
         if pattern != _HOLD:
             self.rules.append((element, pattern, value, line))
@@ -183,7 +183,7 @@ class PerlMinter:
         if text is None and default is not None:
             return default
         if text is None or not re.fullmatch(rb"-?[0-9]{1,18}", text):
-            raise InvalidError(f"{ROOT.decode()}{name.decode()} in the dump is no number: it is damaged")
+            raise InvalidError(f"{ROOT.decode()}{name.decode()} in the dump is not a number: it is damaged")
         return int(text)
 
     def generator(self, scheme: NoidScheme, passes: int) -> NoidGenerator:
