@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..description import RDF_FORMATS, ensure_rdf_format, gatherer, rdf
+from ..description import RDF_FORMATS, ensure_rdf_format
 from ..errors import ForbiddenError, NoMinterError, UsageError
 from ..minter import contexts, events, schema
 from ..minter.identifiers import identify, without_context
@@ -111,6 +111,8 @@ class DocumentRecord(Record):
 
 
 def _describe(call: Call) -> Answer:
+    from ..description import gatherer, rdf  # which double the time that the other commands of this chapter take
+
     form = ensure_rdf_format(call.option("format") or "turtle")
     minter = call.minter
     if not call.words:
