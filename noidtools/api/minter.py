@@ -14,10 +14,10 @@ from ..description.events import Transition, Withdrawal, transition, withdrawal
 from ..description.results import Binding, HoldResult, NameRecord, Resolution, RuleBinding, Validity
 from ..errors import NotFoundError, StoreError
 from ..minter import Minter, bindings, identifiers, lifecycle, minting, queue
+from ..minter.bindings import bind_elements
 from ..minter.elements import FetchedName, fetch_name, unbound_messages
 from ..minter.events import Actor
 from ..minter.items import split_items
-from ..minter.minting import bind_elements
 from ..schemes.timed import parse_patience
 from ..store import TIMEOUT, Reader, Writer
 from .text import Text, ensure_count, to_bytes, to_delay

@@ -9,7 +9,6 @@ from importlib import import_module
 
 from ..errors import ForbiddenError, UsageError, printable
 from ..minter import Minter
-from ..minter.identifiers import identify_beginning
 from ..minter.policies import EVERYTHING
 from . import lines
 
@@ -33,9 +32,9 @@ if TYPE_CHECKING:
 # Name and module of each command, in the order in which help lists the commands.
 _CHAPTERS = {
     "dbcreate": "administration", "mint": "minting", "peppermint": "minting", "bind": "bindings", "fetch": "bindings",
-    "get": "bindings", "hold": "minting", "queue": "minting", "validate": "minting", "schemes": "describing",
+    "get": "bindings", "hold": "lifecycle", "queue": "lifecycle", "validate": "describing", "schemes": "describing",
     "decode": "describing", "granularity": "describing", "patience": "describing", "route": "resolving",
-    "path": "minting", "policy": "administration", "token": "administration", "status": "status",
+    "path": "describing", "policy": "administration", "token": "administration", "status": "status",
     "publish": "lifecycle", "reserve": "lifecycle", "withdraw": "lifecycle", "tombstone": "lifecycle",
     "alias": "relations", "synonym": "relations", "prefer": "relations", "relate": "relations",
     "abstract": "relations", "relations": "relations", "quality": "qualities", "history": "history", "log": "history",
@@ -264,6 +263,8 @@ class Call(Invocation):
         text = (self.option(name) or "").encode()
         if not text:
             return b""
+        from ..minter.identifiers import identify_beginning
+
         return self.minter.read(lambda reader: identify_beginning(self.minter, reader, text))
 
     def read_elements(self, read_line: ReadLine) -> None:

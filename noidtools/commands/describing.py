@@ -1,17 +1,18 @@
-"""Commands that describe names and minters: citations, RDF, contexts, and the schemes that make labels."""
+"""Commands that describe names and minters: citations, RDF, contexts, the form of identifiers and their schemes."""
 
 from __future__ import annotations
 
 from ..description import RDF_FORMATS, ensure_rdf_format
 from ..errors import ForbiddenError, NoMinterError, UsageError
-from ..minter import contexts, events, schema
-from ..minter.identifiers import identify, without_context
+from ..minter import contexts, events, identifiers, schema
+from ..minter.identifiers import identify, validate_form, validate_own, without_context
 from ..minter.policies import ADMIN, READ
 from ..minter.spellings import citation_forms, compare_names, withdrawal_note
 from ..names import citation
 from ..schemes import NAMES, form_of, read_form, scheme_class
+from ..schemes.base import pairtree_path
 from ..times import timestamp
-from .answers import Answer, Blank, Fields, Record
+from .answers import Answer, Blank, Fields, Record, Values, Verdicts
 from .command import Command, Form, Option, as_text
 
 TYPE_CHECKING = False
@@ -235,6 +236,30 @@ def _adjust_timing(call: Call) -> Answer:
     return Answer(Fields(("ok", b"%b is %b, was %b" % (name.encode(), after, before))), spaced=True)
 
 
+# -- validate and path -----------------------------------------------------------------------------------------------
+
+
+def _validate(call: Call) -> Answer:
+    form, *ids = call.words
+    if form == b"-":
+        minter = call.minter
+        verdicts = call.read(lambda reader: validate_own(minter, reader, ids))
+    else:
+        verdicts = validate_form(as_text(form, "the template"), ids)
+    return Answer(Verdicts(verdicts), failed=any(fault for _, fault in verdicts))
+
+
+def _path(call: Call) -> Answer:
+    (raw,) = call.words
+    try:
+        minter = call.minter
+        made = minter.scheme.path(call.read(lambda reader: identifiers.identify(minter, reader, raw)).key)
+    except NoMinterError:
+        # The path depends on the identifier alone; a minter only adds what it knows of labels and spellings.
+        made = pairtree_path(raw)
+    return Answer(Values([(b"path", made)]))
+
+
 # -- the commands ----------------------------------------------------------------------------------------------------
 
 COMMANDS = (
@@ -355,6 +380,30 @@ A longer wait is refused as busy, and takes no identifier.
 $ noid -f ibi patience 5
 ok: patience is 5, was 30
 
+""",
+    ),
+    Command(
+        "validate", "check identifiers against a template, a scheme, or with - against the minter's own",
+        Form("Template|Scheme|- Id…", _validate, READ),
+        see="tutorial.md#check-what-was-typed", fails="an identifier is not valid",
+        about="""\
+Only the form is checked, and the check character where there is one; not whether the identifier was minted.
+""",
+        example="""\
+$ noid validate - 13030/kt4x551 13030/kt4y551
+id: 13030/kt4x551
+iderr: 13030/kt4y551: character 2 after the prefix is 'y', not one of 0123456789bcdfghjkmnpqrstvwxz
+""",
+    ),
+    Command(
+        "path", "the folder made of an identifier: its characters two by two, or a repository's four folders",
+        Form("Id", _path, READ), see="tutorial.md#folders-for-identifiers",
+        about="""\
+The path is safe for any identifier. No minter is needed.
+""",
+        example="""\
+$ noid path xv8t984
+xv/8t/98/4/
 """,
     ),
 )

@@ -1,4 +1,6 @@
-"""Commands for the state of a name (reserved, published, withdrawn) and for its custodians."""
+"""Commands for holding and queueing identifiers, for the state of a name (reserved, published, withdrawn), and for its
+custodians.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ from ..description.events import timestamp_text, transition, withdrawal
 from ..errors import UsageError
 from ..minter import custody, lifecycle
 from ..minter.policies import ADMIN, BIND, READ
-from .answers import Answer, Fields, separated
+from ..minter.queue import dequeue, enqueue, place_holds, release_holds
+from .answers import Answer, Fields, Ids, separated
 from .command import Command, Form, Option
 
 TYPE_CHECKING = False
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from ..store import Reader
     from .answers import Record
     from .call import Call
+
 
 # -- publish, reserve, withdraw, tombstone ---------------------------------------------------------------------------
 
@@ -79,6 +83,7 @@ _TEXT_OPTIONS = (
 
 _MINTER = "this minter"
 
+
 # -- custodian -------------------------------------------------------------------------------------------------------
 
 
@@ -134,6 +139,43 @@ def _custodian_fields(call: Call, custodian: custody.Custodian) -> Fields:
               ("Contact", period.contact), ("From", timestamp_text(period.start)),
               ("Until", timestamp_text(period.until))]
     return Fields(*((name, value) for name, value in fields if value))
+
+
+# -- hold and queue --------------------------------------------------------------------------------------------------
+
+
+def _hold(call: Call) -> Answer:
+    minter = call.minter
+    placed, unqueued = minter.write(lambda writer: place_holds(minter, writer, call.actor, call.words[1:]))
+    names = [minter.namespace.display(identifier) for identifier in unqueued]
+    notes = [Fields(("note", name + b" taken out of the queue")) for name in names]
+    return Answer(Fields(("ok", _counted(placed, b"hold") + b" placed")), *notes, spaced=True)
+
+
+def _release(call: Call) -> Answer:
+    minter = call.minter
+    released = minter.write(lambda writer: release_holds(minter, writer, call.actor, call.words[1:]))
+    return Answer(Fields(("ok", _counted(released, b"hold") + b" released")), spaced=True)
+
+
+def _enqueue(call: Call) -> Answer:
+    minter, (how, *ids) = call.minter, call.words
+    return _queue_answer(call, minter.write(lambda writer: enqueue(minter, writer, call.actor, how, ids)), b" queued")
+
+
+def _dequeue(call: Call) -> Answer:
+    minter = call.minter
+    ids = minter.write(lambda writer: dequeue(minter, writer, call.actor, call.words[1:]))
+    return _queue_answer(call, ids, b" taken out of the queue")
+
+
+def _queue_answer(call: Call, ids: list[bytes], done: bytes) -> Answer:
+    names = [call.minter.namespace.display(identifier) for identifier in ids]
+    return Answer(Ids(names), Fields(("note", _counted(len(ids), b"identifier") + done)))
+
+
+def _counted(number: int, noun: bytes) -> bytes:
+    return b"%d %b%b" % (number, noun, b"" if number == 1 else b"s")
 
 
 # -- the commands ----------------------------------------------------------------------------------------------------
@@ -222,6 +264,38 @@ Custodian: Digital Collections
 Contact: mailto:names@example.org
 From: …
 
+""",
+    ),
+    Command(
+        "hold", "keep identifiers from being minted or queued, or let them go",
+        Form("set Id…", _hold, BIND),
+        Form("release Id…", _release, BIND),
+        see="tutorial.md#hold-and-queue",
+        about="""\
+A hold takes an identifier out of the queue. A long-term minter holds whatever it mints.
+""",
+        example="""\
+$ noid hold release 13030/kt154d9
+ok: 1 hold released
+
+""",
+    ),
+    Command(
+        "queue", "put identifiers in line for minting, or take them out again",
+        Form("now|first|lvf|Time Id…", _enqueue, BIND),
+        Form("delete Id…", _dequeue, BIND),
+        see="tutorial.md#hold-and-queue",
+        about="""\
+now: to be minted next. first: before all others. lvf: lowest value first. Time: after so many days or seconds, 30d or
+3600s. An identifier that is minted again loses what was bound to it.
+""",
+        example="""\
+$ noid queue 30d 13030/kt154d9
+id: 13030/kt154d9
+note: 1 identifier queued
+$ noid queue delete 13030/kt154d9
+id: 13030/kt154d9
+note: 1 identifier taken out of the queue
 """,
     ),
 )

@@ -1,20 +1,16 @@
-"""Commands that mint identifiers, hold or queue them, and check their form."""
+"""Commands that mint identifiers."""
 
 from __future__ import annotations
 
 import os
 
 from ..codec import pack, unpack
-from ..errors import ForbiddenError, NoMinterError
-from ..minter import identifiers, minting
-from ..minter.identifier_folders import FolderMaker
-from ..minter.identifiers import validate_form, validate_own
-from ..minter.policies import BIND, MINT, READ
-from ..minter.queue import dequeue, enqueue, place_holds, release_holds
+from ..errors import ForbiddenError
+from ..minter import minting
+from ..minter.policies import BIND, MINT
 from ..schemes import MintRequest
-from ..schemes.base import pairtree_path
-from .answers import Answer, Fields, Ids, IdsWithFolders, Values, Verdicts
-from .command import Command, Form, Option, Part, as_count, as_text
+from .answers import Answer, Ids, IdsWithFolders
+from .command import Command, Form, Option, Part, as_count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +47,8 @@ def _mint_with_folders(
     call: Call, count: int, options: minting.MintOptions, patience: int | None
 ) -> Iterator[Record]:
     """Mint identifiers, each with its folder below the one that the option --folders names."""
+    from ..minter.identifier_folders import FolderMaker
+
     minter = call.minter
     maker = FolderMaker(os.fsencode(call.option("folders") or ""), minter.scheme)
     folders: list[IdentifierFolder] = []
@@ -154,67 +152,6 @@ id: 13030/ktrn327!…
 )
 
 
-# -- hold and queue --------------------------------------------------------------------------------------------------
-
-
-def _hold(call: Call) -> Answer:
-    minter = call.minter
-    placed, unqueued = minter.write(lambda writer: place_holds(minter, writer, call.actor, call.words[1:]))
-    names = [minter.namespace.display(identifier) for identifier in unqueued]
-    notes = [Fields(("note", name + b" taken out of the queue")) for name in names]
-    return Answer(Fields(("ok", _counted(placed, b"hold") + b" placed")), *notes, spaced=True)
-
-
-def _release(call: Call) -> Answer:
-    minter = call.minter
-    released = minter.write(lambda writer: release_holds(minter, writer, call.actor, call.words[1:]))
-    return Answer(Fields(("ok", _counted(released, b"hold") + b" released")), spaced=True)
-
-
-def _enqueue(call: Call) -> Answer:
-    minter, (how, *ids) = call.minter, call.words
-    return _queue_answer(call, minter.write(lambda writer: enqueue(minter, writer, call.actor, how, ids)), b" queued")
-
-
-def _dequeue(call: Call) -> Answer:
-    minter = call.minter
-    ids = minter.write(lambda writer: dequeue(minter, writer, call.actor, call.words[1:]))
-    return _queue_answer(call, ids, b" taken out of the queue")
-
-
-def _queue_answer(call: Call, ids: list[bytes], done: bytes) -> Answer:
-    names = [call.minter.namespace.display(identifier) for identifier in ids]
-    return Answer(Ids(names), Fields(("note", _counted(len(ids), b"identifier") + done)))
-
-
-def _counted(number: int, noun: bytes) -> bytes:
-    return b"%d %b%b" % (number, noun, b"" if number == 1 else b"s")
-
-
-# -- validate and path -----------------------------------------------------------------------------------------------
-
-
-def _validate(call: Call) -> Answer:
-    form, *ids = call.words
-    if form == b"-":
-        minter = call.minter
-        verdicts = call.read(lambda reader: validate_own(minter, reader, ids))
-    else:
-        verdicts = validate_form(as_text(form, "the template"), ids)
-    return Answer(Verdicts(verdicts), failed=any(fault for _, fault in verdicts))
-
-
-def _path(call: Call) -> Answer:
-    (raw,) = call.words
-    try:
-        minter = call.minter
-        made = minter.scheme.path(call.read(lambda reader: identifiers.identify(minter, reader, raw)).key)
-    except NoMinterError:
-        # The path depends on the identifier alone; a minter only adds what it knows of labels and spellings.
-        made = pairtree_path(raw)
-    return Answer(Values([(b"path", made)]))
-
-
 # -- the commands ----------------------------------------------------------------------------------------------------
 
 COMMANDS = (
@@ -239,60 +176,4 @@ id: 13030/ktwd3s9
         "tutorial.md#mint-bind-fetch",
     ),
     PEPPERMINT,
-    Command(
-        "hold", "keep identifiers from being minted or queued, or let them go",
-        Form("set Id…", _hold, BIND),
-        Form("release Id…", _release, BIND),
-        see="tutorial.md#hold-and-queue",
-        about="""\
-A hold takes an identifier out of the queue. A long-term minter holds whatever it mints.
-""",
-        example="""\
-$ noid hold release 13030/kt154d9
-ok: 1 hold released
-
-""",
-    ),
-    Command(
-        "queue", "put identifiers in line for minting, or take them out again",
-        Form("now|first|lvf|Time Id…", _enqueue, BIND),
-        Form("delete Id…", _dequeue, BIND),
-        see="tutorial.md#hold-and-queue",
-        about="""\
-now: to be minted next. first: before all others. lvf: lowest value first. Time: after so many days or seconds, 30d or
-3600s. An identifier that is minted again loses what was bound to it.
-""",
-        example="""\
-$ noid queue 30d 13030/kt154d9
-id: 13030/kt154d9
-note: 1 identifier queued
-$ noid queue delete 13030/kt154d9
-id: 13030/kt154d9
-note: 1 identifier taken out of the queue
-""",
-    ),
-    Command(
-        "validate", "check identifiers against a template, a scheme, or with - against the minter's own",
-        Form("Template|Scheme|- Id…", _validate, READ),
-        see="tutorial.md#check-what-was-typed", fails="an identifier is not valid",
-        about="""\
-Only the form is checked, and the check character where there is one; not whether the identifier was minted.
-""",
-        example="""\
-$ noid validate - 13030/kt4x551 13030/kt4y551
-id: 13030/kt4x551
-iderr: 13030/kt4y551: character 2 after the prefix is 'y', not one of 0123456789bcdfghjkmnpqrstvwxz
-""",
-    ),
-    Command(
-        "path", "the folder made of an identifier: its characters two by two, or a repository's four folders",
-        Form("Id", _path, READ), see="tutorial.md#folders-for-identifiers",
-        about="""\
-The path is safe for any identifier. No minter is needed.
-""",
-        example="""\
-$ noid path xv8t984
-xv/8t/98/4/
-""",
-    ),
 )

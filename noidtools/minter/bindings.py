@@ -7,9 +7,9 @@ cached until one of them changes (`RuleCache`).
 from __future__ import annotations
 
 from ..codec import pair, pair_prefix, split_pair
-from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, printable
-from . import circulation, identifiers, schema
-from .circulation import elements_of, ensure_not_withdrawn
+from ..errors import ConflictError, NotFoundError, UsageError, printable
+from . import circulation, identifiers, minting, schema
+from .circulation import ensure_not_withdrawn
 from .events import Change, record_event
 from .namespace import RULE_MARK
 from .schema import RULES
@@ -36,7 +36,6 @@ _AT_THE_END = (b"append", b"add")
 _AT_THE_BEGINNING = (b"prepend", b"insert")
 _LAST_ITEM = (b"append-item", b"add-item")
 _FIRST_ITEM = (b"prepend-item", b"insert-item")
-_LONGEST_ELEMENT = 65536
 
 
 class BindResult:
@@ -92,14 +91,6 @@ def ensure_value_fits(how: bytes, value: bytes | None) -> None:
         raise UsageError(f"a Value is missing: say bind {how.decode()} Id Element Value")
 
 
-def ensure_element(element: bytes) -> None:
-    """Raise UsageError for an empty name of an element, InvalidError for one that is too long."""
-    if not element:
-        raise UsageError("the element name is empty")
-    if len(element) > _LONGEST_ELEMENT:
-        raise InvalidError(f"an element name may have {_LONGEST_ELEMENT} bytes, this one has {len(element)}")
-
-
 def bind(
     minter: Minter, writer: Writer, actor: Actor, how: bytes, text: bytes, pairs: list[tuple[bytes, bytes | None]]
 ) -> list[BindResult]:
@@ -123,7 +114,7 @@ def _bind_one(
     writer: Writer, subject: _RuleSubject | _IdentifierSubject, how: bytes, element: bytes, value: bytes | None,
     changes: list[Change],
 ) -> BindResult:
-    ensure_element(element)
+    circulation.ensure_element(element)
     old = subject.value_of(writer, element)
     if old is None and how in _MUST_EXIST:
         raise NotFoundError(f"bind {how.decode()}: nothing is bound to {_place(subject, element)}")
@@ -210,22 +201,6 @@ class _RuleSubject:
         writer.delete(RULES, pair(element, self._pattern))
 
 
-def bind_minted(writer: Writer, identifier: bytes, element: bytes, value: bytes) -> None:
-    """Bind a value to an identifier that was minted in this transaction; replaces what is bound, records no event."""
-    ensure_element(element)
-    circulation.put_value(writer, identifier, element, value)
-
-
-def clear_bindings(writer: Writer, identifier: bytes) -> list[Change]:
-    """Remove all bindings of an identifier.  Returns the changes, for the caller to record in an event."""
-    changes = [
-        Change(element, value, None, identifier, element=True) for element, value in elements_of(writer, identifier)
-    ]
-    for change in changes:
-        circulation.delete_value(writer, identifier, change.what)
-    return changes
-
-
 def rules_for(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The rules that compute an element: patterns and replacements, in the order in which they are tried, which is
     that of the bytes of the patterns."""
@@ -297,3 +272,44 @@ def _read_rules(reader: Reader, element: bytes) -> RuleSet | None:
     from ..rules import RuleSet
 
     return RuleSet(pairs)
+
+
+# -- minting and binding in one transaction --------------------------------------------------------------------------
+
+
+def bind_elements(
+    minter: Minter, actor: Actor, how: bytes, text: bytes, pairs: list[tuple[bytes, bytes | None]]
+) -> list[BindResult]:
+    """Bind each element to its value in one of the ways of HOWS, in one transaction.
+
+    To mint the identifier, `how` is mint or peppermint, and `text` is the word new.
+    """
+    ensure_how(how)
+    if how not in MINTING:
+        return minter.write(lambda writer: bind(minter, writer, actor, how, text, pairs))
+    if text != b"new":
+        raise UsageError(f"bind {how.decode()} makes its own identifier: write the word new in place of Id")
+    return mint_and_bind(minter, actor, pairs, peppered=how == b"peppermint")
+
+
+def mint_and_bind(
+    minter: Minter, actor: Actor, pairs: list[tuple[bytes, bytes | None]], *, peppered: bool = False
+) -> list[BindResult]:
+    """Mint one identifier and bind each element to its value, in one transaction.
+
+    An identifier to which one of the elements is bound already is skipped.  The results contain the identifier as
+    written in answers, with its pepper if it has one.
+    """
+    options = minting.MintOptions(peppered=peppered, unbound=tuple(element for element, _ in pairs))
+    request = minting.request_for(minter, actor)
+
+    def work(writer: Writer) -> list[BindResult]:
+        batch = minting.mint_some(minter, writer, actor, 1, options, request)
+        if not batch.ids:
+            raise minting.exhausted(minter)
+        done = bind(minter, writer, actor, b"new", batch.ids[0], pairs)
+        for bound in done:
+            bound.identifier, bound.how = batch.ids[0], b"peppermint" if peppered else b"mint"
+        return done
+
+    return minter.write(work)

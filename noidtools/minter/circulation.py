@@ -11,8 +11,8 @@ from __future__ import annotations
 from itertools import islice
 
 from ..codec import pair, pair_end, pair_prefix, split_pair
-from ..errors import ConflictError, printable
-from .events import date_and_actor, index_event
+from ..errors import ConflictError, InvalidError, UsageError, printable
+from .events import Change, date_and_actor, index_event
 from .schema import ALIASES, ELEMENTS, IDS
 
 TYPE_CHECKING = False
@@ -167,6 +167,7 @@ NOT_PUBLIC = RESERVED | WITHDRAWN
 
 # How many identifiers are looked up at once.
 _PAGE = 500
+_LONGEST_ELEMENT = 65536
 
 
 # -- aliases -----------------------------------------------------------------------------------------------------------
@@ -205,6 +206,30 @@ def put_value(writer: Writer, identifier: bytes, element: bytes, value: bytes) -
 
 def delete_value(writer: Writer, identifier: bytes, element: bytes) -> None:
     writer.delete(ELEMENTS, pair(identifier, element))
+
+
+def ensure_element(element: bytes) -> None:
+    """Raise UsageError for an empty name of an element, InvalidError for one that is too long."""
+    if not element:
+        raise UsageError("the element name is empty")
+    if len(element) > _LONGEST_ELEMENT:
+        raise InvalidError(f"an element name may have {_LONGEST_ELEMENT} bytes, this one has {len(element)}")
+
+
+def bind_minted(writer: Writer, identifier: bytes, element: bytes, value: bytes) -> None:
+    """Bind a value to an identifier that was minted in this transaction; replaces what is bound, records no event."""
+    ensure_element(element)
+    put_value(writer, identifier, element, value)
+
+
+def clear_bindings(writer: Writer, identifier: bytes) -> list[Change]:
+    """Remove all bindings of an identifier.  Returns the changes, for the caller to record in an event."""
+    changes = [
+        Change(element, value, None, identifier, element=True) for element, value in elements_of(writer, identifier)
+    ]
+    for change in changes:
+        delete_value(writer, identifier, change.what)
+    return changes
 
 
 def bindings_after(

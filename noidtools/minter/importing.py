@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from ..codec import pack, pair, unpack
 from ..errors import ConflictError, NoidError, NotFoundError, printable
 from . import aliases, circulation, lifecycle, schema
-from .bindings import ensure_element
 from .changes import Applied, Edit, put_edits, recorded_before
-from .circulation import FOREIGN, HELD, RESERVED, Circulation, advanced
+from .circulation import FOREIGN, HELD, RESERVED, Circulation, advanced, ensure_element
 from .schema import ELEMENTS, IDS
 
 TYPE_CHECKING = False

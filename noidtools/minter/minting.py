@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import ExhaustedError, UsageError
+from ..errors import ExhaustedError
 from ..schemes import MintRequest
-from . import bindings, circulation, events, queue, schema
+from . import circulation, events, schema
 from .circulation import HELD, PEPPERED, RESERVED, Circulation, advanced, bound_among, save
 from .events import add_to_tally, may_continue
 from .policies import RESERVE, minting_policy
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from ..store import Writer
     from . import Minter
-    from .bindings import BindResult
     from .events import Actor
 
 # How many identifiers are minted in one transaction: so many that the cost of the commit does not matter, so few that
@@ -126,6 +125,8 @@ def mint_some(
     """
     run = _MintRun(minter, writer, actor, options, event, request.wanted - request.made)
     if next(writer.scan(QUEUE, limit=1), None) is not None:
+        from . import queue  # most minters have an empty queue
+
         for identifier, record in queue.take_due(writer, actor.now(), count, run.passes_over):
             run.reissue(identifier, record, run.generator.drawn)
     skipped = 0
@@ -259,12 +260,12 @@ class _MintRun:
         new.flags = flags
         save(self.writer, identifier, new)
         if self.options.element is not None:
-            bindings.bind_minted(self.writer, identifier, self.options.element, self.options.value)
+            circulation.bind_minted(self.writer, identifier, self.options.element, self.options.value)
         self.minted.append(display)
 
     def _clear(self, identifier: bytes) -> None:
         """Remove the bindings, synonyms and custodian of an identifier that is issued again, and record that."""
-        changes = bindings.clear_bindings(self.writer, identifier)
+        changes = circulation.clear_bindings(self.writer, identifier)
         others: list[bytes] = []
         if self._has_claims():
             from . import custody, qualities
@@ -306,44 +307,3 @@ class _MintRun:
             add_to_tally(self.writer, self.event, tally)
         else:
             events.put_tally(self.writer, self.event, tally)
-
-
-# -- minting and binding in one transaction --------------------------------------------------------------------------
-
-
-def bind_elements(
-    minter: Minter, actor: Actor, how: bytes, text: bytes, pairs: list[tuple[bytes, bytes | None]]
-) -> list[BindResult]:
-    """Bind each element to its value in one of the ways of `bindings.HOWS`, in one transaction.
-
-    To mint the identifier, `how` is mint or peppermint, and `text` is the word new.
-    """
-    bindings.ensure_how(how)
-    if how not in bindings.MINTING:
-        return minter.write(lambda writer: bindings.bind(minter, writer, actor, how, text, pairs))
-    if text != b"new":
-        raise UsageError(f"bind {how.decode()} makes its own identifier: write the word new in place of Id")
-    return mint_and_bind(minter, actor, pairs, peppered=how == b"peppermint")
-
-
-def mint_and_bind(
-    minter: Minter, actor: Actor, pairs: list[tuple[bytes, bytes | None]], *, peppered: bool = False
-) -> list[BindResult]:
-    """Mint one identifier and bind each element to its value, in one transaction.
-
-    An identifier to which one of the elements is bound already is skipped.  The results contain the identifier as
-    written in answers, with its pepper if it has one.
-    """
-    options = MintOptions(peppered=peppered, unbound=tuple(element for element, _ in pairs))
-    request = request_for(minter, actor)
-
-    def work(writer: Writer) -> list[BindResult]:
-        batch = mint_some(minter, writer, actor, 1, options, request)
-        if not batch.ids:
-            raise exhausted(minter)
-        done = bindings.bind(minter, writer, actor, b"new", batch.ids[0], pairs)
-        for bound in done:
-            bound.identifier, bound.how = batch.ids[0], b"peppermint" if peppered else b"mint"
-        return done
-
-    return minter.write(work)
