@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..minter.bindings import BindResult
+    from ..minter.elements import FetchedName
     from ..minter.identifier_folders import IdentifierFolder
-    from ..minter.lifecycle import Tombstone
 
     # Label, value, and the width to which label and colon are padded; an empty label is a bare value.
     Line = tuple[bytes, bytes, int]
@@ -320,55 +320,49 @@ class BindRecord(Record):
 
 
 class FetchedRecord(Record):
-    """An identifier with its circulation and its elements; `computed` names those that came from a rule.
+    """An identifier with its circulation and its elements.
 
     The text names the state only if it is not published, and the target of an alias only for an alias.  A withdrawn
     identifier has its tombstone in place of elements.
     """
 
-    __slots__ = ("_identifier", "_held", "_circulation", "_elements", "_computed", "_state", "_alias", "_tombstone")
+    __slots__ = ("_name", "_tombstone")
 
-    def __init__(self, identifier: bytes, held: bool, circulation: bytes,
-                 elements: list[tuple[bytes, bytes]], computed: dict[bytes, bytes],
-                 *, state: str | None = None, alias: bytes | None = None, tombstone: Tombstone | None = None) -> None:
-        self._identifier = identifier
-        self._held = held
-        self._circulation = circulation
-        self._elements = elements
-        self._computed = computed
-        self._state = state
-        self._alias = alias
-        self._tombstone = tombstone_fields(tombstone) if tombstone else []
+    def __init__(self, name: FetchedName) -> None:
+        self._name = name
+        tombstone = name.tombstone
+        fields = [] if tombstone is None else [
+            ("Withdrawn", tombstone.date), ("Reason", tombstone.reason), ("Successor", tombstone.successor)
+        ]
+        self._tombstone = [(label, value) for label, value in fields if value]
 
     def lines(self) -> Iterable[Line]:
-        yield b"id", self._identifier + (b" hold" if self._held else b""), _FETCH_WIDTH
-        yield b"Circ", self._circulation, _FETCH_WIDTH
-        if self._state not in (None, "published"):
-            yield b"State", self._state.encode(), _FETCH_WIDTH
-        if self._alias is not None:
-            yield b"Alias", self._alias, _FETCH_WIDTH
+        name = self._name
+        yield b"id", name.display + (b" hold" if name.held else b""), _FETCH_WIDTH
+        yield b"Circ", name.circulation, _FETCH_WIDTH
+        if name.state not in (None, "published"):
+            yield b"State", name.state.encode(), _FETCH_WIDTH
+        if name.alias is not None:
+            yield b"Alias", name.alias, _FETCH_WIDTH
         yield from ((label.encode(), value, 0) for label, value in self._tombstone)
-        for element, value in self._elements:
+        for element, value in name.elements:
             yield element, value, ELEMENT_LABEL
-            if element in self._computed:
-                yield b"note", element + b" was computed by the rule :idmap/" + self._computed[element], 0
+            if element in name.computed:
+                yield b"note", element + b" was computed by the rule :idmap/" + name.computed[element], 0
 
     def data(self) -> list[dict[str, object]]:
+        name = self._name
         return [{
-            "id": self._identifier, "hold": self._held, "circ": self._circulation, "state": self._state,
-            **({"alias": self._alias} if self._alias is not None else {}),
+            "id": name.display, "hold": name.held, "circ": name.circulation, "state": name.state,
+            **({"alias": name.alias} if name.alias is not None else {}),
             **{label.lower(): value for label, value in self._tombstone},
             "elements": [
-                {"name": name, "value": value, **({"rule": self._computed[name]} if name in self._computed else {})}
-                for name, value in self._elements
+                {"name": element, "value": value,
+                 **({"rule": name.computed[element]} if element in name.computed else {})}
+                for element, value in name.elements
             ],
         }]
 
-
-def tombstone_fields(tombstone: Tombstone) -> list[tuple[str, bytes]]:
-    """Labels and values of a tombstone; empty values are left out."""
-    fields = [("Withdrawn", tombstone.date), ("Reason", tombstone.reason), ("Successor", tombstone.successor)]
-    return [(label, value) for label, value in fields if value]
 
 
 class ValueBreak(Blank):

@@ -48,8 +48,7 @@ def _fetch(call: Call) -> Answer:
     fetched = _fetch_names(call, with_circulation=True)
     records: list[Record] = []
     for name in fetched:
-        records += [FetchedRecord(name.display, name.held, name.circulation, name.elements, name.computed,
-                                  state=name.state, alias=name.alias, tombstone=name.tombstone), Blank()]
+        records += [FetchedRecord(name), Blank()]
     return _fetch_answer(records[:-1], fetched[-1], spaced=True)
 
 
