@@ -110,7 +110,7 @@ def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandClient:
 def mint_events(web: CommandClient) -> list[tuple[int, int]]:
     """How many each event of minting made, and how many were asked for."""
     events = run_in_child(web.folder / "kt5", "log")
-    return [(event["made"], event["asked"]) for event in events if event["what"] == b"mint"]
+    return [(event["made"], event["asked"]) for event in events if event["what"] == "mint"]
 
 
 def test_a_large_mint_with_a_key_is_one_event(many: CommandClient) -> None:

@@ -45,6 +45,6 @@ def test_canaries_can_be_checked_through_a_web_resolver(served, noid):
     noid("resolver", "canary", f"ark:/{NAME}", "https://a.example/y")
     done = noid.run("canary", "--through", base)
     assert done.returncode == 1 and b"leads to https://a.example/x, not to https://a.example/y" in done.stdout
-    done = noid.run("check", "--through", f"http://127.0.0.1:{free_port()}/")
+    done = noid.run("canary", "--through", f"http://127.0.0.1:{free_port()}/")
     assert done.returncode == 1 and b"no answer" in done.stdout
     noid.refused("canary", "--through", "nonsense", status=2)
