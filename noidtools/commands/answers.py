@@ -7,6 +7,7 @@ labels and the layout of the lines are those of the original noid, because scrip
 from __future__ import annotations
 
 from ..codec import encode_text
+from ..errors import NoidError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class FileChunk(Record):
 class Answer:
     """The answer to a command.
 
-    records  in order.  Iterating may do the next part of the work, and may raise a NoidError
+    records  in order.  Of a command that streams, iterating does the next part of the work and may raise a NoidError
     spaced   whether the text ends with an empty line, as in the original
     failed   whether the command was carried out with the result no, as when an identifier is not valid; to be looked at
              after the records
@@ -113,6 +114,29 @@ class Answer:
         self.failed = failed
         self.media_type = media_type
         self.file_name = file_name
+
+    def complete(self) -> tuple[list[Record], NoidError | None]:
+        """Do all the work; returns the records, and the refusal that ended them if there was one.
+
+        The answer may still be iterated over.  A refusal before the first record is raised.
+        """
+        records: list[Record] = []
+        refusal: NoidError | None = None
+        try:
+            for record in self.records:
+                records.append(record)
+        except NoidError as error:
+            if not records:
+                raise
+            refusal = error
+        self.records = records if refusal is None else refused(records, refusal)
+        return records, refusal
+
+
+def refused(records: list[Record], refusal: NoidError) -> Iterator[Record]:
+    """These records, and then the refusal."""
+    yield from records
+    raise refusal
 
 
 def anvl(record: Record, *, indent: bool = False) -> bytes:

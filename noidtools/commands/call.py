@@ -285,9 +285,15 @@ class Call(Invocation):
         return find_command(name)
 
     def run(self) -> Answer:
-        """Run the command; raises UsageError if the words do not fit, and the NoidErrors of the command."""
+        """Run the command; raises UsageError if the words do not fit, and the NoidErrors of the command.
+
+        It is done when this returns, unless it streams: then iterating over the records does the work.
+        """
         self.ensure_fits()
-        return self.form.run(self)
+        answer = self.form.run(self)
+        if not self.streams:
+            answer.complete()
+        return answer
 
 
 def run(call: Call) -> Answer:

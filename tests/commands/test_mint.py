@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from noidtools.errors import ConflictError
+from noidtools.commands import Call
+from noidtools.errors import ConflictError, ExhaustedError
 from noidtools.minter import Minter, minting
 from noidtools.minter.events import Actor
 from support.minter import Noid
@@ -15,6 +16,18 @@ def test_mint_binds_an_element_to_each_new_identifier(noid):
     assert noid("mint", "2", "status", "draft") == "id: 0\nid: 1\n\n"
     assert noid("get", "1", "status") == "draft\n"
     assert "needs a Value" in noid.refused("mint", "1", "status", status=2)
+
+
+def test_a_mint_of_one_transaction_is_done_when_it_was_run_and_what_ends_half_way_is_answered_with_its_refusal(noid):
+    noid("dbcreate", ".sd")
+    call = Call(noid.session, [b"mint", b"3"])
+    answer = call.run()
+    assert not call.streams and "Drawn: 3" in noid("dbinfo")
+    assert [data["id"] for record in answer.records for data in record.data()] == [b"0", b"1", b"2"]
+    records = iter(Call(noid.session, [b"mint", b"20"]).run().records)
+    assert len(next(records).data()) == 7
+    with pytest.raises(ExhaustedError):
+        next(records)
 
 
 def test_another_seed_gives_the_same_identifiers_in_another_order(tmp_path, noid):
