@@ -4,7 +4,7 @@
 
 Each operation is a process of its own, as at the shell, on a minter with N bound identifiers (10^5, unless given).
 Columns: seconds; bindings in a second; the same for bare LMDB, which puts the same number of keys and values into
-sorted places in transactions of the same size; the most memory that the process had for itself, without the mapped
+sorted places in one transaction; the most memory that the process had for itself, without the mapped
 database; and the longest time that one binding took in another process that binds without pause meanwhile, first alone,
 then during the operation.
 """
@@ -132,11 +132,11 @@ def measure(count: int) -> None:
             wait, (seconds, memory) = longest_wait(folder, lambda: noid(folder, *words))
             report(name, count, seconds, bare, memory, wait)
 
-        small, whole = raw(count, 1000, 3), raw(count, count, 3)
-        run("import csv --keep-going", one, small, "import", "csv", str(table), "--keep-going")
-        run("import csv", two, small, "import", "csv", str(table))
-        run("retarget", one, small, "retarget", "--from", OLD, "--to", NEW, "--name", "move")
-        run("undo", one, small, "undo", "move")
+        whole = raw(count, count, 3)
+        run("import csv --keep-going", one, whole, "import", "csv", str(table), "--keep-going")
+        run("import csv", two, whole, "import", "csv", str(table))
+        run("retarget", one, whole, "retarget", "--from", OLD, "--to", NEW, "--name", "move")
+        run("undo", one, whole, "undo", "move")
         run("export csv", one, None, "export", "csv")
         run("export jsonl --history", one, None, "export", "jsonl", str(one / "all.jsonl"), "--history")
         seconds, memory = noid(three, "import", "jsonl", str(one / "all.jsonl"))

@@ -6,6 +6,8 @@ is forgotten; those in NOT_EXPORTED stay where they are, because they hold what 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from ..codec import pair, pair_end, pair_prefix, split_pair
 from .circulation import Circulation
 from .events import NUMBER_SIZE
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
     from ..store import Reader, Writer
 
+    Rows = list[tuple[bytes, bytes]]
+
 # Tables with one value for each identifier, and those with several, whose keys are pairs that begin with it.
 _ONE = {
     "circulation": IDS, "alias": ALIASES, "queue": QUEUED, "pepper": PEPPERS, "tombstone": TOMBSTONES,
@@ -63,6 +67,7 @@ NOT_EXPORTED = (REPLIES, SECRETS, TOKENS)
 _CREATED = (b"format", b"settings")
 
 
+@dataclass(slots=True)
 class StoredName:
     """What is stored about an identifier: of each table what follows the identifier in the key, and the value.
 
@@ -71,25 +76,21 @@ class StoredName:
     elements, relations, claims, custody, offices, stated, events   the rest of each key, and its value
     """
 
-    __slots__ = ("key", "circulation", "alias", "queue", "pepper", "tombstone", "verified", "abstract", "elements",
-                 "relations", "claims", "custody", "offices", "stated", "events")
-
-    def __init__(self, key: bytes) -> None:
-        self.key = key
-        self.circulation: bytes | None = None
-        self.alias: bytes | None = None
-        self.queue: bytes | None = None
-        self.pepper: bytes | None = None
-        self.tombstone: bytes | None = None
-        self.verified: bytes | None = None
-        self.abstract: bytes | None = None
-        self.elements: list[tuple[bytes, bytes]] = []
-        self.relations: list[tuple[bytes, bytes]] = []
-        self.claims: list[tuple[bytes, bytes]] = []
-        self.custody: list[tuple[bytes, bytes]] = []
-        self.offices: list[tuple[bytes, bytes]] = []
-        self.stated: list[tuple[bytes, bytes]] = []
-        self.events: list[tuple[bytes, bytes]] = []
+    key: bytes
+    circulation: bytes | None = None
+    alias: bytes | None = None
+    queue: bytes | None = None
+    pepper: bytes | None = None
+    tombstone: bytes | None = None
+    verified: bytes | None = None
+    abstract: bytes | None = None
+    elements: Rows = field(default_factory=list)
+    relations: Rows = field(default_factory=list)
+    claims: Rows = field(default_factory=list)
+    custody: Rows = field(default_factory=list)
+    offices: Rows = field(default_factory=list)
+    stated: Rows = field(default_factory=list)
+    events: Rows = field(default_factory=list)
 
     @property
     def record(self) -> Circulation | None:

@@ -7,6 +7,7 @@ export is read, and minting goes on meanwhile.  The identifiers are in the order
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from hashlib import sha256
 from tempfile import SpooledTemporaryFile
 
@@ -40,6 +41,7 @@ _PIECE = 1 << 16
 _PROGRESS_EVERY = 1000
 
 
+@dataclass(slots=True, kw_only=True)
 class Selection:
     """What is exported.
 
@@ -50,23 +52,19 @@ class Selection:
     history   whether events are exported, too
     """
 
-    __slots__ = ("prefix", "elements", "since", "state", "history")
+    prefix: bytes = b""
+    elements: tuple[bytes, ...] = ()
+    since: bytes = b""
+    state: str = ""
+    history: bool = False
 
-    def __init__(
-        self, *, prefix: bytes = b"", elements: tuple[bytes, ...] = (), since: bytes = b"", state: str = "",
-        history: bool = False,
-    ) -> None:
-        if state and state not in STATES:
-            raise UsageError(f"--state is one of {', '.join(STATES)}, not {state[:60]!r}")
-        if b"" in elements:
+    def __post_init__(self) -> None:
+        if self.state and self.state not in STATES:
+            raise UsageError(f"--state is one of {', '.join(STATES)}, not {self.state[:60]!r}")
+        if b"" in self.elements:
             raise UsageError("the name after --element is empty: name an element")
-        if len(set(elements)) < len(elements):
+        if len(set(self.elements)) < len(self.elements):
             raise UsageError("an element is named twice: name each once")
-        self.prefix = prefix
-        self.elements = elements
-        self.since = since
-        self.state = state
-        self.history = history
 
     @property
     def complete(self) -> bool:
@@ -75,7 +73,7 @@ class Selection:
 
 
 class Export:
-    """An export: `file` has its bytes, `count` is the number of identifiers in it."""
+    """An export; `count` is the number of identifiers in it, once it was made."""
 
     def __init__(self, minter: Minter, form: str, selection: Selection, now: int) -> None:
         if selection.history and form != "jsonl":
