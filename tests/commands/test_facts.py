@@ -104,9 +104,6 @@ resolver passthrough off                        | admin     | writes batches
 resolver passthrough off X                      | admin     | writes batches
 resolver canary X https://example.org/          | admin     | writes batches
 canary                                          | read      |
-check                                           | read      | streams
-check --through http://127.0.0.1:1/             | read      |
-check --repair                                  | admin     | writes streams
 retarget --from http://127.0.0.1:1/ --to http:// | admin    | writes streams
 retarget --from http: --to https: --name move   | admin     | writes streams
 retarget --from http: --to https: --dry-run     | admin     | streams
@@ -309,6 +306,7 @@ class OneLine(LineSource):
 def test_these_commands_are_for_the_shell_only() -> None:
     assert SHELL_ONLY == [
         "dbcreate", "route", "token", "status", "serve", "setup", "resolve-loop", "backup", "restore", "copy", "sql",
+        "check",
     ]
 
 
