@@ -8,10 +8,9 @@ import pwd
 import socket
 import stat
 import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from .. import resolution
 from ..errors import NoidError, StoreError, UsageError, printable
@@ -22,7 +21,7 @@ from ..minter.policies import ADMIN, ANYONE, AUTHENTICATED, AccessPolicy
 from ..store import Reader
 from ..times import system_clock, timestamp
 from ..verification.http import location_at, status_at
-from .setup import CGI, ENABLED_SITES, SERVICES, UNIT, USUAL_PREFIX, SetUp, read_setup
+from .setup import CGI, ENABLED_SITES, SERVICES, UNIT, SetUp, read_setup
 
 # Level and text.
 Finding = tuple[str, str]
@@ -34,9 +33,6 @@ OK, WARNING, ERROR = "ok", "warning", "error"
 _LITTLE_BYTES, _LITTLE_PART = 1 << 30, 0.05
 # The hash of a password has at least this many characters, in any of the forms of crypt.
 _SHORTEST_HASH = 13
-# What every way of serving needs of the program, its libraries included.
-_IMPORTS = "import lmdb, pcre2, noidtools.web.site, noidtools.cli.noid, noidtools.cli.noidr"
-_INSTALL = f"/usr/bin/python3 -m venv {USUAL_PREFIX} && {USUAL_PREFIX}/bin/pip install 'noidtools[http,rdf]'"
 
 
 @dataclass
@@ -73,7 +69,7 @@ def check(*, minters: str = "", user: str = "", url: str = "") -> list[Finding]:
         # Only the owner of a minter may open it.
         names, minter_findings = _as_account(found.user, lambda: _check_minters(found))
         findings += [(level, text) for level, text in minter_findings]
-        findings += [*_links(found, names), *(_map(found) if names else ())]
+        findings += _links(found, names)
     else:
         findings.append((WARNING, "the minters were not examined, because of the above"))
     return [*findings, *_web_server(found, has_minters=bool(names) or not reachable)]
@@ -163,23 +159,6 @@ def _first_barrier(user: str, paths: Iterable[str], mode: int) -> tuple[str, str
     return _as_account(user, find)
 
 
-def _run_as(user: str, words: list[str], given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """Run a program under another account."""
-    account = _account(user)
-    change: dict[str, Any] = {} if os.geteuid() == account.pw_uid else {
-        "user": account.pw_uid, "group": account.pw_gid, "extra_groups": os.getgrouplist(user, account.pw_gid)}
-    try:
-        return subprocess.run(words, input=given, capture_output=True, check=False, timeout=60, cwd="/",
-                              env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"}, **change)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return subprocess.CompletedProcess(words, 1, b"", str(error).encode())
-
-
-def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:
-    lines = [line.strip() for line in done.stderr.decode(errors="replace").split("\n") if line.strip()]
-    return lines[-1] if lines else "it gives no reason"
-
-
 def _prints(*words: str) -> str:
     """What a program prints; empty where it cannot be run."""
     try:
@@ -192,38 +171,30 @@ def _prints(*words: str) -> str:
 
 
 def _program(found: Subject) -> Iterator[Finding]:
-    """Whether the account can run the program, and the Python that it names in its first line."""
+    """Whether the account can run the program."""
     if found.setup is None:
         yield WARNING, "noid setup wrote no configuration here, so the program was not examined"
         return
-    program = f"{found.setup.prefix}/bin/noid"
-    python = _interpreter(program)
-    paths = [program, *((python, os.path.realpath(python)) if python else ())]
-    missing = next((path for path in paths if not os.path.exists(path)), "")
-    if missing:
-        yield ERROR, f"{missing} does not exist: install the program again, with {_INSTALL}"
-        return
-    barrier = _first_barrier(found.user, paths, os.R_OK | os.X_OK)
-    if barrier:
-        yield ERROR, (f"{found.user} cannot run {barrier[0]}, because of {barrier[1]}: "
-                      f"chmod -R a+rX {found.setup.prefix}")
-        return
-    done = _run_as(found.user, [python or sys.executable, "-c", _IMPORTS])
-    if done.returncode:
-        yield ERROR, (f"{found.user} cannot run {program} ({_last_line(done)}): chmod -R a+rX {found.setup.prefix}; if "
-                      f"that does not help, install the program again, with {_INSTALL}")
+    program, prefix = f"{found.setup.prefix}/bin/noid", found.setup.prefix
+    install = f"/usr/bin/python3 -m venv {prefix} && {prefix}/bin/pip install '.[http,rdf]' in a checkout of noidtools"
+    if not os.path.exists(program):
+        yield ERROR, f"{program} does not exist: {install}"
+    elif barrier := _first_barrier(found.user, [program], os.R_OK | os.X_OK):
+        yield ERROR, f"{found.user} cannot run {program}, because of {barrier[1]}: chmod -R a+rX {prefix}"
+    elif reason := _as_account(found.user, lambda: _failure(program, "help", "mint")):
+        yield ERROR, (f"{found.user} cannot run {program} ({reason}): chmod -R a+rX {prefix}; if that does not help, "
+                      f"{install}")
     else:
         yield OK, f"{found.user} can run {program}"
 
 
-def _interpreter(program: str) -> str:
+def _failure(*words: str) -> str:
+    """Why a program fails, in its own last words; empty if it does not."""
     try:
-        with open(program, "rb") as file:
-            first = file.readline(1000)
-    except OSError:
-        return ""
-    words = first[2:].split() if first.startswith(b"#!") else []
-    return os.fsdecode(words[0]) if words else ""
+        done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False, timeout=60, cwd="/")
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return (done.stderr.strip().split("\n")[-1] or "it gives no reason") if done.returncode else ""
 
 
 def _folder(found: Subject) -> Iterator[Finding]:
@@ -318,32 +289,15 @@ def _wrong_line(path: str) -> int:
 
 
 def _links(found: Subject, names: list[str]) -> Iterator[Finding]:
-    """With CGI, whether each minter has the link by which it is on the web."""
+    """With CGI, whether there are the links by which Apache starts the program: one for each minter, and one for noidr."""
     if found.setup is None or found.setup.way != CGI:
         return
-    for name in names:
-        link = os.path.join(found.minters, f"noidu_{name}")
+    for name, program in (*((name, "noidu") for name in names), (found.setup.minter, "noidr")):
+        link = os.path.join(found.minters, f"{program}_{name}")
         if not os.path.exists(link):
-            yield WARNING, (f"the minter {name} is not on the web, because {link} does not exist: "
-                            f"ln -s {found.setup.prefix}/bin/noidu {link}")
-
-
-def _map(found: Subject) -> Iterator[Finding]:
-    """Whether noidr, which Apache starts for a RewriteMap, can read its minter."""
-    if found.setup is None or found.setup.way != CGI:
-        return
-    link = os.path.join(found.minters, f"noidr_{found.setup.minter}")
-    if not os.path.exists(link):
-        yield ERROR, (f"{link}, which Apache starts for the RewriteMap, does not exist: "
-                      f"ln -s {found.setup.prefix}/bin/noidr {link} && systemctl restart apache2")
-        return
-    done = _run_as(found.user, [link, "--codes", "--echo"], b"healthz\n")
-    reply = done.stdout.lstrip(b"\x02")
-    if reply.startswith(b"healthz ") and reply != b"healthz 503\n":
-        yield OK, f"{link} can read its minter as {found.user}"
-    else:
-        yield ERROR, (f"{link} cannot read its minter as {found.user} ({_last_line(done)}): "
-                      f"chown -R {found.user}: {found.minters} && systemctl restart apache2")
+            what = f"the minter {name} is not on the web" if program == "noidu" else "names are not resolved"
+            yield WARNING, (f"{what}, because {link} does not exist: ln -s {found.setup.prefix}/bin/{program} {link}"
+                            f"{' && systemctl restart apache2' if program == 'noidr' else ''}")
 
 
 def _space(found: Subject) -> Iterator[Finding]:

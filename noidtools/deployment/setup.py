@@ -119,29 +119,18 @@ class SetUp:
     @property
     def words(self) -> list[str]:
         """The words of the command `noid setup`, without those that say what to do with the files."""
-        tls = ["--tls", self.certificate, self.key] if self.certificate and not self.acme else []
+        tls = ["--acme"] if self.acme else ["--tls", self.certificate, self.key] if self.certificate else []
         return [self.server, "--minters", self.minters, "--host", self.host, "--way", self.way, "--prefix", self.prefix,
-                *(["--user", self.owner] if self.has_service else []), *(["--acme"] if self.acme else []), *tls,
-                *(["--minter", self.minter] if self.minter else [])]
+                *(["--user", self.owner] if self.has_service else []),
+                *(["--minter", self.minter] if self.minter else []), *tls]
 
     @classmethod
     def from_words(cls, words: list[str]) -> SetUp:
-        """The set-up of those words; raises UsageError if they are none."""
-        names = {"--minters": "minters", "--host": "host", "--way": "way", "--prefix": "prefix", "--user": "owner",
-                 "--minter": "minter"}
-        server, *rest = words
-        given: dict[str, str] = {}
-        while rest:
-            option = rest.pop(0)
-            if option == "--acme":
-                continue
-            if option == "--tls" and len(rest) > 1:
-                given["certificate"], given["key"] = rest.pop(0), rest.pop(0)
-            elif option in names and rest:
-                given[names[option]] = rest.pop(0)
-        if server not in WAYS or not {"minters", "host"} <= given.keys():
-            raise UsageError("this is no command of noid setup")
-        return cls(server, acme="--acme" in words, **given)
+        """The set-up of those words; raises KeyError or UsageError if they are none.  --tls or --acme comes last."""
+        given = dict(zip(words[1::2], words[2::2], strict=False))
+        return cls(words[0], given["--minters"], given["--host"], given["--way"], given.get("--user", ""),
+                   given.get("--minter", ""), given["--prefix"], certificate=given.get("--tls", ""), key=words[-1],
+                   acme=words[-1] == "--acme")
 
     def minter_names(self) -> list[str]:
         """The names of the minters in the folder, which may not be there yet."""
@@ -280,7 +269,7 @@ def read_setup(path: str) -> SetUp | None:
             lines = file.read(4096).split("\n")[:2]
         command = next(line for line in lines if line.startswith("# noid setup "))
         return SetUp.from_words(shlex.split(command)[3:])
-    except (OSError, StopIteration, ValueError, UsageError):
+    except (OSError, StopIteration, ValueError, LookupError, UsageError):
         return None
 
 
