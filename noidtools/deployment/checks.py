@@ -289,7 +289,7 @@ def _wrong_line(path: str) -> int:
 
 
 def _links(found: Subject, names: list[str]) -> Iterator[Finding]:
-    """With CGI, whether there are the links by which Apache starts the program: one for each minter, and one for noidr."""
+    """With CGI, whether there are the links by which Apache starts the program: one a minter, and one for noidr."""
     if found.setup is None or found.setup.way != CGI:
         return
     for name, program in (*((name, "noidu") for name in names), (found.setup.minter, "noidr")):
