@@ -6,10 +6,11 @@ import json
 import os
 import pwd
 import socket
-import stat
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from time import monotonic, sleep
 from typing import TypeVar
 
 from .. import resolution
@@ -31,6 +32,7 @@ OK, WARNING, ERROR = "ok", "warning", "error"
 
 # Less free space than this, in bytes or as a part of the disk, is too little.
 _LITTLE_BYTES, _LITTLE_PART = 1 << 30, 0.05
+_SECONDS_TO_START = 10
 # The hash of a password has at least this many characters, in any of the forms of crypt.
 _SHORTEST_HASH = 13
 
@@ -211,21 +213,14 @@ def _socket(found: Subject) -> Iterator[Finding]:
     setup = found.setup
     if setup is None or not setup.has_service:
         return
-    path = setup.socket
-    try:
-        status = os.stat(path)
-    except OSError as error:
-        yield ERROR, (f"the socket {path} is not there ({error.strerror}): systemctl restart noid; if that does not "
-                      "help, look at journalctl -u noid")
-        return
-    again = "systemctl restart noid"
-    if status.st_mode & 0o007 and not _is_closed(os.path.dirname(path)):
+    path, again = setup.socket, "systemctl restart noid; if that does not help, look at journalctl -u noid"
+    if not _listens(path):
+        yield ERROR, f"nothing listens at the socket {path}: {again}"
+    elif os.stat(path).st_mode & 0o007 and not _is_closed(os.path.dirname(path)):
         yield ERROR, f"everybody on this machine can use the socket {path}, and be any user: {again}"
-    elif stat.S_ISSOCK(status.st_mode) and _first_barrier(setup.web, [path], os.R_OK | os.W_OK):
+    elif _first_barrier(setup.web, [path], os.R_OK | os.W_OK):
         yield ERROR, (f"the web server cannot use the socket {path}, which must be for the group {setup.web}, as "
                       f"ExecStartPre= in {UNIT} makes it: {again}")
-    elif not _listens(path):
-        yield ERROR, f"nothing listens at the socket {path}: {again}; if that does not help, look at journalctl -u noid"
     else:
         yield OK, f"the socket {path} is open to {setup.web} alone"
 
@@ -236,13 +231,16 @@ def _is_closed(folder: str) -> bool:
 
 
 def _listens(path: str) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(5)
-        try:
+    """Whether a service listens; one that has just been started gets some seconds."""
+    deadline = monotonic() + _SECONDS_TO_START
+    while True:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, suppress(OSError):
+            probe.settimeout(5)
             probe.connect(path)
-        except OSError:
+            return True
+        if monotonic() > deadline or _prints("systemctl", "is-active", "noid") != "active":
             return False
-    return True
+        sleep(0.1)
 
 
 def _leftovers(found: Subject) -> Iterator[Finding]:

@@ -130,8 +130,14 @@ class Deployment(abc.ABC):
                         socket=self.socket)
         command = re.findall(r"^ExecStart=(.+)$", unit, re.MULTILINE)[0].split()
         daemon = self.run(*command, "--workers", "2", name="service")
-        wait_until(self.socket.exists, describe=lambda: f"the service does not listen:\n{self.logs()}")
+        wait_until(self._service_listens, 20, lambda: f"the service does not listen:\n{self.logs()}")
         return daemon
+
+    def _service_listens(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as probe, contextlib.suppress(OSError):
+            probe.connect(str(self.socket))
+            return True
+        return False
 
     def wait_until_served(self, seconds: float = 15) -> None:
         deadline = time.monotonic() + seconds
