@@ -10,7 +10,6 @@ from .times import SECOND
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from mmap import mmap
 
     # Called with the number done, the total, and a word about it; both numbers are equal at the end.
     Progress = Callable[[int, int, str], None]
@@ -30,7 +29,6 @@ _LONGEST_LOG_LINE = 1000
 # Seconds for which a line is not repeated, and how many lines are remembered for that.
 _SECONDS_BETWEEN_LINES = 60.0
 _MOST_LINES = 1000
-_SHARED_PLACES = 1024
 _CONTROLS = {code: f"%{code:02X}" for code in (*range(0x20), 0x7F)}
 
 
@@ -110,21 +108,11 @@ def exit_reason(code: int) -> str:
 
 
 class OccasionalLog:
-    """Writes lines to the log, each of them once in some seconds at most, by whichever process shares the log."""
-
-    # Of each line a hash, and when it may be written again; None unless the processes of a service share it.
-    _shared: mmap | None = None
+    """Writes lines to the log, each of them once in some seconds at most."""
 
     def __init__(self, seconds: float = _SECONDS_BETWEEN_LINES) -> None:
         self._seconds = seconds
         self._next: dict[str, float] = {}
-
-    @classmethod
-    def share(cls) -> None:
-        """Let this process and those that it will fork write a line once for all of them."""
-        from mmap import mmap
-
-        cls._shared = mmap(-1, _SHARED_PLACES * 16)
 
     def write(self, line: str) -> None:
         if self.is_due(line):
@@ -138,17 +126,6 @@ class OccasionalLog:
         if len(self._next) >= _MOST_LINES:
             self._next.clear()
         self._next[line] = now + self._seconds
-        return self._shared is None or self._is_due_to_all(self._shared, line, now)
-
-    def _is_due_to_all(self, shared: mmap, line: str, now: float) -> bool:
-        from struct import pack_into, unpack_from
-
-        number = hash(line) & 0xFFFF_FFFF_FFFF_FFFF
-        place = number % _SHARED_PLACES * 16
-        known, due = unpack_from("=Qd", shared, place)
-        if known == number and now < due:
-            return False
-        pack_into("=Qd", shared, place, number, now + self._seconds)
         return True
 
 

@@ -7,7 +7,7 @@ import os
 import select
 import sys
 
-from ..commands import Call, Invocation, Session, command_for
+from ..commands import Call, Session, command_for
 from ..commands.answers import anvl, mark_break
 from ..commands.lines import LONGEST_LINE, LineSource
 from ..errors import NoidError, StoreError, UsageError, printable
@@ -71,10 +71,6 @@ def _main(program: str, words: list[bytes], out: _Output) -> int:
         words = words[1:]
         if not words:
             return DONE
-    if words[:1] == [b"status"] and (os.isatty(1) or b"--watch" in words):
-        from .status import display_status
-
-        return display_status(dbdir, Invocation(words))
     if words != [b"-"] and (command := command_for(words)).process:
         _collect_garbage()
         return _PROCESSES[command.name](dbdir, words[1:])

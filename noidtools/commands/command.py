@@ -17,9 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..errors import NoidError
-    from ..store import Writer
-    from .answers import Answer, Record
+    from .answers import Answer
     from .call import Call, Invocation
 
     # The values of each option by its name, in the order of the words; an empty text for an option without value.
@@ -259,22 +257,6 @@ def _refusal(command: Command, why: str, forms: Iterable[Form]) -> UsageError:
 # -- commands --------------------------------------------------------------------------------------------------------
 
 
-class Part:
-    """The result of one transaction of a call that takes several.
-
-    records  the records of the answer
-    state    what the next transaction needs to continue; empty after the last
-    error    the refusal that ended the work, None if there was none
-    """
-
-    __slots__ = ("records", "state", "error")
-
-    def __init__(self, records: list[Record], state: bytes = b"", error: NoidError | None = None) -> None:
-        self.records = records
-        self.state = state
-        self.error = error
-
-
 # What is said of an interrupted command that changes bindings.
 LOGGED = "'noid log' has the event if something was changed; say the same again to go on"
 
@@ -290,7 +272,6 @@ class Form:
               its records are passed on one by one
     batches   whether it is quick enough to share a transaction with the commands of other users; by default every
               form is that writes and does not stream
-    resume    for a form that writes and streams: runs one part of the work, from the state of the part before
     shell_only   whether it works on files of this machine; it is then not available on the web nor in bulk
     takes_file   whether it reads a file, which is standard input at the shell and the body of a request on the web, and
                  therefore cannot be used in bulk
@@ -300,13 +281,12 @@ class Form:
     too_few, too_many    messages for a wrong number of words, in place of the general ones
     """
 
-    __slots__ = ("usage", "run", "access", "writes", "streams", "batches", "resume", "shell_only", "takes_file",
+    __slots__ = ("usage", "run", "access", "writes", "streams", "batches", "shell_only", "takes_file",
                  "gives_file", "interrupted", "too_few", "too_many")
 
     def __init__(
         self, usage: str, run: Handler, *access: str, writes: bool | None = None, streams: Fact = False,
-        batches: Fact | None = None, resume: Callable[[Call, Writer, bytes], Part] | None = None,
-        shell_only: bool = False, takes_file: bool = False, gives_file: bool = False,
+        batches: Fact | None = None, shell_only: bool = False, takes_file: bool = False, gives_file: bool = False,
         interrupted: str = "", too_few: str = "", too_many: str = "",
     ) -> None:
         self.usage = usage
@@ -315,7 +295,6 @@ class Form:
         self.writes = bool(access) and access != CLASSES[:1] if writes is None else writes
         self.streams = streams
         self.batches = batches
-        self.resume = resume
         self.shell_only = shell_only
         self.takes_file = takes_file
         self.gives_file = gives_file

@@ -4,7 +4,8 @@ A client that does not know whether its request arrived sends it again with the 
 stored in the transaction of the command, and a repeated request gets the stored answer.  Peppers are not stored: a
 repeated answer has the identifiers without them.
 
-Keys belong to the user who sends them, and are stored for a day.
+Keys belong to the user who sends them, and are stored for a day.  A command that takes several transactions, such as a
+mint of many identifiers, takes no key.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from __future__ import annotations
 import hashlib
 import json
 
-from ..codec import pack, unpack
-from ..errors import ConflictError, ExhaustedError, NoidError
+from ..codec import encode_text, pack, unpack
+from ..errors import ConflictError, ExhaustedError, NoidError, UsageError
 from ..minter.replies import KeyReplies, Reply
-from .answers import Answer, Fields, Record, json_ready
+from ..times import SECOND
+from .answers import Answer, Fields, Record, json_ready, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,26 +27,6 @@ if TYPE_CHECKING:
     from .call import Call
 
 _NO_PEPPER = b"peppers are given once only, with the first answer: they are not stored"
-
-
-class _AnswerPart:
-    """The answer of one transaction of a call.
-
-    state     what the next transaction needs to continue; empty after the last
-    replayed  whether it was stored by an earlier request
-    The others are as in Answer and in Part.
-    """
-
-    __slots__ = ("records", "error", "spaced", "failed", "state", "replayed")
-
-    def __init__(self, records: list[Record], error: NoidError | None, *, spaced: bool, failed: bool = False,
-                 state: bytes = b"", replayed: bool = False) -> None:
-        self.records = records
-        self.error = error
-        self.spaced = spaced
-        self.failed = failed
-        self.state = state
-        self.replayed = replayed
 
 
 class IdempotentRun:
@@ -61,78 +43,34 @@ class IdempotentRun:
     def run(self, call: Call, line: int = 0) -> Answer:
         """Run a call, or return its stored answer; `line` is its line in a bulk request.  Calls that only read are run.
 
-        Raises ConflictError if the key was used for another command, or if the command would block other writers too
-        long, because it cannot be split into several transactions.
+        Raises UsageError for a call of several transactions, ConflictError if the key was used for another command.
         """
         call.ensure_fits()
         if not call.writes:
             return call.run()
-        if call.streams and call.form.resume is None:
-            raise ConflictError(
-                "this would keep all others from writing, because it was sent with an Idempotency-Key: send it "
-                "without, since it can be repeated without harm"
-            )
-        parts = self._parts(call, line)
-        first = next(parts)
-        self.replayed = first.replayed
+        if call.streams:
+            raise UsageError("this takes several transactions, so that it cannot be sent with an Idempotency-Key: ask "
+                             "for less at once, or send it without")
 
-        def records() -> Iterator[Record]:
-            part: _AnswerPart | None = first
-            while part is not None:
-                yield from part.records
-                if part.error is not None:
-                    raise part.error
-                part = next(parts, None)
+        def run_or_repeat(writer: Writer) -> tuple[Answer, bool]:
+            # In one write transaction, so that of two equal requests one waits for the other.
+            replies = KeyReplies(self._owner, self._key, call.actor.now() // SECOND)
+            request = _digest(call)
+            reply = replies.find(writer, line)
+            if reply is not None:
+                return _stored_answer(reply, request), True
+            answer = call.run()
+            records, refusal = answer.complete()
+            replies.store(writer, line, Reply(request, _packed(answer, records, refusal)))
+            return answer, False
 
-        return Answer(stream=records(), spaced=first.spaced, failed=first.failed)
-
-    def _parts(self, call: Call, line: int) -> Iterator[_AnswerPart]:
-        """The answers of the transactions of a call, one after the other."""
-        state, number = b"", 0
-        while number == 0 or state:
-            part = call.minter.write(lambda writer: self._part(writer, call, line, number, state))  # noqa: B023
-            yield part
-            state, number = part.state, number + 1
-
-    def _part(self, writer: Writer, call: Call, line: int, number: int, state: bytes) -> _AnswerPart:
-        """The stored answer of one transaction, else run and store it.
-
-        This is one write transaction, so that of two equal requests one waits for the other.
-        """
-        replies = KeyReplies(self._owner, self._key, call.actor.now() // 1_000_000_000)
-        request = _digest(call)
-        reply = replies.find(writer, line, number)
-        if reply is not None:
-            return _unpacked(reply, request)
-        part = _run_part(call, writer, state) if call.streams else _run_whole(call)
-        replies.store(writer, line, number, Reply(request, _packed(part)))
-        return part
+        answer, self.replayed = call.minter.write(run_or_repeat)
+        return answer
 
 
 def _digest(call: Call) -> bytes:
     pairs = [field for pair_ in call.pairs or () for field in pair_]
     return hashlib.sha256(pack([call.command.name.encode(), *call.args]) + pack(pairs)).digest()
-
-
-def _run_whole(call: Call) -> _AnswerPart:
-    """Run a call in one transaction.  If identifiers run out, the answer has those minted before, and the error."""
-    answer = call.run()
-    records: list[Record] = []
-    error = None
-    try:
-        for record in answer.records:
-            records.append(record)
-    except ExhaustedError as exhausted:
-        if not records:
-            raise
-        error = exhausted
-    return _AnswerPart(records, error, spaced=answer.spaced, failed=answer.failed)
-
-
-def _run_part(call: Call, writer: Writer, state: bytes) -> _AnswerPart:
-    assert call.form.resume is not None
-    part = call.form.resume(call, writer, state)
-    return _AnswerPart(part.records, part.error, spaced=True, state=part.state)
 
 
 # -- stored answers --------------------------------------------------------------------------------------------------
@@ -157,27 +95,25 @@ class _StoredRecord(Record):
         return data
 
 
-def _packed(part: _AnswerPart) -> bytes:
-    public = [record.without_peppers() for record in part.records]
-    if any(one is not other for one, other in zip(public, part.records, strict=True)):
+def _packed(answer: Answer, records: list[Record], refusal: NoidError | None) -> bytes:
+    public = [record.without_peppers() for record in records]
+    if any(one is not other for one, other in zip(public, records, strict=True)):
         public.append(Fields(("note", _NO_PEPPER)))
-    message = part.error.message.encode("utf-8", "surrogateescape") if part.error else b""
-    fields = [part.state, b"1" if part.spaced else b"", b"1" if part.failed else b"", message]
+    message = encode_text(refusal.message) if refusal else b""
+    # The first field was for answers of several transactions.
+    fields = [b"", b"1" if answer.spaced else b"", b"1" if answer.failed else b"", message]
     for record in public:
         lines = [field for label, value, width in record.lines() for field in (label, value, b"%d" % width)]
         fields += [pack(lines), json.dumps(json_ready(record.data())).encode()]
     return pack(fields)
 
 
-def _unpacked(reply: Reply, request: bytes) -> _AnswerPart:
-    if not reply.request:
-        raise ConflictError(
-            "this Idempotency-Key was used with an earlier release of noidtools: its command was done, but its answer "
-            "can no longer be given; a new request needs a new key"
-        )
+def _stored_answer(reply: Reply, request: bytes) -> Answer:
     if reply.request != request:
         raise ConflictError("this Idempotency-Key was used for another command: a new request needs a new key")
-    state, spaced, failed, message, *fields = unpack(reply.body)
+    _, spaced, failed, message, *fields = unpack(reply.body)
     records: list[Record] = [_StoredRecord(lines, data) for lines, data in zip(fields[::2], fields[1::2], strict=True)]
-    error = ExhaustedError(message.decode("utf-8", "surrogateescape")) if message else None
-    return _AnswerPart(records, error, spaced=bool(spaced), failed=bool(failed), state=state, replayed=True)
+    answer = Answer(*records, spaced=bool(spaced), failed=bool(failed))
+    if message:
+        answer.records = refused(records, ExhaustedError(message.decode("utf-8", "surrogateescape")))
+    return answer

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 
-from ..codec import pack, unpack
 from ..errors import ForbiddenError
 from ..minter import minting
 from ..minter.policies import BIND, MINT
-from ..schemes import MintRequest
 from .answers import Answer, Ids, IdsWithFolders
-from .command import Command, Form, Option, Part, as_count
+from .command import Command, Form, Option, as_count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..minter.identifier_folders import IdentifierFolder
-    from ..store import Writer
     from .answers import Record
     from .call import Call, Invocation
 
@@ -72,27 +69,6 @@ def _ensure_local(call: Call) -> None:
                              "the web")
 
 
-def _mint_part(call: Call, writer: Writer, state: bytes) -> Part:
-    """Mint as many identifiers as one transaction should, in the event of the transactions before.
-
-    `state` holds how many were minted before, and the number of that event.
-    """
-    _ensure_local(call)
-    minted, event = (int(number) for number in unpack(state)) if state else (0, 0)
-    count = as_count(call.words[0])
-    request = MintRequest(call.actor.clock, _patience(call), whole=True, made=minted, wanted=count)
-    size = min(count - minted, minting.CHUNK)
-    options = _mint_options(call)
-    batch = minting.mint_some(call.minter, writer, call.actor, size, options, request, event)
-    if batch.ended and not batch.ids:
-        raise minting.exhausted(call.minter)
-    minted += len(batch.ids)
-    unfinished = minted < count and not batch.ended
-    state = pack([b"%d" % minted, b"%d" % batch.event]) if unfinished else b""
-    return Part([Ids(batch.ids, peppered=options.peppered)], state,
-                minting.exhausted(call.minter) if batch.ended else None)
-
-
 def _mint_options(call: Call) -> minting.MintOptions:
     peppered = call.command is PEPPERMINT
     if len(call.words) == 1:
@@ -127,10 +103,9 @@ def _requested(call: Invocation) -> int:
 def _mint_command(name: str, summary: str, about: str, example: str, see: str) -> Command:
     return Command(
         name, summary,
-        Form("[--patience S] [--folders Dir] N", _mint, MINT, streams=_is_long_mint, batches=_is_short_mint,
-             resume=_mint_part),
+        Form("[--patience S] [--folders Dir] N", _mint, MINT, streams=_is_long_mint, batches=_is_short_mint),
         Form("[--patience S] [--folders Dir] N Element Value", _mint, MINT, BIND, streams=_is_long_mint,
-             batches=_is_short_mint, resume=_mint_part, too_few="an Element needs a Value"),
+             batches=_is_short_mint, too_few="an Element needs a Value"),
         options=(Option("--patience S", "where labels are made from the time, wait up to S seconds for each"),
                  Option("--folders Dir", "make the folder of each identifier, as path prints it, below Dir")),
         options_first=True, about=about, example=example, see=see,

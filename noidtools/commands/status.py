@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-
 from ..errors import NoidError
 from ..minter.folder import MinterFolder, SingleMinter
 from ..minter.report import minter_figures
@@ -19,24 +16,16 @@ if TYPE_CHECKING:
 
     from .call import Call
 
-    # The labels of a figure, and its value.
-    Sample = tuple[dict[str, str], float]
-
 
 # -- the service -----------------------------------------------------------------------------------------------------
 
-_SAMPLE = re.compile(r"^noid_(\w+?)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
-_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
-
-# Of the durations so many, the part that is quicker than the printed bound.
-_MOST = 0.95
-
 
 class ServiceStatus:
-    """How the service at an address is doing.
+    """How the service at an address is doing, from its /readyz and /metrics.
 
-    url    its address
-    fault  why its figures cannot be read, empty if they can
+    url       its address
+    fault     why it is not ready or cannot be asked, empty if it is ready
+    requests  how many requests it has answered
     """
 
     def __init__(self, url: str) -> None:
@@ -44,61 +33,20 @@ class ServiceStatus:
 
         self.url = url
         self.fault = ""
-        self._samples: dict[str, list[Sample]] = {}
+        self.requests = 0
         try:
-            text = text_at(url, "metrics")
+            text_at(url, "readyz")
+            for line in text_at(url, "metrics").splitlines():
+                if line.startswith("noid_requests_total"):
+                    self.requests += int(float(line.rpartition(" ")[2]))
         except UnreachableError as error:
             self.fault = error.reason
-            return
-        for name, labels, value in _SAMPLE.findall(text):
-            self._samples.setdefault(name, []).append((dict(_LABEL.findall(labels)), float(value)))
 
     def lines(self) -> list[tuple[str, str]]:
         """Labels and texts."""
         if self.fault:
-            return [("service", self.url), ("error", f"the figures of the service cannot be read: {self.fault}")]
-        return [("service", self.url), *self._lines()]
-
-    def _lines(self) -> Iterator[tuple[str, str]]:
-        for labels, _ in self._samples.get("build_info", ()):
-            yield "release", labels.get("version", "")
-        if "requests_total" not in self._samples:
-            yield "requests", "not counted here (mod_wsgi)"
-            return
-        yield "requests", self._requests()
-        yield "outcomes", _counts(self._totals("requests_total", "status"))
-        yield "duration", self._durations()
-        yield "names", _counts(self._totals("names_total", "by"))
-        if bulk := self._totals("bulk_commands_total", "outcome"):
-            yield "bulk", _counts(bulk)
-        yield "deaths", f"{sum(self._totals('worker_deaths_total', '').values()):.0f} of worker processes"
-
-    def _totals(self, name: str, label: str) -> Counter[str]:
-        """The sums of the figures of a name, by the values of a label."""
-        found: Counter[str] = Counter()
-        for labels, value in self._samples.get(name, ()):
-            found[labels.get(label, "")] += int(value)
-        return found
-
-    def _requests(self) -> str:
-        found = self._totals("requests_total", "interface")
-        return f"{sum(found.values())} ({_counts(found)})"
-
-    def _durations(self) -> str:
-        count = sum(self._totals("request_seconds_count", "").values())
-        if not count:
-            return "none yet"
-        total = sum(value for _, value in self._samples.get("request_seconds_sum", ()))
-        text = f"{1000 * total / count:.1f} ms on average"
-        buckets = self._totals("request_seconds_bucket", "le")
-        bounds = sorted(float(bound) for bound, number in buckets.items() if number >= _MOST * count)
-        if bounds and bounds[0] != float("inf"):
-            text += f", {100 * _MOST:.0f} % within {1000 * bounds[0]:g} ms"
-        return text
-
-
-def _counts(found: Counter[str]) -> str:
-    return ", ".join(f"{number} {name}" for name, number in found.most_common()) or "none"
+            return [("service", self.url), ("error", f"the service is not ready: {self.fault}")]
+        return [("service", self.url), ("ready", "yes"), ("requests", str(self.requests))]
 
 
 # -- minters ---------------------------------------------------------------------------------------------------------
@@ -205,18 +153,16 @@ def service_at(url: str | None) -> ServiceStatus | None:
 COMMANDS = (
     Command(
         "status", "how the minter is doing: what is left, its database, backups, canaries",
-        Form("[--minters Dir] [--url Url] [--watch]", _status, writes=False),
+        Form("[--minters Dir] [--url Url]", _status, writes=False),
         options=(
             Option("--minters Dir", "all minters in the folders of Dir"),
-            Option("--url Url", "also how the service at this address is doing: requests, outcomes, durations, how "
-                   "names were resolved, dead workers"),
-            Option("--watch", "again every two seconds, until it is interrupted"),
+            Option("--url Url", "also whether the service at this address is ready, and how many requests it has "
+                   "answered"),
         ),
         shell_only=True, see="operations.md#watch",
         fails="if a minter or the service cannot be read, or a canary leads elsewhere than it must",
         about="""\
-At a terminal with bars and colours, else as labelled lines. The figures of a service are those of its /metrics, which
-must be readable for anyone.
+The figures of a service are those of its /metrics, which must be readable for anyone.
 """,
         example="""\
 $ noid status | grep -E '^(minted|left|backup)'

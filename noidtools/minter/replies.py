@@ -25,17 +25,12 @@ _MOST_CLEARED = 1000
 # Kinds of keys in the table: when a key was first used, the same in the order of time, and the parts of its replies.
 _USED, _BY_TIME, _PART = b"k", b"t", b"p"
 
-# A stored reply begins with this mark of its format.  Release 0.1.0 stored as many random bytes and an encrypted reply,
-# which is no longer read.  That release takes the mark for random bytes, and what it decrypts with them for the reply
-# to another command, which it refuses.
+# A stored reply begins with this mark of its format.
 _FORMAT = b"noidtools reply\n"
 
 
 class Reply:
-    """A stored reply: `request` is the digest of the command, `body` the packed answer.
-
-    Both are empty for a reply that release 0.1.0 stored, because its format is no longer read.
-    """
+    """A stored reply: `request` is the digest of the command, `body` the packed answer."""
 
     __slots__ = ("request", "body")
 
@@ -53,27 +48,25 @@ class KeyReplies:
         self._name = hashlib.sha256(pack([owner, key])).digest()
         self._now = now
 
-    def find(self, reader: Reader, line: int, part: int) -> Reply | None:
-        """The reply to one part of the command in one line of the request; None if none is stored or it has expired."""
+    def find(self, reader: Reader, line: int) -> Reply | None:
+        """The reply to the command in one line of the request; None if none is stored or it has expired."""
         since = reader.get(REPLIES, _USED + self._name)
         if since is None or self._has_expired(int(since)):
             return None
-        packed = reader.get(REPLIES, self._place(line, part))
+        packed = reader.get(REPLIES, self._place(line))
         if packed is None:
             return None
-        if not packed.startswith(_FORMAT):
-            return Reply(b"", b"")
         request, body = unpack(packed[len(_FORMAT) :])
         return Reply(request, body)
 
-    def store(self, writer: Writer, line: int, part: int, reply: Reply) -> None:
-        """Store the reply to a part of a command, and delete some of those that have expired."""
+    def store(self, writer: Writer, line: int, reply: Reply) -> None:
+        """Store the reply to the command in a line, and delete some of those that have expired."""
         self._clear_expired(writer)
         self._remember_key(writer)
-        writer.put(REPLIES, self._place(line, part), _FORMAT + pack([reply.request, reply.body]))
+        writer.put(REPLIES, self._place(line), _FORMAT + pack([reply.request, reply.body]))
 
-    def _place(self, line: int, part: int) -> bytes:
-        return _PART + self._name + line.to_bytes(5, "big") + part.to_bytes(5, "big")
+    def _place(self, line: int) -> bytes:
+        return _PART + self._name + line.to_bytes(5, "big") + bytes(5)
 
     def _has_expired(self, since: int) -> bool:
         return since + _STORED_SECONDS <= self._now

@@ -1,3 +1,3 @@
-"""Sockets and processes that carry the WSGI application: FastCGI, SCGI, HTTP and CGI."""
+"""Servers that carry the WSGI application: HTTP by granian, FastCGI by flup, and CGI."""
 
 from __future__ import annotations

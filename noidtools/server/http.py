@@ -1,52 +1,93 @@
-"""HTTP without another web server: for trying things out, for small sites, and behind a proxy."""
+"""HTTP by granian: its processes, threads, TLS, access log, graceful stop and reload.
+
+granian starts each worker as a new interpreter, so that a reload loads the code as it then is.  A worker makes the
+application by calling `application`, with the settings that the parent process has put into the environment.
+"""
 
 from __future__ import annotations
 
-import select
-import time
+import json
+import multiprocessing
+import os
+from pathlib import Path
 
-from .waitress import HttpServer
+from granian import Granian
+from granian.constants import Interfaces
+from granian.log import LogLevels
+
+from .worker import make_application, stop_with_parent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from socket import socket
+    from collections.abc import Callable, Iterable
     from typing import Any
 
-# How many seconds requests may take that are at hand when the worker is told to stop.
-_SHUTDOWN_SECONDS = 25.0
+    from .address import Address
 
-# How many seconds a connection may be idle that is kept after the worker was told to stop.  At a reload, a proxy must
-# be the first to close it: what it sends on a connection that is just being closed here would be lost.  So this is
-# more than keepalive_timeout in conf/nginx/noid-common.conf.  When the service ends, nothing can be lost by closing.
-_IDLE_SECONDS_AT_RELOAD = 6.0
-_IDLE_SECONDS_AT_STOP = 1.0
+# The variable that hands the settings of the application to the workers.
+_SETTINGS = "NOID_SERVE"
+
+# Seconds that a new worker has to start before the one that it replaces is stopped; and for the requests at hand.
+_RELOAD_SECONDS = 2.0
+_STOP_SECONDS = 30
+
+# How the variables of a request begin.  granian adds the environment of the process to them.
+_OF_REQUESTS = ("AUTH_", "CONTENT_", "HTTP", "PATH_", "QUERY_", "RAW_", "REMOTE_", "REQUEST_", "SCRIPT_", "SERVER_",
+                "wsgi.")
+
+_LOG = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"own": {"format": "noid: %(message)s"}, "access": {"format": "%(message)s"}},
+    "handlers": {
+        "own": {"class": "logging.StreamHandler", "formatter": "own", "stream": "ext://sys.stderr"},
+        "access": {"class": "logging.StreamHandler", "formatter": "access", "stream": "ext://sys.stdout"},
+    },
+    "loggers": {
+        "_granian": {"handlers": ["own"], "level": "ERROR", "propagate": False},
+        "granian.access": {"handlers": ["access"], "level": "INFO", "propagate": False},
+    },
+}
 
 
-def serve_http(listener: socket, shutdown: tuple[int, ...], application: Callable[..., Any], *, threads: int,
-               largest_body: int, timeout: int, per_address: int, proxies: Collection[str]) -> None:
-    """Serve HTTP requests in a worker process until a descriptor in `shutdown` becomes readable.
+def serve_http(address: Address, settings: dict[str, object], announce: Callable[[], None], *, workers: int,
+               threads: int, access_log: bool, certificate: str, key: str) -> None:
+    """Serve HTTP until SIGTERM or SIGINT; SIGHUP replaces the workers one after the other.
 
-    The last descriptor of `shutdown` is readable if the service ends; otherwise other workers take the place of this.
+    `settings` are those of `make_application`; `announce` is called when the address is taken.
     """
-    server = HttpServer(listener, application, threads=threads, largest_body=largest_body, timeout=timeout,
-                        per_address=per_address, proxies=proxies)
-    for descriptor in shutdown:
-        server.watch(descriptor)
-    while not server.poll(1.0):
-        pass
-    for descriptor in shutdown:
-        server.unwatch(descriptor)
-    _drain(server, shutdown[-1])
+    address.prepare()
+    os.environ[_SETTINGS] = json.dumps(settings)
+    multiprocessing.set_start_method("spawn")
+    server = Granian(
+        f"{os.path.abspath(__file__)}:{application.__name__}", factory=True,
+        working_dir=Path(__file__).parents[2],
+        address=address.host, port=address.port, uds=_path(address.path), uds_permissions=0o600,
+        interface=Interfaces.WSGI, workers=workers, blocking_threads=threads, websockets=False,
+        respawn_failed_workers=True, respawn_interval=_RELOAD_SECONDS, workers_kill_timeout=_STOP_SECONDS,
+        log_level=LogLevels.error, log_dictconfig=_LOG, log_access=access_log,
+        ssl_cert=_path(certificate), ssl_key=_path(key),
+    )
+    server.on_startup(address.open_to_group)
+    server.on_startup(announce)
+    server.serve()
 
 
-def _drain(server: HttpServer, service_ends: int) -> None:
-    """Answer the requests that were made before the shutdown."""
-    server.stop_accepting()
-    deadline = time.monotonic() + _SHUTDOWN_SECONDS
-    idle_seconds = _IDLE_SECONDS_AT_RELOAD
-    while server.is_busy(idle_seconds) and time.monotonic() < deadline:
-        server.poll(0.1)
-        if select.select([service_ends], [], [], 0)[0]:
-            idle_seconds = _IDLE_SECONDS_AT_STOP
-    server.close()
+def _path(text: str) -> Path | None:
+    return Path(text) if text else None
+
+
+def application() -> Callable[..., Iterable[bytes]]:
+    """The application of a worker."""
+    settings = json.loads(os.environ.pop(_SETTINGS))
+    for name in [name for name in os.environ if name.startswith(_OF_REQUESTS)]:
+        del os.environ[name]
+    stop_with_parent()
+    site = make_application(settings)
+
+    def respond(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        # A body of unknown length that was cut off looks to us like one that is complete.
+        environ["wsgi.input_terminated"] = False
+        return site(environ, start_response)
+
+    return respond

@@ -1,38 +1,32 @@
-"""`noid serve`: serves minters on the web by HTTP, FastCGI or SCGI until it is stopped."""
+"""`noid serve`: serves minters on the web by HTTP or FastCGI until it is stopped."""
 
 from __future__ import annotations
 
 import os
-import socket
+import shutil
 import sys
+import tempfile
 
 from ..commands import Invocation, command_for
-from ..console import OccasionalLog, log_line
+from ..console import log_line
 from ..errors import UsageError
 from ..minter import location_of
-from ..minter.folder import MinterFolder, SingleMinter, mark_served
+from ..minter.folder import mark_served
 from ..store import exists
 from ..web.commands import BASIC
-from ..web.counters import SharedCounters
-from ..web.observer import Observer
-from ..web.rates import RateLimit
-from ..web.request import LARGEST_BODY, Trust
-from ..web.site import Site
-from .allowed import AllowedAddresses
-from .limits import MAX_PER_ADDRESS, TRANSFER_SECONDS, raise_descriptor_limit
-from .process import Address, Prefork, inherited_socket, socket_address
+from ..web.request import LARGEST_BODY, UNIX
+from .address import Address, group_number
+from .fastcgi import Processes, ensure_allowed, has_listener, serve_socket, web_servers
+from .worker import METRICS_FOLDER, PARENT, make_application, stop_with_parent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from typing import Any
 
-    from ..web.batch import Application
-    from ..web.observer import Observation
-    from .process import Work
-
-_PROTOCOLS = ("http", "fcgi", "scgi")
+_PROTOCOLS = ("http", "fcgi")
 _DEFAULT_ADDRESS = "127.0.0.1:8080"
-_DEFAULT_THREADS = 4
+_DEFAULT_THREADS = 8
+_FASTCGI_WORKERS = 4
 _SLOW_SECONDS = 5
 
 
@@ -43,49 +37,64 @@ class Options:
         given = Invocation([b"serve", *args])
         protocols = [protocol for protocol in _PROTOCOLS if given.flag(protocol)]
         if len(protocols) > 1:
-            raise UsageError("one process speaks one of HTTP, FastCGI and SCGI: start another for the other")
+            raise UsageError("one process speaks HTTP or FastCGI: start another for the other")
         given.ensure_fits()
         self.protocol = protocols[0] if protocols else "http"
         last = {name: given.option(name) or "" for name in given.options}
-        self.address = Address(last.get(self.protocol, _DEFAULT_ADDRESS))
+        group = group_number(last["socket-group"]) if "socket-group" in last else None
+        self.address = Address(last.get(self.protocol, _DEFAULT_ADDRESS), mode=_mode(last.get("socket-mode", "660")),
+                               group=group)
+        if not self.address.path and ("socket-mode" in last or "socket-group" in last):
+            raise UsageError("--socket-mode and --socket-group are for the path of a Unix socket")
         self.minters = last.get("minters", "")
-        # A FastCGI or SCGI worker answers one request after the other, so that there are at least two.
-        usual = max(1 if self.protocol == "http" else 2, len(os.sched_getaffinity(0)))
+        # A FastCGI process answers one request after the other, so that there are some more of them.
+        processors = len(os.sched_getaffinity(0))
+        usual = processors if self.protocol == "http" else max(_FASTCGI_WORKERS, processors)
         self.workers = _number(last, "workers", usual, 1, 1000)
         self.threads = _number(last, "threads", _DEFAULT_THREADS, 1, 1000)
         self.largest_body = _number(last, "max-body", LARGEST_BODY, 0, 1 << 40)
-        self.per_address = _number(last, "max-per-address", MAX_PER_ADDRESS, 1, 1_000_000)
-        self.timeout = _number(last, "timeout", TRANSFER_SECONDS, 1, 86_400)
         self.slow = _seconds(last, "slow", _SLOW_SECONDS, 86_400)
-        self.access_log = _access_log(last.get("access-log", ""))
-        rate = _number(last, "max-rate", 0, 0, 1_000_000)
-        self.rates = RateLimit(rate) if rate else None
-        self.socket_mode = _mode(last.get("socket-mode", "660"))
-        self.socket_group = _group(last["socket-group"]) if "socket-group" in last else None
-        if not self.address.path and ("socket-mode" in last or "socket-group" in last):
-            raise UsageError("--socket-mode and --socket-group are for the path of a Unix socket")
+        self.access_log = "access-log" in last
+        self.certificate, self.key = last.get("tls-certificate", ""), last.get("tls-key", "")
         if self.protocol == "http" and given.values("allow"):
-            raise UsageError("--allow lists web servers that speak FastCGI or SCGI: it does not go with HTTP")
-        self.allowed = AllowedAddresses.of(given.values("allow"), os.environ)
-        self.trust = self._trust(given.values("proxy"), last.get("user-header", ""), last.get("user", ""))
+            raise UsageError("--allow lists web servers that speak FastCGI: it does not go with HTTP")
+        self.allowed = web_servers(given.values("allow"))
+        self.user_header, self.user = last.get("user-header", ""), last.get("user", "")
+        self.proxies = given.values("proxy")
+        self._ensure_fit_protocol()
+        self._ensure_trustworthy()
 
-    def _trust(self, proxies: list[str], user_header: str, user: str) -> Trust:
-        if user_header and not proxies:
-            raise UsageError("--user-header needs --proxy: anybody could send that header")
-        if user and not (self.protocol == "http" and self.address.is_loopback):
+    def _ensure_fit_protocol(self) -> None:
+        if self.protocol != "http" and (self.access_log or self.certificate or self.key):
+            raise UsageError("--access-log and TLS are for HTTP: by FastCGI they are the web server's")
+        if bool(self.certificate) != bool(self.key):
+            raise UsageError("TLS needs both --tls-certificate and --tls-key")
+        for path in (self.certificate, self.key):
+            if path and not os.access(path, os.R_OK):
+                raise UsageError(f"the file {path} for TLS cannot be read")
+        if self.protocol == "fcgi" and self.address.host and not has_listener():
+            ensure_allowed(self.allowed)
+
+    def _ensure_trustworthy(self) -> None:
+        if self.user_header:
+            if not (self.protocol == "http" and self.address.is_private):
+                raise UsageError("--user-header needs HTTP at a Unix socket that only the web server may open: any "
+                                 "account of the machine can speak to a port, and name any user")
+            if not self.user_header.isalnum() or not self.user_header.isascii():
+                raise UsageError("--user-header has letters and digits only, as in NoidUser: a server takes X_User for "
+                                 "X-User, so that a client could name any user")
+        if self.user and not (self.protocol == "http" and self.address.is_loopback):
             raise UsageError("--user makes everybody that user, so it is only for HTTP at a loopback address")
-        return Trust(proxies=tuple(proxies), user_header=user_header, user=user)
+        if self.protocol == "http" and self.address.is_private:
+            self.proxies.append(UNIX)
 
-    def ensure_allowed(self, listener: socket.socket | None = None) -> None:
-        """Refuse FastCGI and SCGI on TCP without a list of web servers.  The socket may come from another program."""
-        on_tcp = bool(self.address.host) if listener is None else listener.family != socket.AF_UNIX
-        if on_tcp and self.protocol != "http":
-            self.allowed.ensure_some("FastCGI" if self.protocol == "fcgi" else "SCGI")
-
-    @property
-    def challenge(self) -> str:
-        """The WWW-Authenticate header; none for plain HTTP, where nothing checks a password."""
-        return BASIC if self.protocol != "http" or self.trust.user_header else ""
+    def settings(self, dbdir: str) -> dict[str, Any]:
+        """What `make_application` needs, as JSON can hold it."""
+        return {"dbdir": os.path.abspath(dbdir), "minters": self.minters and os.path.abspath(self.minters),
+                "proxies": self.proxies, "user_header": self.user_header, "user": self.user,
+                # Nothing checks a password where HTTP comes from no web server.
+                "challenge": BASIC if self.protocol != "http" or self.user_header else "",
+                "largest_body": self.largest_body, "slow": self.slow}
 
 
 def serve(dbdir: str, args: list[bytes]) -> int:
@@ -95,62 +104,61 @@ def serve(dbdir: str, args: list[bytes]) -> int:
         sys.stdout.buffer.write(explain(command_for([b"serve"])).encode())
         return 0
     options = Options(args)
-    raise_descriptor_limit()
-    OccasionalLog.share()
-    counters = SharedCounters(options.workers)
-    site = Site(_minters(dbdir, options), trust=options.trust, challenge=options.challenge,
-                largest_body=options.largest_body, counters=counters)
-    application = Observer(site, options.trust, counters=counters, slow=options.slow, access_log=options.access_log,
-                           rates=options.rates)
-    work = _work(options, application)
-    options.ensure_allowed()
-    listener = inherited_socket() or options.address.listen(options.socket_mode, options.socket_group)
-    options.ensure_allowed(listener)
-    file = options.address.file()
-    _announce(options, dbdir, listener)
-    Prefork(listener, options.workers, work, counters).run()
-    options.address.close(listener, file)
+    settings = options.settings(dbdir)
+    if options.protocol == "fcgi" and has_listener():
+        stop_with_parent()
+        serve_socket(make_application(settings), options.allowed)
+        return 0
+    _ensure_minters(dbdir, options.minters)
+    os.environ[PARENT] = str(os.getpid())
+    os.environ[METRICS_FOLDER] = folder = tempfile.mkdtemp(prefix="noid-metrics-")
+    try:
+        if options.protocol == "http":
+            _serve_http(options, settings, dbdir)
+        else:
+            _serve_fastcgi(options, dbdir)
+    finally:
+        options.address.remove()
+        shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 
-def _minters(dbdir: str, options: Options) -> MinterFolder:
-    if options.minters:
-        if not os.path.isdir(options.minters):
-            raise UsageError(f"there is no folder {options.minters} to look for minters in")
-        mark_served(options.minters)
-        return MinterFolder(options.minters)
-    if not exists(location_of(dbdir)):
-        raise UsageError(f"there is no minter in {dbdir}: name its folder with -f, or that of several with --minters")
-    return SingleMinter(dbdir)
-
-
-def _work(options: Options, application: Application) -> Work:
-    """What each worker process does.  A missing package is reported here, before anything starts."""
+def _serve_http(options: Options, settings: dict[str, Any], dbdir: str) -> None:
     try:
-        if options.protocol == "http":
-            from . import http
-
-            return lambda listener, shutdown: http.serve_http(
-                listener, shutdown, application, threads=options.threads, largest_body=options.largest_body,
-                timeout=options.timeout, per_address=options.per_address, proxies=options.trust.proxies)
-        from . import flup
-
-        work = flup.serve_fastcgi if options.protocol == "fcgi" else flup.serve_scgi
+        from .http import serve_http
     except ModuleNotFoundError as error:
-        raise UsageError(
-            f"serving by {options.protocol} needs the package {error.name}: install noidtools[http]") from None
-    return lambda listener, shutdown: work(
-        listener, shutdown, application, timeout=options.timeout,
-        allowed=None if listener.family == socket.AF_UNIX else options.allowed)
+        raise UsageError(f"serving by HTTP needs the package {error.name}: install noidtools[http]") from None
+    serve_http(options.address, settings, lambda: _announce(options, dbdir), workers=options.workers,
+               threads=options.threads, access_log=options.access_log, certificate=options.certificate,
+               key=options.key)
 
 
-def _announce(options: Options, dbdir: str, listener: socket.socket) -> None:
-    where = socket_address(listener)
-    name = "noidu_NAME" if options.minters else "noidu"
-    if options.protocol == "http" and listener.family != socket.AF_UNIX:
-        where = f"http://{where}/{name}"
+def _serve_fastcgi(options: Options, dbdir: str) -> None:
+    with options.address.listen() as listener:
+        _announce(options, dbdir)
+        Processes(listener, options.workers).run()
+
+
+def _ensure_minters(dbdir: str, folder: str) -> None:
+    if folder:
+        if not os.path.isdir(folder):
+            raise UsageError(f"there is no folder {folder} to look for minters in")
+        mark_served(folder)
+    elif not exists(location_of(dbdir)):
+        raise UsageError(f"there is no minter in {dbdir}: name its folder with -f, or that of several with --minters")
+
+
+def _announce(options: Options, dbdir: str) -> None:
+    address = options.address
+    where = str(address)
+    if options.protocol == "http" and not address.path:
+        scheme = "https" if options.certificate else "http"
+        where = f"{scheme}://{where}/{'noidu_NAME' if options.minters else 'noidu'}"
     what = f"the minters in {options.minters}" if options.minters else f"the minter in {dbdir}"
     log_line("noid", f"serving {what} by {options.protocol} at {where}")
+    if options.protocol == "http" and not address.path and not address.is_loopback:
+        log_line("noid", f"{address} is open to other computers: put a web server in front that limits slow clients "
+                         "and large numbers of requests")
 
 
 def _number(values: dict[str, str], name: str, default: int, least: int, most: int) -> int:
@@ -166,25 +174,6 @@ def _seconds(values: dict[str, str], name: str, default: int, most: int) -> floa
     if not (text.isascii() and (whole + part).isdigit() and len(text) < 20 and float(text) <= most):
         raise UsageError(f"--{name} is a number of seconds from 0 to {most}, such as 0.5, not {text!r}")
     return float(text)
-
-
-def _group(name: str) -> int:
-    import grp
-
-    try:
-        return grp.getgrnam(name).gr_gid
-    except (KeyError, ValueError):
-        raise UsageError(f"--socket-group {name[:60]!r}: there is no such group") from None
-
-
-def _access_log(form: str) -> Callable[[Observation], None] | None:
-    if not form:
-        return None
-    from ..web.access_log import FORMS, access_log
-
-    if form not in FORMS:
-        raise UsageError(f"--access-log is {' or '.join(FORMS)}, not {form!r}")
-    return access_log(form)
 
 
 def _mode(text: str) -> int:

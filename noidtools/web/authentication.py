@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 _SCHEME = "bearer "
 _LONGEST_SECRET = 200
-# The variable of a WSGI environment with the user of its request's token, once the token was found.
-KNOWN_TOKEN = "noidtools.known_token"
 _CHALLENGE = ("WWW-Authenticate", 'Bearer realm="noid", error="invalid_token"')
 
 
@@ -58,5 +56,4 @@ def _policy_and_token(request: Request, reader: Reader, secret: bytes) -> tuple[
         raise HttpError(401, "login", "this token is not known here: it may have expired or been revoked, or be "
                         "another minter's", _CHALLENGE)
     request.token_user = token.user
-    request.environ[KNOWN_TOKEN] = token.user
     return token.policy(policy), token

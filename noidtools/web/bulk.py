@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..commands.bulk import parse_lines, run_lines
-from .counters import BULK
 from .limits import WorkLimit
 from .request import Request, read_body
 from .response import Response, log_error, method_not_allowed, public_message
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from ..commands.answers import Answer
     from ..commands.bulk import BulkResult
     from ..minter.policies import AccessPolicy
+    from .metrics import RequestMetrics
     from .request import Body
     from .response import AnswerWriter
 
@@ -24,7 +24,8 @@ _PIECE = 1 << 15
 
 
 def respond_to_bulk(
-    request: Request, session: Session, policy: AccessPolicy, writer: AnswerWriter, largest: int
+    request: Request, session: Session, policy: AccessPolicy, writer: AnswerWriter, largest: int,
+    metrics: RequestMetrics | None,
 ) -> Response:
     """Run the commands in the body of a POST.
 
@@ -53,7 +54,7 @@ def respond_to_bulk(
         return answer
 
     results = limit.timed(run_lines(session, body, run))
-    return Response(200, writer.content_type, _write_results(request, results, body, writer))
+    return Response(200, writer.content_type, _write_results(request, results, body, writer, metrics))
 
 
 def _ensure_allowed(request: Request, session: Session, body: Body, policy: AccessPolicy, limit: WorkLimit) -> None:
@@ -69,18 +70,16 @@ def _ensure_allowed(request: Request, session: Session, body: Body, policy: Acce
 
 
 def _write_results(
-    request: Request, results: Iterator[BulkResult], body: Body, writer: AnswerWriter
+    request: Request, results: Iterator[BulkResult], body: Body, writer: AnswerWriter, metrics: RequestMetrics | None
 ) -> Iterator[bytes]:
     tally = BulkTally()
-    counts: dict[tuple[str, str], int] = {}
     parts = [writer.bulk_opening()]
     size = 0
     try:
         for result in results:
             tally.count(result)
-            if not result.more:
-                key = result.command, "refused" if result.failed else "done"
-                counts[key] = counts.get(key, 0) + 1
+            if metrics is not None and not result.more:
+                metrics.count_bulk_command(result.command, refused=result.failed)
             message = ""
             if result.error is not None:
                 log_error(request.environ, result.error)
@@ -93,5 +92,4 @@ def _write_results(
         parts.append(writer.bulk_closing(tally))
         yield b"".join(parts)
     finally:
-        request.environ[BULK] = counts
         body.close()

@@ -11,9 +11,7 @@ from ..commands.answers import Answer, Text
 from ..errors import NoidError
 from ..minter.events import Actor
 from ..minter.policies import PUBLISHED
-from ..schemes import NeedsOwnTransaction
 from .authentication import authenticate
-from .batch import prepare_batch, take_prepared
 from .limits import READERS_WORDS, WorkLimit
 from .request import LARGEST_BODY, Request, Trust, read_body
 from .response import HttpError, Response, error_response, log_error, method_not_allowed, public_message, send
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from ..commands.idempotency import IdempotentRun
     from ..minter.folder import MinterFolder
     from ..minter.policies import AccessPolicy
+    from .metrics import RequestMetrics
     from .request import Environ
     from .response import AnswerWriter
 
@@ -60,37 +59,27 @@ class CommandApplication:
     """
 
     def __init__(self, minters: MinterFolder, *, trust: Trust | None = None, challenge: str = BASIC,
-                 largest_body: int = LARGEST_BODY) -> None:
+                 largest_body: int = LARGEST_BODY, metrics: RequestMetrics | None = None) -> None:
         self.minters = minters
         self.trust = trust or Trust()
         self._challenge = challenge
         self._largest_body = largest_body
+        self._metrics = metrics
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
-        request, response = take_prepared(environ) or (Request(environ, self.trust), None)
-        if response is None:
-            response = self.respond(request)
+        request = Request(environ, self.trust)
+        response = self.respond(request)
         if not isinstance(response.body, bytes):
             response.body = _guarded(environ, response.body)
         return send(response, request.method, start_response)
 
     def respond(self, request: Request) -> Response:
-        """Run the command of a request.  In a shared transaction it may raise NeedsOwnTransaction."""
+        """Run the command of a request."""
         writer = _writer_for(request)
         try:
             return self._respond(request, writer)
-        except NeedsOwnTransaction:
-            raise
         except Exception as error:  # noqa: BLE001 - every error has an HTTP status
-            return self.refuse(request, error)
-
-    def refuse(self, request: Request, error: Exception) -> Response:
-        """The response to a request that failed."""
-        return error_response(request.environ, error, _writer_for(request), self._challenge)
-
-    def prepare(self, environs: list[Environ]) -> None:
-        """Run those of several requests that can share transactions; the application must still be called for each."""
-        prepare_batch(self, environs)
+            return error_response(request.environ, error, writer, self._challenge)
 
     def _respond(self, request: Request, writer: AnswerWriter) -> Response:
         if request.method not in _METHODS:
@@ -105,7 +94,7 @@ class CommandApplication:
         if words == [b"-"]:
             from .bulk import respond_to_bulk
 
-            return respond_to_bulk(request, session, policy, writer, self._largest_body)
+            return respond_to_bulk(request, session, policy, writer, self._largest_body, self._metrics)
         return self._respond_to_one(request, session, policy, words, writer)
 
     def _respond_to_one(
@@ -146,8 +135,14 @@ class CommandApplication:
 
     def _run(self, request: Request, call: Call, once: IdempotentRun | None) -> Answer:
         """Run the command; one that takes a file gets the body, which is closed when the command has read it."""
+        run = once.run if once else Call.run
+        if call.batches and request.environ["wsgi.multithread"]:
+            # A process without threads has no groups, and CGI pays for every import.
+            from .group_commit import run_in_group
+
+            return run_in_group(call.minter, lambda shared: _completed(run(call)))
         if not call.form.takes_file:
-            return once.run(call) if once else call.run()
+            return run(call)
         call.ensure_fits()
         if request.method != "POST":
             raise method_not_allowed(("POST",), "the file is sent by POST, as the body")
@@ -157,9 +152,15 @@ class CommandApplication:
         body = read_body(request.environ, self._largest_body)
         try:
             call.file = body.file
-            return once.run(call) if once else call.run()
+            return run(call)
         finally:
             body.close()
+
+
+def _completed(answer: Answer) -> Answer:
+    """The answer, after all its work was done."""
+    answer.complete()
+    return answer
 
 
 def _is_form_of_elements(request: Request, call: Call) -> bool:

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import threading
 import time
-from itertools import accumulate
 from typing import Generic, TypeVar
 
 from ..errors import LoginNeededError, NoidError
 from ..minter.policies import EVERYTHING, READ, AccessPolicy
 from ..minter.report import minter_figures
 from ..resolution import wrong_canaries
-from ..version import __version__
 from .authentication import bearer_secret, policy_in
-from .counters import BUCKETS
 from .response import HttpError, Response
 
 TYPE_CHECKING = False
@@ -28,12 +25,11 @@ if TYPE_CHECKING:
 
     from ..minter import Minter
     from ..resolution.catalogue import Catalogue
-    from .counters import SharedCounters
+    from .metrics import RequestMetrics
     from .request import Request
 
 T = TypeVar("T")
 _TEXT = "text/plain; charset=utf-8"
-_EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
 
 # A disk with less room than this will be full soon.
 _LITTLE_ROOM = 32 << 20
@@ -43,39 +39,20 @@ _LITTLE_ROOM = 32 << 20
 _KEPT_SECONDS = 1.0
 _LOCK_SECONDS = 2.0
 
-# Figures of a minter: name in report.py, name for Prometheus, type, explanation.
-_OF_MINTER = (
-    ("drawn", "minted_total", "counter", "Identifiers minted so far"),
-    ("left", "identifiers_left", "gauge", "Identifiers left in the namespace"),
-    ("total", "namespace_size", "gauge", "Size of the namespace"),
-    ("held", "held", "gauge", "Identifiers on hold"),
-    ("queued", "queued", "gauge", "Identifiers in the queue"),
-    ("events", "events_total", "counter", "Changes recorded"),
-    ("last_backup", "last_backup_timestamp_seconds", "gauge", "When the last backup was written"),
-    ("size_bytes", "database_bytes", "gauge", "Size of the database on disk"),
-    ("free_bytes", "database_free_bytes", "gauge", "Room left on the disk of the database"),
-    ("readers", "database_readers", "gauge", "Readers of the database"),
-    ("oldest_reader_seconds", "database_oldest_reader_seconds", "gauge", "Age, at least, of the oldest transaction"),
-    ("oldest_reader_transactions", "database_oldest_reader_transactions", "gauge", "Commits since that began"),
-    ("replica_lag_seconds", "replica_lag_seconds", "gauge", "How far the replica is behind"),
-    ("canaries_wrong", "canaries_wrong", "gauge", "Canaries that lead elsewhere than they must"),
-    ("up", "minter_up", "gauge", "Whether the minter can be read"),
-)
-
 
 class Monitoring:
     """Answers monitors, about the minters of a catalogue."""
 
-    def __init__(self, catalogue: Catalogue, counters: SharedCounters | None) -> None:
+    def __init__(self, catalogue: Catalogue, requests: RequestMetrics | None) -> None:
         self._catalogue = catalogue
-        self._counters = counters
+        self._requests = requests
         self._reasons = _Kept(self._find_reasons)
         self._figures = _Kept(self._find_figures)
 
     def respond(self, name: bytes, request: Request) -> Response:
         """The response to a request for one of these pages; raises HttpError, and what the policy refuses."""
         if name == b"metrics":
-            return Response(200, _EXPOSITION, self._metrics(request).encode())
+            return self._metrics(request)
         return self._readiness() if name == b"readyz" else self._health(request)
 
     def _health(self, request: Request) -> Response:
@@ -115,19 +92,18 @@ class Monitoring:
 
     # -- metrics ---------------------------------------------------------------------------------------
 
-    def _metrics(self, request: Request) -> str:
+    def _metrics(self, request: Request) -> Response:
         minters = self._readable_minters(request)
-        exposition = Exposition()
-        exposition.family("build_info", "gauge", "The release of noidtools", [({"version": __version__}, 1)])
-        if self._counters is not None:
-            _write_requests(exposition, self._counters)
+        try:
+            from . import metrics
+        except ModuleNotFoundError:
+            raise HttpError(501, "not installed", "metrics need the package prometheus_client: install noidtools[http]"
+                            ) from None
         found = self._figures.value()
         figures = {name: found[name] for name in minters if name in found}
         figures |= {name: {"up": 0.0} for name in self._catalogue.faults}
-        for key, name, kind, explanation in _OF_MINTER:
-            samples = [({"minter": minter}, found[key]) for minter, found in figures.items() if key in found]
-            exposition.family(name, kind, explanation, samples)
-        return exposition.text()
+        content_type, text = metrics.exposition(figures, self._requests)
+        return Response(200, content_type, text)
 
     def _find_figures(self) -> dict[str, dict[str, float]]:
         return {domain.name: _figures_of(domain.open()) for domain in self._catalogue.entries()}
@@ -219,57 +195,3 @@ class _Kept(Generic[T]):
                 self._lock.release()
         assert found is not None
         return found[1]
-
-
-class Exposition:
-    """Figures in the text format of Prometheus."""
-
-    def __init__(self) -> None:
-        self._lines: list[str] = []
-
-    def family(self, name: str, kind: str, explanation: str, samples: list[tuple[dict[str, str], float]]) -> None:
-        """Write the figures of one name; none if there are no samples."""
-        if samples:
-            self._lines += [f"# HELP noid_{name} {explanation}.", f"# TYPE noid_{name} {kind}"]
-            self._lines += [self._sample(name, labels, value) for labels, value in samples]
-
-    def histogram(self, name: str, explanation: str, samples: list[tuple[dict[str, str], list[int]]]) -> None:
-        """Write durations: of each how many there were, their sum in microseconds, and how many in each bucket."""
-        if not samples:
-            return
-        self._lines += [f"# HELP noid_{name} {explanation}.", f"# TYPE noid_{name} histogram"]
-        for labels, (count, total, *buckets) in samples:
-            for bound, number in zip(BUCKETS, accumulate(buckets), strict=False):
-                self._lines.append(self._sample(f"{name}_bucket", {**labels, "le": f"{bound:g}"}, number))
-            self._lines += [self._sample(f"{name}_bucket", {**labels, "le": "+Inf"}, count),
-                            self._sample(f"{name}_sum", labels, total / 1e6),
-                            self._sample(f"{name}_count", labels, count)]
-
-    def text(self) -> str:
-        return "".join(f"{line}\n" for line in self._lines)
-
-    @staticmethod
-    def _sample(name: str, labels: dict[str, str], value: float) -> str:
-        named = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-        return f"noid_{name}{{{named}}} {value:.15g}" if named else f"noid_{name} {value:.15g}"
-
-
-def _escaped(text: str) -> str:
-    plain = text.encode("utf-8", "replace").decode()
-    return plain.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def _write_requests(exposition: Exposition, counters: SharedCounters) -> None:
-    totals = sorted(counters.totals().items())
-    requests = [({"interface": key[1], "command": key[2], "status": key[3]}, numbers)
-                for key, numbers in totals if key[0] == "request"]
-    exposition.family("requests_total", "counter", "Requests answered",
-                      [(labels, numbers[0]) for labels, numbers in requests])
-    exposition.histogram("request_seconds", "Durations of requests", requests)
-    exposition.family("names_total", "counter", "Names asked for, by how they were resolved",
-                      [({"by": key[1]}, numbers[0]) for key, numbers in totals if key[0] == "name"])
-    exposition.family("bulk_commands_total", "counter", "Commands in bulk requests",
-                      [({"command": key[1], "outcome": key[2]}, numbers[0]) for key, numbers in totals
-                       if key[0] == "bulk"])
-    deaths = dict(totals).get(("death",), [0])
-    exposition.family("worker_deaths_total", "counter", "Worker processes that died", [({}, deaths[0])])

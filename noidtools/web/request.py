@@ -83,8 +83,9 @@ class Trust:
     """Which parts of a request are trusted.
 
     The user is the one in REMOTE_USER, which the web server sets and no client can.  `proxies` are the addresses from
-    which X-Forwarded-For is trusted and, if `user_header` names one, the user in that header.  With `user` every
-    request is that user's, for trials on one's own machine.
+    which X-Forwarded-For, X-Forwarded-Proto and NoidTarget are trusted.  `user_header` names the header with the user,
+    which is trusted from a Unix socket only.  With `user` every request is that user's, for trials on one's own
+    machine.
     """
 
     __slots__ = ("proxies", "user_header", "user")
@@ -146,13 +147,18 @@ class Request:
         return scheme
 
     @property
+    def forwarded_target(self) -> str:
+        """Path and query as the client sent them, if a trusted proxy says so; else empty."""
+        return self.header("HTTP_NOIDTARGET") if self._through_proxy() else ""
+
+    @property
     def user(self) -> bytes:
         """The name of the authenticated user; empty if there is none."""
         if self.token_user:
             return self.token_user
         trust = self._trust
         name = trust.user or self.header("REMOTE_USER")
-        if not name and trust.user_header and self._through_proxy():
+        if not name and trust.user_header and self.header("REMOTE_ADDR") in _NO_ADDRESS:
             name = self.header(trust.user_header)
         user = name.encode("latin-1", "replace")
         # Events, keys and access rules must not take such a user for a token.

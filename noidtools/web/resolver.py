@@ -5,8 +5,8 @@
     /                       a form to enter a name
     /healthz, /readyz, /metrics   for monitors (see monitoring.py)
 
-A bare `?` is only visible in the request line itself, which servers pass on in REQUEST_URI (Apache, nginx and
-waitress) or RAW_URI (gunicorn).
+A bare `?` is only visible in the request line itself, which servers pass on in REQUEST_URI (Apache, nginx) or RAW_URI
+(gunicorn).  granian does not: behind a proxy it is in a header.
 
 A request about a name takes one read transaction of the minter that answers: resolving the name, checking who may
 read, and gathering what a description needs.
@@ -22,7 +22,6 @@ from ..names import targets
 from ..resolution import FOUND, GONE, INVALID, RESERVED
 from ..resolution.catalogue import Catalogue, resolve_and_gather
 from .authentication import policy_in
-from .counters import RESOLVED_BY
 from .negotiation import accepts_any, names_any, preferred
 from .request import Request, Trust
 from .response import HttpError, Response, http_error, log_error, method_not_allowed, send
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from ..minter.folder import MinterFolder
     from ..resolution import Outcome
     from ..store import Reader
-    from .counters import SharedCounters
+    from .metrics import RequestMetrics
     from .monitoring import Monitoring
     from .request import Environ
 
@@ -55,9 +54,9 @@ class Resolver:
     """Serves the names of all minters in a folder, or of one."""
 
     def __init__(self, minters: MinterFolder, *, trust: Trust | None = None,
-                 counters: SharedCounters | None = None) -> None:
+                 metrics: RequestMetrics | None = None) -> None:
         self._catalogue = Catalogue(minters.for_resolving())
-        self._counters = counters
+        self._metrics = metrics
         self._monitoring: Monitoring | None = None
         self._trust = trust or Trust()
 
@@ -94,8 +93,9 @@ class Resolver:
                             "name is its: try again later")
         knowledge = knowledge or _Knowledge()
         outcome = knowledge.outcome or outcome
-        # Anybody may see the counts: a reserved name is counted as the user is answered.
-        request.http.environ[RESOLVED_BY] = outcome.by or outcome.kind
+        if self._metrics is not None:
+            # Anybody may see the counts: a reserved name is counted as the user is answered.
+            self._metrics.count_name(outcome.by or outcome.kind)
         return _respond_to_name(request, outcome, knowledge)
 
     def _monitor(self, request: _NameRequest) -> Response:
@@ -103,7 +103,7 @@ class Resolver:
             # Few processes are asked for this.
             from .monitoring import Monitoring
 
-            self._monitoring = Monitoring(self._catalogue, self._counters)
+            self._monitoring = Monitoring(self._catalogue, self._metrics)
         return self._monitoring.respond(request.path_name, request.http)
 
 
@@ -378,7 +378,7 @@ class _NameRequest:
 
 def _path_and_query(http: Request, script: bytes) -> tuple[bytes, bytes | None]:
     """Path and query below the application."""
-    raw = (http.header("REQUEST_URI") or http.header("RAW_URI")).encode("latin-1", "replace")
+    raw = (http.header("REQUEST_URI") or http.header("RAW_URI") or http.forwarded_target).encode("latin-1", "replace")
     if raw[:1] != b"/" and b"://" in raw:
         raw = b"/" + raw.partition(b"://")[2].partition(b"/")[2]
     path, mark, query = raw.partition(b"?")

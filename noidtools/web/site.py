@@ -12,21 +12,23 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..minter.folder import MinterFolder
-    from .counters import SharedCounters
+    from .metrics import RequestMetrics
     from .request import Environ
 
+
 class Site:
-    """Serves the commands and the names of the same minters."""
+    """Serves the commands and the names of the same minters; `metrics` counts the requests."""
 
     def __init__(self, minters: MinterFolder, *, trust: Trust | None = None, challenge: str = BASIC,
-                 largest_body: int = LARGEST_BODY, counters: SharedCounters | None = None) -> None:
-        self._commands = CommandApplication(minters, trust=trust, challenge=challenge, largest_body=largest_body)
-        self._names = Resolver(minters, trust=trust, counters=counters)
+                 largest_body: int = LARGEST_BODY, metrics: RequestMetrics | None = None) -> None:
+        self._commands = CommandApplication(minters, trust=trust, challenge=challenge, largest_body=largest_body,
+                                            metrics=metrics)
+        self._names = Resolver(minters, trust=trust, metrics=metrics)
+        self._metrics = metrics
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
-        application = self._commands if is_for_commands(environ) else self._names
-        return application(environ, start_response)
-
-    def prepare(self, environs: list[Environ]) -> None:
-        """Run those of several requests that can share transactions; the application must still be called for each."""
-        self._commands.prepare([environ for environ in environs if is_for_commands(environ)])
+        for_commands = is_for_commands(environ)
+        application = self._commands if for_commands else self._names
+        if self._metrics is None:
+            return application(environ, start_response)
+        return self._metrics.measure(application, environ, start_response, for_commands=for_commands)

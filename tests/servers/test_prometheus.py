@@ -162,7 +162,7 @@ def test_the_alerts_are_valid_and_fire_when_they_must(tmp_path):
 def test_an_alert_names_figures_that_exist(watched):
     text = RULES.read_text()
     for name in ("noid_minter_up", "noid_identifiers_left", "noid_namespace_size", "noid_canaries_wrong",
-                 "noid_requests_total", "noid_worker_deaths_total", "noid_database_free_bytes", "noid_database_bytes",
+                 "noid_requests_total", "noid_worker_starts_total", "noid_database_free_bytes", "noid_database_bytes",
                  "noid_database_oldest_reader_seconds"):
         assert name in text
         wait_until(lambda name=name: watched.answers(name) != [], 10, lambda name=name: name)

@@ -1,8 +1,7 @@
-"""The web server's side of FastCGI and SCGI, reduced to one request and one answer."""
+"""The web server's side of FastCGI, reduced to one request and one answer."""
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import struct
 
@@ -12,7 +11,11 @@ BEGIN, ABORT, END, PARAMS, STDIN, STDOUT, STDERR = 1, 2, 3, 4, 5, 6, 7
 def connect(address: str | tuple[str, int]) -> socket.socket:
     peer = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET)
     peer.settimeout(20)
-    peer.connect(address)
+    try:
+        peer.connect(address)
+    except OSError:
+        peer.close()
+        raise
     return peer
 
 
@@ -92,25 +95,3 @@ def fastcgi(address: str | tuple[str, int], query: str, body: bytes = b"",
     with connect(address) as peer:
         peer.sendall(request_bytes(environ(query, body=body, **variables), body))
         return answer(peer)
-
-
-# -- SCGI --------------------------------------------------------------------------------------------------------
-
-
-def scgi_bytes(variables: dict[str, str], body: bytes = b"") -> bytes:
-    """A request, up to its body."""
-    fields = {"CONTENT_LENGTH": "", "SCGI": "1", **variables}
-    fields["CONTENT_LENGTH"] = str(len(body))
-    packed = "".join(f"{name}\0{value}\0" for name, value in fields.items()).encode("latin-1")
-    return b"%d:%b," % (len(packed), packed)
-
-
-def scgi(address: str | tuple[str, int], query: str, body: bytes = b"",
-         **variables: str) -> tuple[int, dict[str, str], bytes]:
-    out = b""
-    with connect(address) as peer:
-        peer.sendall(scgi_bytes(environ(query, body=body, **variables), body) + body)
-        with contextlib.suppress(ConnectionResetError):
-            while piece := peer.recv(65536):
-                out += piece
-    return parsed(out)

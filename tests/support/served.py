@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from support import gateway
-from support.http import Reply
-from support.process import NOID, children, wait_until
+from support.http import Reply, free_port
+from support.process import NOID, children, command_line, wait_until
 
 SECONDS_TO_STOP = 40
+ANY_PORT = "127.0.0.1:0"
 
 
 class Served:
@@ -31,33 +32,46 @@ class Served:
         if ":" in found[2] and "/" not in found[2]:
             host, _, port = found[2].rpartition(":")
             self.address = (host, int(port))
+        self.until(self.accepts, 30)
 
     @classmethod
     def start(cls, log: Path, *words: str | Path, **options: Any) -> Served:
-        """Run noid with these words; `options` are those of Popen."""
+        """Run noid with these words, where ANY_PORT stands for a free one; `options` are those of Popen."""
+        words = tuple(f"127.0.0.1:{free_port()}" if word == ANY_PORT else word for word in words)
         with open(log, "wb") as stream:
             process = subprocess.Popen([*NOID, *words], stdin=subprocess.DEVNULL, stdout=stream, stderr=stream,
                                        **options)
         return cls(process, log)
 
     def _announcement(self) -> re.Match[str]:
-        pattern = re.compile(r"serving .* by (\w+) at (?:http://)?([^/\s]+:\d+|\S+)")
+        pattern = re.compile(r"serving .* by (\w+) at (?:https?://)?([^/\s]+:\d+|\S+)")
         self.until(lambda: bool(pattern.search(self.log.read_text())) or self.process.poll() is not None)
         found = pattern.search(self.log.read_text())
         assert found, self.log.read_text()
         return found
 
+    def accepts(self) -> bool:
+        """Whether a connection is accepted: the workers begin to listen after the address was announced."""
+        try:
+            gateway.connect(self.address).close()
+        except OSError:
+            return self.process.poll() is not None
+        return True
+
     @property
     def workers(self) -> list[int]:
-        return children(self.process.pid)
+        """Its worker processes, without the one that multiprocessing adds."""
+        return [pid for pid in children(self.process.pid) if "resource_tracker" not in command_line(pid)]
 
     def until(self, condition: Callable[[], bool], seconds: float = 10) -> None:
         wait_until(condition, seconds, self.log.read_text)
 
     def get(self, target: str, method: str = "GET", body: bytes | None = None, **headers: str) -> Reply:
         """The response to a request by HTTP; redirects are not followed."""
-        assert isinstance(self.address, tuple)
-        connection = http.client.HTTPConnection(*self.address, timeout=30)
+        host, port = self.address if isinstance(self.address, tuple) else ("localhost", 80)
+        connection = http.client.HTTPConnection(host, port, timeout=30)
+        if isinstance(self.address, str):
+            connection.sock = gateway.connect(self.address)
         try:
             connection.request(method, target, body, headers)
             response = connection.getresponse()

@@ -10,7 +10,6 @@ import noidtools
 from noidtools import schemes, store
 from noidtools.commands import call as command_calls
 from noidtools.minter import schema
-from noidtools.server import flup, waitress
 from support.import_graph import Module, changed, find_cycle, read_modules
 
 # A package may import those before it in this list, never those behind it.
@@ -28,7 +27,6 @@ DYNAMIC = {
     "store": {module.removeprefix("noidtools.") for module in store.ENGINES.values()},
     "schemes": {f"schemes.{name}" for name in schemes.NAMES},
     "commands.call": {f"commands.{module}" for module in command_calls._CHAPTERS.values()},
-    "server.compatibility": set(),  # other packages, whose interface it checks
 }
 TABLES = {name for name, value in vars(schema).items() if isinstance(value, bytes) and value in schema.ALL_TABLES}
 
@@ -121,11 +119,6 @@ def test_only_the_modules_with_a_table_of_modules_import_by_a_computed_name(modu
     assert computed_imports(modules) == []
     assert {name for name, module in modules.items() if module.dynamic} == set(DYNAMIC)
     assert set().union(*DYNAMIC.values()) <= set(modules)
-
-
-def test_the_check_of_other_packages_imports_none_of_ours():
-    checked = {*flup.NEEDED, *waitress.NEEDED}
-    assert checked and not [module for module in checked if module.startswith("noidtools")]
 
 
 def test_only_the_minter_spells_tables(modules):

@@ -112,7 +112,7 @@ def test_opening_a_minter_loads_neither_the_web_nor_rdf():
             "with noidtools.create(tempfile.mkdtemp(), '.sd') as minter: minter.bind(minter.mint()[0], 'a', 'b')\n"
             "print(*sys.modules)")
     loaded = run(code).split()
-    others = ("rdflib", "jinja2", "waitress", "flup", "noidtools.web", "noidtools.server", "noidtools.commands")
+    others = ("rdflib", "jinja2", "granian", "flup", "noidtools.web", "noidtools.server", "noidtools.commands")
     assert [name for name in loaded if name.startswith(others)] == []
 
 

@@ -13,7 +13,7 @@ import pytest
 from noidtools.web import confirmation
 from support.minter import run_in_child
 from support.project import PROGRAMS as PROGRAM_FILES
-from support.wsgi import HTML, USER, CommandClient, Response, command_environment
+from support.wsgi import HTML, USER, CommandClient, Response
 
 CHROMIUM = {
     "HTTP_USER_AGENT": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0",
@@ -165,9 +165,3 @@ def test_the_secret_is_the_same_in_every_process_and_never_shown(web: CommandCli
              "REMOTE_ADDR": "192.0.2.9", "CONTENT_TYPE": "application/x-www-form-urlencoded",
              "CONTENT_LENGTH": str(len(body)), "HTTP_HOST": "id.example.org", "NOID": str(web.folder / "kt5")})
     assert b"\nid: kt4x551\n" in done.stdout
-
-
-def test_requests_that_arrive_together_are_asked_about_too(web: CommandClient) -> None:
-    environs = [command_environment("mint+1", **variables) for variables in ({}, HTML, {})]
-    web.application.prepare(environs)
-    assert [web.send(environ).status for environ in environs] == [200, 405, 200]

@@ -117,32 +117,12 @@ def test_identifiers_minted_before_the_end_are_not_lost(tmp_path: Path) -> None:
     assert web("mint+1", **keyed("other")).status == 410
 
 
-def test_a_large_mint_is_stored_in_parts_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_of_several_transactions_takes_no_key(web: CommandClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(minting, "CHUNK", 10)
-    create_in_child(tmp_path / "kt5", "a.zd")
-    web = CommandClient(tmp_path)
-    parts = IdempotentRun._part
-    calls = []
-
-    def breaking(self: IdempotentRun, *args: object) -> object:
-        calls.append(args)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return parts(self, *args)
-
-    monkeypatch.setattr(IdempotentRun, "_part", breaking)
-    with pytest.raises(KeyboardInterrupt):
-        web("mint+35", **keyed("k"))
-    assert web("mint+35", **keyed("k")).ids == [f"a{number}" for number in range(35)]
-    assert web("mint+35", **keyed("k")).ids == [f"a{number}" for number in range(35)]
-    assert web("mint+34", **keyed("k")).status == 409
-
-
-def test_a_request_for_very_many_identifiers_starts_at_once(tmp_path: Path) -> None:
-    create_in_child(tmp_path / "kt5", ".sd")
-    web = CommandClient(tmp_path)
-    for reply in (web(f"mint+{10**17}", **keyed("k")), web.post(f"mint {10**17}\n", **keyed("other"))):
-        assert len(reply.ids) == 10 or "no identifier is left" in reply.text
+    assert len(web("mint+10", **keyed("k")).ids) == 10
+    refused = web("mint+11", **keyed("other"))
+    assert refused.status == 400 and "cannot be sent with an Idempotency-Key" in refused.text
+    assert len(web("mint+11", user=USER).ids) == 11
 
 
 def test_a_bulk_run_may_be_repeated(web: CommandClient) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from noidtools.minter import Minter
 from noidtools.store.postgres.connection import LostError
 from noidtools.store.postgres.locked_minter import LockedMinter
 from support.minter import Noid
 from support.postgres import shared_server
 from support.relay import Relay
-from support.wsgi import USER, CommandClient, command_environment
+from support.wsgi import USER, CommandClient
 
 pytestmark = [pytest.mark.servers, pytest.mark.only("postgres")]
 UNKNOWN = "it is not known whether this was done, because the minter's database was lost during the commit: see what " \
@@ -58,26 +57,6 @@ def lose_next_answer(relay, monkeypatch):
 def note(web: CommandClient, relay: Relay) -> bytes:
     relay.forward()
     return web("get+kt4x551+note").body
-
-
-def test_a_batch_whose_outcome_is_unknown_is_not_run_again(web, relay, lose_next_answer, monkeypatch):
-    writes = []
-    write = Minter.write
-
-    def counted(self, work, **options):
-        if not self.store.writing:
-            writes.append(work)
-        return write(self, work, **options)
-
-    monkeypatch.setattr(Minter, "write", counted)
-    environs = [command_environment(f"bind+append+kt4x551+note+{value}", user=USER) for value in "abc"]
-    lose_next_answer()
-    web.application.prepare(environs)
-    replies = [web.send(environ) for environ in environs]
-    assert [reply.status for reply in replies] == [500] * 3
-    assert {reply.text for reply in replies} == {f"error: {UNKNOWN}\n"}
-    assert len(writes) == 1
-    assert note(web, relay) == b".abc\n"
 
 
 def test_a_change_whose_outcome_is_unknown_is_said_to_be_so(web, relay, lose_next_answer):

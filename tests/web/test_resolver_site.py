@@ -103,12 +103,10 @@ def test_a_minter_that_is_removed_gives_404(tmp_path):
 def test_a_site_serves_commands_and_resolves_names(minter):
     minters = SingleMinter(str(minter.folder))
     minter.share(minters)
-    site = Site(minters)
-    web = ResolverClient(site)
+    web = ResolverClient(Site(minters))
     assert web("/noidu?get+13030/kt4x551+_t").text == "https://a.example/x\n"
     assert web("/noidu_kt5?get+13030/kt4x551+_t").text == "https://a.example/x\n"
     assert web(f"/ark:/{NAME}").status == 302
-    site.prepare([{"PATH_INFO": f"/ark:/{NAME}", "REQUEST_METHOD": "GET"}])
 
 
 def test_an_alias_of_any_form_resolves_beside_other_minters(tmp_path):

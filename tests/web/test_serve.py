@@ -1,4 +1,4 @@
-"""noid serve by HTTP, FastCGI and SCGI, and its options."""
+"""noid serve by HTTP and FastCGI, and its options."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import grp
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
 
 from noidtools.errors import UsageError
-from noidtools.server.process import Address
+from noidtools.server.address import Address
 from noidtools.server.serve import Options
 from support import gateway
-from support.http import ids_in
+from support.http import free_port, ids_in
 from support.minter import create_in_child, run_in_child
 from support.process import NOID
 from support.project import ROOT
@@ -46,23 +48,46 @@ def test_serve_by_http_without_a_user_refuses_to_write_with_403(serve) -> None:
     assert status == 403 and b"has no login" in body and b"'noid policy mint anyone'" in body
 
 
-def test_serve_trusts_the_headers_of_a_configured_proxy(serve, tmp_path: Path) -> None:
-    served = serve("--http", "127.0.0.1:0", "--proxy", "127.0.0.1", "--user-header", "X-Remote-User")
-    assert served.http("GET", "/noidu_kt5?mint+1")[0] == 401
-    headers = {"X-Remote-User": "bob", "X-Forwarded-For": "203.0.113.9"}
-    status, body = served.http("GET", "/noidu_kt5?bind+mint+new+x+y", **headers)
-    assert status == 200
-    identifier = body.decode().split()[1]
+def test_serve_believes_what_comes_through_a_unix_socket_of_the_web_server(serve, tmp_path: Path) -> None:
+    served = serve("--http", str(tmp_path / "h.sock"), "--socket-mode", "600", "--user-header", "NoidUser")
+    assert os.stat(tmp_path / "h.sock").st_mode & 0o777 == 0o600
+    assert b" 401 " in served.raw(b"GET /noidu_kt5?mint+1 HTTP/1.0\r\nRemote_User: bob\r\n\r\n", finish=False)
+    headers = b"NoidUser: bob\r\nX-Forwarded-For: 203.0.113.9\r\n"
+    reply = served.raw(b"GET /noidu_kt5?bind+mint+new+x+y HTTP/1.0\r\n" + headers + b"\r\n", finish=False)
+    identifier = reply.partition(b"\r\n\r\n")[2].decode().split()[1]
     (record,) = run_in_child(tmp_path / "kt5", "fetch", identifier)
     assert b"bob@203.0.113.9" in record["circ"]
+    assert served.stop() == 0 and not (tmp_path / "h.sock").exists()
 
 
-def test_serve_answers_by_http_over_a_unix_socket(serve, tmp_path: Path) -> None:
-    believed = ("--proxy", "unix", "--user-header", "X-U")
-    served = serve("--http", str(tmp_path / "h.sock"), "--socket-mode", "600", *believed)
-    assert os.stat(tmp_path / "h.sock").st_mode & 0o777 == 0o600
-    reply = served.raw(b"GET /noidu_kt5?mint+1 HTTP/1.0\r\nX-U: bob\r\n\r\n")
-    assert reply.startswith(b"HTTP/1.0 200 OK") and b"id: kt" in reply
+def test_serve_believes_no_header_on_a_port_and_no_variable_of_its_own_environment(serve) -> None:
+    served = serve("--http", "127.0.0.1:0", env={**os.environ, "REMOTE_USER": "bob", "HTTP_NOIDUSER": "bob"})
+    for name in ("NoidUser", "Remote-User", "X-Forwarded-User"):
+        assert served.http("GET", "/noidu_kt5?mint+1", **{name: "bob"})[0] == 403
+
+
+def test_an_address_of_a_port_that_others_can_reach_is_pointed_out(serve) -> None:
+    port = free_port()
+    served = serve("--http", f"0.0.0.0:{port}")
+    assert "open to other computers" in served.log.read_text()
+    assert "open to other" not in serve("--http", "127.0.0.1:0").log.read_text()
+
+
+def test_two_services_do_not_share_a_port(serve, http_server: Served, tmp_path: Path) -> None:
+    words = ["serve", "--minters", tmp_path, "--http", f"127.0.0.1:{http_server.address[1]}"]
+    refused = subprocess.run([*NOID, *words], capture_output=True, check=False, timeout=60)
+    assert refused.returncode == 2 and b"cannot listen" in refused.stderr and refused.stderr.count(b"\n") == 1
+
+
+def test_serve_writes_an_access_log_and_speaks_https(serve, tmp_path: Path) -> None:
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout",
+                    key, "-out", certificate], capture_output=True, check=True)
+    served = serve("--http", "127.0.0.1:0", "--access-log", "--tls-certificate", certificate, "--tls-key", key)
+    url = f"https://127.0.0.1:{served.address[1]}/noidu_kt5?hello"
+    with urllib.request.urlopen(url, context=ssl._create_unverified_context()) as reply:
+        assert reply.read() == b"Hello.\n\n"
+    served.until(lambda: '"GET /noidu_kt5 HTTP/1.1" 200' in served.log.read_text())
 
 
 def test_serve_answers_by_fastcgi(fcgi: Served, tmp_path: Path) -> None:
@@ -78,29 +103,11 @@ def test_serve_answers_by_fastcgi(fcgi: Served, tmp_path: Path) -> None:
 def test_serve_answers_by_fastcgi_over_tcp_and_for_one_minter(serve, tmp_path: Path) -> None:
     served = serve("--fcgi", "127.0.0.1:0", "--allow", "127.0.0.1")
     assert served.fastcgi("mint+1")[0] == 200
-    log = tmp_path / "one"
-    with open(log, "wb") as stream:
-        words = ["-f", str(tmp_path / "kt5"), "serve", "--fcgi", "127.0.0.1:0", "--allow", "127.0.0.0/8"]
-        process = subprocess.Popen([*NOID, *words], stderr=stream)
-    one = Served(process, log)
+    one = Served.start(tmp_path / "one", "-f", str(tmp_path / "kt5"), "serve", "--fcgi", "127.0.0.1:0", "--allow",
+                       "127.0.0.1")
     assert one.fastcgi("mint+1", path="/noidu")[0] == one.fastcgi("mint+1", path="/x/noidu_kt5")[0] == 200
     assert one.fastcgi("mint+1", path="/noidu_other")[0] == 404
     assert one.stop() == 0
-
-
-def test_serve_answers_by_scgi(serve) -> None:
-    served = serve("--scgi", "127.0.0.1:0", "--allow", "127.0.0.1")
-    variables = {"path": "/nd/noidu_kt5", "user": "alice"}
-    status, _, body = gateway.scgi(served.address, "mint+1", **variables)
-    assert status == 200 and len(ids_in(body)) == 1
-    status, _, body = gateway.scgi(served.address, "-", b"mint 1\nhello\n", method="POST", **variables)
-    assert status == 200 and body.endswith(b"bulk: 2 commands, 2 done, 0 refused\n")
-    for garbage in [b"", b"x", b"5:abc", b"3:abc,", b"99999:", b"-1:,", b"2:a\0,", b"13:CONTENT_LENGTH,"]:
-        served.raw(garbage)
-    assert gateway.scgi(served.address, "hello", **variables)[0] == 200
-    # What is logged of a request must be ours: a path may hold a line break.
-    gateway.scgi(served.address, "hello", path="/a\nforged: line")
-    assert "forged" not in served.log.read_text()
 
 
 def test_noid_fcgi_serves_the_socket_of_its_process_manager(tmp_path: Path) -> None:
@@ -131,41 +138,20 @@ def test_a_socket_gets_its_folder_its_group_and_its_mode(serve, tmp_path: Path) 
     assert (status.st_gid, status.st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (group, 0o620, 0o755)
 
 
-def test_serve_uses_the_socket_of_systemd(tmp_path: Path) -> None:
-    create_in_child(tmp_path / "kt5", "kt.reeded")
-    log = tmp_path / "log"
-    with socket.socket(socket.AF_UNIX) as listener, open(log, "wb") as stream:
-        listener.bind(str(tmp_path / "s"))
-        listener.listen()
-        # A shell knows its own process number before it becomes the server.
-        script = 'exec 3<&0 </dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"'
-        words = ["serve", "--minters", tmp_path, "--fcgi", "systemd"]
-        process = subprocess.Popen(["sh", "-c", script, "sh", *NOID, *words], stdin=listener, stderr=stream)
-    served = Served(process, log)
-    served.address = str(tmp_path / "s")
-    assert served.fastcgi("mint+1")[0] == 200
-    process.send_signal(signal.SIGHUP)
-    served.until(lambda: log.read_text().count("serving") == 2)
-    assert served.fastcgi("mint+1")[0] == 200
-    assert served.stop() == 0
-    # The socket is systemd's, and stays.
-    assert (tmp_path / "s").exists()
-
-
 # -- options -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("words", [
     ["--http", "8080"], ["--http", "127.0.0.1:99999"], ["--http", ":80"], ["--http", "a:b"], ["--workers", "0"],
     ["--workers", "x"], ["--socket-mode", "888"], ["--socket-mode", "7777"], ["--socket-group", "no-such-group"],
-    ["--http", "127.0.0.1:0", "--socket-group", "root"], ["--max-body", "-1"], ["extra"],
-    ["--http", "127.0.0.1:0", "--fcgi", "127.0.0.1:0"], ["--user", "a", "--http", "0.0.0.0:0"], ["--odd", "1"],
-    ["--user", "a", "--fcgi", "127.0.0.1:0"], ["--user-header", "X-User"], ["--fcgi", "systemd"], ["--threads", "0"],
-    ["--fcgi", "127.0.0.1:0", "--allow", "nowhere"], ["--allow", "127.0.0.1"], ["--timeout", "0"],
-    ["--max-per-address", "0"],
+    ["--http", "127.0.0.1:80", "--socket-group", "root"], ["--max-body", "-1"], ["extra"],
+    ["--http", "127.0.0.1:80", "--fcgi", "127.0.0.1:81"], ["--user", "a", "--http", "0.0.0.0:80"], ["--odd", "1"],
+    ["--user", "a", "--fcgi", "127.0.0.1:80"], ["--user-header", "User"], ["--fcgi", "systemd"], ["--threads", "0"],
+    ["--http", "/s", "--socket-mode", "666", "--user-header", "User"], ["--http", "/s", "--user-header", "X-User"],
+    ["--fcgi", "127.0.0.1:80", "--allow", "nowhere"], ["--allow", "127.0.0.1"], ["--http", "127.0.0.1:0"],
+    ["--fcgi", "127.0.0.1:80"], ["--tls-key", "/dev/null"], ["--fcgi", "/s", "--access-log"],
 ])
-def test_wrong_options_of_serve_are_refused(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LISTEN_FDS", raising=False)
+def test_wrong_options_of_serve_are_refused(words: list[str]) -> None:
     with pytest.raises(UsageError):
         Options([word.encode() for word in words])
 

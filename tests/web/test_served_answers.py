@@ -38,7 +38,7 @@ class Site:
         self.peppers = peppers
 
     def ask(self, path: str, user: str = "", method: str = "GET", body: bytes | None = None) -> tuple[int, str]:
-        status, text = self.served.http(method, path, body, **({"X-User": user} if user else {}))
+        status, text = self.served.http(method, path, body, **({"NoidUser": user} if user else {}))
         return status, text.decode()
 
 
@@ -46,8 +46,8 @@ class Site:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("minters")
     peppers = _fill(folder)
-    served = Served.start(folder / "log", "serve", "--minters", folder, "--http", "127.0.0.1:0", "--workers", "1",
-                          "--proxy", "127.0.0.1", "--user-header", "X-User")
+    served = Served.start(folder / "log", "serve", "--minters", folder, "--http", folder / "sock", "--workers", "1",
+                          "--user-header", "NoidUser")
     yield Site(served, folder, peppers)
     served.stop()
     assert "Traceback" not in served.log.read_text()
@@ -99,7 +99,7 @@ def test_more_minters_than_can_be_open_are_all_answered_for(site: Site) -> None:
 def test_no_pepper_is_in_a_repeated_reply_in_a_dump_or_in_the_log(site: Site) -> None:
     """9"""
     served = site.served
-    headers = {"X-User": "boss", "Idempotency-Key": "order-17"}
+    headers = {"NoidUser": "boss", "Idempotency-Key": "order-17"}
     first = served.http("GET", "/noidu_f5?peppermint+1", **headers)[1].decode().split()[1]
     pepper = first.partition("!")[2]
     again = served.http("GET", "/noidu_f5?peppermint+1", **headers)[1].decode()

@@ -34,13 +34,14 @@ def test_a_forwarded_address_is_trusted_from_a_configured_proxy_only(web: Comman
     assert contact(through_a_file, HTTP_X_FORWARDED_FOR="203.0.113.9", REMOTE_ADDR="localhost") == b"alice@203.0.113.9"
 
 
-def test_a_user_header_is_trusted_only_if_configured_and_from_a_proxy(web: CommandClient) -> None:
-    header = {"HTTP_X_REMOTE_USER": "root", "HTTP_REMOTE_USER": "root"}
+def test_a_user_header_is_trusted_only_if_configured_and_through_a_unix_socket(web: CommandClient) -> None:
+    header = {"HTTP_NOIDUSER": "root", "HTTP_REMOTE_USER": "root"}
     assert web("mint+1", **header).status == 401
     assert web.with_settings(trust=Trust(proxies=("192.0.2.7",)))("mint+1", **header).status == 401
-    behind = web.with_settings(trust=Trust(proxies=("192.0.2.7",), user_header="X-Remote-User"))
-    assert behind("mint+1", REMOTE_ADDR="192.0.2.8", **header).status == 401
-    assert contact(behind, user="", **header) == b"root@192.0.2.7"
+    behind = web.with_settings(trust=Trust(proxies=("192.0.2.7", "unix"), user_header="NoidUser"))
+    assert behind("mint+1", **header).status == 401
+    forwarded = {"HTTP_X_FORWARDED_FOR": "192.0.2.9"}
+    assert contact(behind, user="", REMOTE_ADDR="", **header, **forwarded) == b"root@192.0.2.9"
 
 
 def test_the_trial_user_is_for_requests_to_local_host_names_only(web: CommandClient) -> None:

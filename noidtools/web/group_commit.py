@@ -1,0 +1,144 @@
+"""Group commit: requests that change the same minter at the same time share one commit.
+
+The slow part of a change is the commit, which waits for the disk.  The threads of a process put their commands into a
+list.  A thread that finds nobody at work becomes the leader: it takes all that wait, runs their commands in one
+transaction, and then makes the first of those that came meanwhile the next leader and wakes the others.
+
+Each command succeeds or is refused on its own, because it runs in a savepoint; it is answered after the commit.  If the
+commit fails, all of them are refused.
+"""
+
+from __future__ import annotations
+
+import threading
+from weakref import WeakKeyDictionary
+
+from ..errors import BusyError, NoidError
+from ..schemes import NeedsOwnTransaction
+from ..store import TIMEOUT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    from ..minter import Minter
+
+    T = TypeVar("T")
+
+# Commands in one transaction at most, so that no client waits long for the others.
+_LARGEST_GROUP = 64
+
+
+def run_in_group(minter: Minter, command: Callable[[bool], T]) -> T:
+    """Run a command that changes the minter; returns what it returns, or raises what it raises.
+
+    It is called with whether it shares its transaction.  If it then raises NeedsOwnTransaction, it is called again on
+    its own.  It may also be called again if the transaction has to be repeated.
+    """
+    with _lock:
+        group = _groups.setdefault(minter, _Group())
+    member = _Member(command)
+    group.run(minter, member)
+    if member.is_alone:
+        return command(False)
+    if member.error is not None:
+        raise member.error
+    result: T = member.result
+    return result
+
+
+class _Member:
+    """A command of a group, and what became of it.
+
+    is_alone  whether it is to be run by its own thread, in a transaction of its own
+    leads     whether its thread is to run the group
+    wake      set when the command has run, or when its thread is to lead
+    """
+
+    def __init__(self, command: Callable[[bool], Any]) -> None:
+        self.command = command
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.is_alone = self.leads = False
+        self.wake = threading.Event()
+
+    def run(self, *, shared: bool) -> None:
+        """Run the command, which raises nothing unless it is shared: then an exception that is no refusal ends the
+        transaction, which the store may be able to repeat."""
+        self.error, self.is_alone = None, False
+        try:
+            self.result = self.command(shared)
+        except NeedsOwnTransaction:
+            self.is_alone = True
+        except NoidError as error:
+            self.error = error
+        except BaseException as error:
+            if shared:
+                raise
+            self.error = error
+
+
+class _Group:
+    """The commands that wait for the commit of one minter."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: list[_Member] = []
+        self._has_leader = False
+
+    def run(self, minter: Minter, member: _Member) -> None:
+        """Return when the command has run and its transaction has ended; raises BusyError if it waits too long."""
+        with self._lock:
+            self._waiting.append(member)
+            if not self._has_leader:
+                self._has_leader = member.leads = True
+        if not member.leads and not member.wake.wait(TIMEOUT):
+            with self._lock:
+                if member in self._waiting and not member.leads:
+                    self._waiting.remove(member)
+                    raise BusyError("others keep the minter busy: try again in a few seconds")
+            member.wake.wait()  # a leader has taken it, and will wake it
+        if member.leads:
+            self._lead(minter)
+
+    def _lead(self, minter: Minter) -> None:
+        with self._lock:
+            members, self._waiting = self._waiting[:_LARGEST_GROUP], self._waiting[_LARGEST_GROUP:]
+        try:
+            if len(members) == 1:
+                members[0].run(shared=False)
+            else:
+                _run_together(minter, members)
+        finally:
+            with self._lock:
+                self._has_leader = bool(self._waiting)
+                if self._waiting:
+                    self._waiting[0].leads = True
+                    self._waiting[0].wake.set()
+            for member in members:
+                member.wake.set()
+
+
+def _run_together(minter: Minter, members: list[_Member]) -> None:
+    has_run = False
+
+    def run_all(_: object) -> None:
+        nonlocal has_run
+        has_run = False
+        for member in members:
+            member.run(shared=True)
+        has_run = True
+
+    try:
+        minter.write(run_all, shared=True)
+    except BaseException as error:  # noqa: BLE001 - it is raised in the threads of all commands
+        # Unless the commit has failed, the fault of one command has ended the transaction: each is then run alone.
+        is_fault = not has_run and not isinstance(error, NoidError)
+        for member in members:
+            member.error, member.is_alone = error, is_fault
+
+
+# The groups of all minters of this process.
+_groups: WeakKeyDictionary[Minter, _Group] = WeakKeyDictionary()
+_lock = threading.Lock()
