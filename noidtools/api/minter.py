@@ -14,8 +14,7 @@ from ..description.events import Transition, Withdrawal, transition, withdrawal
 from ..description.results import Binding, HoldResult, NameRecord, Resolution, RuleBinding, Validity
 from ..errors import NotFoundError, StoreError
 from ..minter import Minter, bindings, identifiers, lifecycle, minting, queue
-from ..minter.bindings import bind_elements
-from ..minter.elements import FetchedName, fetch_name, unbound_messages
+from ..minter.bindings import FetchedName, bind_elements, fetch_name, unbound_messages
 from ..minter.events import Actor
 from ..minter.items import split_items
 from ..schemes.timed import parse_patience

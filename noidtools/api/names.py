@@ -27,7 +27,7 @@ from ..description.facts import (
 from ..description.gatherer import gather_minter, gather_text
 from ..description.results import AliasLink, Comparison, VerifiedName
 from ..errors import UsageError
-from ..minter import aliases, custody, identifiers, qualities, spellings
+from ..minter import aliases, contexts, custody, identifiers, qualities
 from ..minter.aliases import prefer_name, remove_preference
 from ..minter.relations import ABSTRACT_KINDS, Relation, abstract, all_abstractions, claims
 from ..store import Reader, Writer
@@ -191,14 +191,14 @@ class NameMethods(MinterBase):
     def cite(self, name: Text) -> list[CitationForm]:
         """The forms in which a name is written, printed, linked and spoken; one form may occur more than once."""
         minter, text = self._open, to_bytes(name)
-        forms = minter.read(lambda reader: spellings.citation_forms(minter, reader, text))
+        forms = minter.read(lambda reader: contexts.citation_forms(minter, reader, text))
         return [CitationForm(form, decode_text(text)) for form, text in forms]
 
     def same(self, one: Text, other: Text) -> Comparison:
         """Whether two texts are the same name, in the context of this minter, and why; else in which other senses."""
         minter, first, second = self._open, to_bytes(one), to_bytes(other)
         same, why, senses = minter.read(
-            lambda reader: spellings.compare_names(minter, reader, first, second, self._now())
+            lambda reader: contexts.compare_names(minter, reader, first, second, self._now())
         )
         return Comparison(same, tuple(why), tuple(senses))
 

@@ -13,8 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..minter.bindings import BindResult
-    from ..minter.elements import FetchedName
+    from ..minter.bindings import BindResult, FetchedName
     from ..minter.identifier_folders import IdentifierFolder
 
     # Label, value, and the width to which label and colon are padded; an empty label is a bare value.
@@ -386,7 +385,6 @@ class FetchedRecord(Record):
                 for element, value in name.elements
             ],
         }]
-
 
 
 class ValueBreak(Blank):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..errors import NotFoundError
 from ..minter import bindings
-from ..minter.bindings import bind_elements
-from ..minter.elements import ensure_each_once, fetch_name, fetch_rules, unbound_messages
+from ..minter.bindings import bind_elements, ensure_each_once, fetch_name, fetch_rules, unbound_messages
 from ..minter.items import split_items
 from ..minter.namespace import ALL_RULES, RULE_MARK
 from ..minter.policies import BIND, MINT, READ
@@ -14,7 +13,7 @@ from .command import Command, Form, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..minter.elements import FetchedName
+    from ..minter.bindings import FetchedName
     from ..store import Reader
     from .answers import Record
     from .call import Call

@@ -93,7 +93,7 @@ class Session:
     actor     who runs the commands
     minter    the minter, if it is open already
     local     whether commands come from the shell of this machine, and may use its files and its network
-    view      what the actor may see of the minter (see minter/visibility.py)
+    view      what the actor may see of the minter (see minter/policies.py)
     progress  called with the progress of a long command; None if nobody watches
     max_age   as in `Store.read`, for commands that only read
     """
@@ -247,7 +247,7 @@ class Call(Invocation):
         return self.session.actor
 
     def read(self, work: Callable[[Reader], T]) -> T:
-        """Run `work` in a read transaction in which there is only what the user may see (see minter/visibility.py).
+        """Run `work` in a read transaction in which there is only what the user may see (see minter/policies.py).
 
         Commands that anybody may use read a minter in this way.
         """

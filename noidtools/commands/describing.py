@@ -5,9 +5,9 @@ from __future__ import annotations
 from ..description import RDF_FORMATS, ensure_rdf_format
 from ..errors import ForbiddenError, NoMinterError, UsageError
 from ..minter import contexts, events, identifiers, schema
+from ..minter.contexts import citation_forms, compare_names, withdrawal_note
 from ..minter.identifiers import identify, validate_form, validate_own, without_context
 from ..minter.policies import ADMIN, READ
-from ..minter.spellings import citation_forms, compare_names, withdrawal_note
 from ..names import citation
 from ..schemes import NAMES, form_of, read_form, scheme_class
 from ..schemes.base import pairtree_path
@@ -189,7 +189,7 @@ class ContextRecord(Record):
 
 def _context_answer(minter: Minter) -> Answer:
     record = minter.read(lambda reader: ContextRecord(
-        minter.labels, contexts.purpose(reader), contexts.resolvers(reader), contexts.context_aliases(reader)
+        minter.labels, contexts.purpose(reader), identifiers.resolvers(reader), contexts.context_aliases(reader)
     ))
     if not any(record.lines()):
         return Answer(Fields(("note", b"nothing is said about the context")), spaced=True)

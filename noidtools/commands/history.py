@@ -9,9 +9,8 @@ from .. import times
 from ..codec import encode_text
 from ..description.events import ValueDigest, history_event, timestamp_text
 from ..errors import ForbiddenError, UsageError
-from ..minter.archive import archive
 from ..minter.events import newest_number
-from ..minter.history import follow, history_of, stream
+from ..minter.history import archive, follow, history_of, stream
 from ..minter.policies import ADMIN, READ
 from .answers import Answer, Fields, Record, json_ready
 from .command import Command, Form, Option

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from ..description.facts import QualityClaim
     from ..store import Reader
-    from ..verification import VerificationCount
-    from ..verification.inspection import Inspection
+    from ..verification import Inspection, VerificationCount
     from .answers import Line
     from .call import Call
 

@@ -19,13 +19,12 @@ from ..minter import circulation, contexts, custody, lifecycle, policies, qualit
 from ..minter.circulation import is_known
 from ..minter.events import date_and_actor, read_events
 from ..minter.history import numbers_of
-from ..minter.identifiers import identify, identify_parsed, own_identifier, parse_name, suggest_correction
+from ..minter.identifiers import identify, identify_parsed, own_identifier, parse_name, resolvers, suggest_correction
 from ..minter.lifecycle import tombstone_of
-from ..minter.policies import PUBLISH, AccessPolicy, minting_policy
+from ..minter.policies import PUBLISH, AccessPolicy, everything, minting_policy
 from ..minter.qualities import last_findings
 from ..minter.relations import IDENTIFIER, SUCCESSOR, Relation
 from ..minter.relations.abstract import find_in_path, identify_with_abstract
-from ..minter.visibility import everything
 from ..names import citation
 from .conversion import (
     abstract_name,
@@ -314,7 +313,7 @@ class _Parts:
 
 def _complete_parts(minter: Minter, reader: Reader, identifier: bytes, outcome: Outcome, state: str) -> _Parts:
     forms = [CitationForm(form, decode_text(text)) for form, text in citation.representations(
-        identifier, labels=minter.namespace.labels, resolvers=contexts.resolvers(reader), has_check=False
+        identifier, labels=minter.namespace.labels, resolvers=resolvers(reader), has_check=False
     )]
     addresses = [form.text for form in forms if form.form == "web"]
     public = state in (lifecycle.PUBLISHED_STATE, "")
@@ -378,7 +377,7 @@ def gather_minter(minter: Minter, reader: Reader, *, complete: bool = True) -> M
     )
     if not complete:
         return facts
-    bases = contexts.resolvers(reader)
+    bases = resolvers(reader)
     return replace(
         facts,
         policies=_policies(minter, reader),

@@ -1,4 +1,4 @@
-"""The context of a minter's names: other labels for it, each claimed by an authority, and resolvers for the names.
+"""The context of a minter's names: other labels for it, resolvers for the names, and the forms in which they are cited.
 
 A context is what makes a name unique, such as the prefix of a Handle; the term is that of the PILIN ontology, appendix
 1.  An authority that claims one label of a context to be an alias of another claims with it that a name under the one
@@ -7,20 +7,28 @@ label is the same name under the other.
 
 from __future__ import annotations
 
-from ..errors import ConflictError, InvalidError, NotFoundError, printable
-from ..names import targets
+from ..errors import ConflictError, InvalidError, NoidError, NotFoundError, printable
+from ..names import citation, targets
+from ..schemes import read_form
 from ..times import timestamp
-from . import config
+from . import config, identifiers
+from .identifiers import RESOLVERS
+from .lifecycle import sentence_about
+from .relations.abstract import ensure_concrete, identify_with_abstract
+from .relations.claims import abstract_reasons, senses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..store import Reader, Writer
+    from . import Minter
     from .events import Actor
 
 
+# -- contexts --------------------------------------------------------------------------------------------------------
+
 # Names of settings in config.py.  Each claim is a setting, named after both labels and the authority, with its date as
-# the value; the resolvers are one setting, one address a line.
-CLAIM, RESOLVERS, PURPOSE = "context-alias", "resolver/base", "context/purpose"
+# the value.
+CLAIM, PURPOSE = "context-alias", "context/purpose"
 _LONGEST_PURPOSE = 4096
 _LONGEST = 200
 
@@ -80,16 +88,6 @@ def _ensure_label(label: str) -> None:
         raise InvalidError(f"a context has a label such as 102.100.archer: 1 to {_LONGEST} characters, no blanks")
 
 
-def resolvers(reader: Reader) -> list[bytes]:
-    """The addresses of web resolvers, to which names are appended, the preferred one first."""
-    return (config.value(reader, RESOLVERS) or b"").split()
-
-
-def resolver_bases(reader: Reader) -> list[bytes]:
-    """The addresses of web resolvers, each with the slash that separates it from the name."""
-    return [address if address.endswith(b"/") else address + b"/" for address in resolvers(reader)]
-
-
 def set_resolvers(writer: Writer, actor: Actor, addresses: list[bytes]) -> None:
     """Set the web resolvers; raises InvalidError for what is not the address of one."""
     for address in addresses:
@@ -110,3 +108,79 @@ def set_purpose(writer: Writer, actor: Actor, text: bytes) -> None:
         raise InvalidError(f"a purpose may have {_LONGEST_PURPOSE} bytes, this one has {len(text)}")
     if text != purpose(writer):
         config.change(writer, actor, PURPOSE, text or None)
+
+
+# -- citations, and whether two texts spell the same name ------------------------------------------------------------
+
+
+def citation_forms(minter: Minter, reader: Reader, text: bytes) -> list[tuple[str, bytes]]:
+    """The forms in which a name is cited: names of forms and texts.  The name may be of this minter, or any other.
+
+    Raises InvalidError for a mistyped name of this minter, NotFoundError for the name of something abstract.
+    """
+    ensure_concrete(minter, reader, text, "is not cited by itself")
+    labels = minter.namespace.labels
+    own = identifiers.own_identifier(minter, reader, text)
+    name = identifiers.parse_name(minter, reader, text) if own is None else own
+    checked = own is not None and "T" in minter.scheme.durability(minter.settings)
+    return citation.representations(name, labels=labels, resolvers=identifiers.resolvers(reader), has_check=checked)
+
+
+def withdrawal_note(minter: Minter, reader: Reader, text: bytes) -> str:
+    """That a name was withdrawn, and what to use instead; empty if it was not."""
+    ref = identifiers.identify(minter, reader, text)
+    if ref.record is None or not ref.record.withdrawn:
+        return ""
+    return sentence_about(reader, ref)
+
+
+def compare_names(
+    minter: Minter, reader: Reader, first: bytes, second: bytes, now: bytes
+) -> tuple[bool, list[str], list[str]]:
+    """Whether two texts are the same name in the context of this minter; why, in sentences; and if they are not, in
+    which other senses they are the same at the date `now`."""
+    same, why = _compare(minter, reader, first, second)
+    if same:
+        return same, why, []
+    try:
+        name = _common_abstract_name(minter, reader, first, second)
+        if name:
+            return True, [f"Both are {name}, with one label in one abstract context."], []
+        abstract = abstract_reasons(minter, reader, first, second)
+        return same, abstract or why, senses(minter, reader, first, second, now)
+    except NoidError:
+        # What is no name at all, or has a wrong pepper, has no relations either.
+        return same, why, []
+
+
+def _compare(minter: Minter, reader: Reader, first: bytes, second: bytes) -> tuple[bool, list[str]]:
+    aliases = [claim.triple for claim in context_aliases(reader)]
+    same, why = citation.same(first, second, aliases, labels=minter.namespace.labels,
+                              resolvers=identifiers.resolvers(reader), read_form=read_form)
+    if not same:
+        own = {_own(minter, reader, text) for text in (first, second)}
+        if len(own) == 1 and None not in own:
+            (identifier,) = own
+            name = printable(minter.namespace.display(identifier or b""))
+            return True, [f"Both spell {name}, as this minter's scheme reads them."]
+    return same, why
+
+
+def _common_abstract_name(minter: Minter, reader: Reader, first: bytes, second: bytes) -> str:
+    """Something abstract that both texts name, empty if there is no such thing."""
+    one, other = (identify_with_abstract(minter, reader, text)[1] for text in (first, second))
+    return printable(one.display) if one is not None and other is not None and one.key == other.key else ""
+
+
+def _own(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
+    """The identifier of this minter that a text means, None if it is mistyped or of another system.
+
+    Where anything may be bound, only what is known here is surely of this minter.
+    """
+    try:
+        if minter.scheme.free:
+            ref = identifiers.identify(minter, reader, text)
+            return ref.key if ref.known else None
+        return identifiers.own_identifier(minter, reader, text)
+    except InvalidError:
+        return None

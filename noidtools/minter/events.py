@@ -2,7 +2,7 @@
 
 An event holds its date, the actor, the interface (shell, web, python), a verb, the identifiers concerned, and for each
 changed property its value before and after.  Events are never deleted or changed once their command has ended; but
-what an old one says may be moved to a file, and then date, actor and verb are left, and the archive (see archive.py).
+what an old one says may be moved to a file, and then date, actor and verb are left, and the archive (see history.py).
 
 A minting of any number of identifiers is one event, to which the circulation records of the identifiers point.  Every
 other event is indexed under each identifier that it concerns.  history.py combines both.

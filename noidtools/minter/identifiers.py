@@ -17,7 +17,7 @@ from .. import names
 from ..errors import ConflictError, InvalidError, printable
 from ..schemes import NAMES, scheme_class
 from ..schemes.template import Template, ensure_form
-from . import circulation, schema
+from . import circulation, config, schema
 from .namespace import LONGEST_IDENTIFIER, RULE_MARK
 
 TYPE_CHECKING = False
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 # Identifiers with a check character are shorter than this: the character can only detect errors in names whose length
 # is less than the size of the repertoire.
 _LONGEST_CHECKED = 200
+
+# The setting (see config.py) with the web resolvers of this minter, one address a line.
+RESOLVERS = "resolver/base"
 
 
 class NameRef:
@@ -91,10 +94,14 @@ def parse_name(minter: Minter, reader: Reader, text: bytes) -> Name:
     name = minter.namespace.parse(text)
     if name.scheme or b"://" not in name.body:
         return name
-    # Few names are written as addresses, and every process pays for its imports.
-    from . import contexts
+    # Each with the slash that separates it from the name.
+    bases = [address if address.endswith(b"/") else address + b"/" for address in resolvers(reader)]
+    return names.parse(text, (*minter.namespace.labels, *bases))
 
-    return names.parse(text, (*minter.namespace.labels, *contexts.resolver_bases(reader)))
+
+def resolvers(reader: Reader) -> list[bytes]:
+    """The addresses of web resolvers, to which names are appended, the preferred one first."""
+    return (config.value(reader, RESOLVERS) or b"").split()
 
 
 def identify_parsed(minter: Minter, reader: Reader, name: Name, *, unknown: bytes | None = None) -> NameRef:

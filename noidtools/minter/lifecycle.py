@@ -29,10 +29,9 @@ from .circulation import (
 )
 from .events import Change, record_event
 from .identifiers import NameRef
-from .policies import EVERYTHING
+from .policies import EVERYTHING, PublishedReader, hides
 from .relations import PREDECESSOR, SUCCESSOR, Relation
 from .schema import TOMBSTONES
-from .visibility import PublishedReader, hides
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def is_public(reader: Reader, identifier: bytes) -> bool:
 
 
 def reader_in(view: str, reader: Reader) -> Reader:
-    """The reader through which a user with this view of the minter reads (see visibility.py)."""
+    """The reader through which a user with this view of the minter reads (see policies.py)."""
     return reader if view == EVERYTHING else PublishedReader(reader, is_public)
 
 

@@ -1,4 +1,4 @@
-"""Policies of a minter: who may use which commands through the web, and what the minter promises and requires.
+"""Policies of a minter: who may use which commands through the web, who may see what, and what the minter promises.
 
 Commands are of four access classes: read, mint, bind, admin.  An access rule for each class admits anyone, every user
 whom the web server has authenticated, nobody, or the users named.  At the shell the permissions of the files decide,
@@ -7,17 +7,48 @@ and access rules do not apply.
 The stated policies are the format of labels, which follows from the scheme, and three that an administrator sets: what
 identifiers may stand for (association), for how long they are promised to last (persistence), and whether minting
 publishes identifiers at once or reserves them.
+
+What a user may see of a minter is one decision, for every command and every interface:
+
+    everything  the shell, and users who may do more than read: names that are not public, too
+    published   users who may only read: all about names that are published or withdrawn.  A reserved name, and one
+                that is only held or queued, is answered for as if nothing were known of it
+    targets     users who may not read: where names lead, and the tombstones of those that were withdrawn; nothing else
+
+Access rules decide which of the three holds for a user (`AccessPolicy.view`).  In a transaction, `lifecycle.reader_in`
+gives the reader through which a user's commands see the minter: what reads through it need not know of views.
 """
 
 from __future__ import annotations
 
+from itertools import islice
+
+from ..codec import split_pair
 from ..errors import ForbiddenError, InvalidError, LoginNeededError, UsageError, printable
 from ..times import timestamp
 from . import config
-from .schema import ACCESS_PLACE, CONFIG
+from .schema import (
+    ACCESS_PLACE,
+    ALIASES,
+    CLAIMS,
+    CONFIG,
+    CUSTODY,
+    ELEMENTS,
+    HISTORY,
+    IDS,
+    OFFICES,
+    PEPPERS,
+    QUEUED,
+    RELATIONS,
+    STATED,
+    TOMBSTONES,
+    VERIFIED,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from ..store import Reader, Writer
     from . import Minter
     from .events import Actor
@@ -25,7 +56,7 @@ if TYPE_CHECKING:
 # From the least to the most demanding.
 CLASSES = READ, MINT, BIND, ADMIN = "read", "mint", "bind", "admin"
 
-# What a user may see, from the most to the least (see visibility.py).
+# What a user may see, from the most to the least (see `PublishedReader`).
 EVERYTHING, PUBLISHED, TARGETS = "everything", "published", "targets"
 
 # The policy on minting: its name in config.py, and its values, of which the first is the default.
@@ -284,3 +315,74 @@ def _change(writer: Writer, actor: Actor, name: str, new: bytes | None) -> None:
 def _ensure_text(text: bytes) -> None:
     if not text.strip() or len(text) > _LONGEST_POLICY:
         raise InvalidError(f"a policy is a text of 1 to {_LONGEST_POLICY} bytes")
+
+
+# -- what a user may see ---------------------------------------------------------------------------------------------
+
+# Tables whose keys are identifiers, and tables whose keys are pairs that begin with one.
+_BY_IDENTIFIER = frozenset((IDS, ALIASES, TOMBSTONES, PEPPERS, VERIFIED, QUEUED))
+_BY_PAIR = frozenset((ELEMENTS, HISTORY, RELATIONS, CLAIMS, CUSTODY, OFFICES, STATED))
+
+
+class PublishedReader:
+    """A reader of a store in which nothing is stored about names that are not public.
+
+    everything  the reader that sees them
+    """
+
+    __slots__ = ("everything", "_is_public", "_judged")
+
+    def __init__(self, everything: Reader, is_public: Callable[[Reader, bytes], bool]) -> None:
+        self.everything = everything
+        self._is_public = is_public
+        self._judged: dict[bytes, bool] = {}
+
+    def hides(self, identifier: bytes) -> bool:
+        """Whether an identifier, as stored, is one that is not public."""
+        hidden = self._judged.get(identifier)
+        if hidden is None:
+            hidden = self._judged[identifier] = not self._is_public(self.everything, identifier)
+        return hidden
+
+    def version(self) -> object | None:
+        return self.everything.version()
+
+    def get(self, table: bytes, key: bytes) -> bytes | None:
+        return None if self._hides_item(table, key) else self.everything.get(table, key)
+
+    def get_many(self, places: Sequence[tuple[bytes, bytes]]) -> list[bytes | None]:
+        found = self.everything.get_many(places)
+        # Nothing is asked about names of which nothing is stored.
+        return [None if value is None or self._hides_item(table, key) else value
+                for (table, key), value in zip(places, found, strict=True)]
+
+    def scan(
+        self, table: bytes, prefix: bytes = b"", *, after: bytes | None = None, limit: int | None = None,
+        reverse: bool = False,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        items = self.everything.scan(table, prefix, after=after, reverse=reverse)
+        return islice((item for item in items if not self._hides_item(table, item[0])), limit)
+
+    def _hides_item(self, table: bytes, key: bytes) -> bool:
+        if table in _BY_IDENTIFIER:
+            return self.hides(key)
+        if table in _BY_PAIR:
+            # In the table of custodians, the empty string stands for the minter.
+            identifier = split_pair(key)[0]
+            return bool(identifier) and self.hides(identifier)
+        return False
+
+
+def sees_everything(reader: Reader) -> bool:
+    """Whether the user of a reader may see all names."""
+    return everything(reader) is reader
+
+
+def hides(reader: Reader, identifier: bytes) -> bool:
+    """Whether the user of a reader may not see an identifier, because it is not public."""
+    return isinstance(reader, PublishedReader) and reader.hides(identifier)
+
+
+def everything(reader: Reader) -> Reader:
+    """The reader that sees all names: for decisions that must not depend on the user, such as where a name leads."""
+    return reader.everything if isinstance(reader, PublishedReader) else reader

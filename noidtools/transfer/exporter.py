@@ -14,9 +14,9 @@ from tempfile import SpooledTemporaryFile
 from ..codec import split_pair
 from ..errors import StoreError, UsageError
 from ..minter import stored
-from ..minter.archive import Archives
 from ..minter.changes import RecordedEdit
 from ..minter.events import Event
+from ..minter.history import Archives
 from ..minter.lifecycle import PUBLISHED_STATE, STATES, state_of
 from ..minter.namespace import RULE_MARK
 from ..resolution.maps import replace_file

@@ -7,7 +7,6 @@ ended half-way, however it ended, is finished by the same command.
 from __future__ import annotations
 
 from ..errors import ConflictError, InvalidError, NoidError
-from ..minter.archive import Archives
 from ..minter.bindings import all_rules
 from ..minter.changes import (
     Applied,
@@ -24,6 +23,7 @@ from ..minter.changes import (
     recorded_edits,
 )
 from ..minter.circulation import bindings_after
+from ..minter.history import Archives
 from ..minter.namespace import RULE_MARK
 from ..names.targets import replace_beginning
 from ..spool import Spool

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from noidtools.minter import archive
+from noidtools.minter import history
 from support.minter import Noid
 
 BEFORE = "2026-11-17"
@@ -118,7 +118,7 @@ def test_a_run_that_was_killed_is_finished_by_the_next(minter, monkeypatch):
     def killed(*_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(archive, "_shorten", killed)
+    monkeypatch.setattr(history, "_shorten", killed)
     assert minter.run("log", "--archive", BEFORE, str(minter.folder.parent / "one.jsonl")).returncode == 1
     monkeypatch.undo()
     assert histories(minter) == before

@@ -25,8 +25,7 @@ from ..events import Tally, index_event, packed_event, put_events, record_event
 from ..report import creation_report
 from ..schema import ELEMENTS, IDS, NOTES, RULES
 from .dump import read_dump
-from .minter import ROOT, PerlMinter, damaged
-from .queue import QueueImport
+from .minter import ROOT, PerlMinter, QueueImport, damaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

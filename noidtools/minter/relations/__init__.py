@@ -26,8 +26,8 @@ from __future__ import annotations
 from ... import names
 from ...codec import pack, pair, pair_prefix, split_pair, unpack
 from ...errors import InvalidError
+from ..policies import hides
 from ..schema import ABSTRACT, CLAIMS, RELATIONS
-from ..visibility import hides
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
