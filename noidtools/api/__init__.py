@@ -16,9 +16,8 @@ from ..minter import Minter, creation
 from ..minter.events import Actor, process_owner
 from ..times import Clock, system_clock
 from .administration import AdministrationMethods
-from .minter import BindingMethods, MintingMethods
+from .minter import BindingMethods, MintingMethods, Text, to_bytes
 from .names import NameMethods
-from .text import Text, to_bytes
 
 __all__ = ["OpenMinter", "create_minter", "open_minter"]
 

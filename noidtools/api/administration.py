@@ -11,8 +11,7 @@ from ..errors import UsageError
 from ..minter import config, history, policies, report
 from ..minter.policies import minting_policy
 from ..store import Reader, Writer
-from .minter import MinterBase
-from .text import Moment, Text, end_timestamp, start_timestamp, to_bytes
+from .minter import MinterBase, Moment, Text, end_timestamp, start_timestamp, to_bytes
 
 # Who may use a class of commands: one of the words anyone, authenticated, nobody and default, or users.
 Audience = str | Sequence[str]

@@ -4,22 +4,78 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from datetime import timedelta
+from datetime import date, datetime, timedelta, timezone
 from typing import Literal, TypeVar, overload
 
-from .. import resolution
+from .. import resolution, times
 from ..codec import decode_text
 from ..description.conversion import redirect_targets
 from ..description.events import Transition, Withdrawal, transition, withdrawal
 from ..description.results import Binding, HoldResult, NameRecord, Resolution, RuleBinding, Validity
-from ..errors import NotFoundError, StoreError
+from ..errors import InvalidError, NotFoundError, StoreError, UsageError
 from ..minter import Minter, bindings, identifiers, lifecycle, minting, queue
 from ..minter.bindings import FetchedName, bind_elements, fetch_name, unbound_messages
 from ..minter.events import Actor
 from ..minter.items import split_items
 from ..schemes.timed import parse_patience
 from ..store import TIMEOUT, Reader, Writer
-from .text import Text, ensure_count, to_bytes, to_delay
+
+# -- text and dates --------------------------------------------------------------------------------------------------
+
+# Text is accepted as str or as bytes.
+Text = str | bytes
+# A day, a moment, or text such as 2026, 2026-11, 2026-11-16 or 2026-11-16T00:28:25Z.
+Moment = date | datetime | str
+
+
+def to_bytes(text: Text) -> bytes:
+    """Text as it is stored: UTF-8.  Surrogate escapes become the bytes that they stand for."""
+    if isinstance(text, bytes):
+        return text
+    if not isinstance(text, str):
+        raise UsageError(f"text is given as str or bytes, not as {type(text).__name__}")
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise InvalidError("the text holds half of a surrogate pair, which UTF-8 cannot express") from None
+
+
+def start_timestamp(moment: Moment | None) -> bytes:
+    """The first second of a day or moment; empty for None.  A moment without time zone is taken as UTC."""
+    return times.first_second(_date_text(moment)) if moment is not None else b""
+
+
+def end_timestamp(moment: Moment | None) -> bytes:
+    """The last second of a day or moment; empty for None.  A moment without time zone is taken as UTC."""
+    return times.last_second(_date_text(moment)) if moment is not None else b""
+
+
+def _date_text(moment: Moment) -> str:
+    if isinstance(moment, datetime):
+        utc = moment.astimezone(timezone.utc) if moment.tzinfo else moment
+        return utc.replace(microsecond=0, tzinfo=None).isoformat()
+    if isinstance(moment, date):
+        return moment.isoformat()
+    if isinstance(moment, str):
+        return moment
+    raise UsageError(f"a date is given as datetime, date or text, not as {type(moment).__name__}")
+
+
+def to_delay(delay: str | int | timedelta) -> bytes:
+    """A word of the queue such as `first`, or a delay: `30d`, seconds, or a timedelta."""
+    if isinstance(delay, timedelta):
+        delay = delay.days * 86400 + delay.seconds
+    return to_bytes(f"{delay}s" if isinstance(delay, int) else delay)
+
+
+def ensure_count(count: int) -> int:
+    """A number of identifiers."""
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        raise UsageError(f"how many? {count!r} is not a whole number from 0 on")
+    return count
+
+
+# -- minting, names and bindings -------------------------------------------------------------------------------------
 
 T = TypeVar("T")
 D = TypeVar("D")

@@ -33,8 +33,7 @@ from ..minter.relations import ABSTRACT_KINDS, Relation, abstract, all_abstracti
 from ..store import Reader, Writer
 from ..times import timestamp
 from ..verification import Verification
-from .minter import MinterBase
-from .text import Moment, Text, end_timestamp, start_timestamp, to_bytes
+from .minter import MinterBase, Moment, Text, end_timestamp, start_timestamp, to_bytes
 
 
 class NameMethods(MinterBase):

@@ -34,7 +34,7 @@ _CHAPTERS = {
     "dbcreate": "administration", "mint": "minting", "peppermint": "minting", "bind": "bindings", "fetch": "bindings",
     "get": "bindings", "hold": "lifecycle", "queue": "lifecycle", "validate": "describing", "schemes": "describing",
     "decode": "describing", "granularity": "describing", "patience": "describing", "route": "resolving",
-    "path": "describing", "policy": "administration", "token": "administration", "status": "status",
+    "path": "describing", "policy": "administration", "token": "administration", "status": "maintenance",
     "publish": "lifecycle", "reserve": "lifecycle", "withdraw": "lifecycle", "tombstone": "lifecycle",
     "alias": "relations", "synonym": "relations", "prefer": "relations", "relate": "relations",
     "abstract": "relations", "relations": "relations", "quality": "qualities", "history": "history", "log": "history",

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from noidtools.commands.status import size_text
+from noidtools.commands.maintenance import size_text
 from support.served import Served
 
 
