@@ -22,15 +22,3 @@ def test_canaries_that_resolve_to_another_target_are_reported(noid):
     assert f"error: ark:/{name} leads to {B}, not to {A}\n" in done.stdout.decode()
     noid("resolver", "canary", f"ark:/{name}", "-")
     assert noid("canary") == "ok: ark:/13030/nothing leads to not found\n\n"
-
-
-def test_the_former_name_of_the_command_goes_on_with_a_note(noid):
-    noid("dbcreate", *LONG_TERM)
-    (name,) = noid.ids(1)
-    noid("bind", "set", name, "_t", A)
-    noid("resolver", "canary", name)
-    lines = noid("check").splitlines()
-    assert lines[0] == f"ok: {name} leads to {A}" and lines[1].startswith("note: canaries have a command of their own")
-    assert lines[2].endswith("nothing is wrong")
-    noid("bind", "set", name, "_t", B)
-    assert noid.run("check").returncode == 1 and noid.run("canary").returncode == 1

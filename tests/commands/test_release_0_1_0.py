@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from noidtools.commands import Call, run
-from noidtools.commands.idempotency import IdempotentRun
 from noidtools.errors import NoidError
 from noidtools.times import SECOND
 from support.clock import SettableClock
@@ -79,16 +77,3 @@ def test_every_record_can_be_read(name, minter):
                      "rules", "tombstones", "verified"}
     assert tables >= expected
     assert minter.records("verify")
-
-
-def test_a_key_that_was_used_before_mints_nothing_twice(tmp_path):
-    """The old release stored replies so that this one cannot read them, but it still knows which keys were used."""
-    shutil.copytree(FOLDER / "ark", tmp_path / "ark")
-    minter = Noid(tmp_path / "ark", clock=SettableClock("0"))
-    minter.clock.now = RECORDED["ark"]["now"]
-    drawn = minter.text("dbinfo")
-    with pytest.raises(NoidError):
-        list(IdempotentRun(b"alice", b"order-17").run(Call(minter.session, [b"mint", b"1"])).records)
-    assert minter.text("dbinfo") == drawn
-    assert len(list(run(Call(minter.session, [b"mint", b"1"])).records)) == 1
-    minter.close()
