@@ -6,7 +6,7 @@ loop     noidr in lock step on a pair of pipes, beside `cat`, a Python that only
          of LMDB, on pipes of the same kind; with --beside also the noidr of another checkout, such as the last release
 lookup   the time to resolve a random name out of 10^4, 10^5, … stored ones
 rules    the time to resolve a name by the last of a hundred rules, beside one rule and none
-servers  redirects a second through each server, beside the same server's own static redirect
+servers  redirects a second through each server, beside a static redirect of the same web server
 """
 
 from __future__ import annotations
@@ -217,20 +217,6 @@ end
 """
 
 
-# The embedded server has no redirects of its own; this is its own workers with the least that can be done in them.
-ONLY_REDIRECTS = """
-import sys
-from noidtools.server import serve as serving
-class Application:
-    def __call__(self, environ, start_response):
-        start_response("302 Found", [("Location", "https://target.example/static"), ("Content-Length", "0")])
-        return []
-work = serving._work
-serving._work = lambda options, application: work(options, Application())
-sys.exit(serving.serve(".", [word.encode() for word in sys.argv[1:]]))
-"""
-
-
 def rate(port: int, seconds: int, path: str, script: str = "") -> float:
     command = [program("wrk"), "-t", "2", "-c", "32", "-d", f"{seconds}s", *(("-s", script) if script else ())]
     done = subprocess.run([*command, f"http://127.0.0.1:{port}{path}"], capture_output=True, text=True, check=True)
@@ -264,14 +250,10 @@ def servers(seconds: int) -> None:
             rate(deployment.resolver_port(), 1, "/", str(script))
             found = rate(deployment.resolver_port(), seconds, "/", str(script))
             line = f"  {(deployment.__doc__ or kind).splitlines()[0]:<60} {found:10,.0f}"
-            if kind == "embedded-resolver":
-                deployment.stop()
-                words = deployment.service.arguments[2:]
-                deployment.daemons = []
-                deployment.run(site.installation / "bin" / "python", "-c", ONLY_REDIRECTS, *words, name="static")
-                deployment.wait_until_served()
-            static = rate(deployment.resolver_port(), seconds, STATIC_PATH)
-            print(f"{line} {static:10,.0f} {found / static:11.2f}", flush=True)
+            if kind != "embedded-resolver":  # which has no redirects of its own
+                static = rate(deployment.resolver_port(), seconds, STATIC_PATH)
+                line += f" {static:10,.0f} {found / static:11.2f}"
+            print(line, flush=True)
             deployment.stop()
     finally:
         site.close()
