@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from ..errors import NoidError, StoreError, UsageError, printable
 from ..minter import location_of
 from ..minter.changes import LeftAlone
-from ..minter.perl.dump import DumpSource, Noid4PhpSource
-from ..minter.perl.importer import import_perl
+from ..minter.perl import import_perl
+from ..minter.perl.dump import dumped_items, noid4php_items
 from ..minter.policies import ADMIN
 from ..resolution import maps, target_element
 from ..store import exists
@@ -26,10 +26,12 @@ from .command import LOGGED, Command, Form, Option, as_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from contextlib import AbstractContextManager
     from typing import IO
 
     from ..minter import Minter
     from ..minter.changes import Edit
+    from ..minter.perl.dump import Items
     from ..spool import Spool
     from ..transfer.importer import ImportReport
     from ..transfer.retarget import BulkReport
@@ -42,26 +44,24 @@ if TYPE_CHECKING:
 
 def _import_perl(call: Call) -> Answer:
     name = call.words[1]
-    return _import_original(call, DumpSource(None if name == b"-" else os.fsdecode(name), call.session.progress))
+    return _import_original(call, dumped_items(None if name == b"-" else os.fsdecode(name), call.session.progress))
 
 
 def _import_noid4php(call: Call) -> Answer:
-    return _import_original(call, Noid4PhpSource(os.fsdecode(call.words[1])))
+    return _import_original(call, noid4php_items(os.fsdecode(call.words[1])))
 
 
-def _import_original(call: Call, source: DumpSource | Noid4PhpSource) -> Answer:
+def _import_original(call: Call, source: AbstractContextManager[Items]) -> Answer:
     """Make a minter from the database of the original, or of its translation into PHP."""
     name = call.words[1]
     progress = call.session.progress
     dry_run = call.flag("dry-run")
     try:
-        with _complete_or_not(call):
-            done = import_perl(call.session.dbdir, source.read, call.actor, source=b"" if name == b"-" else name,
+        with _complete_or_not(call), source as items:
+            done = import_perl(call.session.dbdir, items, call.actor, source=b"" if name == b"-" else name,
                                dry_run=dry_run, skip_rules=call.flag("skip-rules"), zone=call.option("zone") or "",
-                               address=call.option("store") or "",
-                               progress=progress)
+                               address=call.option("store") or "", progress=progress)
     finally:
-        source.close()
         if progress is not None:
             progress(1, 1, "")
     note = b"nothing was made, this is what would have been imported" if dry_run else b"imported"

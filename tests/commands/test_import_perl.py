@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noidtools.errors import InvalidError
+from noidtools.minter import perl
 from noidtools.minter.perl.dump import read_dump
 from support.minter import Noid
 from support.perl_dump import RECORDED, circulation, recorded_items, root_items, state_of, written
@@ -416,18 +418,10 @@ def test_a_source_that_is_not_there_or_is_a_folder_is_refused(noid):
 
 
 @settings(deadline=None)
-@given(st.dictionaries(st.binary(min_size=1, max_size=9), st.binary(max_size=12), max_size=6), st.booleans(),
-       st.integers(min_value=1, max_value=7))
-def test_a_dump_is_read_as_it_was_written(items, plain, block):
+@given(st.dictionaries(st.binary(min_size=1, max_size=9), st.binary(max_size=12), max_size=6), st.booleans())
+def test_a_dump_is_read_as_it_was_written(items, plain):
     text = written(items, plain=plain)
-    place = 0
-
-    def read(_size):
-        nonlocal place
-        place += block
-        return text[place - block : place]
-
-    assert {key: value for _, key, value in read_dump(read)} == items
+    assert {key: value for _, key, value in read_dump(io.BytesIO(text).readline)} == items
 
 
 @settings(deadline=None)
@@ -435,9 +429,8 @@ def test_a_dump_is_read_as_it_was_written(items, plain, block):
 def test_no_text_makes_the_reader_fail_otherwise_than_by_a_refusal(garbage, place):
     text = TEXT[:300] + b"DATA=END\n"
     text = text[: place] + garbage + text[place + len(garbage) :]
-    pieces = [text]
     try:
-        for _ in read_dump(lambda _size: pieces.pop() if pieces else b""):
+        for _ in read_dump(io.BytesIO(text).readline):
             pass
     except InvalidError as error:
         assert error.message.isprintable()
@@ -482,9 +475,6 @@ def _in_small_pieces(dbdir: str, dump) -> None:
     from unittest.mock import patch
 
     from noidtools.minter.events import Actor
-    from noidtools.minter.perl import dump as perl_dump
-    from noidtools.minter.perl import importer
 
-    with patch.multiple(importer, _ITEMS=300, _TOGETHER=20), patch.object(perl_dump, "_BLOCK", 20_000), \
-            dump.open("rb") as file:
-        importer.import_perl(dbdir, file.read, Actor(b"me", b"shell"))
+    with patch.multiple(perl, _ITEMS=300, _TOGETHER=20), dump.open("rb") as file:
+        perl.import_perl(dbdir, read_dump(file.readline), Actor(b"me", b"shell"))

@@ -19,6 +19,7 @@ import re
 import shutil
 import stat
 import subprocess
+from contextlib import contextmanager
 from tempfile import TemporaryFile
 from xml.parsers import expat
 
@@ -27,12 +28,12 @@ from ...store.creation import foreign_items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import IO
+    from collections.abc import Callable, Iterator
 
-    Read = Callable[[int], bytes]  # up to this many bytes, nothing at the end
+    from ...console import Progress
 
-_BLOCK = 1 << 20
+    ReadLine = Callable[[int], bytes]  # up to this many bytes of the next line, nothing at the end
+    Items = Iterator[tuple[int, bytes, bytes]]  # the number of the line of the key, the key, the value
 
 # Longer values are refused, to bound memory.
 LONGEST_LINE = 256 << 20
@@ -42,41 +43,28 @@ _ESCAPE = re.compile(rb"\\(\\|[0-9a-fA-F]{2}|)", re.DOTALL)
 _FORMATS = (b"print", b"bytevalue")
 
 
-def read_dump(read: Read) -> Iterator[tuple[int, bytes, bytes]]:
-    """The items of a dump in their order: the number of the line of the key, the key and the value.
+def read_dump(read_line: ReadLine) -> Items:
+    """The items of a dump in their order.
 
     Raises InvalidError, with the number of the line, for what is no dump of a B-tree in version 3 of the format, and
     for one that is damaged or was cut off.  It is known to be whole when the last item has been taken.
     """
-    lines = _Lines(read)
-    plain = _header(lines) == b"print"
-    decode = _plain if plain else _hexadecimal
+    lines = _Lines(read_line)
+    decode = _plain if _header(lines) == b"print" else _hexadecimal
     before: bytes | None = None
-    # A key at the end of one block, whose value is in the next.
-    key: bytes | None = None
-    while True:
-        first = lines.number + (1 if key is None else 0)
-        block = lines.plain_block() if plain else None
-        if block is None:
-            line = lines.next_line()
-            if line[:1] != b" " and key is None:
-                break
-            block = [_decoded(decode, line, lines.number)]
-        if key is not None:
-            block.insert(0, key)
-        texts = iter(block)
-        for key, value in zip(texts, texts):  # noqa: B905 - the last may be a key without its value
-            if before is not None and key <= before:
-                raise _damaged(first, "the keys of a database are in ascending order, and this one is not: lines were "
-                                      "lost, exchanged or put in")
-            before = key
-            yield first, key, value
-            first += 2
-        key = block[-1] if len(block) % 2 else None
+    while (line := lines.next_line()).startswith(b" "):
+        number = lines.number
+        key = _decoded(decode, line, number)
+        if before is not None and key <= before:
+            raise _damaged(number, "the keys of a database are in ascending order, and this one is not: lines were "
+                                   "lost, exchanged or put in")
+        before = key
+        yield number, key, _decoded(decode, lines.next_line(), lines.number)
     if line != b"DATA=END":
         raise _damaged(lines.number, f"{_excerpt(line)} is neither a key nor DATA=END")
-    while not lines.at_end:
-        if lines.next_line():
+    while rest := read_line(LONGEST_LINE):
+        lines.number += 1
+        if rest.strip(b"\r\n"):
             raise _damaged(lines.number, "something follows DATA=END: give the dump of one database")
 
 
@@ -155,82 +143,28 @@ def _excerpt(line: bytes) -> str:
 
 
 class _Lines:
-    """The lines of a file, without their line breaks, be they those of Unix or of Windows.
+    """The lines of a dump, without their line breaks, be they those of Unix or of Windows.
 
     number  the number of the line that `next_line` returned last, from 1
-    at_end  whether there is no further line
     """
 
-    __slots__ = ("_read", "_text", "_lines", "_place", "_rest", "_ended", "number")
-
-    def __init__(self, read: Read) -> None:
-        self._read = read
-        self._text = b""
-        self._lines: list[bytes] = []
-        self._place = 0
-        self._rest = b""
-        self._ended = False
+    def __init__(self, read_line: ReadLine) -> None:
+        self._read_line = read_line
         self.number = 0
 
     def next_line(self) -> bytes:
         """The next line; raises InvalidError at the end of the file, because a dump ends before."""
-        place = self._place
-        if place == len(self._lines):
-            self._fill()
-            place = 0
-            if not self._lines and not self.number:
-                raise InvalidError("the dump is empty: run 'db_dump -p noid.bdb > FILE', and import FILE")
-            if not self._lines:
-                raise InvalidError(f"the dump is cut off after line {self.number}: it does not end in DATA=END, so "
-                                   "make it again")
-        self._place = place + 1
+        line = self._read_line(LONGEST_LINE + 1)
+        if not line and not self.number:
+            raise InvalidError("the dump is empty: run 'db_dump -p noid.bdb > FILE', and import FILE")
+        if not line:
+            raise InvalidError(f"the dump is cut off after line {self.number}: it does not end in DATA=END, so make it "
+                               "again")
         self.number += 1
-        line = self._lines[place]
-        return line[:-1] if line.endswith(b"\r") else line
-
-    def plain_block(self) -> list[bytes] | None:
-        """The next lines, decoded, if all of them hold data of the format print and need little decoding, as is usual;
-        else None, and nothing is read."""
-        if self._place != len(self._lines):
-            return None
-        self._fill()
-        text = self._text
-        if text[:1] != b" " or b"\r" in text or b"\\\\" in text or text.count(b"\n ") != len(self._lines) - 1:
-            return None
-        text = text.replace(b"\\09", b"\t")
-        if b"\\" in text:
-            return None
-        self._place = len(self._lines)
-        self.number += len(self._lines)
-        return text[1:].split(b"\n ")
-
-    @property
-    def at_end(self) -> bool:
-        if self._place == len(self._lines):
-            self._fill()
-        return not self._lines
-
-    def _fill(self) -> None:
-        """Read the lines of the next block, none at the end of the file."""
-        self._place = 0
-        pieces = [self._rest]
-        length = len(self._rest)
-        while not self._ended:
-            block = self._read(_BLOCK)
-            if not block:
-                self._ended = True
-                break
-            pieces.append(block)
-            length += len(block)
-            if b"\n" in block:
-                break
-            if length > LONGEST_LINE:
-                raise InvalidError(f"line {self.number + 1} of the dump has more than {LONGEST_LINE >> 20} MB: it is "
-                                   "damaged, or of another program")
-        self._text, newline, self._rest = b"".join(pieces).rpartition(b"\n")
-        if self._ended and self._rest:
-            self._text, self._rest = self._text + newline + self._rest, b""
-        self._lines = self._text.split(b"\n") if self._text or newline else []
+        if len(line) > LONGEST_LINE:
+            raise InvalidError(f"line {self.number} of the dump has more than {LONGEST_LINE >> 20} MB: it is damaged, "
+                               "or of another program")
+        return line.removesuffix(b"\n").removesuffix(b"\r")
 
 
 # -- a dump, or a database of Berkeley DB -----------------------------------------------------------------------------
@@ -247,69 +181,72 @@ _MAGICS = (b"\x62\x31\x05\x00", b"\x00\x05\x31\x62")
 _MEGABYTE = 1 << 20
 
 
-class DumpSource:
-    """An open source of a dump: `path` is of a dump, of noid.bdb or of a folder with it; None is standard input."""
-
-    def __init__(self, path: str | None, progress: Callable[[int, int, str], None] | None = None) -> None:
-        self._progress = progress
-        self._process: subprocess.Popen[bytes] | None = None
-        self._messages: IO[bytes] | None = None
-        self._total = self._done = 0
-        if path is None:
-            self._file: IO[bytes] = open(0, "rb", closefd=False)  # noqa: SIM115 - `close` closes it
-            return
-        path = _database_in(path) if os.path.isdir(path) else path
-        try:
-            self._file = open(path, "rb")  # noqa: SIM115
-            status = os.fstat(self._file.fileno())
-            is_database = stat.S_ISREG(status.st_mode) and self._file.read(16)[_MAGIC] in _MAGICS
-            if stat.S_ISREG(status.st_mode):
-                self._total = status.st_size
-                self._file.seek(0)
-        except OSError as error:
-            raise InvalidError(f"{path} cannot be read: {error.strerror}") from None
+@contextmanager
+def dumped_items(path: str | None, progress: Progress | None = None) -> Iterator[Items]:
+    """The items of a dump: `path` is of a dump, of noid.bdb or of a folder with it; None is standard input."""
+    if path is None:
+        with open(0, "rb", closefd=False) as file:
+            yield read_dump(_checked(file.readline))
+        return
+    path = _database_in(path) if os.path.isdir(path) else path
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - closed below
+        status = os.fstat(file.fileno())
+        is_file = stat.S_ISREG(status.st_mode)
+        is_database = is_file and file.peek(16)[_MAGIC] in _MAGICS
+    except OSError as error:
+        raise InvalidError(f"{path} cannot be read: {error.strerror}") from None
+    with file:
         if is_database:
-            self._file.close()
-            self._start(path)
+            with _database_dump(path) as read_line:
+                yield read_dump(_checked(read_line, 0, progress))  # the length of the dump is not known
+        else:
+            yield read_dump(_checked(file.readline, status.st_size if is_file else 0, progress))
 
-    def _start(self, path: str) -> None:
-        """Run the program that writes the dump of a database."""
-        program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
-        if program is None:
-            raise StoreError(f"{path} is a database of Berkeley DB, and no program is here that reads it: install the "
-                             f"package {_PACKAGE}, or run 'db_dump -p {DATABASE} > FILE' elsewhere, and import FILE")
-        self._messages = TemporaryFile()  # noqa: SIM115
-        self._process = subprocess.Popen([program, "-p", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                         stderr=self._messages)
-        assert self._process.stdout is not None
-        # The length of the dump is not known.
-        self._file, self._total = self._process.stdout, 0
 
-    def read(self, size: int) -> bytes:
-        """Up to `size` bytes, nothing at the end.  Raises InvalidError if the program that writes them failed."""
+def _checked(read_line: ReadLine, size: int = 0, progress: Progress | None = None) -> ReadLine:
+    """Read lines, report each megabyte of `size` bytes as progress, and refuse what cannot be read."""
+    done = 0
+
+    def read(longest: int) -> bytes:
+        nonlocal done
         try:
-            block = self._file.read(size)
+            line = read_line(longest)
         except OSError as error:
             raise InvalidError(f"the dump cannot be read: {error.strerror}") from None
-        self._done += len(block)
-        if self._progress is not None and block:
-            self._progress(self._done // _MEGABYTE, -(-self._total // _MEGABYTE), "MB of the dump read")
-        if not block and self._process is not None and self._process.wait():
-            raise InvalidError(f"the database cannot be dumped: {self._message()}")
-        return block
+        before, done = done, done + len(line)
+        if progress is not None and before // _MEGABYTE != done // _MEGABYTE:
+            progress(done // _MEGABYTE, -(-size // _MEGABYTE), "MB of the dump read")
+        return line
 
-    def _message(self) -> str:
-        assert self._messages is not None
-        self._messages.seek(0)
-        return printable(self._messages.readline(300).strip()) or "its program gives no reason"
+    return read
 
-    def close(self) -> None:
-        self._file.close()
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-        if self._messages is not None:
-            self._messages.close()
+
+@contextmanager
+def _database_dump(path: str) -> Iterator[ReadLine]:
+    """Run the program that writes the dump of a database, and read its lines.  Raises InvalidError if it fails."""
+    program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+    if program is None:
+        raise StoreError(f"{path} is a database of Berkeley DB, and no program is here that reads it: install the "
+                         f"package {_PACKAGE}, or run 'db_dump -p {DATABASE} > FILE' elsewhere, and import FILE")
+    with (TemporaryFile() as messages,
+          subprocess.Popen([program, "-p", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=messages) as process):
+        output = process.stdout
+        assert output is not None
+
+        def read_line(longest: int) -> bytes:
+            line = output.readline(longest)
+            if not line and process.wait():
+                messages.seek(0)
+                why = printable(messages.readline(300).strip()) or "its program gives no reason"
+                raise InvalidError(f"the database cannot be dumped: {why}")
+            return line
+
+        try:
+            yield read_line
+        finally:
+            process.kill()
 
 
 def _database_in(folder: str) -> str:
@@ -322,37 +259,21 @@ def _database_in(folder: str) -> str:
 # -- a database of Noid4Php --------------------------------------------------------------------------------------------
 
 _LMDB, _XML = "noid.lmdb", "noid.xml"
-_HEADER = b"VERSION=3\nformat=bytevalue\ntype=btree\nHEADER=END\n"
-_FOOTER = b"DATA=END\n"
 _XML_BLOCK = 1 << 16
 
 
-class Noid4PhpSource:
-    """An open database of Noid4Php; `path` is of its file, or of a folder with it."""
-
-    def __init__(self, path: str) -> None:
-        path = _file_in(path) if os.path.isdir(path) else path
-        try:
-            with open(path, "rb") as file:
-                beginning = file.read(512)
-        except OSError as error:
-            raise InvalidError(f"{path} cannot be read: {error.strerror}") from None
-        is_xml = beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
-        self._blocks = _dump(_xml_items(path) if is_xml else foreign_items(path))
-        self._rest = b""
-
-    def read(self, size: int) -> bytes:
-        """Up to `size` bytes of the dump, nothing at its end."""
-        while not self._rest:
-            block = next(self._blocks, None)
-            if block is None:
-                return b""
-            self._rest = block
-        taken, self._rest = self._rest[:size], self._rest[size:]
-        return taken
-
-    def close(self) -> None:
-        self._blocks = iter(())
+@contextmanager
+def noid4php_items(path: str) -> Iterator[Items]:
+    """The items of a database of Noid4Php, numbered from 1; `path` is of its file, or of a folder with it."""
+    path = _file_in(path) if os.path.isdir(path) else path
+    try:
+        with open(path, "rb") as file:
+            beginning = file.read(512)
+    except OSError as error:
+        raise InvalidError(f"{path} cannot be read: {error.strerror}") from None
+    is_xml = beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+    items = _xml_items(path) if is_xml else foreign_items(path)
+    yield ((number, key, value) for number, (key, value) in enumerate(items, 1))
 
 
 def _file_in(folder: str) -> str:
@@ -363,24 +284,12 @@ def _file_in(folder: str) -> str:
     raise InvalidError(f"there is neither {_LMDB} nor {_XML} in {folder}: name the file itself")
 
 
-def _dump(items: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
-    """The items as db_dump writes them, in blocks."""
-    lines, size = [_HEADER], 0
-    for key, value in items:
-        lines.append(b" %b\n %b\n" % (key.hex().encode(), value.hex().encode()))
-        size += len(lines[-1])
-        if size > _XML_BLOCK:
-            yield b"".join(lines)
-            lines, size = [], 0
-    yield b"".join((*lines, _FOOTER))
-
-
-def _xml_items(path: str) -> list[tuple[bytes, bytes]]:
+def _xml_items(path: str) -> Iterator[tuple[bytes, bytes]]:
     """The items of the file, sorted.  All are in memory, as they are in Noid4Php itself."""
     reader = _XmlReader()
     with open(path, "rb") as file:
         reader.parse(file.read)
-    return sorted(reader.items.items())
+    yield from sorted(reader.items.items())
 
 
 class _XmlReader:
