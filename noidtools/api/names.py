@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import overload
 
 from ..codec import decode_text
-from ..description import ensure_rdf_format
+from ..description import ensure_rdf_format, rdf
 from ..description.conversion import (
     abstract_name,
     custody_period,
@@ -269,8 +269,6 @@ class NameMethods(MinterBase):
 
     def describe_rdf(self, name: Text | None = None, *, format: str = "turtle") -> str:
         """The same as RDF: turtle, json-ld or xml.  Needs the package rdflib; raises UsageError without it."""
-        from ..description import rdf
-
         form = ensure_rdf_format(format)
         if name is None:
             return rdf.minter_document(self._minter_facts(), form).decode()

@@ -11,6 +11,7 @@ here and not in their files, which Python compiles again at each start.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -29,8 +30,6 @@ _REFUSAL = ("only a program whose name begins with noidu is run by a web server:
 
 def run_and_exit(own: str) -> NoReturn:
     """Run the interface of a process that usually carries out one short command, and end the process."""
-    import gc
-
     # A short command leaves nothing to collect, and looking for it would cost a tenth of the time.
     gc.set_threshold(100_000)
     # All is written and closed in the end; taking the interpreter down piece by piece would only cost time.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import select
 import sys
@@ -10,10 +11,12 @@ import sys
 from ..commands import Call, Session, command_for
 from ..commands.answers import anvl, mark_break
 from ..commands.lines import LONGEST_LINE, LineSource
+from ..console import ProgressBar, WaitIndicator, write_error
 from ..errors import NoidError, StoreError, UsageError, printable
 from ..minter import default_dbdir
 from ..minter.events import Actor, process_owner
 from ..times import Clock
+from ..version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,8 +68,6 @@ def _ensure_standard_files() -> None:
 def _main(program: str, words: list[bytes], out: _Output) -> int:
     dbdir, words = _options(program, words)
     if words[:1] == [b"-v"]:
-        from ..version import __version__
-
         out.write(f"noid {__version__}\n".encode())
         words = words[1:]
         if not words:
@@ -114,8 +115,6 @@ _PROCESSES = {"serve": _serve, "resolve-loop": _resolve_loop}
 
 def _collect_garbage() -> None:
     """Collect it as often as Python does by default.  The executable puts this off, as suits a short command."""
-    import gc
-
     gc.set_threshold(700)
 
 
@@ -153,8 +152,6 @@ def _clock() -> Clock:
     terminal = os.isatty(2)
     if not file and not terminal:
         return Clock(on_notice=_write_note)
-    from ..console import WaitIndicator
-
     progress = WaitIndicator(2) if terminal else None
     if not file:
         return Clock(progress, _write_note)
@@ -167,16 +164,12 @@ def _write_note(sentence: str) -> None:
 
 def _write_error(sentence: str) -> None:
     # Most commands write none, and every process pays for its imports.
-    from ..console import write_error
-
     write_error(sentence)
 
 
 def _progress() -> Progress | None:
     if not os.isatty(2):
         return None
-    from ..console import ProgressBar
-
     return ProgressBar(2)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..codec import pair, pair_prefix, split_pair
 from ..errors import ConflictError, NotFoundError, UsageError, printable
+from ..rules import Rule, RuleSet
 from . import circulation, identifiers, minting, schema
 from .circulation import circulation_line, ensure_not_withdrawn
 from .events import Change, record_event
@@ -20,7 +21,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..rules import RuleSet
     from ..store import Reader, Writer
     from . import Minter
     from .circulation import Circulation
@@ -196,8 +196,6 @@ class _RuleSubject:
         return reader.get(RULES, pair(element, self._pattern))
 
     def put_value(self, writer: Writer, element: bytes, value: bytes) -> None:
-        from ..rules import Rule
-
         Rule(self._pattern, value)  # raises InvalidError for what is no rule
         writer.put(RULES, pair(element, self._pattern), value)
 
@@ -273,8 +271,6 @@ def _read_rules(reader: Reader, element: bytes) -> RuleSet | None:
     pairs = list(rules_for(reader, element))
     if not pairs:
         return None
-    from ..rules import RuleSet
-
     return RuleSet(pairs)
 
 

@@ -28,6 +28,8 @@ from ..minter.identifiers import first_known, identify_parsed, parse_name, typin
 from ..minter.lifecycle import reader_in
 from ..minter.namespace import LONGEST_BEGINNING, LONGEST_IDENTIFIER
 from ..minter.policies import EVERYTHING, TARGETS
+from ..minter.relations import has_abstractions
+from ..minter.relations.abstract import find_in_path
 from ..names import targets
 
 TYPE_CHECKING = False
@@ -301,12 +303,8 @@ class Lookup:
         return Outcome(NOT_FOUND, self._minter, normal, reason=reason)
 
     def _abstract(self, name: Name) -> Outcome | None:
-        from ..minter.relations import has_abstractions
-
         if not has_abstractions(self._reader):
             return None
-        from ..minter.relations.abstract import find_in_path
-
         abstraction = find_in_path(self._minter, self._reader, name.given)
         if abstraction is None:
             return None

@@ -40,7 +40,9 @@ from ..minter.qualities import (
 )
 from ..minter.relations.abstract import abstract_refusal
 from ..names import targets
+from ..resolution import outcome_in
 from ..times import display_day, timestamp
+from .links import check_links
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -221,8 +223,6 @@ class Inspector:
         outcome = resolution.follow_aliases(self._find, identifier)
         if self._view == EVERYTHING:
             return outcome
-        from ..resolution import outcome_in
-
         return outcome_in(self._view, self._minter, self._everything, identifier, outcome)
 
     def _withdrawn(self, identifier: bytes) -> Inspection:
@@ -439,8 +439,6 @@ class Verification:
 
     def _with_links(self, inspected: Iterator[Inspection], limits: LinkLimits) -> Iterator[Inspection]:
         """The results with the findings about their links, in the order of completion."""
-        from .links import check_links
-
         found: dict[int, list[tuple[bytes, Link]]] = {}
 
         def links_of_results() -> Iterator[tuple[tuple[Inspection, bytes], bytes]]:

@@ -16,6 +16,7 @@ import socket
 import ssl
 import threading
 import time
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import quote, urljoin, urlsplit
 
 from ..errors import InvalidError, UsageError
@@ -338,8 +339,6 @@ def status_at(base: str, path: str) -> str:
 def text_at(base: str, path: str) -> str:
     """The text with which the web server at `base` answers for a path below it; raises UnreachableError for any status
     but 200, and UsageError if `base` is not a web address."""
-    from http.client import HTTPConnection, HTTPException, HTTPSConnection
-
     place = _place_below(base, path, "--url")
     connection = HTTPConnection(place.host, place.port, timeout=_CANARY_SECONDS) if place.scheme == "http" else \
         HTTPSConnection(place.host, place.port, timeout=_CANARY_SECONDS, context=secure_context())
