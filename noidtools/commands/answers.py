@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..minter.bindings import BindResult, FetchedName
-    from ..minter.identifier_folders import IdentifierFolder
+    from .minting import IdentifierFolder
 
     # Label, value, and the width to which label and colon are padded; an empty label is a bare value.
     Line = tuple[bytes, bytes, int]

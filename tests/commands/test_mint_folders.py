@@ -6,8 +6,8 @@ import os
 
 import pytest
 
+from noidtools.commands.minting import FolderMaker
 from noidtools.errors import StoreError
-from noidtools.minter.identifier_folders import FolderMaker
 from support.minter import Noid
 
 
