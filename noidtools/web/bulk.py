@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from ..commands.bulk import parse_lines, run_lines
-from .limits import WorkLimit
-from .request import Request, read_body
-from .response import Response, log_error, method_not_allowed, public_message
-from .writers import BulkTally
+from .request import Request, WorkLimit, read_body
+from .response import BulkTally, Response, log_error, method_not_allowed, public_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,10 +12,20 @@ from ..errors import NoidError
 from ..minter.events import Actor
 from ..minter.policies import PUBLISHED
 from .authentication import authenticate
-from .limits import READERS_WORDS, WorkLimit
-from .request import LARGEST_BODY, Request, Trust, read_body
-from .response import HttpError, Response, error_response, log_error, method_not_allowed, public_message, send
-from .writers import TextWriter
+from .request import LARGEST_BODY, READERS_WORDS, Request, Trust, WorkLimit, read_body
+from .response import (
+    FileWriter,
+    HttpError,
+    JsonWriter,
+    Response,
+    TextWriter,
+    error_response,
+    log_error,
+    method_not_allowed,
+    prefers_json,
+    public_message,
+    send,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -183,15 +193,7 @@ def _introduction() -> Answer:
 
 def _writer_for(request: Request) -> AnswerWriter:
     accept = request.header("HTTP_ACCEPT")
-    # Most requests are for text, and CGI pays for every import.
-    if accept and "json" in accept.lower():
-        from .negotiation import prefers_json
-
-        if prefers_json(accept):
-            from .writers import JsonWriter
-
-            return JsonWriter()
-    return TextWriter()
+    return JsonWriter() if accept and prefers_json(accept) else TextWriter()
 
 
 def _answer_response(
@@ -199,8 +201,6 @@ def _answer_response(
 ) -> Response:
     """The response to one command.  A refusal before the first record is raised, and gets a status of its own."""
     if answer.media_type:
-        from .writers import FileWriter
-
         writer = FileWriter(answer.media_type)
         headers = [*headers, ("Content-Disposition", f'attachment; filename="{answer.file_name}"')]
     records = iter(answer.records)

@@ -22,9 +22,18 @@ from ..names import targets
 from ..resolution import FOUND, GONE, INVALID, RESERVED
 from ..resolution.catalogue import Catalogue, resolve_and_gather
 from .authentication import policy_in
-from .negotiation import accepts_any, names_any, preferred
 from .request import Request, Trust
-from .response import HttpError, Response, http_error, log_error, method_not_allowed, send
+from .response import (
+    HttpError,
+    Response,
+    accepts_any,
+    http_error,
+    log_error,
+    method_not_allowed,
+    names_any,
+    preferred,
+    send,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

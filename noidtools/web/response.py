@@ -1,7 +1,12 @@
-"""Responses as values, the function that sends them, and the HTTP status of every error."""
+"""Responses as values, the function that sends them, and the HTTP status of every error.
+
+Also the media type that a client prefers, and answers written as ANVL text and as JSON.
+"""
 
 from __future__ import annotations
 
+from ..codec import indent_rare_breaks
+from ..commands.answers import Fields, ItemValues, Values, anvl, json_ready, mark_break
 from ..console import OccasionalLog
 from ..errors import BusyError, LoginNeededError, NoidError, NoMinterError, OutcomeUnknownError, StoreError
 
@@ -10,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, TypeAlias
 
-    from .writers import JsonWriter, TextWriter
-    AnswerWriter: TypeAlias = TextWriter | JsonWriter
+    from ..commands.answers import Record
+    from ..commands.bulk import BulkResult
+
+    AnswerWriter: TypeAlias = "TextWriter | JsonWriter"
 
 _STATUS_LINES = {status: f"{status} {reason}" for status, reason in {
     200: "OK", 300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other",
@@ -143,3 +150,218 @@ def log_error(environ: dict[str, Any], error: Exception) -> None:
 
 _log = OccasionalLog()
 _PRINTABLE = bytes(byte if 0x20 <= byte < 0x7F else 0x3F for byte in range(256))
+
+# -- the Accept header (RFC 9110, 12.5.1) ----------------------------------------------------------------------------
+
+
+def prefers_json(accept: str) -> bool:
+    """Whether JSON is named in the header and has at least the quality of text."""
+    if not names_any(accept, ("application/json",)):
+        return False
+    ranges = _media_ranges(accept)
+    quality = _quality(ranges, "application/json")
+    return quality > 0 and quality >= _quality(ranges, "text/plain")
+
+
+def preferred(accept: str, offered: tuple[str, ...]) -> str:
+    """The offered media type of the highest quality: the earlier of several, the first where the client takes none."""
+    ranges = _media_ranges(accept or "*/*")
+    return max(offered, key=lambda name: _quality(ranges, name))
+
+
+def accepts_any(accept: str, offered: tuple[str, ...]) -> bool:
+    """Whether the client takes one of the offered media types."""
+    ranges = _media_ranges(accept or "*/*")
+    return any(_quality(ranges, name) > 0 for name in offered)
+
+
+def names_any(accept: str, media_types: Iterable[str]) -> bool:
+    """Whether one of the media types stands in the header; a range such as `*/*` names none."""
+    named = {part.partition(";")[0].strip() for part in accept.lower().split(",")}
+    return not named.isdisjoint(media_types)
+
+
+def _media_ranges(accept: str) -> list[tuple[str, float]]:
+    return [_media_range(part) for part in accept.lower().split(",")]
+
+
+def _media_range(part: str) -> tuple[str, float]:
+    name, *parameters = part.split(";")
+    quality = 1.0
+    for parameter in parameters:
+        key, _, value = parameter.partition("=")
+        if key.strip() == "q":
+            try:
+                quality = min(1.0, max(0.0, float(value)))
+            except ValueError:
+                quality = 0.0
+    return name.strip(), quality
+
+
+def _quality(ranges: list[tuple[str, float]], wanted: str) -> float:
+    """The quality of a media type; the most specific range that covers it decides."""
+    for name in (wanted, wanted.partition("/")[0] + "/*", "*/*"):
+        found = [quality for known, quality in ranges if known == name]
+        if found:
+            return max(found)
+    return 0.0
+
+# -- answers as text and JSON ----------------------------------------------------------------------------------------
+
+
+class BulkTally:
+    """How many commands a bulk run had, and how many of them were refused or failed."""
+
+    __slots__ = ("commands", "refused")
+
+    def __init__(self) -> None:
+        self.commands = self.refused = 0
+
+    def count(self, result: BulkResult) -> None:
+        """Count a result, unless another part of the same answer follows."""
+        if not result.more:
+            self.commands += 1
+            self.refused += result.failed
+
+
+class TextWriter:
+    """Labelled lines.  A line break inside a value is followed by a space, so that a line that begins with a label is
+    never part of a value."""
+
+    content_type = "text/plain; charset=utf-8"
+
+    def opening(self) -> bytes:
+        return b""
+
+    def record(self, record: Record) -> bytes:
+        return indent_rare_breaks(_indent_returns(anvl(record, indent=True)))
+
+    def refusal(self, kind: str, message: str) -> bytes:
+        return self.record(Fields(("error", message.encode("utf-8", "surrogateescape"))))
+
+    def closing(self, *, spaced: bool, failed: bool) -> bytes:
+        return b"\n" if spaced else b""
+
+    # -- bulk ------------------------------------------------------------------------------------------
+
+    def bulk_opening(self) -> bytes:
+        return b""
+
+    def result(self, result: BulkResult, message: str) -> bytes:
+        """One command's answer, or a part of it, and an empty line at its end."""
+        out = [_within_bulk(record, self.record(record)) for record in result.records]
+        if result.error is not None:
+            out.append(self.refusal(result.error.kind, message))
+        if not result.more:
+            out.append(b"\n")
+        return b"".join(out)
+
+    def bulk_closing(self, tally: BulkTally) -> bytes:
+        done = tally.commands - tally.refused
+        return b"bulk: %d commands, %d done, %d refused\n" % (tally.commands, done, tally.refused)
+
+
+def _indent_returns(text: bytes) -> bytes:
+    # Some readers also end a line at a carriage return.
+    return text.replace(b"\r", b"\r ").replace(b"\r \n", b"\r\n") if b"\r" in text else text
+
+
+def _within_bulk(record: Record, text: bytes) -> bytes:
+    """The text of a record in a bulk answer, where an empty line ends the answer to a command.
+
+    A space is put before a bare value that looks like a labelled line or the end of an answer, and into the blank lines
+    that separate values.
+    """
+    if isinstance(record, ItemValues):
+        lines = text.splitlines(keepends=True)
+        return b"".join(line if line[:1] == b" " else _escape_bare_value(line) for line in lines)
+    return _escape_bare_value(text) if isinstance(record, Values) else mark_break(record, text)
+
+
+def _escape_bare_value(text: bytes) -> bytes:
+    """A bare value, with a space in front if it looks like a labelled line or the end of an answer."""
+    # Up to the first line break of any kind.
+    first = "".join(text.partition(b"\n")[0].decode("utf-8", "surrogateescape").splitlines()[:1])
+    head, colon, tail = first.partition(":")
+    labelled = bool(colon) and " " not in head and (not tail or tail[0] in " \t")
+    return b" " + text if labelled or text[:1] in b" \t\r\n" else text
+
+
+class FileWriter(TextWriter):
+    """A file, whose bytes are written as they are.  An error in its middle is a line at its end."""
+
+    def __init__(self, media_type: str) -> None:
+        self.content_type = media_type
+
+    def record(self, record: Record) -> bytes:
+        return anvl(record)
+
+
+class JsonWriter:
+    """One object.  Values are exact: bytes that are not UTF-8 are an object with their base64."""
+
+    content_type = "application/json"
+
+    def __init__(self) -> None:
+        self._between = b""
+        self._error = b""
+        self._open_line = 0
+        self._first = True
+
+    def _data(self, record: Record) -> bytes:
+        parts = [_dumps(json_ready(data)).encode() for data in record.data()]
+        if not parts:
+            return b""
+        text = self._between + b",\n  ".join(parts)
+        self._between = b",\n  "
+        return text
+
+    def opening(self) -> bytes:
+        self._between = b"\n  "
+        return b'{"records": ['
+
+    def record(self, record: Record) -> bytes:
+        return self._data(record)
+
+    def refusal(self, kind: str, message: str) -> bytes:
+        """Called after the records; `closing` must follow."""
+        self._error = _dumps({"kind": kind, "message": message}).encode()
+        return b""
+
+    def closing(self, *, spaced: bool, failed: bool) -> bytes:
+        error = b', "error": ' + self._error if self._error else b""
+        return b"]" + error + (b', "failed": true' if failed else b"") + b"}\n"
+
+    # -- bulk ------------------------------------------------------------------------------------------
+
+    def bulk_opening(self) -> bytes:
+        return b'{"results": ['
+
+    def result(self, result: BulkResult, message: str) -> bytes:
+        out = []
+        if self._open_line != result.line:
+            out.append(b"\n" if self._first else b",\n")
+            out.append(b' {"line": %d, "records": [' % result.line)
+            self._open_line, self._first, self._between = result.line, False, b"\n  "
+        out += [self._data(record) for record in result.records]
+        if not result.more:
+            out.append(b"]")
+            if result.error is not None:
+                error = {"kind": result.error.kind, "message": message}
+                out.append(b', "error": ' + _dumps(error).encode())
+            elif result.failed:
+                out.append(b', "failed": true')
+            out.append(b"}")
+            self._open_line = 0
+        return b"".join(out)
+
+    def bulk_closing(self, tally: BulkTally) -> bytes:
+        totals = {"commands": tally.commands, "done": tally.commands - tally.refused, "refused": tally.refused}
+        return b'\n], "bulk": ' + _dumps(totals).encode() + b"}\n"
+
+
+def _dumps(value: object) -> str:
+    # Text is the usual format, and CGI pays for every import.
+    import json
+
+    return json.dumps(value)

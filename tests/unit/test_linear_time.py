@@ -22,9 +22,9 @@ from noidtools.schemes.base import pairtree_path
 from noidtools.transfer import InputFile
 from noidtools.transfer.importer import READERS
 from noidtools.transfer.jsonl import read_line
-from noidtools.web import negotiation
+from noidtools.web import response
 from noidtools.web.request import Request, Trust, query_words
-from noidtools.web.writers import JsonWriter, TextWriter
+from noidtools.web.response import JsonWriter, TextWriter
 from support.growth import growth, maker, random_texts, texts
 
 LABELS = (b"https://n2t.example/ark:/13030/", b"hdl:10.1/")
@@ -72,8 +72,8 @@ def _request(text: bytes) -> None:
 
 def _accept(text: bytes) -> None:
     value = text.decode("latin-1")
-    negotiation.prefers_json("application/json," + value)
-    negotiation.preferred(value, ("text/plain", "text/html", "application/json"))
+    response.prefers_json("application/json," + value)
+    response.preferred(value, ("text/plain", "text/html", "application/json"))
 
 
 def _written(text: bytes) -> None:

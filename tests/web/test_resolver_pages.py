@@ -25,7 +25,7 @@ from noidtools.description.facts import (
 )
 from noidtools.errors import NoidError
 from noidtools.web import pages
-from noidtools.web.negotiation import names_any
+from noidtools.web.response import names_any
 
 HOSTILE = b"</dd><script>alert(1)</script><img src=x onerror=\"alert('1')\">&amp;{{ 7*7 }}{% raw %}\xe2\x80\xae\0\xff"
 WORDS = decode_text(HOSTILE)
