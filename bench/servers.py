@@ -124,9 +124,8 @@ class Bench:
         got = self.run(deployment, f"{path}?get+{identifier}+myGoto")
         minted = self.run(deployment, f"{path}?mint+1")
         line = f"{name:<16}{minted.rate:>10,.0f}{got.rate:>10,.0f}{minted.cost:>12,.0f}{got.cost:>10,.0f}"
-        if name != "embedded":
-            static = self.run(deployment, "/static.txt").rate
-            line += f"{static:>12,.0f}{minted.rate / static:>9.3f}{got.rate / static:>8.3f}"
+        static = self.run(deployment, "/static.txt").rate
+        line += f"{static:>12,.0f}{minted.rate / static:>9.3f}{got.rate / static:>8.3f}"
         print(line, flush=True)
 
     def scripts(self) -> None:
@@ -209,7 +208,7 @@ def main() -> None:
         if "nginx-fcgi" in options.deployments:
             bench.password()
             bench.token()
-        for name in ("nginx-fcgi", "nginx-proxy", "embedded"):
+        for name in ("nginx-fcgi", "nginx-proxy"):
             if name in options.deployments:
                 bench.empty_service(name)
     finally:

@@ -158,7 +158,7 @@ def test_an_unknown_minter_is_not_found(deployment):
     assert deployment.ask("nowhere", "mint+1", user="").status == 404
 
 
-@pytest.mark.parametrize("deployment", [name for name in COMMANDS if name != "embedded"], indirect=True)
+@pytest.mark.parametrize("deployment", list(COMMANDS), indirect=True)
 def test_a_wrong_password_is_refused_even_for_reading(deployment):
     minter = deployment.new_minter()
     reply = deployment.ask(minter, "hello", "--user", f"{USER}:wrong", user="")

@@ -136,6 +136,8 @@ def test_the_figures_equal_the_clients_own_counts(watched, seconds):
 @pytest.mark.only("lmdb")  # which has figures that the other engine has not
 def test_every_expression_of_the_dashboard_is_understood_and_names_figures_that_exist(watched):
     token = (watched.served.log.parent / "token").read_text()
+    watched.served.get("/ark:/13030/nothing")
+    watched.served.get("/noidu_kt5?-", "POST", b"hello\n")
     page = watched.served.get("/metrics", Authorization=f"Bearer {token}")
     known = {line.split()[2] for line in page.text.splitlines() if line.startswith("# TYPE")}
     # Only for a replicated engine, and after a backup.

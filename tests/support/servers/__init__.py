@@ -27,7 +27,7 @@ from support.servers.apache import (
     ApacheWsgiResolver,
 )
 from support.servers.deployment import Deployment
-from support.servers.embedded import Embedded, EmbeddedResolver
+from support.servers.embedded import EmbeddedResolver
 from support.servers.nginx import (
     NginxFcgi,
     NginxFcgiResolver,
@@ -41,7 +41,7 @@ from support.servers.nginx import (
 # The ways to serve commands by URL.
 COMMANDS: dict[str, type[Deployment]] = {
     "apache-cgi": ApacheCgi, "apache-mod_cgi": ApacheModCgi, "apache-proxy": ApacheProxy, "apache-fcgi": ApacheFcgi,
-    "apache-wsgi": ApacheWsgi, "nginx-proxy": NginxProxy, "nginx-fcgi": NginxFcgi, "embedded": Embedded,
+    "apache-wsgi": ApacheWsgi, "nginx-proxy": NginxProxy, "nginx-fcgi": NginxFcgi,
 }
 # The ways to resolve names, which serve commands too.
 RESOLVERS: dict[str, type[Deployment]] = {

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from support.process import descendants, process_is_alive, start_time
+from support.process import command_line, descendants, process_is_alive, start_time
 from support.servers.system import as_server_user
 
 
@@ -43,8 +43,8 @@ class Daemon:
         return self._process.wait(seconds)
 
     def children(self) -> list[int]:
-        """All processes below this one, the nearest first."""
-        return descendants(self.pid)
+        """All processes below this one, the nearest first, without the one that multiprocessing adds."""
+        return [pid for pid in descendants(self.pid) if "resource_tracker" not in command_line(pid)]
 
     def stop(self) -> None:
         family = [(pid, start_time(pid)) for pid in self.children()]
