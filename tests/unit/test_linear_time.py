@@ -15,6 +15,7 @@ from noidtools.commands.answers import FetchedRecord, Fields, Values
 from noidtools.commands.bulk import parse_lines
 from noidtools.commands.lines import LineSource, read_elements, read_one_element, split_words
 from noidtools.errors import InvalidError, NoidError, printable
+from noidtools.minter.bindings import FetchedName
 from noidtools.minter.identifiers import validate_form
 from noidtools.names import candidates, citation, cuts, parse, spellings, targets
 from noidtools.rules import parse_replacement
@@ -78,7 +79,9 @@ def _accept(text: bytes) -> None:
 
 def _written(text: bytes) -> None:
     elements = [(text[:100], text), (text, b"")]
-    for record in (Fields(("a", text)), Values(elements), FetchedRecord(text, False, text, elements, {})):
+    name = FetchedName(text, text, circulation=text)
+    name.elements = elements
+    for record in (Fields(("a", text)), Values(elements), FetchedRecord(name)):
         TextWriter().record(record), JsonWriter().record(record)
 
 
