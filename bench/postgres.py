@@ -187,7 +187,7 @@ def time_of_ended_children() -> float:
 
 def commits_a_second(server: PostgresServer) -> float:
     """Durable transactions of one row, which is what a mint cannot be quicker than."""
-    from noidtools.store.creation import create_store
+    from noidtools.store import create_store
 
     folder = tempfile.mkdtemp()
     store = create_store(f"{folder}/NOID", lambda writer: None, address=server.address)

@@ -86,9 +86,7 @@ def _main(program: str, words: list[bytes], out: _Output) -> int:
         if call.form.takes_file:
             call.file = open(0, "rb", closefd=False)  # noqa: SIM115 - closed by the command, which closes no descriptor
         if call.form.interrupted:
-            from .interruption import run_until_interrupted
-
-            run_until_interrupted(lambda: out.answer(call.run()), call.form.interrupted)
+            _run_until_interrupted(lambda: out.answer(call.run()), call.form.interrupted)
         else:
             # Ctrl-C ends the process at once.
             out.answer(call.run())
@@ -111,6 +109,27 @@ def _resolve_loop(dbdir: str, words: list[bytes]) -> int:
 
 # What runs the commands that are processes of their own.
 _PROCESSES = {"serve": _serve, "resolve-loop": _resolve_loop}
+
+
+def _run_until_interrupted(work: Callable[[], None], sentence: str) -> None:
+    """Run work that removes what it has begun after Ctrl-C or SIGTERM, which is a KeyboardInterrupt in it; the second
+    signal ends the process.  Raises NoidError with the sentence if `work` does not say more itself."""
+    import signal
+
+    def interrupt(_: int, __: object) -> None:
+        for number in signals:
+            signal.signal(number, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    signals = signal.SIGINT, signal.SIGTERM
+    before = {number: signal.signal(number, interrupt) for number in signals}
+    try:
+        work()
+    except KeyboardInterrupt:
+        raise NoidError(f"interrupted: {sentence}") from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _collect_garbage() -> None:

@@ -95,19 +95,17 @@ class Session:
     local     whether commands come from the shell of this machine, and may use its files and its network
     view      what the actor may see of the minter (see minter/policies.py)
     progress  called with the progress of a long command; None if nobody watches
-    max_age   as in `Store.read`, for commands that only read
     """
 
     def __init__(
         self, dbdir: str, actor: Actor, *, minter: Minter | None = None, local: bool = False,
-        view: str = EVERYTHING, progress: Progress | None = None, max_age: float = 0.0,
+        view: str = EVERYTHING, progress: Progress | None = None,
     ) -> None:
         self.dbdir = dbdir
         self.actor = actor
         self.local = local
         self.view = view
         self.progress = progress
-        self.max_age = max_age
         self._minter = minter
 
     @property
@@ -251,12 +249,12 @@ class Call(Invocation):
 
         Commands that anybody may use read a minter in this way.
         """
-        view, max_age = self.session.view, self.session.max_age
+        view = self.session.view
         if view == EVERYTHING:
-            return self.minter.read(work, max_age=max_age)
+            return self.minter.read(work)
         from ..minter.lifecycle import reader_in
 
-        return self.minter.read(lambda reader: work(reader_in(view, reader)), max_age=max_age)
+        return self.minter.read(lambda reader: work(reader_in(view, reader)))
 
     def beginning(self, name: str) -> bytes:
         """The beginning of identifiers that an option gives, in any spelling of names; empty if it is absent."""

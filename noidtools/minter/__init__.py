@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from _thread import allocate_lock
+import threading
+from time import monotonic, sleep
 
-from ..errors import NoidError, NoMinterError, StoreError
+from ..errors import StoreError
 from ..schemes import scheme_for
 from ..schemes.base import Settings
 from ..store import TIMEOUT, exists, open_store
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 FOLDER = "NOID"
+
+# Seconds in which a copy takes the place of a minter.
+_REPLACEMENT = 2.0
 
 
 def default_dbdir(program: str, variable: str, *folders: str) -> str:
@@ -50,6 +54,22 @@ def location_of(dbdir: str) -> str:
     return os.path.join(dbdir, FOLDER)
 
 
+def _while_replaced(action: Callable[[], T]) -> T:
+    """Do something, and again while a copy of the minter is about to take its place."""
+    deadline = monotonic() + _REPLACEMENT
+    while True:
+        try:
+            return action()
+        except schema.MovedError as error:
+            if not error.in_place or monotonic() > deadline:
+                raise
+        sleep(0.02)
+
+
+class _ThreadState(threading.local):
+    sharing = False
+
+
 class Minter:
     """A minter, opened from the folder that contains `NOID/`.
 
@@ -59,29 +79,32 @@ class Minter:
 
     def __init__(self, dbdir: str, *, store: Store | None = None, resolving: bool = False) -> None:
         self.dbdir = dbdir
-        self.store = store or open_store(location_of(dbdir), resolving=resolving)
         self._resolving = resolving
-        # Held by a thread that exchanges the store for one of another engine; and those that it was before.
-        self._adopting = allocate_lock()
-        self._former: list[Store] = []
-        self._generation = -1
+        self._identity: object = None
         self._closed = False
+        self._threads = _ThreadState()
         self._rulebook: RuleCache | None = None
         # The access policy that was read last, and the version of the store in which it was.
         self._policy: tuple[object, AccessPolicy] | None = None
         self._namespace: Namespace | None = None
         # The generator of the last minting, by the state that it stored.
         self._generators: dict[bytes | None, Generator] = {}
+        self.store = store or _while_replaced(self._open_store)
+        if store is not None:
+            store.read(self._load)
+
+    def _open_store(self) -> Store:
+        self.store = open_store(location_of(self.dbdir), resolving=self._resolving)
         try:
             self.store.read(self._load)
         except BaseException:
-            if store is None:
-                self.store.close()
+            self.store.close()
             raise
+        return self.store
 
     def _load(self, reader: Reader) -> None:
         """Read the settings, which are of another minter if another database was put in place."""
-        generation = self.store.generation
+        identity = self.store.identity()
         packed = schema.packed_settings(reader, self.store.location)
         try:
             self.settings = Settings.unpacked(packed)
@@ -91,7 +114,12 @@ class Minter:
                              "'noid restore'") from None
         self.labels = self.settings.labels
         self._generators = {}
-        self._generation = generation
+        self._identity = identity
+
+    def _ensure_loaded(self, reader: Reader) -> None:
+        """Read the settings again if the database was replaced by another one."""
+        if self.store.identity() != self._identity:
+            self._load(reader)
 
     @property
     def rulebook(self) -> RuleCache:
@@ -102,42 +130,34 @@ class Minter:
             self._rulebook = RuleCache()
         return self._rulebook
 
-    def access_policy(self, max_age: float = 0.0) -> AccessPolicy:
-        """The access rules; they are read again when something was committed.  `max_age` is as in `Store.read`."""
-        # In a write, what this thread has not committed yet counts, too.
-        version = None if self.store.writing else self.store.version(max_age)
-        known = self._policy
-        if known is not None and known[0] == version:
-            return known[1]
+    def access_policy(self) -> AccessPolicy:
+        """The access rules; they are read again when something was committed."""
         from .policies import AccessPolicy
 
+        known = self._policy
         before = known[1] if known else None
-        version, policy = self.read(lambda reader: (reader.version(), AccessPolicy.of(reader, before)), max_age=max_age)
-        self._policy = None if version is None else (version, policy)
+        if self.store.writing:
+            # What this thread has not committed yet counts, too.
+            return self.read(lambda reader: AccessPolicy.of(reader, before))
+        version = self.store.version()
+        if known is not None and known[0] == version:
+            return known[1]
+        policy = self.read(lambda reader: AccessPolicy.of(reader, before))
+        self._policy = version, policy
         return policy
 
     def close(self) -> None:
         if not self._closed:
             self._closed = True
-            for store in (self.store, *self._former):
-                store.close()
+            self.store.close()
 
-    def read(self, work: Callable[[Reader], T], *, max_age: float = 0.0) -> T:
+    def read(self, work: Callable[[Reader], T]) -> T:
         """Run `work` in a read transaction, as `Store.read` does."""
-        while True:
-            store = self.store
-            try:
-                done = store.read(work, max_age=max_age)
-            except NoidError as error:
-                if self._adopts_other_engine(store, error):
-                    continue
-                if store.generation == self._generation:
-                    raise
-            else:
-                if store.generation == self._generation:
-                    return done
-            # The database was opened anew, and may be another minter's: the work is done again with its settings.
-            store.read(self._load)
+        def work_here(reader: Reader) -> T:
+            self._ensure_loaded(reader)
+            return work(reader)
+
+        return self.store.read(work_here)
 
     def read_pages(
         self, page: Callable[[Reader, K | None], tuple[list[T], K | None]], after: K | None = None
@@ -154,49 +174,27 @@ class Minter:
                 return
 
     def write(self, work: Callable[[Writer], T], *, shared: bool = False, timeout: float = TIMEOUT) -> T:
-        """Run `work` in a write transaction, or in a savepoint if this thread is in one, as `Store.write` does."""
-        if self.store.writing and self.is_current:
-            return self.store.write(work, shared=shared, timeout=timeout)
+        """Run `work` in a write transaction, or in a savepoint if this thread is in one, as `Store.write` does.
+
+        `shared` says that several independent commands share the transaction: see `sharing`.
+        """
+        threads, before = self._threads, self._threads.sharing
 
         def work_here(writer: Writer) -> T:
-            # The database may have been replaced by another since it was opened, with other settings.
-            if self.store.generation != self._generation:
-                self._load(writer)
-            return work(writer)
-
-        while True:
-            store = self.store
+            self._ensure_loaded(writer)
+            schema.ensure_not_moved(writer, self.store.location)
+            threads.sharing = before or shared
             try:
-                return store.write(work_here, shared=shared, timeout=timeout)
-            except NoMinterError as error:
-                if not self._adopts_other_engine(store, error):
-                    raise
+                return work(writer)
+            finally:
+                threads.sharing = before
 
-    def _adopts_other_engine(self, store: Store, error: NoidError) -> bool:
-        """Whether a store was found missing because one of another engine was put in its place, which is then used
-        instead."""
-        if not isinstance(error, NoMinterError) or store.writing:
-            return False
-        with self._adopting:
-            if self.store is not store:
-                return True  # another thread did this
-            try:
-                other = open_store(location_of(self.dbdir), resolving=self._resolving)
-            except NoidError:
-                return False
-            if type(other) is type(store):
-                other.close()
-                return False
-            store.suspend()
-            self._former.append(store)
-            self._generation = -1
-            self.store = other
-            return True
+        return _while_replaced(lambda: self.store.write(work_here, timeout=timeout))
 
     @property
-    def is_current(self) -> bool:
-        """Whether the settings are those of the database that was read last."""
-        return self.store.generation == self._generation
+    def sharing(self) -> bool:
+        """Whether this thread is in a transaction that independent commands share."""
+        return self._threads.sharing
 
     @property
     def namespace(self) -> Namespace:

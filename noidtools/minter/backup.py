@@ -7,8 +7,7 @@ from contextlib import suppress
 from ..errors import BusyError, NoidError, StoreError
 from ..schemes import MintRequest, scheme_for
 from ..schemes.base import Settings
-from ..store import open_store
-from ..store.creation import restore_store
+from ..store import open_store, restore_store
 from ..times import system_clock, timestamp
 from . import location_of, schema
 from .events import record_event
@@ -67,6 +66,7 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0) -> Restored:
     location = location_of(dbdir)
 
     def adjust(writer: Writer) -> None:
+        schema.note_move(writer, None)  # who restores a minter that was moved wants to use it here
         scheme = scheme_for(Settings.unpacked(schema.packed_settings(writer, source)))
         generator = schema.generator_of(scheme, writer)
         done.timed = scheme.timed

@@ -1,8 +1,10 @@
-"""Copies of a whole minter to another folder or to another engine, while others use it.
+"""Copies of a whole minter to another folder or to another engine.
 
-The copy is made out of sight, of one moment of the minter, and compared with it from beginning to end; nobody waits for
-that.  If it shall take the place of the minter, what others changed since that moment is found by comparing both again,
-the last time while nobody else may write, unless nobody did.
+A copy is made out of sight, from one transaction, and compared with the minter from beginning to end.  If it shall take
+the place of the minter, that is a write transaction, so that nobody else writes meanwhile.  In the same folder the copy
+is put in place during that transaction.  Else its last change is a note in the minter that it was moved: from that
+commit on nobody opens or changes it; then the copy appears, and the minter is set aside.  A move that was interrupted
+before the note has changed nothing; one that was interrupted later is finished by the same command.
 """
 
 from __future__ import annotations
@@ -10,40 +12,42 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from ..errors import ConflictError, StoreError
-from ..store.creation import create_store, move_store, readme_of, remove_store, replace_store
-from ..store.folders import remove_leftovers
-from ..store.moves import ensure_no_move, finish_move, move_to_copy
-from . import Minter, location_of
+from ..errors import ConflictError, NoidError, StoreError
+from ..store import (
+    create_store,
+    exists,
+    is_embedded,
+    open_store,
+    readme_of,
+    remove_store,
+    replace_store,
+    set_aside,
+)
+from ..store.folders import ensure_own, move_folder, remove_leftovers
+from . import location_of, schema
 from .events import record_event
 from .schema import ALL_TABLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from ..console import Progress
     from ..store import Reader, Store, Work, Writer
     from .events import Actor
 
     Item = tuple[bytes, bytes]
-    Read = Callable[[Callable[[Reader], list[Item]]], list[Item]]
 
 # Items and bytes that are read at once.
 _ITEMS, _BYTES = 5_000, 16 << 20
-
-# Comparisons while others write; the next is made while they wait.
-_MOST_ROUNDS = 2
 _MARK = ".NOID-copy-"
-_DIFFERS = ("the copy differs from what was copied: nothing was made; look for a fault of the disk or of the memory, "
-            "and say 'noid check'")
 
 
 class Copied:
     """What a copy is.
 
     items     how many items were copied and compared
-    aside     where the minter that was copied lies now; None if it is where it was
+    aside     where the minter that was copied is now; None if it is where it was
     finished  whether this was the last step of a move that was interrupted
     """
 
@@ -64,28 +68,49 @@ def copy_minter(
     address, read  of the database server for the copy: see `create_store`
     move           take the minter away from where it was, so that nobody uses it any more
 
-    The copy appears complete and compared, or not at all.  A move that was interrupted is finished.  Raises
-    ConflictError if there is a minter in the folder already.
+    The copy appears atomically.  A move that was interrupted is finished.  Raises ConflictError if there is a minter in
+    the folder already.
     """
     in_place = os.path.realpath(source_dir) == os.path.realpath(target_dir)
     target = location_of(target_dir)
-    if move and finish_move(location_of(source_dir), target):
-        return Copied(0, None, finished=True)
-    ensure_no_move(target)
-    if not in_place and os.path.lexists(target):
-        raise ConflictError(f"{target} exists already: to copy a minter to this folder, move it away first")
-    made = _make_folder(target_dir)
+    ensure_own(target)
+    source = open_store(location_of(source_dir))
+    made = False
     try:
-        source = Minter(source_dir)
-        try:
-            return _Copy(source, target_dir, actor, progress or (lambda *_: None)).run(
-                address, read, in_place=in_place, move=move)
-        finally:
-            source.close()
+        if move and not in_place and _is_moved_copy(source, target):
+            return Copied(0, set_aside(source.location, location_of(os.path.abspath(target_dir))), finished=True)
+        if not in_place and os.path.lexists(target):
+            raise ConflictError(f"{target} exists already: to copy a minter to this folder, move it away first")
+        _ensure_minter(source, os.path.abspath(target_dir) if move or in_place else None)
+        made = _make_folder(target_dir)
+        copy = _Copy(source, target_dir, actor, progress or (lambda *_: None))
+        return copy.move(address, read, in_place=in_place) if move or in_place else copy.make(address, read)
     except BaseException:
         if made and not os.listdir(target_dir):
             os.rmdir(target_dir)
         raise
+    finally:
+        source.close()
+
+
+def _ensure_minter(store: Store, destination: str | None) -> None:
+    """Raise StoreError if this is no minter, or if it was moved, unless to this folder."""
+    def work(reader: Reader) -> None:
+        if destination is None or schema.noted_move(reader) != os.fsencode(destination):
+            schema.packed_settings(reader, store.location)
+
+    store.read(work)
+
+
+def _is_moved_copy(source: Store, target: str) -> bool:
+    """Whether a minter was moved to a location, and the copy is there, but the minter was not set aside yet."""
+    if source.read(schema.noted_move) != os.fsencode(os.path.abspath(os.path.dirname(target))) or not exists(target):
+        return False
+    copy = open_store(target)
+    try:
+        return copy.read(schema.stored_settings) == source.read(schema.stored_settings)
+    finally:
+        copy.close()
 
 
 def _make_folder(folder: str) -> bool:
@@ -100,116 +125,111 @@ def _make_folder(folder: str) -> bool:
 
 
 class _Copy:
-    def __init__(self, source: Minter, target_dir: str, actor: Actor, progress: Progress) -> None:
-        self._source = source.store
+    def __init__(self, source: Store, target_dir: str, actor: Actor, progress: Progress) -> None:
+        self._source = source
         self._target_dir = target_dir
         self._actor = actor
         self._progress = progress
         self._items = 0
-        self._target: Store | None = None
+        remove_leftovers(target_dir, _MARK)
+        remove_leftovers(target_dir, f".{_MARK}")
+        self._hidden = os.path.join(target_dir, f"{_MARK}{os.getpid()}")
 
-    def run(self, address: str, read: str, *, in_place: bool, move: bool) -> Copied:
-        for mark in (_MARK, f".{_MARK}"):
-            remove_leftovers(self._target_dir, mark)
-        hidden = os.path.join(self._target_dir, f"{_MARK}{os.getpid()}")
+    def make(self, address: str, read: str) -> Copied:
+        """Make a copy beside the minter, which others may change meanwhile."""
         try:
-            target, version = self._source.read(lambda reader: self._copied(reader, hidden, address, read))
-            if not in_place and not move:
-                self._finish(target)
-                move_store(hidden, location_of(self._target_dir))
-                return Copied(self._items, None)
-            version = self._catch_up_while_others_write(target, version)
-            with self._source.transaction() as writer:
-                if version is None or self._source.version() != version:
-                    self._catch_up(target, lambda work: work(writer))
-                self._finish(target)
-                return Copied(self._items, self._put_in_place(hidden, in_place=in_place))
+            self._source.read(lambda reader: self._write_hidden(reader, address, read))
+            move_folder(self._hidden, location_of(self._target_dir))
         except BaseException:
-            self._remove_unfinished(hidden)
+            remove_store(self._hidden)
             raise
+        return Copied(self._items, None)
 
-    def _remove_unfinished(self, hidden: str) -> None:
-        if self._target is not None:
-            self._target.close()
-        remove_store(hidden)
+    def move(self, address: str, read: str, *, in_place: bool) -> Copied:
+        """Make a copy and let it take the place of the minter."""
+        source = os.path.realpath(self._source.location)
+        noted = os.fsencode(os.path.abspath(self._target_dir))
+        try:
+            with self._source.transaction() as writer:
+                self._write_hidden(writer, address, read)
+                if in_place and is_embedded(source):
+                    # Who waits to write finds the copy.
+                    return Copied(self._items, replace_store(source, self._hidden))
+                schema.note_move(writer, noted)
+            if in_place:
+                aside = replace_store(source, self._hidden)
+            else:
+                move_folder(self._hidden, location_of(self._target_dir))
+                aside = set_aside(source, location_of(os.path.abspath(self._target_dir)))
+        except BaseException:
+            remove_store(self._hidden)
+            self._forget_move(source, noted)
+            raise
+        return Copied(self._items, aside)
 
-    # -- copying and comparing -------------------------------------------------------------------------
+    def _forget_move(self, source: str, noted: bytes) -> None:
+        """After a failure: let the minter be used again where it is, unless the copy has appeared."""
+        def work(writer: Writer) -> None:
+            if schema.noted_move(writer) == noted:
+                schema.note_move(writer, None)
 
-    def _copied(self, reader: Reader, hidden: str, address: str, read: str) -> tuple[Store, object | None]:
-        """Make a copy of what is read, and compare it; returns it and the version that was copied."""
-        self._remove_unfinished(hidden)  # the work of a transaction may be run again
+        if os.path.lexists(source) and (
+            os.path.realpath(self._target_dir) == os.path.dirname(source)
+            or not os.path.lexists(location_of(self._target_dir))
+        ):
+            try:
+                self._source.write(work)
+            except NoidError:
+                return  # the same command finishes the move
+
+    def _write_hidden(self, reader: Reader, address: str, read: str) -> None:
+        """Write a complete copy of what is read, under a name by which nobody opens it."""
+        remove_store(self._hidden)  # the work of a transaction may be run again
         self._items = 0
-        self._target = target = create_store(hidden, lambda writer: None, chunks=self._copied_pages(reader),
-                                             readme=readme_of(self._source.location), address=address, read=read)
-        if self._catch_up(target, lambda work: work(reader)):
-            raise StoreError(_DIFFERS)
-        return target, reader.version()
+        source = os.fsencode(os.path.realpath(self._source.location))
 
-    def _copied_pages(self, reader: Reader) -> Iterator[Work]:
+        def finish(writer: Writer) -> None:
+            schema.note_move(writer, None)
+            record_event(writer, self._actor, b"copy", b"from " + source)
+
+        target = create_store(self._hidden, lambda writer: None, chunks=self._pages_to_put(reader),
+                              readme=readme_of(self._source.location), address=address, read=read)
+        try:
+            self._compare(reader, target)
+            target.write(finish)
+        finally:
+            target.close()
+
+    def _pages_to_put(self, reader: Reader) -> Iterator[Work]:
         for table in ALL_TABLES:
-            for _, _, items in _pages(lambda work: work(reader), table):
+            for _, items in _pages(reader, table):
                 yield partial(_put, table, items)
                 self._count(len(items), "items copied")
+
+    def _compare(self, reader: Reader, target: Store) -> None:
+        """Raise StoreError unless the copy has what is read, and nothing else."""
+        self._items = 0
+        for table in ALL_TABLES:
+            for after, items in _pages(reader, table):
+                if target.read(partial(_page, table, after)) != items:
+                    raise StoreError("the copy differs from what was copied: nothing was made; look for a fault of the "
+                                     "disk or of the memory, and run 'noid check'")
+                self._count(len(items), "items compared")
 
     def _count(self, more: int, remark: str) -> None:
         self._items += more
         self._progress(self._items, 0, remark)
 
-    def _catch_up_while_others_write(self, target: Store, copied: object | None) -> object | None:
-        """Make the copy nearly equal to the source; returns the version of the source that it has, None if unknown."""
-        for _ in range(_MOST_ROUNDS):
-            version = self._source.version()
-            if version is not None and version == copied:
-                return version
-            differing = self._catch_up(target, self._source.read)
-            copied = None if differing else version
-        return copied
 
-    def _catch_up(self, target: Store, read: Read) -> int:
-        """Make the copy equal to the source, page by page; returns how many items differed."""
-        differing = self._items = 0
-        for table in ALL_TABLES:
-            for after, last, items in _pages(read, table):
-                differs = partial(_differs, table, after, last, items)
-                if target.read(differs):
-                    differing += target.write(partial(_make_equal, table, after, last, items))
-                    if target.read(differs):
-                        raise StoreError(_DIFFERS)
-                self._count(len(items), "items compared")
-        return differing
-
-    # -- the last step ---------------------------------------------------------------------------------
-
-    def _finish(self, target: Store) -> None:
-        source = os.fsencode(os.path.realpath(self._source.location))
-        target.write(lambda writer: record_event(writer, self._actor, b"copy", b"from " + source))
-        target.close()
-
-    def _put_in_place(self, hidden: str, *, in_place: bool) -> str:
-        """Let the copy take the place of the source; returns where that is from now on."""
-        source = os.path.realpath(self._source.location)
-        # First those elsewhere, then those here, so that never two minters can mint the same names.
-        end_of_use = self._source.retire()
-        aside = None
-        try:
-            aside = replace_store(source, hidden) if in_place else move_to_copy(
-                source, hidden, location_of(self._target_dir))
-        finally:
-            end_of_use(aside)
-        return aside
-
-
-def _pages(read: Read, table: bytes) -> Iterator[tuple[bytes | None, bytes | None, list[Item]]]:
-    """A table in pages: the key after which a page begins, None at the beginning; its last key, None if it reaches to
-    the end of the table; and its items."""
+def _pages(reader: Reader, table: bytes) -> Iterator[tuple[bytes | None, list[Item]]]:
+    """A table in pages, the last of which is empty: the key after which a page begins, None at first, and its items."""
     after: bytes | None = None
     while True:
-        items = read(partial(_page, table, after))
-        last = items[-1][0] if items and _is_full(items) else None
-        yield after, last, items
-        if last is None:
+        items = _page(table, after, reader)
+        yield after, items
+        if not items:
             return
-        after = last
+        after = items[-1][0]
 
 
 def _page(table: bytes, after: bytes | None, reader: Reader) -> list[Item]:
@@ -221,38 +241,6 @@ def _page(table: bytes, after: bytes | None, reader: Reader) -> list[Item]:
         if size >= _BYTES:
             break
     return items
-
-
-def _is_full(items: list[Item]) -> bool:
-    return len(items) == _ITEMS or sum(len(value) for _, value in items) >= _BYTES
-
-
-def _range(reader: Reader, table: bytes, after: bytes | None, last: bytes | None) -> Iterator[Item]:
-    """The items after one key, up to another one."""
-    for item in reader.scan(table, after=after):
-        if last is not None and item[0] > last:
-            return
-        yield item
-
-
-def _differs(table: bytes, after: bytes | None, last: bytes | None, items: list[Item], reader: Reader) -> bool:
-    found = list(reader.scan(table, after=after, limit=len(items) + (last is None)))
-    return found != items
-
-
-def _make_equal(table: bytes, after: bytes | None, last: bytes | None, items: list[Item], writer: Writer) -> int:
-    """Make the items after one key and up to another equal to these; returns how many differed."""
-    wanted = dict(items)
-    superfluous = []
-    for key, value in _range(writer, table, after, last):
-        if key not in wanted:
-            superfluous.append(key)
-        elif wanted[key] == value:
-            del wanted[key]
-    for key in superfluous:
-        writer.delete(table, key)
-    writer.put_many(table, sorted(wanted.items()))
-    return len(superfluous) + len(wanted)
 
 
 def _put(table: bytes, items: list[Item], writer: Writer) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import InvalidError, UsageError
 from ..schemes import NAMES, scheme_class, scheme_for
 from ..schemes.base import SETTINGS, Settings
-from ..store.creation import create_store
+from ..store import create_store
 from ..times import timestamp
 from . import Minter, location_of
 from .events import record_event

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-from _thread import allocate_lock
+import threading
 
 from ..errors import NoidError, NoMinterError, NotFoundError, StoreError
-from ..store import exists, open_store
+from ..store import exists
 from . import Minter, location_of
 
 # What the last part of an address begins with at which a minter takes commands.
@@ -29,7 +29,7 @@ class MinterFolder:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self._lock = allocate_lock()
+        self._lock = threading.Lock()
         # Open minters with the identities of their databases, by their folders.
         self._known: dict[str, tuple[object, Minter]] = {}
 
@@ -38,7 +38,7 @@ class MinterFolder:
         from copy import copy
 
         other = copy(self)
-        other._lock, other._known, other._resolving = allocate_lock(), {}, True
+        other._lock, other._known, other._resolving = threading.Lock(), {}, True
         return other
 
     def find(self, path: str) -> Minter:
@@ -63,7 +63,7 @@ class MinterFolder:
     def open(self, dbdir: str, name: str) -> Minter:
         """The minter in a folder.  After its database was replaced by another, a new Minter is returned."""
         known = self._known.get(dbdir)
-        if known is not None and known[1].store.identity() == known[0]:
+        if known is not None and _identity(known[1]) == known[0]:
             return known[1]
         with self._lock:
             return self._open(dbdir, name)
@@ -77,26 +77,22 @@ class MinterFolder:
                 raise StoreError(f"{location_of(dbdir)} has no database that this process can read: change the owner "
                                  "or the permissions, or restore a backup")
             raise NotFoundError(f"there is no minter {name[:60]!a} here")
-        store = known[1].store if known else open_store(location_of(dbdir), resolving=self._resolving)
-        identity = store.identity()
-        if known is not None and known[0] == identity:
-            return known[1]  # another thread opened it while this one waited
-        try:
-            minter = Minter(dbdir, store=store)
-        except NoMinterError:
-            # A store of another engine was put in its place.
-            if known is None:
-                store.close()
-                raise
-            store.suspend()
+        if known is None:
             minter = Minter(dbdir, resolving=self._resolving)
-            identity = minter.store.identity()
-        except NoidError:
-            if known is None:
-                store.close()
-            raise
-        self._known[dbdir] = (identity, minter)
+        else:
+            if _identity(known[1]) == known[0]:
+                return known[1]  # another thread opened it while this one waited
+            minter = Minter(dbdir, store=known[1].store)
+        self._known[dbdir] = (minter.store.identity(), minter)
         return minter
+
+
+def _identity(minter: Minter) -> object | None:
+    """The identity of the database of a minter, None if there is none any more."""
+    try:
+        return minter.store.identity()
+    except NoMinterError:
+        return None
 
 
 class SingleMinter(MinterFolder):

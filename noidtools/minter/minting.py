@@ -92,8 +92,8 @@ def request_for(
 
     `made` of the `wanted` identifiers of the command were minted in earlier transactions.
     """
-    store = minter.store
-    return MintRequest(actor.clock, patience, sharing=store.shared, whole=store.writing, made=made, wanted=wanted)
+    return MintRequest(actor.clock, patience, sharing=minter.sharing, whole=minter.store.writing, made=made,
+                       wanted=wanted)
 
 
 def _mint_chunk(

@@ -344,9 +344,6 @@ class PublishedReader:
             hidden = self._judged[identifier] = not self._is_public(self.everything, identifier)
         return hidden
 
-    def version(self) -> object | None:
-        return self.everything.version()
-
     def get(self, table: bytes, key: bytes) -> bytes | None:
         return None if self._hides_item(table, key) else self.everything.get(table, key)
 

@@ -75,13 +75,13 @@ def status(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
 
 def database_status(minter: Minter) -> list[tuple[str, bytes]]:
     """What the database server says of itself, for a minter that lies in one: labels and values, as printed."""
-    return [(name, value.encode("utf-8", "surrogateescape")) for name, value in minter.store.status()]
+    return [(name, value.encode("utf-8", "surrogateescape")) for name, value in minter.store.status().lines]
 
 
 def internals(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
     """Details for diagnosis: the location and the format of the database, and the state of the generator."""
     generator = schema.generator_of(minter.scheme, reader)
-    size = minter.store.size()
+    size = minter.store.status().figures.get("size_bytes")
     return [
         ("Folder", minter.store.location.encode("utf-8", "surrogateescape")),
         ("Format", schema.format_version(reader)),
@@ -124,7 +124,7 @@ def minter_figures(minter: Minter) -> dict[str, float]:
 
     and those of its database.
     """
-    return minter.read(lambda reader: _figures(minter, reader)) | minter.store.figures()
+    return minter.read(lambda reader: _figures(minter, reader)) | minter.store.status().figures
 
 
 def _figures(minter: Minter, reader: Reader) -> dict[str, float]:

@@ -64,6 +64,8 @@ _BACKUP = b"backup"
 ACCESS_PLACE = (META, _ACCESS)
 _HELD, _QUEUED, _RULES = b"held", b"queue sequence", b"rules"
 _FOREIGN = b"foreign"
+# Where a minter was moved (see copying.py).
+_MOVED = b"moved"
 
 
 def write_settings(writer: Writer, settings: Settings) -> None:
@@ -80,13 +82,55 @@ def copy_settings(writer: Writer, settings: Settings) -> None:
 
 def packed_settings(reader: Reader, location: str) -> bytes:
     """The settings with which the minter was created.  Raises StoreError if this is no minter of a known format."""
-    version, packed = reader.get_many(((META, _FORMAT), (META, _SETTINGS)))
+    version, packed, moved = reader.get_many(((META, _FORMAT), (META, _SETTINGS), (META, _MOVED)))
     if version is None or not version.isdigit():
         raise StoreError(f"{location} is a database, but not a minter's: check the path")
     if int(version) > FORMAT:
         raise StoreError(f"{location} was written by a newer release of noidtools (format {int(version)}, "
                          f"this one knows {FORMAT}): install that release")
+    if moved is not None:
+        raise _was_moved(moved, location)
     return packed or b""
+
+
+def stored_settings(reader: Reader) -> bytes | None:
+    """The settings as stored, also those of a minter that was moved."""
+    return reader.get(META, _SETTINGS)
+
+
+def note_move(writer: Writer, destination: bytes | None) -> None:
+    """Note that the minter was moved to another folder, after which it is neither opened nor changed; None: it was
+    not."""
+    if destination is None:
+        writer.delete(META, _MOVED)
+    else:
+        writer.put(META, _MOVED, destination)
+
+
+def noted_move(reader: Reader) -> bytes | None:
+    """Where the minter was moved, None if it was not."""
+    return reader.get(META, _MOVED)
+
+
+def ensure_not_moved(reader: Reader, location: str) -> None:
+    """Raise StoreError if the minter was moved."""
+    moved = noted_move(reader)
+    if moved is not None:
+        raise _was_moved(moved, location)
+
+
+class MovedError(StoreError):
+    """The minter was moved to another folder, or with `in_place` a copy is about to take its place."""
+
+    in_place = False
+
+
+def _was_moved(destination: bytes, location: str) -> MovedError:
+    source, target = os.path.dirname(os.path.abspath(location)), destination.decode("utf-8", "replace")
+    error = MovedError(f"the minter in {location} was moved to {target}; if there is none yet, run 'noid copy {source} "
+                       f"{target} --move' again to finish it")
+    error.in_place = source == target
+    return error
 
 
 def format_version(reader: Reader) -> bytes:

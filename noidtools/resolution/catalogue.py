@@ -57,7 +57,7 @@ class MinterEntry:
         self.open = open_again or (lambda: minter)
         self._namespace = minter.namespace
         self.accepts_any_name = not minter.scheme.namespace_prefix
-        # The stamp of the store, and what was read of it then: whether there are names of any form, and the fallback.
+        # The version of the store, and what was read of it then: whether there are names of any form, and the fallback.
         self._known: tuple[object, tuple[bool, bytes | None]] = (None, (False, None))
 
     def has_other(self, text: bytes) -> bool:
@@ -74,9 +74,9 @@ class MinterEntry:
     def _fallbacks(self, minter: Minter) -> tuple[bool, bytes | None]:
         """What is asked of all minters for a name that none of them claims.  It is remembered for as long as nothing is
         written, since not all of them can be open at once."""
-        stamp, known = minter.store.stamp(), self._known
-        if stamp is None or stamp != known[0]:
-            self._known = known = stamp, minter.read(_fallbacks)
+        version, known = minter.store.version(), self._known
+        if version != known[0]:
+            self._known = known = version, minter.read(_fallbacks)
         return known[1]
 
     def prefix_length(self, name: Name) -> int:

@@ -1,29 +1,40 @@
-"""Folders that appear complete, in one step, or not at all; and what lies beside a database in its folder."""
+"""Folders and files of stores: they appear atomically, belong to the user, and are no links."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import signal
 import stat
-from itertools import chain, count
+import time
+from contextlib import suppress
 
 from ..errors import ConflictError, StoreError
 from ..times import system_clock, timestamp
-from .privileges import ActingAsOwner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .interface import Readme
+    from . import Readme
 
 # A text for people.
 README = "README"
 
+# How a store says which engine it is of, if that is not LMDB: the file in its folder with the name of the engine, and
+# the environment variable with the address of the database server in which new stores are made.
+ENGINE_FILE = "engine"
+ADDRESS_VARIABLE = "NOIDTOOLS_STORE"
+
+_LONGEST_TEXT = 1 << 20
+
+# Seconds in which a process that replaces a folder gives the new one its name.
+_REPLACEMENT = 0.5
+
+
+# -- folders ---------------------------------------------------------------------------------------------------------
+
 
 def create_folder(target: str, fill: Callable[[str], None], *, what: str = "a minter") -> None:
-    """Make a folder with what `fill` puts into it, called `what` in refusals.
+    """Make a folder with what `fill` puts into it, called `what` in refusals; it appears atomically.
 
     Raises ConflictError if something of that name exists.
     """
@@ -31,20 +42,87 @@ def create_folder(target: str, fill: Callable[[str], None], *, what: str = "a mi
         raise ConflictError(f"{target} exists already: to make {what} here, move it away or remove it first")
     parent = os.path.dirname(target) or "."
     try:
-        new = _name_for_new(parent, f".{os.path.basename(target)}-new-")
+        new = _new_folder(target)
         try:
-            os.mkdir(new)
             fill(new)
             sync_folder(new)
             os.rename(new, target)
-        except BaseException as error:
-            _remove_unfinished(new, error)
+        except BaseException:
+            remove_folder(new)
             raise
         sync_folder(parent)
     except OSError as error:
         if os.path.lexists(target):
             raise ConflictError(f"{target} exists already: another process created it just now") from None
         raise StoreError(f"cannot create {what} in {parent}: {error.strerror}") from None
+
+
+def replace_folder(target: str, fill: Callable[[str], None], aside: str) -> None:
+    """Put a folder with what `fill` puts into it in the place of another one, which from then on is at `aside`.
+
+    To be called by a process that keeps writers away.  If anything is raised, the old folder is in its place.
+    """
+    new = _new_folder(target)
+    try:
+        fill(new)
+        put_in_place(new, target, lambda: move_folder(target, aside))
+    except BaseException:
+        remove_folder(new)
+        raise
+
+
+def put_in_place(new: str, target: str, take_away: Callable[[], None]) -> None:
+    """Give a complete folder the name of another one, which `take_away` moves away.
+
+    If this process is killed between the two steps, whoever looks for the folder next does the second one: see
+    `complete_replacement`.
+    """
+    ready = _ready_name(target)
+    remove_folder(ready)  # of a process that was killed before the old folder was taken away
+    sync_folder(new)
+    os.rename(new, ready)
+    sync_folder(os.path.dirname(target) or ".")
+    try:
+        take_away()
+    except BaseException:
+        os.rename(ready, new)
+        raise
+    complete_replacement(target)
+
+
+def complete_replacement(target: str) -> bool:
+    """If a folder is missing because it is being replaced, give the new one its name; returns whether there is one."""
+    ready = _ready_name(target)
+    deadline = time.monotonic() + _REPLACEMENT
+    while not os.path.lexists(target):
+        if not os.path.lexists(ready):
+            return os.path.lexists(target)  # another process did it just now, or there is nothing to be done
+        try:
+            os.rename(ready, target)
+            sync_folder(os.path.dirname(target) or ".")
+        except FileNotFoundError:
+            continue
+        except OSError:
+            # This account may not; the process that replaces the folder is about to.
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+    return True
+
+
+def _ready_name(target: str) -> str:
+    folder, name = os.path.split(target)
+    return os.path.join(folder, f".{name}-ready")
+
+
+def _new_folder(target: str) -> str:
+    """Make a folder beside a target; those that killed processes left are removed."""
+    parent, name = os.path.split(target)
+    mark = f".{name}-new-"
+    remove_leftovers(parent or ".", mark)
+    new = os.path.join(parent, f"{mark}{os.getpid()}")
+    os.mkdir(new)
+    return new
 
 
 def move_folder(source: str, target: str) -> None:
@@ -59,111 +137,23 @@ def move_folder(source: str, target: str) -> None:
         raise StoreError(f"{source} cannot be moved to {target}: {error.strerror}") from None
 
 
-def adopt_permissions(old: str, new: str) -> None:
-    """Give a folder that this process has made, and its files, the permissions of those whose place they are to take,
-    and their owner if this account may; what was not there before, or was a link, gets the owner of the folder."""
-    # The name may be that of a link by now, if others write to the folder above; what was opened stays the same.
-    descriptor = os.open(new, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        folder = os.lstat(old)
-        for name in os.listdir(descriptor):
-            try:
-                before = os.lstat(os.path.join(old, name))
-            except FileNotFoundError:
-                before = folder
-            is_file = stat.S_ISREG(before.st_mode)
-            if os.geteuid() == 0:
-                owner = before if is_file else folder
-                os.chown(name, owner.st_uid, owner.st_gid, dir_fd=descriptor, follow_symlinks=False)
-            if is_file:
-                os.chmod(name, before.st_mode & 0o777, dir_fd=descriptor)
-        # Last, because its new owner may put other files there from then on.
-        if os.geteuid() == 0:
-            os.fchown(descriptor, folder.st_uid, folder.st_gid)
-        os.fchmod(descriptor, folder.st_mode & 0o7777)
-    finally:
-        os.close(descriptor)
-
-
-def replace_folder(target: str, fill: Callable[[str], None], aside: str) -> None:
-    """Put a folder with what `fill` puts into it in the place of another one, as `put_in_place` does."""
-    new = _name_for_new(os.path.dirname(target) or ".", f".{os.path.basename(target)}-new-")
-    try:
-        os.mkdir(new)
-        fill(new)
-        sync_folder(new)
-        put_in_place(new, target, aside)
-    except BaseException as error:
-        _remove_unfinished(new, error)
-        raise
-
-
-def put_in_place(new: str, target: str, aside: str) -> None:
-    """Put a folder in the place of another one, which from then on is at `aside`.
-
-    Both happen in one step, so that there is always one of the two at `target`, whenever this process is killed.  If it
-    cannot be done, the folder is at `new` again.  If this is interrupted, nothing is at `new`, so that whoever removes
-    that removes neither of the two.
-    """
-    os.rename(new, aside)
-    try:
-        _exchange(aside, target)
-    except StoreError:
-        os.rename(aside, new)
-        raise
-    for parent in {os.path.dirname(folder) or "." for folder in (new, target, aside)}:
-        sync_folder(parent)
-
-
-def _exchange(one: str, other: str) -> None:
-    """Exchange two names of a file system, which Python has no function for."""
-    import ctypes
-
-    here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.renameat2(here, os.fsencode(one), here, os.fsencode(other), ctypes.c_uint(exchange)):
-        number = ctypes.get_errno()
-        raise StoreError(f"{other} cannot be replaced in one step here ({os.strerror(number)}): stop all that uses it, "
-                         "move it away, and do this again")
-
-
-def _name_for_new(parent: str, mark: str) -> str:
-    """The name of a folder beside the target, which does not exist.  Those that killed processes left behind are
-    removed.
-
-    The caller makes it where it also removes it: an interruption right after it was made must not leave it behind.
-    """
-    remove_leftovers(parent, mark)
-    new = os.path.join(parent, f"{mark}{os.getpid()}")
-    shutil.rmtree(new, ignore_errors=True)
-    return new
-
-
-def _remove_unfinished(new: str, error: BaseException) -> None:
-    """Remove a folder that was not completed because of an error, unless it is that of another, made just now."""
-    if not (isinstance(error, FileExistsError) and error.filename == new):
-        remove_folder(new)
-
-
 def remove_folder(folder: str) -> None:
-    """Remove a folder with all that is in it, as far as this process can.  A signal that interrupts the command takes
-    effect when the folder is gone."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGALRM))
-    try:
-        shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    """Remove a folder with all that is in it, as far as this process can; links are removed, not followed."""
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_leftovers(parent: str, mark: str) -> None:
     """Remove the folders whose names begin with this mark and end in the number of a process that has ended."""
     for name in os.listdir(parent):
-        if name.startswith(mark) and not is_alive(name.rpartition("-")[2]):
-            shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
+        if name.startswith(mark) and not _is_alive(name.rpartition("-")[2]):
+            remove_folder(os.path.join(parent, name))
 
 
-def is_alive(pid: str) -> bool:
-    """Whether there is a process with this number."""
+def _is_alive(pid: str) -> bool:
+    if pid == str(os.getpid()):
+        return False  # this process is not making another one
     try:
         os.kill(int(pid), 0)
     except (ProcessLookupError, ValueError):
@@ -176,19 +166,77 @@ def is_alive(pid: str) -> bool:
 def aside_name(location: str, what: str) -> str:
     """A free name beside a location for what was there: with `what`, such as moved, the time and the process."""
     name = f"{location}-{what}-{timestamp(system_clock()).decode()}-{os.getpid()}"
-    others = (f"{name}-{number}" for number in count(2))
-    return next(free for free in chain((name,), others) if not os.path.lexists(free))
+    free, number = name, 1
+    while os.path.lexists(free):
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def copy_permissions(old: str, new: str) -> None:
+    """Give a folder that this process has made, and its files, the permissions of those whose place they take, and
+    their group if this account may."""
+    for name in ("", *os.listdir(new)):
+        try:
+            before = os.lstat(os.path.join(old, name))
+        except FileNotFoundError:
+            continue
+        if stat.S_ISLNK(before.st_mode):
+            continue
+        path = os.path.join(new, name)
+        with suppress(PermissionError):  # the owner need not be in that group
+            os.chown(path, -1, before.st_gid, follow_symlinks=False)
+        os.chmod(path, stat.S_IMODE(before.st_mode))
+
+
+# -- whose it is -----------------------------------------------------------------------------------------------------
+
+
+def ensure_own(location: str) -> None:
+    """Raise StoreError if this is root, and a store or the folder above it belongs to somebody else.
+
+    Whoever owns the folder could put links into it, which root would follow; and files that root makes could not be
+    used by the owner.
+    """
+    if os.geteuid():
+        return
+    above = os.path.dirname(os.path.abspath(location))
+    for path, look in ((above, os.stat), (location, os.lstat), (location, os.stat)):
+        try:
+            owner = look(path).st_uid
+        except OSError:
+            continue  # there is none, which others say
+        if owner:
+            user = _user_name(owner)
+            raise StoreError(f"{path} belongs to {user}, and root does not use the minters of others: run 'runuser -u "
+                             f"{user} -- noid …'")
+
+
+def _user_name(number: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"#{number}"
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
 
 
 def readme_of(folder: str) -> bytes:
-    """The text for people in a folder; nothing if there is none, or if it is a link or not for the folder's owner, so
-    that whoever may write to the folder does not get the content of other files by it."""
+    """The text for people in a folder; nothing if there is none, or if it is a link."""
+    return read_text(os.path.join(folder, README))
+
+
+def read_text(path: str) -> bytes:
+    """The beginning of a file; nothing if there is none, or if it is a link, which another account may have put
+    there."""
     try:
-        with ActingAsOwner(folder or ".") as path:
-            descriptor = os.open(os.path.join(path, README), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as file:
-            return file.read() if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
-    except OSError:
+            return file.read(_LONGEST_TEXT) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+    except (OSError, ValueError):
         return b""
 
 
@@ -208,9 +256,73 @@ def write_file(path: str, content: bytes) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Have the names in a folder written to disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    """Have the names in a folder written to disk; or a file, its content."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def is_writable(path: str, lock: str) -> bool:
+    """Whether this process may write to a file and to its lock, which it makes if there is none."""
+    if not os.access(path, os.W_OK):
+        return False
+    return os.access(lock, os.W_OK) or not os.path.exists(lock) and os.access(os.path.dirname(lock), os.W_OK)
+
+
+def ensure_regular(path: str) -> os.stat_result | None:
+    """What the system knows of a file, None if there is none.  Raises StoreError if the path is a link or anything but
+    a regular file: another account may have put it there."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        what = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a file"
+        raise StoreError(f"{path} is {what}, which is not followed: put the file itself there (the folder above it "
+                         "may be a link), and find out who made it")
+    return found
+
+
+def ensure_exists(path: str, model: str) -> None:
+    """Make a file if there is none, with the permissions of the file `model`."""
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o664)
+    except FileExistsError:
+        return  # another process made it just now
+    try:
+        os.fchmod(descriptor, os.stat(model).st_mode & 0o666)
+    finally:
+        os.close(descriptor)
+
+
+def ensure_allocated(path: str, size: int) -> None:
+    """Make a file of this size, if there is none, with all blocks allocated: to touch a hole in a map kills a process
+    (SIGBUS) if the disk is full."""
+    try:
+        if is_allocated(os.stat(path), size):
+            return
+    except FileNotFoundError:
+        pass
+    _allocate(path, 0, size, os.O_CREAT)
+
+
+def is_allocated(found: os.stat_result, size: int) -> bool:
+    """Whether a file has blocks for this many bytes."""
+    return found.st_blocks * 512 >= size
+
+
+def ensure_length(path: str, length: int) -> None:
+    """Make an existing file at least this long, so that a map of it can be read to its end."""
+    if os.path.getsize(path) < length:
+        # Unlike truncate this cannot shorten a file to which another process writes just now.
+        _allocate(path, length - 1, 1)
+
+
+def _allocate(path: str, start: int, length: int, flags: int = 0) -> None:
+    descriptor = os.open(path, flags | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o664)
+    try:
+        os.posix_fallocate(descriptor, start, length)
     finally:
         os.close(descriptor)

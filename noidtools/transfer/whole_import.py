@@ -20,7 +20,7 @@ from ..minter.namespace import Namespace
 from ..minter.report import creation_report
 from ..schemes import scheme_for
 from ..schemes.base import SETTINGS, Settings
-from ..store.creation import create_store
+from ..store import create_store
 from . import BadLineError, jsonl
 from .jsonl import as_bytes, as_list, as_number, edit_from, event_from, field
 
@@ -180,14 +180,15 @@ def _as_exported(line: bytes) -> bytes:
 class _FilledStore:
     """The store that is being made, as its last transaction sees it: what `Minter` needs to read it."""
 
-    generation = 0
-
     def __init__(self, location: str, writer: Writer) -> None:
         self.location = location
         self._writer = writer
 
-    def read(self, work: Callable[[Reader], T], *, max_age: float = 0.0) -> T:
+    def read(self, work: Callable[[Reader], T]) -> T:
         return work(self._writer)
+
+    def identity(self) -> object:
+        return None
 
 
 def _ensure_sound(dbdir: str, writer: Writer, progress: Progress | None) -> None:

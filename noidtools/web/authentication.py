@@ -25,15 +25,14 @@ def bearer_secret(request: Request) -> bytes:
     return header[len(_SCHEME) :].strip().encode("latin-1", "replace")[:_LONGEST_SECRET] or b"?"
 
 
-def authenticate(request: Request, minter: Minter, max_age: float = 0.0) -> AccessPolicy:
+def authenticate(request: Request, minter: Minter) -> AccessPolicy:
     """The access policy of a minter for a request.  With a token, `request.user` is the token's from then on.
 
     Raises HttpError for a token that is not one of this minter's, or no longer.
     """
     secret = bearer_secret(request)
     if not secret:
-        return minter.access_policy(max_age)
-    # Whatever age is allowed: a token that was revoked is refused from the next request on.
+        return minter.access_policy()
     policy, token = minter.read(lambda reader: _policy_and_token(request, reader, secret))
     if token is not None:
         token.record_use(minter)

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from .response import AnswerWriter
 
 BASIC = 'Basic realm="noid"'
-_MAX_AGE = 0.05
 _METHODS = ("GET", "HEAD", "POST")
 
 # So many bytes of an answer are made before the header is sent, so that an error among them still has its status.  An
@@ -99,8 +98,8 @@ class CommandApplication:
         if words in ([], [b"help"]):
             return _answer_response(request.environ, _introduction(), writer, [])
         # Whether the database was replaced was looked at when the minter was found.
-        policy = authenticate(request, minter, _MAX_AGE)
-        session = Session(minter.dbdir, Actor(request.contact, b"web"), minter=minter, view=PUBLISHED, max_age=_MAX_AGE)
+        policy = authenticate(request, minter)
+        session = Session(minter.dbdir, Actor(request.contact, b"web"), minter=minter, view=PUBLISHED)
         if words == [b"-"]:
             from .bulk import respond_to_bulk
 

@@ -64,9 +64,9 @@ class Monitoring:
         lines = ["ok"]
         for domain in domains:
             minter = domain.open()
-            minter.read(lambda reader: reader.version())
+            minter.read(lambda _: None)
             if _sees_everything(request, minter):
-                lines += [f"{domain.name}: {name}: {value}" for name, value in minter.store.status()]
+                lines += [f"{domain.name}: {name}: {value}" for name, value in minter.store.status().lines]
         return Response(200, _TEXT, "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
 
     # -- readiness -------------------------------------------------------------------------------------

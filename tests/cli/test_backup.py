@@ -12,7 +12,7 @@ from pathlib import Path
 import lmdb
 import pytest
 
-from noidtools.store.lmdb.database import PLACE
+from noidtools.store.lmdb.files import PLACE
 from support.noidr import NoidrProcess
 from support.process import NOIDR, NoidProcess, wait_until
 

@@ -10,13 +10,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from noidtools.cli.interruption import run_until_interrupted
-from noidtools.errors import NoidError
-from noidtools.store.folders import create_folder
 from support.killed import COMMITS, RENAMES, run_killed
 from support.minter import Noid
 from support.perl_dump import RECORDED
@@ -92,40 +88,20 @@ def test_an_import_that_waits_for_its_input_is_interrupted(tmp_path, number):
     assert complaint.decode() == NOTHING and os.listdir(tmp_path) == []
 
 
-def test_a_signal_while_the_unfinished_is_removed_leaves_nothing(tmp_path, monkeypatch):
-    def remove(folder: str, **options: Any) -> None:
-        if os.path.isdir(folder):
-            signal.raise_signal(signal.SIGTERM)
-        whole(folder, **options)
-
-    def work() -> None:
-        create_folder(str(tmp_path / "x"), lambda folder: os.listdir(os.path.join(folder, "missing")))
-
-    whole = shutil.rmtree
-    monkeypatch.setattr(shutil, "rmtree", remove)
-    with pytest.raises(NoidError, match="interrupted"):
-        run_until_interrupted(work, "nothing was done")
-    assert os.listdir(tmp_path) == []
-
-
 @pytest.mark.parametrize("first", SIGNALS)
 @pytest.mark.parametrize("second", SIGNALS)
 def test_the_second_signal_ends_the_process(first, second):
-    """However soon it comes: both may have arrived before the first is handled."""
     script = f"""
 import signal, time
-from noidtools.cli.interruption import run_until_interrupted
+from noidtools.cli.noid import _run_until_interrupted
 def work():
     try:
-        signal.pthread_sigmask(signal.SIG_BLOCK, (2, 15))
         signal.raise_signal({first:d})
-        signal.raise_signal({second:d})
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, (2, 15))
         time.sleep(5)
     except KeyboardInterrupt:
         signal.raise_signal({second:d})
         time.sleep(60)
-run_until_interrupted(work, "x")
+_run_until_interrupted(work, "x")
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=30, check=False)
     assert done.returncode in (-first, -second) and done.stderr == b""

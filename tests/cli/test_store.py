@@ -11,7 +11,7 @@ import pytest
 
 from noidtools.errors import BusyError
 from noidtools.store import open_store
-from noidtools.store.lmdb import database
+from noidtools.store.lmdb import files
 from support.process import run_script, script_command, script_environment
 from support.stores import folder_of, new_store
 
@@ -29,7 +29,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def small_map(monkeypatch):
-    monkeypatch.setattr("noidtools.store.lmdb.environment.RESERVED", 1 << 20)
+    monkeypatch.setattr("noidtools.store.lmdb.store.RESERVED", 1 << 20)
 
 
 def test_a_reader_adopts_the_map_size_when_another_process_lets_the_database_grow(tmp_path, small_map):
@@ -53,21 +53,6 @@ def test_a_writer_of_another_process_waits_no_longer_than_its_patience(store, tm
     assert "another process has been writing" in refusal
 
 
-def test_a_store_works_in_parent_and_child_after_a_fork(store):
-    store.write(lambda writer: writer.put(T, b"a", b"1"))
-    pid = os.fork()
-    if not pid:
-        status = 1
-        try:
-            store.write(lambda writer: writer.put(T, b"b", b"2"))
-            status = 0 if store.read(lambda reader: reader.get(T, b"a")) == b"1" else 2
-        finally:
-            os._exit(status)
-    assert os.waitpid(pid, 0)[1] == 0
-    assert store.read(lambda reader: reader.get(T, b"b")) == b"2"
-    store.write(lambda writer: writer.put(T, b"c", b"3"))
-
-
 def test_a_killed_reader_leaves_nothing_to_clean_up(store, tmp_path):
     command = script_command("store_read_for_a_minute", tmp_path)
     with subprocess.Popen(command, env=script_environment(), stdout=subprocess.PIPE) as reader:
@@ -84,8 +69,8 @@ def test_a_killed_reader_leaves_nothing_to_clean_up(store, tmp_path):
 
 
 def test_more_readers_than_there_can_be_are_told_to_try_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(database, "MOST_READERS", 4)
-    monkeypatch.setattr(database, "LOCK_SIZE", 128 + 64 * 4)
+    monkeypatch.setattr(files, "MOST_READERS", 4)
+    monkeypatch.setattr(files, "_LOCK_SIZE", 128 + 64 * 4)
     store = new_store(tmp_path)
     inside, done = threading.Semaphore(0), threading.Event()
 

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 import lmdb
 import pytest
 
-from noidtools.store.creation import foreign_items
+from noidtools.store import foreign_items
 from support.minter import Noid
 from support.perl_dump import recorded_items
 from support.project import vectors

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from noidtools.cli.noid import main
-from noidtools.store import folders
-from noidtools.store.lmdb.store import LmdbStore
+from noidtools.store.lmdb.store import LmdbWriter
 
 RENAMES, COMMITS = "renames", "commits"
 
@@ -73,25 +72,17 @@ def _watch_renames(step: Callable[[], None]) -> None:
         return call
 
     os.rename, os.replace = watched(os.rename), watched(os.replace)
-    folders._exchange = watched(folders._exchange)
 
 
 def _watch_commits(step: Callable[[], None]) -> None:
-    write_locked, end = LmdbStore._write_locked, LmdbStore._end
+    commit = LmdbWriter.commit
 
-    def watched_write(self: LmdbStore, run: Callable[[Any], Any]) -> Any:
-        def before_commit(writer: Any) -> Any:
-            done = run(writer)
+    def watched(self: LmdbWriter) -> None:
+        outermost = self._outer is None
+        if outermost:
             step()
-            return done
+        commit(self)
+        if outermost:
+            step()
 
-        done = write_locked(self, before_commit)
-        step()
-        return done
-
-    def watched_end(self: LmdbStore, writer: Any, *, commit: bool) -> None:
-        step()
-        end(self, writer, commit=commit)
-        step()
-
-    LmdbStore._write_locked, LmdbStore._end = watched_write, watched_end  # type: ignore[method-assign]
+    LmdbWriter.commit = watched  # type: ignore[method-assign]

@@ -12,7 +12,8 @@ from bisect import bisect_left, bisect_right
 from itertools import chain, count
 
 from noidtools.errors import BusyError, ConflictError, NoMinterError, StoreError
-from noidtools.store.transactions import TransactionalStore
+from noidtools.store import StoreStatus
+from noidtools.store.base import BaseStore
 
 _numbers = count(1)
 _stores: dict[str, MemoryStore] = {}
@@ -27,13 +28,14 @@ class Database:
 
 
 class MemoryReader:
-    def __init__(self, items: dict[tuple[bytes, bytes], bytes], version: int) -> None:
+    def __init__(self, database: Database, items: dict[tuple[bytes, bytes], bytes], version: int) -> None:
+        self.database = database
         self.items = items
-        self.number = version
+        self.version = version
         self.changes = 0
 
-    def version(self):
-        return self.number
+    def close(self):
+        pass
 
     def get(self, table, key):
         return self.items.get((table, key))
@@ -59,14 +61,26 @@ class MemoryReader:
 
 
 class MemoryWriter(MemoryReader):
-    def version(self):
-        return None
-
-    def __init__(
-        self, items: dict[tuple[bytes, bytes], bytes], version: int, outer: MemoryWriter | None = None
-    ) -> None:
-        super().__init__(items, version)
+    def __init__(self, database, items, version, outer: MemoryWriter | None = None) -> None:
+        super().__init__(database, dict(items), version)
         self.outer = outer
+        self.ended = False
+
+    def savepoint(self):
+        return MemoryWriter(self.database, self.items, self.version, self)
+
+    def commit(self):
+        self.ended = True
+        if self.outer is not None:
+            self.outer.items = self.items
+            self.outer.changes += 1
+            return
+        self.database.committed = self.items, next(_numbers)
+        self.database.writers.release()
+
+    def rollback(self):
+        if self.outer is None and not self.ended:
+            self.database.writers.release()
 
     def put(self, table, key, value):
         self.changes += 1
@@ -85,74 +99,38 @@ class MemoryWriter(MemoryReader):
         return sum(self.delete(table, key) for key in keys)
 
 
-class MemoryStore(TransactionalStore):
+class MemoryStore(BaseStore):
     writable = True
-    generation = 1
 
     def __init__(self, location: str) -> None:
-        super().__init__()
-        self.location = location
+        super().__init__(location)
         self._database = Database()
 
-    def read(self, work, *, max_age=0.0):
-        if self._state.reader is not None:
-            return self._read_inside(self._state.reader, work)
-        self._state.reader = reader = MemoryReader(*self._database.committed)
-        try:
-            return work(reader)
-        finally:
-            self._state.reader = None
+    def _begin_read(self):
+        return MemoryReader(self._database, *self._database.committed)
 
-    def _write(self, run, timeout):
-        writer = self._begin(timeout)
-        committed = False
-        try:
-            done = run(writer)
-            committed = True
-        finally:
-            self._end(writer, commit=committed)
-        return done
-
-    def _begin(self, timeout):
-        if not self._database.writers.acquire(timeout=timeout):
+    def _begin_write(self, timeout):
+        database = self._database
+        if not database.writers.acquire(timeout=timeout):
             raise BusyError(f"another process has been writing to {self.location} for over {timeout:g} seconds")
-        items, version = self._database.committed
-        return MemoryWriter(dict(items), version)
+        return MemoryWriter(database, *database.committed)
 
-    def _end(self, writer, *, commit):
-        self._state.in_block = False
-        if commit:
-            self._database.committed = writer.items, next(_numbers)
-        self._database.writers.release()
-
-    def _write_child(self, outer, run):
-        child = self._begin_child(outer)
-        done = run(child)
-        self._end_child(child, commit=True)
-        return done
-
-    def _begin_child(self, outer):
-        return MemoryWriter(dict(outer.items), outer.number, outer)
-
-    def _end_child(self, writer, *, commit):
-        if commit:
-            writer.outer.items = writer.items
-            writer.outer.changes += 1
-
-    def _abandon(self, writer):
-        pass
+    def _retry(self, error, attempt, deadline):
+        return False
 
     def _refusal(self, error):
         return None
 
-    def version(self, max_age=0.0):
-        return self._database.committed[1]
+    def version(self):
+        return self.read(lambda reader: reader.version)  # type: ignore[attr-defined]
 
     def identity(self):
-        return id(self._database) if os.path.exists(self.location) else None
+        if not os.path.exists(self.location):
+            raise NoMinterError(f"there is no minter in {self.location}")
+        return self.read(lambda reader: id(reader.database))  # type: ignore[attr-defined]
 
-    def size(self):
-        return None
+    def status(self):
+        return StoreStatus({})
 
     def backup(self, destination):
         if os.path.lexists(destination):
@@ -166,12 +144,14 @@ class MemoryStore(TransactionalStore):
         with self._database.writers:
             self._database = Database()
             self._database.committed = items, next(_numbers)
-        self.generation += 1
 
     def suspend(self):
         return True
 
     def close(self):
+        pass
+
+    def _close(self):
         pass
 
 
@@ -196,7 +176,7 @@ def create_store(location: str, fill, *, chunks=(), readme=b"") -> MemoryStore:
 def restore_store(location: str, source: str, adjust) -> str | None:
     try:
         with open(source, "rb") as file:
-            writer = MemoryWriter(pickle.load(file), 0)
+            writer = MemoryWriter(Database(), pickle.load(file), 0)
     except (OSError, pickle.UnpicklingError):
         raise StoreError(f"{source} is no backup") from None
     adjust(writer)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from noidtools.store import shared
+from noidtools.store import base
 from noidtools.store.lmdb.store import LmdbStore
 
 
@@ -33,7 +33,7 @@ def counted_reads() -> Iterator[Counter[str]]:
     meanwhile.
     """
     counts: Counter[str] = Counter()
-    stores = [store for store in shared._open if isinstance(store, LmdbStore)]
+    stores = [store for store in base._stores()._open if isinstance(store, LmdbStore)]
     environments = {store: store._environment for store in stores}
     for store, environment in environments.items():
         store._environment = CountedEnvironment(  # type: ignore[assignment]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from noidtools.store import Store
-from noidtools.store.creation import create_store
+from noidtools.store import Store, create_store
 
 
 def new_store(folder: Path) -> Store:

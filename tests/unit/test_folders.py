@@ -1,4 +1,4 @@
-"""A folder takes the place of another one in one step, and whatever goes wrong, neither is lost."""
+"""A folder takes the place of another one, and whatever goes wrong, neither is lost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def found(folder) -> dict[str, str]:
 
 
 def put_in_place(folder) -> None:
-    folders.put_in_place(str(folder / "new"), str(folder / "old"), str(folder / "aside"))
+    old, aside = str(folder / "old"), str(folder / "aside")
+    folders.put_in_place(str(folder / "new"), old, lambda: folders.move_folder(old, aside))
 
 
 def test_the_new_folder_is_in_place_and_the_old_one_aside(both):
@@ -32,32 +33,37 @@ def test_the_new_folder_is_in_place_and_the_old_one_aside(both):
     assert found(both) == {"old": "new", "aside": "old"}
 
 
-def test_where_folders_cannot_be_exchanged_both_are_where_they_were(both, monkeypatch):
-    def refuse(one: str, other: str) -> None:
-        raise StoreError("not on this file system")
+@pytest.mark.parametrize("error", [StoreError("it is in use"), KeyboardInterrupt()])
+def test_where_the_old_folder_cannot_be_taken_away_both_are_where_they_were(both, error):
+    def refuse() -> None:
+        raise error
 
-    monkeypatch.setattr(folders, "_exchange", refuse)
-    with pytest.raises(StoreError):
-        put_in_place(both)
+    with pytest.raises(type(error)):
+        folders.put_in_place(str(both / "new"), str(both / "old"), refuse)
     assert found(both) == {"old": "old", "new": "new"}
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_an_interrupt_around_the_exchange_loses_neither(both, monkeypatch, moment):
-    exchange = folders._exchange
+def test_a_replacement_that_was_killed_between_its_steps_is_completed_by_the_next_process(both):
+    def die() -> None:
+        os.rename(both / "old", both / "aside")
+        os._exit(0)
 
-    def interrupted(one: str, other: str) -> None:
-        if moment == "after":
-            exchange(one, other)
-        raise KeyboardInterrupt
+    child = os.fork()
+    if not child:
+        folders.put_in_place(str(both / "new"), str(both / "old"), die)
+    os.waitpid(child, 0)
+    assert not (both / "old").exists()
+    assert folders.complete_replacement(str(both / "old"))
+    assert found(both) == {"old": "new", "aside": "old"}
+    assert folders.complete_replacement(str(both / "old")) and not folders.complete_replacement(str(both / "none"))
 
-    def fill(folder: str) -> None:
-        (both / "new" / "which").rename(f"{folder}/which")
 
-    monkeypatch.setattr(folders, "_exchange", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        folders.replace_folder(str(both / "old"), fill, str(both / "aside"))
-    assert sorted(found(both).values()) == ["new", "old"]
+def test_what_a_replacement_killed_before_its_steps_left_is_not_put_in_place_by_the_next(both):
+    (both / ".old-ready").mkdir()
+    (both / ".old-ready" / "which").write_text("killed")
+    assert folders.complete_replacement(str(both / "old")) and found(both)["old"] == "old"
+    put_in_place(both)
+    assert found(both) == {"old": "new", "aside": "old"}
 
 
 def test_a_name_aside_is_free(tmp_path, monkeypatch):
@@ -72,32 +78,10 @@ def test_a_name_aside_is_free(tmp_path, monkeypatch):
     lambda folder, fill: folders.create_folder(str(folder / "made"), fill),
     lambda folder, fill: folders.replace_folder(str(folder / "old"), fill, str(folder / "aside")),
 ])
-def test_an_interrupt_right_after_the_folder_was_made_leaves_nothing_behind(both, monkeypatch, make):
-    mkdir = os.mkdir
-
-    def interrupted(path: str, *mode: int) -> None:
-        mkdir(path, *mode)
+def test_an_interrupt_while_the_folder_is_filled_leaves_nothing(both, make):
+    def fill(folder: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, "mkdir", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        make(both, lambda folder: None)
+        make(both, fill)
     assert sorted(os.listdir(both)) == ["new", "old"] and found(both) == {"old": "old", "new": "new"}
-
-
-@pytest.mark.parametrize("make", [
-    lambda folder, fill: folders.create_folder(str(folder / "made"), fill),
-    lambda folder, fill: folders.replace_folder(str(folder / "old"), fill, str(folder / "aside")),
-])
-def test_a_folder_that_another_made_just_now_is_not_removed(both, monkeypatch, make):
-    name_for_new, made = folders._name_for_new, []
-
-    def taken(parent: str, mark: str) -> str:
-        made.append(name_for_new(parent, mark))
-        os.mkdir(made[0])
-        return made[0]
-
-    monkeypatch.setattr(folders, "_name_for_new", taken)
-    with pytest.raises((StoreError, FileExistsError)):
-        make(both, lambda folder: None)
-    assert os.path.isdir(made[0])

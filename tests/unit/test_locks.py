@@ -6,12 +6,14 @@ import os
 import shutil
 import threading
 import time
+from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
 from noidtools.errors import BusyError, NoidError, StoreError
-from noidtools.store import open_store, shared
-from noidtools.store.creation import create_store
+from noidtools.store import base, create_store, open_store
+from noidtools.store.folders import put_in_place
 from noidtools.store.locks import ReadersWriterLock
 
 T = b"t"
@@ -61,19 +63,29 @@ def which(store) -> bytes | None:
 # -- the lock --------------------------------------------------------------------------------------------------------
 
 
-def test_who_waits_to_be_alone_is_let_in_while_others_come_and_go_without_a_gap():
+@contextmanager
+def shared(lock: ReadersWriterLock):
+    lock.acquire_shared()
+    try:
+        yield
+    finally:
+        lock.release_shared()
+
+
+def test_a_thread_that_waits_for_exclusive_use_gets_it_while_others_come_and_go_without_a_gap():
     lock = ReadersWriterLock()
 
     def hold(_: int) -> None:
-        lock.shared(lambda: time.sleep(0.002))
+        with shared(lock):
+            time.sleep(0.002)
 
     with Readers(8, hold) as readers:
         time.sleep(0.05)
         waits = []
         for _ in range(20):
             started = time.monotonic()
-            lock.alone(lambda: None)
-            waits.append(time.monotonic() - started)
+            with lock.exclusive():
+                waits.append(time.monotonic() - started)
             time.sleep(0.005)
     # Each was inside for two milliseconds, and none that came later went before.
     assert sorted(waits)[10] < 0.5 and max(waits) < 5
@@ -81,31 +93,27 @@ def test_who_waits_to_be_alone_is_let_in_while_others_come_and_go_without_a_gap(
 
 
 @pytest.mark.parametrize("rounds", [20, pytest.param(200, marks=pytest.mark.long)])
-def test_nobody_is_inside_while_one_is_alone(rounds):
+def test_nobody_is_inside_during_exclusive_use(rounds):
     lock = ReadersWriterLock()
     inside = alone = 0
     guard = threading.Lock()
 
-    def enter() -> None:
-        nonlocal inside
-        with guard:
-            inside += 1
-        assert not alone
-        with guard:
-            inside -= 1
-
     def share(_: int) -> None:
-        lock.shared(enter)
-
-    def action() -> None:
-        nonlocal alone
-        alone += 1
-        assert alone == 1 and not inside
-        time.sleep(0.0005)
-        alone -= 1
+        nonlocal inside
+        with shared(lock):
+            with guard:
+                inside += 1
+            assert not alone
+            with guard:
+                inside -= 1
 
     def be_alone(_: int) -> None:
-        lock.alone(action)
+        nonlocal alone
+        with lock.exclusive():
+            alone += 1
+            assert alone == 1 and not inside
+            time.sleep(0.0005)
+            alone -= 1
         time.sleep(0.001)
 
     with Readers(4, share), Readers(2, be_alone) as exclusive:
@@ -115,42 +123,14 @@ def test_nobody_is_inside_while_one_is_alone(rounds):
     assert exclusive.rounds >= rounds
 
 
-def test_a_wait_that_is_given_up_leaves_the_lock_as_it_was():
+def test_a_lock_in_use_is_not_taken_exclusively_without_a_wait():
     lock = ReadersWriterLock()
-    entered, leave = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        lock.shared(lambda: (entered.set(), leave.wait(10)))
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    entered.wait(10)
-    assert not lock.acquire_alone(timeout=0)
-    assert not lock.acquire_alone(timeout=0.05) and not lock.try_alone(lambda: True)
-    lock.shared(lambda: None)  # others are not kept out by who gave up
-    leave.set()
-    thread.join()
-    assert lock.acquire_alone(timeout=0)
-    assert not lock.acquire_alone(timeout=0.01) and not lock.try_alone(lambda: True)
-    lock.release_alone()
-    assert lock.try_alone(lambda: True)
-    lock.alone(lambda: None)
-
-
-def test_waiting_to_be_alone_takes_no_processor_time():
-    lock = ReadersWriterLock()
-    entered = threading.Event()
-
-    def hold() -> None:
-        lock.shared(lambda: (entered.set(), time.sleep(0.5)))
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    entered.wait(10)
-    before = time.process_time()
-    lock.alone(lambda: None)
-    assert time.process_time() - before < 0.1
-    thread.join()
+    with shared(lock), lock.exclusive_if_free() as free:
+        assert not free
+    with lock.exclusive_if_free() as free, lock.exclusive_if_free() as again:
+        assert free and not again
+    with lock.exclusive():
+        pass
 
 
 # -- reopening -------------------------------------------------------------------------------------------------------
@@ -170,9 +150,9 @@ def test_a_restore_is_adopted_promptly_under_steady_reads(tmp_path):
         for number in range(10):
             value = b"%d" % number
             make(tmp_path / "other" / value.decode(), value).close()
-            # The whole folder, as a restore should do it.
-            os.rename(tmp_path / "store", tmp_path / f"away{number}")
-            os.rename(tmp_path / "other" / value.decode(), tmp_path / "store")
+            # The whole folder, as a restore does it.
+            old, away = str(tmp_path / "store"), str(tmp_path / f"away{number}")
+            put_in_place(str(tmp_path / "other" / value.decode()), old, partial(os.rename, old, away))
             started = time.monotonic()
             assert which(store) == value
             assert time.monotonic() - started < 5
@@ -194,28 +174,42 @@ def test_threads_that_find_a_suspended_store_open_it_once(tmp_path):
         while suspended < 50 and time.monotonic() < deadline:
             suspended += store.suspend()
             time.sleep(0.001)
-    assert suspended == 50 and readers.rounds > 50 and store.generation > 10
+    assert suspended == 50 and readers.rounds > 50
     store.close()
 
 
 @pytest.mark.only("lmdb")
 def test_the_version_can_be_asked_for_while_the_store_is_opened_and_shut(tmp_path):
     store = make(tmp_path / "store")
-    seen = set()
+    seen, suspended = set(), 0
 
     def look(number: int) -> None:
-        seen.add(store.version(max_age=0.01 * number))
+        seen.add(store.version())
         if number == 0:
             which(store)
         time.sleep(0.0002)  # without a pause the one who suspends seldom finds the store unused
 
     with Readers(6, look) as readers:
         deadline = time.monotonic() + 60
-        while (store.generation < 10 or readers.rounds < 200) and time.monotonic() < deadline:
-            store.suspend()
+        while (suspended < 10 or readers.rounds < 200) and time.monotonic() < deadline:
+            suspended += store.suspend()
             time.sleep(0.0005)
-    assert store.generation >= 10 and len(seen - {None}) > 5
-    assert which(store) == b"1" and store.version() is not None
+    assert suspended >= 10 and None not in seen
+    assert which(store) == b"1"
+    store.close()
+
+
+@pytest.mark.only("lmdb")
+def test_an_untouched_store_tells_its_version_without_being_opened(tmp_path):
+    store = make(tmp_path / "store")
+    data = tmp_path / "store" / "data.mdb"
+    store.suspend()
+    os.utime(data, (time.time() - 60,) * 2)
+    before, identity = store.version(), store.identity()
+    assert store.suspend()
+    assert (store.version(), store.identity()) == (before, identity) and store._environment is None
+    store.write(lambda writer: writer.put(T, b"which", b"2"))
+    assert store.version() != before and store.identity() == identity
     store.close()
 
 
@@ -282,8 +276,33 @@ def in_child(action) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
+def refusal(action) -> str:
+    try:
+        action()
+    except StoreError as error:
+        return error.message
+    return "none"
+
+
+def test_after_a_fork_the_child_is_told_to_open_the_store_again_and_can(tmp_path):
+    store = make(tmp_path / "store")
+
+    def act() -> bool:
+        assert all("open it again" in refusal(action) for action in (
+            lambda: which(store), lambda: store.write(lambda _: None), store.version,
+            lambda: store.transaction().__enter__()))
+        store.close()
+        again = open_store(str(tmp_path / "store"))
+        again.write(lambda writer: writer.put(T, b"child", b"x"))
+        return which(again) == b"1"
+
+    assert in_child(act) == 0
+    assert store.read(lambda reader: (reader.get(T, b"which"), reader.get(T, b"child"))) == (b"1", b"x")
+    store.close()
+
+
 @pytest.mark.parametrize("forks", [5, pytest.param(100, marks=pytest.mark.long)])
-def test_a_fork_beside_busy_threads_leaves_parent_and_child_usable(tmp_path, forks):
+def test_a_fork_beside_busy_threads_disturbs_neither_parent_nor_child(tmp_path, forks):
     store = make(tmp_path / "store")
 
     def busy(number: int) -> None:
@@ -292,63 +311,46 @@ def test_a_fork_beside_busy_threads_leaves_parent_and_child_usable(tmp_path, for
         else:
             store.write(lambda writer: writer.put(T, b"busy", b"x"))
 
-    def act() -> bool:
-        store.write(lambda writer: writer.put(T, b"child", b"x"))
-        return which(store) == b"1"
-
     with Readers(4, busy) as readers:
         for _ in range(forks):
-            assert in_child(act) == 0
+            assert in_child(lambda: "open it again" in refusal(lambda: which(store))) == 0
             before = readers.rounds
             deadline = time.monotonic() + 10
             while readers.rounds < before + 4:
                 assert time.monotonic() < deadline, "the threads of the parent hang after a fork"
                 time.sleep(0.001)
-    assert store.read(lambda reader: reader.get(T, b"child")) == b"x"
     store.close()
 
 
-def test_a_child_forked_inside_a_transaction_is_refused_and_does_no_harm(tmp_path):
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_child_forked_inside_a_transaction_is_refused_and_does_no_harm(tmp_path, fails):
     store = make(tmp_path / "store")
-    messages, sender = os.pipe()
 
-    def act() -> bool:
-        try:
-            which(store)
-        except StoreError as error:
-            os.write(sender, error.message.encode())
-            return True
-        return False
+    class LeaveError(Exception):
+        pass
 
-    def work(writer) -> int:
+    def act(writer) -> bool:
+        if fails:
+            raise LeaveError
+        return "open it again" in refusal(lambda: which(store))
+
+    def work(writer) -> None:
         writer.put(T, b"a", b"2")
-        return in_child(act)
+        pid = os.fork()
+        if not pid:
+            raise LeaveError if fails else SystemExit(not act(writer))
+        assert os.waitpid(pid, 0)[1] == 0
 
-    assert store.write(work) == 0
-    assert b"when this process was forked" in os.read(messages, 1000)
+    parent = os.getpid()
+    try:
+        with store.transaction() as writer:
+            work(writer)
+    except (LeaveError, SystemExit) as error:
+        if os.getpid() != parent:
+            os._exit(0 if fails else int(error.code))
+        raise
     assert store.read(lambda reader: reader.get(T, b"a")) == b"2"
-    assert in_child(lambda: which(store) == b"1") == 0
-    store.close()
-
-
-def test_a_fork_does_not_wait_long_for_a_transaction_that_does_not_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(shared, "_FORK_WAIT", 0.1)
-    store = make(tmp_path / "store")
-    entered, leave = threading.Event(), threading.Event()
-
-    def work(_) -> None:
-        entered.set()
-        leave.wait(10)
-
-    thread = threading.Thread(target=lambda: store.read(work))
-    thread.start()
-    entered.wait(10)
-    started = time.monotonic()
-    assert in_child(lambda: True) == 0
-    assert time.monotonic() - started < 5
-    leave.set()
-    thread.join()
-    assert which(store) == b"1"
+    store.write(lambda writer: writer.put(T, b"a", b"3"))
     store.close()
 
 
@@ -398,7 +400,7 @@ def test_a_process_serves_a_thousand_stores_with_few_open_files(tmp_path):
 
     def use(number: int) -> None:
         nonlocal most
-        rng = threading.get_ident() + stores[number].generation * 7919
+        rng = threading.get_ident() + number * 7919
         for step in range(50):
             store = stores[(rng + step * 104729 * (number + 1)) % 1000]
             if step % 10:
@@ -413,7 +415,7 @@ def test_a_process_serves_a_thousand_stores_with_few_open_files(tmp_path):
             time.sleep(0.01)
     assert readers.rounds >= 12
     # Three files for each open one; those in use are not counted among them.
-    assert most - before <= 3 * (shared.MOST_OPEN + 12), most
+    assert most - before <= 3 * (base.MOST_OPEN + 12), most
     for store in stores:
         store.close()
     assert open_files() - before < 5

@@ -11,8 +11,7 @@ import time
 import pytest
 
 from noidtools.errors import BusyError, NoMinterError, StoreError, UsageError
-from noidtools.store import open_store
-from noidtools.store.creation import create_store, replace_store
+from noidtools.store import create_store, open_store, replace_store
 from noidtools.store.postgres import statements as sql
 from noidtools.store.postgres import writer as postgres_writer
 from noidtools.store.postgres.connection import LostError, ServerSession, SqlStatement
@@ -425,33 +424,6 @@ def test_what_is_in_memory_is_old_by_when_it_was_asked_for_not_by_when_the_answe
     assert local.read(lambda reader: reader.get(T, b"a"), max_age=0.01) == b"theirs"
 
 
-def test_all_minters_of_a_process_listen_with_one_session(server, tmp_path):
-    stores = [create_store(str(tmp_path / f"store{number}"), lambda writer: writer.put(T, b"count", b"0"),
-                           address=server.address) for number in range(5)]
-    for store in stores:
-        store.version(0.5)
-        store.version(0.5)
-    assert server.sql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'") == "1"
-    before = [store.version(0.5) for store in stores]
-    stores[3].write(count_up)
-    deadline = time.monotonic() + 10
-    while stores[3].version(0.5) == before[3]:
-        assert time.monotonic() < deadline
-    for store in stores:
-        store.close()
-    while server.sql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'") != "0":
-        assert time.monotonic() < deadline
-
-
-def test_a_version_that_is_known_costs_nothing(local, round_trips):
-    local.version(0.01)
-    local.version(0.01)
-    round_trips.clear()
-    for _ in range(100):
-        assert local.version(0.01) is not None
-    assert len(round_trips) <= 2
-
-
 def test_a_read_sees_one_moment_while_others_write(local):
     stop = threading.Event()
 
@@ -595,24 +567,6 @@ def test_a_copy_of_the_folder_is_the_same_minter(local, other):
 
 
 # -- another store in its place --------------------------------------------------------------------------------------
-
-
-def test_work_that_waited_while_another_minter_was_put_in_place_is_done_there(local, other, tmp_path):
-    new = create_store(str(tmp_path / "new"), lambda writer: writer.put(T, b"a", b"new"), address=postgres_address())
-    new.close()
-    done = []
-    threads = [threading.Thread(target=lambda: done.append(local.write(lambda writer: writer.get(T, b"a")))),
-               threading.Thread(target=lambda: done.append(block_value(local)))]
-    with other.transaction() as writer:
-        writer.put(T, b"a", b"old")
-        for thread in threads:
-            thread.start()
-        wait_for_locks(2)
-        replace_store(str(tmp_path / "store"), str(tmp_path / "new"))
-    for thread in threads:
-        thread.join()
-    assert done == [b"new", b"new"] and local.read(lambda reader: reader.get(T, b"a")) == b"new"
-    assert local.get_many([(T, b"a")], 1.0)[0] == [b"new"]
 
 
 def block_value(store) -> bytes | None:

@@ -8,8 +8,7 @@ import time
 import pytest
 
 from noidtools.errors import OutcomeUnknownError
-from noidtools.store import open_store
-from noidtools.store.creation import create_store, restore_store
+from noidtools.store import create_store, open_store, restore_store
 from noidtools.store.postgres import backup, minter_rows
 from noidtools.store.postgres import statements as sql
 from noidtools.store.postgres.connection import LostError, ServerSession

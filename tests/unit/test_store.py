@@ -29,7 +29,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def small_map(monkeypatch):
-    monkeypatch.setattr("noidtools.store.lmdb.environment.RESERVED", 1 << 20)
+    monkeypatch.setattr("noidtools.store.lmdb.store.RESERVED", 1 << 20)
 
 
 def test_a_write_happens_whole_or_not_at_all(store):

@@ -14,8 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from noidtools import store as stores
 from noidtools.errors import BusyError, ConflictError, NoidError, NoMinterError, StoreError
-from noidtools.store import exists, open_store
-from noidtools.store.creation import create_store, restore_store
+from noidtools.store import create_store, exists, open_store, restore_store
 from support import memory_store
 from support.postgres import postgres_address
 
@@ -188,24 +187,20 @@ def test_a_write_inside_a_read_is_refused(store):
 
 
 def test_the_store_knows_whether_a_thread_is_in_a_transaction(store):
-    def state() -> tuple[bool, bool]:
-        return store.writing, store.shared
-
-    def elsewhere() -> list[tuple[bool, bool]]:
+    def elsewhere() -> list[bool]:
         found = []
-        thread = threading.Thread(target=lambda: found.append(state()))
+        thread = threading.Thread(target=lambda: found.append(store.writing))
         thread.start()
         thread.join()
         return found
 
-    assert state() == (False, False)
-    assert store.read(lambda _: state()) == (False, False)
-    assert store.write(lambda _: (state(), *elsewhere())) == ((True, False), (False, False))
-    assert store.write(lambda _: (state(), store.write(lambda _: state())), shared=True) == ((True, True), (True, True))
-    assert store.write(lambda _: store.write(lambda _: state(), shared=True)) == (True, False)
+    assert not store.writing
+    assert not store.read(lambda _: store.writing)
+    assert store.write(lambda _: (store.writing, *elsewhere())) == (True, False)
+    assert store.write(lambda _: store.write(lambda _: store.writing))
     with pytest.raises(ValueError):
-        store.write(lambda _: int("x"), shared=True)
-    assert state() == (False, False)
+        store.write(lambda _: int("x"))
+    assert not store.writing
 
 
 def test_what_is_to_follow_a_commit_is_done_after_it_and_before_write_returns(store):
@@ -274,66 +269,44 @@ def test_threads_read_and_write_at_once(store):
 def test_equal_versions_mean_that_nothing_was_committed(store):
     store.write(lambda writer: writer.put(T, b"a", b"1"))
     first = store.version()
-    assert first is not None and first == store.version() == store.version(max_age=1)
-    assert store.read(lambda reader: reader.version()) == first
+    assert first is not None and first == store.version()
+    assert store.read(lambda _: store.version()) == first
     with pytest.raises(ValueError):
         store.write(lambda writer: writer.put(T, b"a", b"2") or int("x"))
     assert store.version() == first
-    assert store.write(lambda writer: writer.put(T, b"a", b"2") or writer.version()) is None
+    store.write(lambda writer: writer.put(T, b"a", b"2"))
     assert store.version() != first
 
     def outlived(reader):
-        seen = reader.version()
+        seen = store.version()
         thread = threading.Thread(target=store.write, args=(lambda writer: writer.put(T, b"b", b"1"),))
         thread.start()
         thread.join()
-        return seen, reader.version(), store.version()
+        return seen, store.version()
 
-    seen, still, latest = store.read(outlived)
-    assert seen == still != latest == store.version()
+    seen, still = store.read(outlived)
+    assert seen == still != store.version()
 
 
-def test_a_store_has_an_identity_a_generation_and_a_size(engine, store):
+def test_a_suspended_store_has_the_version_and_the_identity_that_it_had(store):
+    store.write(lambda writer: writer.put(T, b"a", b"1"))
+    version, identity = store.version(), store.identity()
+    assert store.suspend() and store.identity() == store.read(lambda _: store.identity())
+    store.suspend()
+    assert store.version() == store.version()
+    store.write(lambda writer: writer.put(T, b"a", b"2"))
+    assert store.version() != version
+    assert identity is not None
+
+
+def test_a_store_has_an_identity_and_a_status(engine, store):
     identity = store.identity()
     store.write(lambda writer: writer.put(T, b"a", b"1"))
-    assert store.identity() == identity is not None
-    assert store.read(lambda _: store.generation) == store.generation
-    assert (store.size() is None) == (engine == "memory")
-    assert store.suspend() and items(store) == [(b"a", b"1")]
-
-
-def test_a_few_values_are_read_with_the_version_of_their_moment(store):
-    store.write(lambda writer: writer.put_many(T, [(b"a", b"1"), (b"k" * 600, b"long")]))
-    places = [(T, b"a"), (U, b"a"), (T, b"k" * 600), (T, b"k" * 601)]
-    for max_age in (0.0, 10.0):
-        assert store.get_many(places, max_age) == ([b"1", None, b"long", None], store.version())
-    assert store.get_many([]) == ([], store.version())
-
-    def work(writer):
-        writer.put(T, b"a", b"2")
-        return store.get_many(places[:1], 10.0)
-
-    assert store.write(work) == ([b"2"], None)
-    store.suspend()
-    assert store.get_many(places[:1], 10.0) == ([b"2"], store.version())
-
-
-def test_two_values_are_read_with_the_version_of_their_moment(store):
-    store.write(lambda writer: writer.put_many(T, [(b"a", b"1"), (b"k" * 600, b"long")]))
-    for max_age in (0.0, 10.0):
-        for other, value in (b"b", None), (b"k" * 600, b"long"), (b"k" * 601, None):
-            assert store.get_both(T, b"a", T, other, max_age) == (b"1", value, store.version())
-            assert store.get_both(T, other, T, b"a", max_age) == (value, b"1", store.version())
-        assert store.get_both(U, b"a", T, b"a", max_age) == (None, b"1", store.version())
-
-    def work(writer):
-        writer.put(T, b"a", b"2")
-        return store.get_both(T, b"a", U, b"a", 10.0)
-
-    assert store.write(work) == (b"2", None, None)
-    assert store.read(lambda reader: store.get_both(T, b"a", U, b"a", 10.0)) == (b"2", None, store.version())
-    store.suspend()
-    assert store.get_both(T, b"a", U, b"a", 10.0) == (b"2", None, store.version())
+    assert store.identity() == identity == store.read(lambda _: store.identity()) is not None
+    assert store.write(lambda _: store.identity()) == identity
+    status = store.status()
+    assert ("size_bytes" in status.figures) == (engine != "memory")
+    assert bool(status.lines) == (engine == "postgres")
 
 
 # -- scans -----------------------------------------------------------------------------------------------------------
@@ -509,10 +482,10 @@ def test_a_backup_is_restored_with_its_adjustment_and_what_was_there_is_kept(sto
     store.write(lambda writer: writer.put_many(T, [(b"a", b"1"), (b"b", b"2")]))
     assert store.backup(str(tmp_path / "kept")) == 2
     store.write(lambda writer: writer.put(T, b"c", b"3"))
-    identity, generation = store.identity(), store.generation
+    identity, version = store.identity(), store.version()
     aside = restore_store(store.location, str(tmp_path / "kept"), lambda writer: writer.put(U, b"x", b"y"))
     assert items(store) == [(b"a", b"1"), (b"b", b"2")] and items(store, U) == [(b"x", b"y")]
-    assert store.identity() != identity and store.generation != generation
+    assert store.identity() != identity and store.version() != version
     store.write(lambda writer: writer.put(T, b"d", b"4"))
     assert items(store)[-1] == (b"d", b"4")
     assert aside is not None

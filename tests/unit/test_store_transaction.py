@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 
 import pytest
 
+from noidtools import store as stores
 from noidtools.errors import StoreError
-from noidtools.store import creation
 from support import memory_store
 
 pytestmark = pytest.mark.only("lmdb")
@@ -20,7 +19,7 @@ def fill(writer) -> None:
     writer.put(TABLE, b"first", b"1")
 
 
-@pytest.fixture(params=[creation, memory_store], ids=["lmdb", "memory"])
+@pytest.fixture(params=[stores, memory_store], ids=["lmdb", "memory"])
 def store(request, tmp_path):
     made = request.param.create_store(str(tmp_path / "store"), fill)
     yield made
@@ -29,7 +28,7 @@ def store(request, tmp_path):
 
 @pytest.fixture
 def lmdb_store(tmp_path):
-    made = creation.create_store(str(tmp_path / "store"), fill)
+    made = stores.create_store(str(tmp_path / "store"), fill)
     yield made
     made.close()
 
@@ -45,7 +44,7 @@ def put(store, key: bytes) -> None:
 def test_the_writer_is_the_transaction(store):
     with store.transaction() as writer:
         writer.put(TABLE, b"second", b"2")
-        assert store.writing and not store.shared
+        assert store.writing
         assert keys(store) == [b"first", b"second"]
     assert not store.writing and keys(store) == [b"first", b"second"]
 
@@ -108,18 +107,6 @@ def test_actions_are_done_after_the_commit_and_forgotten_if_it_is_undone(store):
     assert len(done) == 2
 
 
-def test_a_transaction_is_used_once(store):
-    transaction = store.transaction()
-    with transaction:
-        with pytest.raises(StoreError), transaction:
-            pass
-        put(store, b"second")
-    with pytest.raises(StoreError), transaction:
-        pass
-    put(store, b"third")
-    assert keys(store) == [b"first", b"second", b"third"]
-
-
 def test_errors_of_the_engine_are_refusals_in_the_body(lmdb_store):
     import lmdb
 
@@ -132,25 +119,6 @@ def test_errors_of_the_engine_are_refusals_in_the_body(lmdb_store):
     put(lmdb_store, b"second")
 
 
-def test_another_thread_cannot_end_it(store):
-    transaction = store.transaction()
-    refused: list[str] = []
-
-    def end() -> None:
-        try:
-            transaction.__exit__(None, None, None)
-        except StoreError as error:
-            refused.append(error.message)
-
-    with transaction:
-        put(store, b"second")
-        thread = threading.Thread(target=end)
-        thread.start()
-        thread.join(10)
-        assert len(refused) == 1 and store.writing
-    assert keys(store) == [b"first", b"second"]
-
-
 @pytest.mark.parametrize("error", [None, ValueError()])
 def test_an_exit_stack_ends_it(store, error):
     with contextlib.suppress(ValueError), contextlib.ExitStack() as stack:
@@ -159,18 +127,6 @@ def test_an_exit_stack_ends_it(store, error):
         if error is not None:
             raise error
     assert not store.writing and keys(store) == [b"first", b"second"][: 1 if error else 2]
-
-
-def test_outer_transactions_do_not_end_before_inner_ones(store):
-    outer, inner = store.transaction(), store.transaction()
-    outer.__enter__()
-    inner.__enter__()
-    put(store, b"second")
-    with pytest.raises(StoreError):
-        outer.__exit__(None, None, None)
-    inner.__exit__(None, None, None)
-    outer.__exit__(None, None, None)
-    assert keys(store) == [b"first", b"second"]
 
 
 def test_the_database_may_be_suspended_between_transactions_but_not_in_one(lmdb_store):

@@ -14,7 +14,7 @@ from noidtools.errors import UsageError
 from noidtools.minter.folder import MinterFolder
 from noidtools.resolution import catalogue
 from noidtools.server.serve import Options
-from noidtools.store.creation import create_store
+from noidtools.store import create_store
 from noidtools.web import monitoring
 from noidtools.web.metrics import RequestMetrics
 from noidtools.web.request import Trust

@@ -173,8 +173,8 @@ def test_a_restore_that_is_killed_between_its_steps_leaves_a_minter_that_works(t
     done = subprocess.run(script_command("restore_killed", place, "kept"), cwd=noid.folder, env=script_environment(),
                           capture_output=True, timeout=60, check=False)
     assert done.returncode == -signal.SIGKILL, done
-    # Before the exchange nothing has happened to the minter, and behind it everything.
-    assert noid.ids(1) == (["kt0002"] if place == "after" else ["kt0005"])
+    # Before the old folder is taken away nothing has happened to the minter, and then everything.
+    assert noid.ids(1) == (["kt0005"] if place == "before" else ["kt0002"])
     assert "Replaced: " in noid("restore", "kept", "--skip", "4")
     assert noid.ids(1) == ["kt0006"]
     assert not [name for name in os.listdir(noid.folder) if name.startswith(".")]

@@ -11,7 +11,8 @@ import time
 import pytest
 
 from noidtools.minter.folder import MinterFolder
-from noidtools.store import shared
+from noidtools.store import base
+from noidtools.store.lmdb.store import LmdbStore
 from noidtools.web.site import Site
 from support.minter import Noid
 from support.wsgi import ResolverClient
@@ -60,11 +61,11 @@ def test_a_thousand_minters_are_served_by_threads_with_few_open_files(folder):
         thread.join()
     assert wrong == [] and min(served) >= 50
     # Each open store has at most three files; those in which a transaction is open come on top.
-    assert most <= 3 * (shared.MOST_OPEN + 2 * THREADS)
+    assert most <= 3 * (base.MOST_OPEN + 2 * THREADS)
 
 
 def test_a_name_that_no_minter_claims_opens_none_of_them_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(shared, "MOST_OPEN", 2)
+    monkeypatch.setattr(base, "MOST_OPEN", 2)
     dbdirs = [tmp_path / f"m{letter}" for letter in "bcdfgh"]
     for dbdir in dbdirs:
         Noid.created(dbdir, f"{dbdir.name}.sdd", "long", "13030", "a", "b").close()
@@ -72,11 +73,9 @@ def test_a_name_that_no_minter_claims_opens_none_of_them_again(tmp_path, monkeyp
     minters = MinterFolder(str(tmp_path))
     web = ResolverClient(Site(minters))
     assert web("/nonsense").status == 404
-    # Those of the catalogue, which resolves.
-    stores = [minter.store for minter in _open_minters(minters)]
-    before = [store.generation for store in stores]
+    opened = opened_stores(monkeypatch)
     assert [web(f"/nonsense{number}").status for number in range(20)] == [404] * 20
-    assert [store.generation for store in stores] == before
+    assert opened == []
     noid = Noid(dbdirs[3])
     noid.set_target(noid.mint()[0], "https://target.example/")
     noid("alias", "nonsense7", "13030/mf00")
@@ -96,11 +95,19 @@ def _age(dbdir):
         os.utime(data, (changed, changed))
 
 
-def _open_minters(minters):
-    return [minters.open(dbdir, name) for name, dbdir in minters.dbdirs()]
+def opened_stores(monkeypatch) -> list[str]:
+    """A list to which the locations of databases are added that are opened from now on."""
+    opened, really_open = [], LmdbStore._open
+
+    def open_and_note(store: LmdbStore) -> None:
+        opened.append(store.location)
+        really_open(store)
+
+    monkeypatch.setattr(LmdbStore, "_open", open_and_note)
+    return opened
 
 
-def test_looking_for_minters_is_no_use_of_them(folder):
+def test_looking_for_minters_is_no_use_of_them(folder, monkeypatch):
     """A minter that is used stays open, however often the folder is looked through."""
     from noidtools.resolution.catalogue import Catalogue
 
@@ -108,9 +115,10 @@ def test_looking_for_minters_is_no_use_of_them(folder):
     catalogue = Catalogue(minters)
     assert len(catalogue.entries()) == COUNT
     used = minters.open(str(folder / "m7"), "m7").store
-    assert used.read(lambda reader: reader.version()) is not None
-    generation = used.generation
+    used.read(lambda _: None)
+    opened = opened_stores(monkeypatch)
     for _ in range(3):
         catalogue._refreshed = float("-inf")
         assert len(catalogue.entries()) == COUNT
-    assert used.version() is not None and used.generation == generation
+    used.read(lambda _: None)
+    assert used.location not in opened

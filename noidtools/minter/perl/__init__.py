@@ -17,7 +17,7 @@ from ...errors import InvalidError, NoidError, printable
 from ...rules import Rule
 from ...schemes.noid import NoidScheme
 from ...spool import Spool, open_database, storage_errors
-from ...store.creation import create_store
+from ...store import create_store
 from ...times import timestamp, to_utc
 from .. import location_of, schema
 from ..circulation import HELD, Circulation

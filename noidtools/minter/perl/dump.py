@@ -24,7 +24,7 @@ from tempfile import TemporaryFile
 from xml.parsers import expat
 
 from ...errors import InvalidError, StoreError, printable
-from ...store.creation import foreign_items
+from ...store import foreign_items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,16 +7,18 @@ environment for a file in a process, none across a fork.
 from __future__ import annotations
 
 import os
+from itertools import chain
 
-from ..shared import share
-from .database import DATA
+from ..base import share
+from ..folders import aside_name, create_folder, move_folder, remove_folder, write_readme
+from .files import DATA, create_files
 from .store import LmdbStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..interface import Readme, Work
+    from .. import Readme, Work
 
 
 def open_store(location: str, *, resolving: bool = False) -> LmdbStore:
@@ -33,16 +35,13 @@ def open_store(location: str, *, resolving: bool = False) -> LmdbStore:
     return store
 
 
-def create_store(location: str, fill: Work, *, chunks: Iterable[Work] = (), readme: Readme = b"") -> LmdbStore:
+def create_store(
+    location: str, fill: Work, *, chunks: Iterable[Work] = (), readme: Readme = b""
+) -> LmdbStore:
     def fill_folder(folder: str) -> None:
         create_files(folder)
         _write_all(folder, chain(chunks, (fill,)))
         write_readme(folder, readme)
-
-    from itertools import chain
-
-    from ..folders import create_folder, write_readme
-    from .creation import create_files
 
     create_folder(location, fill_folder)
     return open_store(location)
@@ -64,9 +63,14 @@ def _write_all(folder: str, works: Iterable[Work]) -> None:
 
 
 def remove_store(location: str) -> None:
-    from ..folders import remove_folder
-
     remove_folder(location)
+
+
+def set_aside(location: str) -> str:
+    location = os.path.realpath(location)
+    aside = aside_name(location, "moved")
+    move_folder(location, aside)
+    return aside
 
 
 def exists(location: str) -> bool:

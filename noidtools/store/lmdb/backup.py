@@ -1,4 +1,7 @@
-"""Backups of LMDB databases: a folder with `data.mdb`, compacted, and the `README` of the store."""
+"""Backups of LMDB databases: a folder with `data.mdb`, compacted, and the `README` of the store.
+
+A backup of a store of another engine is the same; and databases of other programs are read here, too.
+"""
 
 from __future__ import annotations
 
@@ -7,42 +10,49 @@ from itertools import islice
 
 import lmdb
 
-from ...errors import NoidError, StoreError
-from .. import files
-from ..folders import adopt_permissions, aside_name, create_folder, readme_of, replace_folder, write_readme
-from ..keys import true_item
+from ...errors import InvalidError, NoidError, StoreError
+from ..folders import (
+    aside_name,
+    copy_permissions,
+    create_folder,
+    readme_of,
+    replace_folder,
+    sync_folder,
+    write_readme,
+)
+from ..keys import stored_key, stored_value, true_item
 from ..locks import TIMEOUT, WriterLock
-from .database import DATA, LEAST_RESERVED, LOCK, LOCK_SIZE, PLACE, WRITER
-from .errors import is_full, translated
-from .transactions import LONGEST_KEY, OWN_TABLE, LmdbWriter
+from .files import (
+    DATA,
+    LEAST_RESERVED,
+    LONGEST_KEY,
+    OWN_TABLE,
+    PLACE,
+    WRITER,
+    add_lock_files,
+    is_full,
+    length_of,
+    translated,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
 
 # How many items of another engine are written in one transaction.
 _CHUNK = 50_000
 
 
+# -- writing ---------------------------------------------------------------------------------------------------------
+
+
 def back_up(location: str, destination: str, copy: Callable[[str], None]) -> int:
-    """Make a folder with the data file that `copy` puts into it; returns the number of its items."""
-    items = 0
-
+    """Make a backup with the data file that `copy` puts into a folder; returns the number of its items."""
     def fill(folder: str) -> None:
-        nonlocal items
-        try:
-            copy(folder)
-            data = os.path.join(folder, DATA)
-            os.chmod(data, os.stat(os.path.join(location, DATA)).st_mode & 0o777)
-            _sync(data)
-            items = _count(data)
-            write_readme(folder, readme_of(location))
-        except (lmdb.Error, OSError) as error:
-            raise translated(error, destination) from error
+        copy(folder)
+        os.chmod(os.path.join(folder, DATA), os.stat(os.path.join(location, DATA)).st_mode & 0o777)
 
-    create_folder(os.path.abspath(destination), fill, what="a backup")
-    return items
+    return _make_backup(destination, fill, readme_of(location))
 
 
 def write_backup(destination: str, items: Iterable[tuple[bytes, bytes, bytes]], readme: bytes) -> int:
@@ -50,63 +60,66 @@ def write_backup(destination: str, items: Iterable[tuple[bytes, bytes, bytes]], 
 
     `readme` is a text for people.
     """
-    count = 0
-
     def fill(folder: str) -> None:
-        nonlocal count
+        with lmdb.open(os.fsencode(folder), map_size=1 << 40, lock=False, mode=0o664) as environment:
+            rest = iter(items)
+            while chunk := list(islice(rest, _CHUNK)):
+                with environment.begin(write=True) as txn:
+                    for table, key, value in chunk:
+                        key = table + key
+                        txn.put(stored_key(key, LONGEST_KEY), stored_value(key, value, LONGEST_KEY))
+
+    return _make_backup(destination, fill, readme)
+
+
+def _make_backup(destination: str, fill: Callable[[str], None], readme: bytes) -> int:
+    items = 0
+
+    def fill_folder(folder: str) -> None:
+        nonlocal items
         try:
-            with lmdb.open(os.fsencode(folder), map_size=1 << 40, lock=False, mode=0o664) as environment:
-                rest = iter(items)
-                while chunk := list(islice(rest, _CHUNK)):
-                    with environment.begin(write=True) as txn:
-                        writer = LmdbWriter(txn)
-                        for table, key, value in chunk:
-                            writer.put(table, key, value)
+            fill(folder)
             data = os.path.join(folder, DATA)
-            _sync(data)
-            count = _count(data)
+            sync_folder(data)
+            items = _count(data)
             write_readme(folder, readme)
         except (lmdb.Error, OSError) as error:
             raise translated(error, destination) from error
 
-    create_folder(os.path.abspath(destination), fill, what="a backup")
-    return count
+    create_folder(os.path.abspath(destination), fill_folder, what="a backup")
+    return items
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
 
 
 def read_backup(source: str) -> Iterator[tuple[bytes, bytes, bytes]]:
     """The items of a backup, for a store of another engine: tables, keys and values.  Raises StoreError."""
-    data = os.path.join(source, DATA) if os.path.isdir(source) else source
+    data = _data_of(source)
     try:
-        if not os.path.getsize(data):
-            raise StoreError(f"{data} is empty: it is no backup of a minter")
         _count(data)
         with _opened(data) as environment, environment.begin() as txn:
-            yield from _all_items(txn)
+            for stored, value in txn.cursor():
+                key, value = true_item(stored, value, LONGEST_KEY)
+                if key[:1] != OWN_TABLE:
+                    yield key[:1], key[1:], value
     except (lmdb.Error, OSError) as error:
         raise _no_backup(error, data, os.path.dirname(data) or ".") from error
 
 
-def _all_items(txn: Any) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Tables, keys and values of everything in an LMDB transaction that is not the engine's own."""
-    for stored, value in txn.cursor():
-        key, value = true_item(stored, value, LONGEST_KEY)
-        if key[:1] != OWN_TABLE:
-            yield key[:1], key[1:], value
-
-
 def restore(location: str, source: str, adjust: Callable[[str], None]) -> str | None:
-    """See `restore_store` of this package; `adjust` opens the new store in a folder and changes it.
+    """See `restore_store`; `adjust` opens the new store in a folder and changes it.
 
     The source is the folder of a backup, or a data file.
     """
-    data = os.path.join(source, DATA) if os.path.isdir(source) else source
+    data = _data_of(source)
     location = os.path.realpath(location)
 
     def fill(folder: str) -> None:
         _fill(folder, data)
         adjust(folder)
         if os.path.lexists(location):
-            adopt_permissions(location, folder)
+            copy_permissions(location, folder)
 
     if not os.path.lexists(location):
         create_folder(location, fill)
@@ -125,36 +138,31 @@ def restore(location: str, source: str, adjust: Callable[[str], None]) -> str | 
     return aside
 
 
+def _data_of(source: str) -> str:
+    return os.path.join(source, DATA) if os.path.isdir(source) else source
+
+
 def _fill(folder: str, data: str) -> None:
-    new, writer = os.path.join(folder, DATA), os.path.join(folder, WRITER)
+    new = os.path.join(folder, DATA)
     try:
         _copy_data(data, new)
     except (lmdb.Error, OSError) as error:
         raise _no_backup(error, data, folder) from error
     try:
         _count(new)
-        files.ensure_allocated(os.path.join(folder, LOCK), LOCK_SIZE)
-        os.close(os.open(writer, os.O_CREAT | os.O_RDWR, 0o664))
-        # The permissions that a new file gets here.
-        os.chmod(new, os.stat(writer).st_mode & 0o777)
         write_readme(folder, readme_of(os.path.dirname(data)))
-        _sync(new)
+        # The permissions that a new file gets here.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(new, 0o664 & ~mask)
+        add_lock_files(folder)
+        sync_folder(new)
     except (lmdb.Error, OSError) as error:
         raise translated(error, folder) from error
 
 
-def _no_backup(error: Exception, data: str, folder: str) -> NoidError:
-    if isinstance(error, FileNotFoundError) or "No such file" in str(error):
-        return StoreError(f"there is no backup at {data}: name the folder that 'noid backup' made")
-    if isinstance(error, lmdb.Error) and not is_full(folder):
-        return StoreError(f"{data} is not a sound backup ({error}): nothing was changed")
-    return translated(error, folder)
-
-
 def _copy_data(data: str, new: str) -> None:
     """Copy a data file as LMDB reads it: the newest complete state in it, without free pages."""
-    if not os.path.getsize(data):
-        raise StoreError(f"{data} is empty: it is no backup of a minter")
     # First, because LMDB copies a damaged file without noticing.
     _count(data)
     with _opened(data) as environment:
@@ -168,11 +176,20 @@ def _copy_data(data: str, new: str) -> None:
         txn.delete(PLACE)
 
 
+def _no_backup(error: Exception, data: str, folder: str) -> NoidError:
+    if isinstance(error, FileNotFoundError) or "No such file" in str(error):
+        return StoreError(f"there is no backup at {data}: name the folder that 'noid backup' made")
+    if isinstance(error, lmdb.Error) and not is_full(folder):
+        return StoreError(f"{data} is not a sound backup ({error}): nothing was changed")
+    return translated(error, folder)
+
+
 def _opened(data: str) -> lmdb.Environment:
     """A data file that nobody writes to, without a lock file."""
+    if not os.path.getsize(data):
+        raise StoreError(f"{data} is empty: it is no backup of a minter")
     environment = lmdb.open(os.fsencode(data), subdir=False, readonly=True, lock=False, create=False, map_size=0)
-    pages = int(environment.info()["last_pgno"]) + 1
-    if os.path.getsize(data) < pages * int(environment.stat()["psize"]):
+    if os.path.getsize(data) < length_of(environment):
         # To read beyond the end of a mapped file kills the process (SIGBUS).
         environment.close()
         raise StoreError(f"{data} is shorter than it says: the copy was cut short")
@@ -190,10 +207,24 @@ def _count(data: str) -> int:
     return found - own
 
 
-def _sync(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+# -- databases of other programs -------------------------------------------------------------------------------------
 
+
+def foreign_items(path: str) -> Iterator[tuple[bytes, bytes]]:
+    """The keys and values of a database that is one file, in the order of the keys.
+
+    The file must not be in use: it is opened without a lock.  Raises InvalidError for what is no such database.
+    """
+    try:
+        with lmdb.open(os.fsencode(path), subdir=False, readonly=True, lock=False, create=False,
+                       max_spare_txns=0) as environment:
+            length = length_of(environment)
+            if os.stat(path).st_size < length:
+                # A sound file may be shorter than it says, too, if its last pages were freed before they were written.
+                raise InvalidError(f"{path} has {os.stat(path).st_size} bytes, but its database {length}, so it is cut "
+                                   "off; if it is no longer where it comes from, 'mdb_copy -nc' makes a whole copy of "
+                                   "it there")
+            with environment.begin() as txn, txn.cursor() as cursor:
+                yield from cursor
+    except lmdb.Error as error:
+        raise InvalidError(f"{path} is no database of LMDB, or is damaged: {error}") from None

@@ -16,16 +16,52 @@ from __future__ import annotations
 import os
 from itertools import chain
 
-from ..files import ADDRESS_VARIABLE
-from ..shared import share
+from ..base import StoreStatus
+from ..folders import ADDRESS_VARIABLE, aside_name, move_folder, write_file
+from ..locks import TIMEOUT
 from .engine_file import path_of, read_engine_file
+from .old_shared import share
 from .store import PostgresStore
+from .writer import PostgresWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Any, TypeVar
 
-    from ..interface import Readme, Work
+    from .. import Reader, Readme, Work, Writer
+    T = TypeVar("T")
+
+
+class _Adapted(PostgresStore):
+    """The store with the protocol of noidtools.store."""
+
+    def read(self, work: Callable[[Reader], T], *, max_age: float = 0.0) -> T:
+        return super().read(work, max_age=max_age or float(self._resolving))
+
+    def write(self, work: Callable[[Writer], T], *, timeout: float = TIMEOUT, shared: bool = False) -> T:
+        return super().write(work, timeout=timeout)
+
+    def version(self, max_age: float = 0.0) -> object:
+        reader: Any = self._state.reader
+        if reader is not None and not self.writing:
+            return reader.version()
+        version = super().version(float(self._resolving))
+        if version is None and not self.writing:
+            version = self.read(lambda reader: reader.version())  # type: ignore[attr-defined]
+        return version
+
+    def identity(self) -> object:
+        reader: Any = self._state.reader
+        if isinstance(reader, PostgresWriter):
+            return super().identity(), reader.minter.id
+        if reader is not None:
+            return super().identity(), reader.version()[0]
+        number = self.version()[0]  # type: ignore[index]
+        return super().identity(), number
+
+    def status(self) -> StoreStatus:  # type: ignore[override]
+        return StoreStatus(super().figures(), super().status())
 
 
 def open_store(location: str, *, resolving: bool = False) -> PostgresStore:
@@ -35,14 +71,14 @@ def open_store(location: str, *, resolving: bool = False) -> PostgresStore:
     """
     if resolving and read_engine_file(location).read:
         return _opened(f"postgres replica {os.path.realpath(location)}",
-                       lambda: PostgresStore(location, resolving=True))
-    return _opened(f"postgres {os.path.realpath(location)}", lambda: PostgresStore(location))
+                       lambda: _Adapted(location, resolving=True))
+    return _opened(f"postgres {os.path.realpath(location)}", lambda: _Adapted(location))
 
 
 def _opened(key: str, make: Callable[[], PostgresStore]) -> PostgresStore:
     store = share(key, make)
     try:
-        store.read(lambda reader: reader.version())
+        store.read(lambda reader: reader.version())  # type: ignore[attr-defined]
     except BaseException:
         store.close()
         raise
@@ -91,6 +127,19 @@ def remove_store(location: str) -> None:
 
     delete_minter(read_engine_file(location))
     remove_folder(location)
+
+
+def set_aside(location: str) -> str:
+    from .minter_rows import rename_minter
+
+    location = os.path.realpath(location)
+    file = read_engine_file(location)
+    moved = file.of_minter(f"{file.minter}-moved-{os.urandom(4).hex()}")
+    aside = aside_name(location, "moved")
+    move_folder(location, aside)
+    rename_minter(file, moved)
+    write_file(path_of(aside), moved.text())
+    return aside
 
 
 def exists(location: str) -> bool:

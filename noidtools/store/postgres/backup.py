@@ -8,8 +8,7 @@ from functools import partial
 from itertools import islice
 
 from ...errors import OutcomeUnknownError, StoreError
-from ..files import ENGINE_FILE
-from ..folders import aside_name, create_folder, readme_of, write_file, write_readme
+from ..folders import ENGINE_FILE, aside_name, create_folder, readme_of, write_file, write_readme
 from ..keys import true_item
 from ..locks import TIMEOUT
 from ..sql_tables import LONGEST_KEY
@@ -25,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from ..interface import Work, Writer
+    from .. import Work, Writer
     from .engine_file import EngineFile
     Item = tuple[bytes, bytes, bytes]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from ...errors import UsageError
-from ..files import ENGINE_FILE
-from ..folders import create_folder, write_file, write_readme
+from ..folders import ENGINE_FILE, create_folder, write_file, write_readme
 from .connection import ensure_no_password
 from .engine_file import EngineFile, ensure_address
 from .minter_rows import create_minter, delete_minter
@@ -15,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..interface import Readme, Work
+    from .. import Readme, Work
 
 ENGINE = "postgres"
 

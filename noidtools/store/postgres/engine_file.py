@@ -16,7 +16,7 @@ import os
 from time import monotonic, sleep
 
 from ...errors import NoMinterError, StoreError, UsageError
-from ..files import ENGINE_FILE
+from ..folders import ENGINE_FILE
 
 _LARGEST = 10_000
 

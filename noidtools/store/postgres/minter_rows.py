@@ -7,8 +7,6 @@ from contextlib import contextmanager, suppress
 from time import monotonic, sleep
 
 from ...errors import NoidError, NoMinterError, OutcomeUnknownError, StoreError
-from ..files import ENGINE_FILE
-from ..folders import write_file
 from ..locks import TIMEOUT
 from . import statements as sql
 from .commit import UNKNOWN, is_locked, may_run_again, translated
@@ -17,11 +15,10 @@ from .source import Pool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from .connection import Row, ServerSession, Step
     from .engine_file import EngineFile
-    from .locked_minter import LockedMinter
 
 _TRIES = 5
 
@@ -147,37 +144,13 @@ def _commit(session: ServerSession, *steps: Step) -> None:
         raise LostError("the server warned that the commit may not be safe")
 
 
-def retire_minter(minter: LockedMinter, file: EngineFile) -> Callable[[str | None], None]:
-    """End the transaction of a minter by giving it another name, so that nobody finds it by the file that names it: see
-    `Store.retire`."""
-    moved = file.of_minter(f"{file.minter}-moved-{os.urandom(4).hex()}")
-
-    def end(location: str | None) -> None:
-        if location is None:
-            _rename(minter.id, file)
-        else:
-            write_file(os.path.join(location, ENGINE_FILE), moved.text())
-
-    try:
-        _commit(minter.session, (sql.RENAME_NUMBER, (int8(minter.id), moved.minter.encode())))
-    except (LostError, SqlError) as error:
-        end(None)
-        raise translated(error, file.address, "written", TIMEOUT) from error
-    except BaseException:
-        end(None)
-        raise
-    return end
-
-
-def _rename(number: int, file: EngineFile) -> None:
-    """Give a minter the name in a file; however often that is done, it has the same result."""
+def rename_minter(file: EngineFile, moved: EngineFile) -> None:
+    """Give a minter another name, so that nobody finds it by files that have the old one."""
     deadline = monotonic() + TIMEOUT
-    while True:
-        try:
-            with _session(file.address, min(deadline, monotonic() + _ANSWER)) as session:
-                _commit(session, (sql.BEGIN_WRITE, ()), (sql.RENAME_NUMBER, (int8(number), file.minter.encode())))
-                return
-        except (LostError, SqlError) as error:
-            if monotonic() >= deadline or not may_run_again(error):
-                raise translated(error, file.address, "written", TIMEOUT) from error
-        sleep(_PAUSE)
+    try:
+        with _session(file.address, deadline) as session:
+            (rows,) = _locked(session, file.minter.encode())
+            if rows:
+                _commit(session, (sql.RENAME_NUMBER, (int8(from_int(rows[0][0])), moved.minter.encode())))
+    except (LostError, SqlError) as error:
+        raise translated(error, file.address, "written", TIMEOUT) from error

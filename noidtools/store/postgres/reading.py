@@ -6,13 +6,14 @@ import os
 from time import monotonic, sleep
 
 from ...errors import NoidError, NoMinterError, StoreError
-from ..locks import TIMEOUT, USER
-from ..shared import SharedStore, keep_for_parent
+from ..locks import TIMEOUT
 from ..sql_tables import LONGEST_KEY
 from . import statements as sql
 from .commit import may_run_again, translated
 from .connection import LostError, SqlError, from_int
 from .engine_file import path_of, read_engine_file
+from .old_locks import USER
+from .old_shared import SharedStore, keep_for_parent
 from .source import NameGoneError, ReplacedError, Source
 from .transactions import MovedOnError, PostgresReader, get_parameters, got_values, stored_place, true_value
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeVar
 
-    from ..interface import Reader
+    from .. import Reader
     from .engine_file import EngineFile
     from .source import Version
     T = TypeVar("T")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    from ..interface import Writer
+    from .. import Writer
     T = TypeVar("T")
 
 
@@ -33,12 +33,6 @@ class PostgresStore(ReadStore):
         except BaseException:
             self._lock.leave()
             raise
-
-    def retire(self) -> Callable[[str | None], None]:
-        from .minter_rows import retire_minter
-
-        assert isinstance(self._state.writer, PostgresWriter) and self._file is not None
-        return retire_minter(self._state.writer.minter, self._file)
 
     def _write(self, run: Callable[[Writer], T], timeout: float) -> T:
         deadline = monotonic() + timeout

@@ -1,27 +1,27 @@
-"""Restores a backup, and is killed at one of its steps: script before|between|after SOURCE, in the minter's folder."""
+"""Restores a backup, and is killed at one of its steps: script before|between|after SOURCE, in the minter's folder.
+
+The second of its three renamings takes the old database away.
+"""
 
 import os
 import signal
 import sys
 
 from noidtools.cli.noid import main
-from noidtools.store import folders
 
 place, source = sys.argv[1:]
-exchange = folders._exchange
+rename, done = os.rename, 0
 
 
-def die(one: str, other: str) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+def rename_and_die(old: str, new: str) -> None:
+    global done
+    if place == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    rename(old, new)
+    done += 1
+    if done == (2 if place == "between" else 3):
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
-def exchange_and_die(one: str, other: str) -> None:
-    exchange(one, other)
-    die(one, other)
-
-
-if place == "before":
-    os.rename = die  # type: ignore[assignment]
-else:
-    folders._exchange = die if place == "between" else exchange_and_die
+os.rename = rename_and_die  # type: ignore[assignment]
 main(["noid", "restore", source])

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from weakref import ref
 
-from ..errors import StoreError
+from ...errors import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .interface import Writer
-    from .transactions import TransactionalStore
+    from .. import Writer
+    from .old_transactions import TransactionalStore
 
 
 class InnerOpenError(StoreError):

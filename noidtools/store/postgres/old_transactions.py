@@ -5,8 +5,8 @@ from __future__ import annotations
 from _thread import _local
 from abc import ABC, abstractmethod
 
-from ..errors import NoidError, StoreError
-from .locks import TIMEOUT
+from ...errors import NoidError, StoreError
+from ..locks import TIMEOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import TypeVar
 
-    from .interface import Reader, Writer
+    from .. import Reader, Writer
     T = TypeVar("T")
     R = TypeVar("R", bound=Reader)
 
@@ -82,7 +82,7 @@ class TransactionalStore(ABC):
     def get_many(
         self, places: Sequence[tuple[bytes, bytes]], max_age: float = 0.0
     ) -> tuple[list[bytes | None], object | None]:
-        return self.read(lambda reader: (reader.get_many(places), reader.version()), max_age=max_age)
+        return self.read(lambda reader: (reader.get_many(places), reader.version()), max_age=max_age)  # type: ignore[attr-defined]
 
     def get_both(
         self, table: bytes, key: bytes, other_table: bytes, other_key: bytes, max_age: float = 0.0
@@ -120,7 +120,7 @@ class TransactionalStore(ABC):
         return done
 
     def transaction(self, *, timeout: float = TIMEOUT) -> AbstractContextManager[Writer]:
-        from .blocks import WriteTransaction
+        from .old_blocks import WriteTransaction
 
         return WriteTransaction(self, timeout)  # type: ignore[return-value]  # its `__exit__` is a descriptor
 

@@ -7,16 +7,16 @@ from _thread import allocate_lock
 from abc import abstractmethod
 from time import monotonic
 
-from ..errors import StoreError
-from .locks import ReadersWriterLock
-from .transactions import ThreadState, TransactionalStore
+from ...errors import StoreError
+from .old_locks import ReadersWriterLock
+from .old_transactions import ThreadState, TransactionalStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    from .interface import Writer
+    from .. import Writer
     S = TypeVar("S", bound="SharedStore")
 
 # Each open store takes files and address space, and a process may serve thousands of them: beyond this number those
