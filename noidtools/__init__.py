@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .api import create_minter as create
     from .api import open_minter as open
     from .commands import Call, Session, run
-    from .description.events import ChangedValue, HistoryEvent, MintCount, Transition, ValueDigest, Withdrawal
+    from .description.conversion import ChangedValue, HistoryEvent, MintCount, Transition, ValueDigest, Withdrawal
     from .description.facts import (
         AbstractName,
         CitationForm,
@@ -85,7 +85,7 @@ _HOMES = {"__version__": "version", "open": "api:open_minter", "create": "api:cr
           "Minter": "minter", "MinterFolder": "minter.folder", "SingleMinter": "minter.folder", "Site": "web.site",
           "Call": "commands", "Session": "commands", "run": "commands",
           **dict.fromkeys(("ChangedValue", "HistoryEvent", "MintCount", "Transition",
-                           "ValueDigest", "Withdrawal"), "description.events"),
+                           "ValueDigest", "Withdrawal"), "description.conversion"),
           **dict.fromkeys(("AliasLink", "Binding", "Comparison", "HoldResult",
                            "MinterInfo", "MinterPolicy", "NameRecord",
                            "PersistencePromise", "Resolution", "RuleBinding", "Validity",

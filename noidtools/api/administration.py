@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..codec import decode_text
-from ..description.events import HistoryEvent, history_event, moment
+from ..description.conversion import HistoryEvent, history_event, moment
 from ..description.results import MinterInfo, MinterPolicy, PersistencePromise
 from ..errors import UsageError
 from ..minter import config, history, policies, report

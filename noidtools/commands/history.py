@@ -7,7 +7,7 @@ import os
 
 from .. import times
 from ..codec import encode_text
-from ..description.events import ValueDigest, history_event, timestamp_text
+from ..description.conversion import ValueDigest, history_event, timestamp_text
 from ..errors import ForbiddenError, UsageError
 from ..minter.events import newest_number
 from ..minter.history import archive, follow, history_of, stream
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..description.events import ChangedValue, HistoryEvent
+    from ..description.conversion import ChangedValue, HistoryEvent
     from ..minter import Minter
     from ..minter.events import Event
     from .answers import Line

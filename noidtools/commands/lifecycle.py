@@ -4,8 +4,7 @@ custodians.
 
 from __future__ import annotations
 
-from ..description.conversion import custody_period
-from ..description.events import timestamp_text, transition, withdrawal
+from ..description.conversion import custody_period, timestamp_text, transition, withdrawal
 from ..errors import UsageError
 from ..minter import custody, lifecycle
 from ..minter.policies import ADMIN, BIND, READ

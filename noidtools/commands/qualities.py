@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from .. import times
 from ..codec import decode_text
-from ..description.conversion import quality_claim, stated_qualities
-from ..description.events import timestamp_text
+from ..description.conversion import quality_claim, stated_qualities, timestamp_text
 from ..errors import ConflictError, ForbiddenError, UsageError
 from ..minter import qualities
 from ..minter.policies import ADMIN, BIND, READ

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from .. import times
 from ..codec import encode_text
-from ..description.conversion import abstract_name, gather_relations
-from ..description.events import timestamp_text
+from ..description.conversion import abstract_name, gather_relations, timestamp_text
 from ..errors import NotFoundError, printable
 from ..minter import aliases
 from ..minter.aliases import prefer_name, remove_preference

@@ -12,7 +12,7 @@ from ..codec import encode_text
 from ..errors import InvalidError, NotInstalledError
 from ..names.targets import USUAL_CODE
 from . import ensure_rdf_format
-from .events import timestamp_text
+from .conversion import timestamp_text
 from .vocabulary import NOID, PIL
 
 TYPE_CHECKING = False
@@ -189,6 +189,7 @@ def _relation_data(relation: NameRelation) -> dict[str, object]:
 
 
 # -- a graph of RDF --------------------------------------------------------------------------------------------------
+
 # The package rdflib is imported only when a graph is made or written.
 
 

@@ -32,12 +32,12 @@ from .conversion import (
     cited_other,
     custody_period,
     gather_relations,
+    moment,
     name_relation,
     quality_finding,
     redirect_targets,
     stated_qualities,
 )
-from .events import moment
 from .facts import (
     CitationForm,
     ContextClaim,

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from noidtools.schemes.noid import NoidGenerator
-from noidtools.schemes.sequence import QuasiRandom, per_counter
+from noidtools.schemes.noid import NoidGenerator, QuasiRandom, per_counter
 
 RECORDED = Path(__file__).parents[1] / "vectors" / "perl-minter.dump"
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from noidtools.errors import ExhaustedError, InvalidError
 from noidtools.schemes.base import Settings
-from noidtools.schemes.noid import NoidScheme, ensure_form
-from noidtools.schemes.sequence import MOST_COUNTERS, QuasiRandom, Sequential, per_counter
+from noidtools.schemes.noid import MOST_COUNTERS, NoidScheme, QuasiRandom, Sequential, ensure_form, per_counter
 from noidtools.schemes.template import REPERTOIRES, Template, checking_repertoire, ordinals
 
 

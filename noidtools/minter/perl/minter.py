@@ -24,8 +24,7 @@ from functools import partial
 from itertools import islice
 
 from ...errors import InvalidError, NoidError, printable
-from ...schemes.noid import NoidGenerator, NoidScheme
-from ...schemes.sequence import MOST_UNFINISHED, QuasiRandom, per_counter
+from ...schemes.noid import MOST_UNFINISHED, NoidGenerator, NoidScheme, QuasiRandom, per_counter
 from .. import circulation
 from ..circulation import HELD, Circulation, advanced, save
 from ..creation import new_settings
