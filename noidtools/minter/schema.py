@@ -113,8 +113,8 @@ def noted_move(reader: Reader) -> bytes | None:
 
 
 def ensure_not_moved(reader: Reader, location: str) -> None:
-    """Raise StoreError if the minter was moved."""
-    moved = noted_move(reader)
+    """Raise StoreError if the minter was moved.  What most writes need next is read in the same round trip."""
+    moved, *_ = reader.get_many(((META, _MOVED), (META, _STATE), (META, _HELD)))
     if moved is not None:
         raise _was_moved(moved, location)
 

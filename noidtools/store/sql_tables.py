@@ -1,4 +1,7 @@
-"""The tables of minters that lie in a database server, and the roles of those who use them."""
+"""The tables of minters in a database server, and roles for the accounts that use them.
+
+They are apart from the engine because commands print them and views are made of them, where no psycopg is needed.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ TRUE_ROWS = f"""\
     CASE WHEN length(key) < {LONGEST_KEY} THEN value ELSE substring(value FROM 5 + {_TRUE_LENGTH}) END AS value
 FROM noid_data)"""
 
-# A lock of a row needs the right to update it.  Whoever may read the tables may read digests of peppers.
+# Locking a row needs the right to update it.  Anyone who may read the tables may read digests of peppers.
 ROLES = """\
 CREATE ROLE noid_reader;
 GRANT SELECT ON noid_minters, noid_data TO noid_reader;

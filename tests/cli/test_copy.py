@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from noidtools.errors import StoreError
+from noidtools.store.sql_tables import TABLES
 from support.killed import COMMITS, RENAMES, every_kill, run_killed
 from support.minter import Noid
 from support.noidr import NoidrProcess
@@ -208,7 +209,9 @@ def test_a_living_minter_moves_to_a_database_server_and_back(noid, tmp_path):
     noid("copy", "a", "kept")
 
     def start() -> tuple[Served, NoidrProcess]:
-        return (Served.start(tmp_path / "log", "serve", "--minters", str(noid.folder), "--http", "127.0.0.1:0"),
+        # One worker: another one might not have opened the minter yet.
+        return (Served.start(tmp_path / "log", "serve", "--minters", str(noid.folder), "--http", "127.0.0.1:0",
+                             "--workers", "1"),
                 NoidrProcess("-f", str(noid.folder / "a")))
 
     def end(served: Served, loop: NoidrProcess) -> None:
@@ -270,6 +273,7 @@ def test_a_minter_that_cannot_be_moved_after_all_is_used_as_before(noid, monkeyp
 
 def names_in_database() -> list[str]:
     """The names of all minters in the shared database server."""
+    shared_server().sql(TABLES)
     return shared_server().sql("SELECT name FROM noid_minters ORDER BY name").split()
 
 

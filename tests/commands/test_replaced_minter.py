@@ -21,6 +21,7 @@ def test_another_minter_put_in_place_is_minted_from_by_its_own_rules(tmp_path):
 
 
 @pytest.mark.servers
+@pytest.mark.only("lmdb")
 def test_an_open_minter_that_is_moved_to_another_engine_says_so(tmp_path):
     Noid.created(tmp_path / "a", ".zd").close()
     with noidtools.open(str(tmp_path / "a")) as minter:

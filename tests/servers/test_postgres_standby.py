@@ -11,7 +11,7 @@ from noidtools.errors import StoreError
 from noidtools.minter.folder import SingleMinter
 from noidtools.minter.report import minter_figures
 from noidtools.store import open_store
-from noidtools.store.postgres.status import ALONE, ASYNCHRONOUS, IN_MEMORY, SYNCHRONOUS, durability
+from noidtools.store.postgres.store import ALONE, ASYNCHRONOUS, IN_MEMORY, SYNCHRONOUS, durability
 from noidtools.web.resolver import Resolver
 from support.minter import Noid
 from support.postgres import PostgresServer
@@ -76,7 +76,7 @@ def test_resolvers_read_the_standby_and_go_on_when_the_primary_is_gone(pair, min
     assert health.status == 200 and f"Durability: {ASYNCHRONOUS}\n" in health.text
     assert " is 0.0 seconds and 0 changes behind\n" in health.text
     assert resolver("/healthz").text == "ok\n"  # for others than the administrators
-    assert 'noid_replica_lag_seconds{minter="kt5"} 0\n' in resolver("/metrics").text
+    assert 'noid_replica_lag_seconds{minter="kt5"} 0.0\n' in resolver("/metrics").text
     assert resolver("/readyz").text == "ready\n"
     pair.primary.stop("immediate")
     try:
@@ -90,7 +90,7 @@ def test_resolvers_read_the_standby_and_go_on_when_the_primary_is_gone(pair, min
         assert "not connected to its primary" in health.text
         ready = resolver("/readyz")
         assert ready.status == 503 and "cannot be written" in ready.text
-        assert 'noid_minter_up{minter="kt5"} 1\n' in resolver("/metrics").text
+        assert 'noid_minter_up{minter="kt5"} 1.0\n' in resolver("/metrics").text
         assert minter.run("get", "13030/kt4x551", "_t").stdout == b"https://a.example/x\n"
     finally:
         pair.primary.start()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 import time
 
+import psycopg
 import pytest
 
 from noidtools.errors import OutcomeUnknownError
 from noidtools.store import create_store, open_store, restore_store
-from noidtools.store.postgres import backup, minter_rows
-from noidtools.store.postgres import statements as sql
-from noidtools.store.postgres.connection import LostError, ServerSession
+from noidtools.store.postgres import engine
+from noidtools.store.postgres.connection import ServerError, Session
 from noidtools.store.postgres.engine_file import read_engine_file
 from support.postgres import PostgresServer
 
@@ -65,13 +65,16 @@ def set_standby(server, name: str) -> None:
 
 
 def test_a_restore_during_which_the_standby_is_lost_leaves_both_minters_complete(server, store, tmp_path, monkeypatch):
-    def exchange(*files):
-        set_standby(server, "gone")
-        for name, seconds in (("TIMEOUT", 1.5), ("_ANSWER", 0.5), ("_LOCK_ATTEMPT", 0.2)):
-            monkeypatch.setattr(minter_rows, name, seconds)
-        minter_rows.exchange_minters(*files)
+    exchange = engine._exchange
 
-    monkeypatch.setattr(backup, "exchange_minters", exchange)
+    def exchange_without_standby(*files):
+        set_standby(server, "gone")
+        limits = {"engine.TIMEOUT": 1.5, "engine.STATEMENT_TIMEOUT": 0.5, "writer._LOCK_ATTEMPT": 0.2}
+        for name, seconds in limits.items():
+            monkeypatch.setattr(f"noidtools.store.postgres.{name}", seconds)
+        exchange(*files)
+
+    monkeypatch.setattr(engine, "_exchange", exchange_without_standby)
     before = set(minters(server))
     try:
         with pytest.raises(OutcomeUnknownError, match="has not become known whether it is: if noid_minters has '.*-re"):
@@ -89,16 +92,21 @@ def test_a_restore_during_which_the_standby_is_lost_leaves_both_minters_complete
 
 
 def test_a_restore_whose_answer_is_lost_has_taken_place_once(server, store, tmp_path, monkeypatch):
-    commit = minter_rows._commit
+    exchange, commit = engine._exchange, Session.commit
     lost = []
 
-    def with_lost_answer(session, *steps):
-        commit(session, *steps)
+    def with_lost_answer(self, steps, seconds, **options):
+        rows = commit(self, steps, seconds, **options)
         if not lost:
             lost.append(True)
-            raise LostError("the server did not answer in time")
+            raise ServerError("the server did not answer in time", lost=True)
+        return rows
 
-    monkeypatch.setattr(minter_rows, "_commit", with_lost_answer)
+    def exchange_with_lost_answer(*files):
+        monkeypatch.setattr(Session, "commit", with_lost_answer)
+        exchange(*files)
+
+    monkeypatch.setattr(engine, "_exchange", exchange_with_lost_answer)
     before = set(minters(server))
     aside = restore(tmp_path)
     assert lost and keys(store) == BACKED_UP
@@ -108,23 +116,26 @@ def test_a_restore_whose_answer_is_lost_has_taken_place_once(server, store, tmp_
     assert len(set(minters(server)) - before) == 1
 
 
-def test_rows_that_become_a_minter_while_they_are_to_be_deleted_are_kept(server, store, tmp_path, monkeypatch):
-    monkeypatch.setattr(minter_rows, "_LOCK_ATTEMPT", 20)
+def test_rows_that_become_a_minter_while_they_are_to_be_deleted_are_kept(server, store, tmp_path):
     live = read_engine_file(str(tmp_path / "store"))
-    new = live.of_minter(f"{live.minter}-new")
-    minter_rows.create_minter(new)
-    session = ServerSession(server.address, time.monotonic() + 10)
-    name = live.minter.encode()
-    session.run([(sql.BEGIN_WRITE, ()), (sql.RENAME, (name, name + b"-old")), (sql.RENAME, (name + b"-new", name))],
-                time.monotonic() + 10)
-    thread = threading.Thread(target=minter_rows.delete_minter, args=(new,))
-    thread.start()
-    deadline = time.monotonic() + 20
-    while server.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == "0":
-        assert time.monotonic() < deadline
-    session.run([(sql.COMMIT, ())], time.monotonic() + 10)
+    name, new = live.minter, live.with_minter(f"{live.minter}-new")
+    engine._create_minter(new)
+    with psycopg.connect(server.address) as connection:
+        for before, after in ((name, f"{name}-old"), (f"{name}-new", name)):
+            connection.execute("UPDATE noid_minters SET name = %s WHERE name = %s", (after, before))
+        thread = threading.Thread(target=engine._delete_minter, args=(new,))
+        thread.start()
+        deadline = time.monotonic() + 20
+        while server.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == "0":
+            assert time.monotonic() < deadline
     thread.join()
-    session.close()
-    assert {name: count for name, count in minters(server).items() if name.startswith(live.minter)} == {
-        live.minter: 0, f"{live.minter}-old": 11,
+    assert {found: count for found, count in minters(server).items() if found.startswith(name)} == {
+        name: 0, f"{name}-old": 11,
     }
+
+
+def test_a_running_process_notices_a_restore(store, tmp_path):
+    identity, version = store.identity(), store.version()
+    restore(tmp_path)
+    assert keys(store) == BACKED_UP and store.identity() != identity and store.version() != version
+    assert store.write(lambda writer: (store.identity(), writer.put(T, b"new", b"")))[0] == store.identity()

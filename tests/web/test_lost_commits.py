@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from noidtools.store.postgres.connection import LostError
-from noidtools.store.postgres.locked_minter import LockedMinter
+from noidtools.store.postgres.connection import ServerError, Session
 from support.minter import Noid
 from support.postgres import shared_server
 from support.relay import Relay
@@ -26,9 +25,8 @@ def relay():
 @pytest.fixture
 def web(relay, tmp_path, monkeypatch):
     """A client of a minter behind the relay; the waits for a lost server are short."""
-    monkeypatch.setattr("noidtools.store.postgres.commit._SETTLE_TIMEOUT", 0.3)
-    monkeypatch.setattr("noidtools.store.postgres.connection.CONNECT_TIMEOUT", 0.2)
-    address = f"postgresql://noid@127.0.0.1:{relay.port}/postgres"
+    monkeypatch.setattr("noidtools.store.postgres.writer._SETTLE_TIMEOUT", 0.3)
+    address = f"postgresql://noid@127.0.0.1:{relay.port}/postgres?connect_timeout=2"
     minter = Noid.created(tmp_path / "kt5", "kt.reeded", "--store", address)
     assert minter.mint() == ["kt4x551"]
     minter.records("bind", "set", "kt4x551", "note", ".")
@@ -39,18 +37,19 @@ def web(relay, tmp_path, monkeypatch):
 @pytest.fixture
 def lose_next_answer(relay, monkeypatch):
     """Has the server lost when it has made the next commit, before its answer arrives."""
-    commit = LockedMinter.commit
+    commit = Session.commit
     armed = []
 
-    def lost(self, changes):
-        done = commit(self, changes)
+    def lost(self, steps, seconds, **options):
+        done = commit(self, steps, seconds, **options)
         if armed:
             armed.pop()
             relay.stop_forwarding()
-            raise LostError("the server did not answer in time")
+            self.close()
+            raise ServerError("the server did not answer in time", lost=True)
         return done
 
-    monkeypatch.setattr(LockedMinter, "commit", lost)
+    monkeypatch.setattr(Session, "commit", lost)
     return lambda: armed.append(True)
 
 

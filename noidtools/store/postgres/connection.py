@@ -1,392 +1,373 @@
-"""Sessions with a PostgreSQL server: statements sent together in one round trip, waited for until a deadline.
-
-The low-level interface of psycopg is used (`psycopg.pq`, libpq's own functions), because every wait here has a limit,
-and because parameters and results are bytes as they are.  A session stays in pipeline mode.
-"""
+"""Connections with PostgreSQL servers: one pool for all minters at an address, statements with a limit of time, and
+what the errors of a server mean.  Nothing else in this package handles an exception of psycopg."""
 
 from __future__ import annotations
 
-import select
-import struct
-from time import monotonic
+import logging
+import os
+import socket
+import threading
+from contextlib import ExitStack, contextmanager, suppress
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any
 
 import psycopg
-from psycopg import pq
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from ...errors import UsageError
+from ...errors import BusyError, NoidError, StoreError, UsageError
+from . import sql
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
-    from psycopg.pq.abc import PGconn, PGresult
-    Row = tuple[bytes | None, ...]
-    Step = tuple["SqlStatement", Sequence[bytes | None]]
-    OnFailure = Callable[["SqlError"], None]
+    Row = tuple[Any, ...]
+    Step = tuple[str, tuple[object, ...]]
 
-# Seconds after which the next of several servers is tried.
-CONNECT_TIMEOUT = 3.0
+# Connections of a process with one address, and how long one that is not needed is kept.
+_MOST_CONNECTIONS, _MOST_IDLE_SECONDS = 20, 300.0
 
-# What libpq is told unless the address says otherwise: to notice within half a minute that a server is unreachable.
+# What libpq is told unless the address says otherwise: to try the next server after three seconds, and to notice within
+# half a minute that a server is unreachable.
 _DEFAULTS = {
-    "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3", "tcp_user_timeout": "20000",
-    "application_name": "noidtools", "client_encoding": "UTF8",
+    "connect_timeout": "3", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
+    "tcp_user_timeout": "20000", "application_name": "noidtools", "client_encoding": "UTF8",
 }
 
-# Parts of the messages with which servers refuse a session for good, so that trying again is useless.
+# Parts of the messages with which servers refuse a connection for good, so that trying again is useless.
 _HOPELESS = ("authentication failed", "authentication method", "pg_hba.conf", "does not exist", "no password supplied",
              "permission denied for", "does not support SSL", "certificate", "service file", "definition of service")
 
-BYTEA, INT8, TEXT, BYTEA_ARRAY = 17, 20, 25, 1001
+# SQLSTATEs: the transaction is to be run again; a lock was not granted in time; the server only reads; the statement
+# was cancelled; it is not known whether the transaction was committed.
+_RUN_AGAIN, _NOT_LOCKED, _READ_ONLY = ("40001", "40P01"), "55P03", ("25006", "0A000")
+_CANCELLED, _OUTCOME_UNKNOWN = "57014", "40003"
 
-# Parameters and results are sent in binary form.
-_BINARY = 1
+_REMEDIES = {
+    "42P01": "has no tables of noidtools: create them with the statements of 'noid sql tables'",
+    "42501": "does not allow this to the account that uses the minter: grant it the role noid_writer, or to read "
+             "noid_reader (see 'noid sql roles')",
+    "53100": "has no more room on its disk: nothing was changed; make room and try again",
+}
 
-# What libpq returns for a statement, as plain numbers: they are compared for every result.
-_TUPLES_OK, _COMMAND_OK = int(pq.ExecStatus.TUPLES_OK), int(pq.ExecStatus.COMMAND_OK)
-_PIPELINE_SYNC, _PIPELINE_ABORTED = int(pq.ExecStatus.PIPELINE_SYNC), int(pq.ExecStatus.PIPELINE_ABORTED)
-_IN_TRANSACTION = (int(pq.TransactionStatus.INTRANS), int(pq.TransactionStatus.INERROR))
+# Seconds from one look at a connection that is being opened, or at statements that run, to the next.
+_LOOK = 0.1
 
-
-class SqlStatement:
-    """A statement that a session prepares when it first runs it; `types` are those of its parameters."""
-
-    __slots__ = ("name", "sql", "types", "formats")
-    _count = 0
-
-    def __init__(self, sql: str, *types: int) -> None:
-        SqlStatement._count += 1
-        self.name = b"noid%d" % SqlStatement._count
-        self.sql = sql.encode()
-        self.types = types
-        self.formats = [_BINARY] * len(types)
+# psycopg also logs what is raised here.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
-class SqlError(Exception):
-    """A statement failed; `state` is its SQLSTATE."""
+class ServerError(Exception):
+    """A statement failed, or a server cannot be used.
 
-    def __init__(self, state: str, message: str) -> None:
-        super().__init__(message)
+    state     the SQLSTATE; empty if the server sent none
+    lost      whether the connection was lost, or none was made
+    hopeless  whether another attempt would fail in the same way
+    """
+
+    def __init__(self, message: str, *, state: str = "", lost: bool = False, hopeless: bool = False) -> None:
+        super().__init__(" ".join(message.split()) or "no reason was given")
         self.state = state
-
-
-class LostError(Exception):
-    """The server cannot be reached, ended the session, or did not answer in time.  `hopeless`: it never will."""
-
-    def __init__(self, message: str, *, hopeless: bool = False) -> None:
-        super().__init__(message)
+        self.lost = lost
         self.hopeless = hopeless
 
+    @property
+    def may_run_again(self) -> bool:
+        """Whether the same transaction may succeed when it is run again."""
+        return self.lost and not self.hopeless or self.state in _RUN_AGAIN or self.is_read_only
 
-class ServerSession:
-    """A session with a server.  Any LostError leaves it closed."""
+    @property
+    def is_read_only(self) -> bool:
+        return self.state in _READ_ONLY
 
-    def __init__(self, address: str, deadline: float, *, writes: bool = True) -> None:
-        """Connect to the first of the servers in an address that answers as the address demands.  Raises LostError.
+    @property
+    def is_locked(self) -> bool:
+        """Whether a lock was not granted in time."""
+        return self.state == _NOT_LOCKED
 
-        Where the address has several servers and demands nothing, it is one that can be written to, unless nothing is
-        to be written there.
-        """
+    @property
+    def outcome_unknown(self) -> bool:
+        """Whether a commit that failed with this error may have taken place."""
+        return self.lost or self.state == _OUTCOME_UNKNOWN
+
+    def refusal(self, address: str, verb: str, timeout: float) -> NoidError:
+        """The error as a sentence with its remedy; `verb` is what the database could not be, such as 'read'."""
+        if self.lost:
+            message = f"the database at {address} cannot be {verb} now ({self})"
+            return StoreError(message) if self.hopeless else BusyError(f"{message}: try again")
+        if self.is_locked:
+            return BusyError(f"another process has been writing to {address} for over {timeout:g} seconds; try again")
+        if self.state == _CANCELLED:
+            return BusyError(f"the database at {address} ended a statement ({self}): nothing was changed; try again")
+        if self.state in _RUN_AGAIN:
+            return BusyError(f"the database at {address} was changed by others again and again ({self}): try again")
+        if self.is_read_only:
+            return StoreError(f"the database at {address} is a standby, which only reads: write at its primary, or "
+                              "name all its servers in the address")
+        remedy = _REMEDIES.get(self.state, f"refused a statement ({self}, SQLSTATE {self.state})")
+        return StoreError(f"the database at {address} {remedy}")
+
+
+# -- connections -----------------------------------------------------------------------------------------------------
+
+
+class _Connection(psycopg.Connection[Any]):
+    """A connection of a pool, with why the last one could not be made, by connection strings: the pool only logs it."""
+
+    failures: dict[str, psycopg.Error] = {}
+
+    @classmethod
+    def connect(cls, conninfo: str = "", **options: Any) -> _Connection:
+        try:
+            connection = super().connect(conninfo, **options)
+        except psycopg.Error as error:
+            cls.failures[conninfo] = error
+            raise
+        cls.failures.pop(conninfo, None)
+        return connection
+
+
+class Session:
+    """A connection that was taken from a pool, to be given back by `end`."""
+
+    def __init__(self, pool: Pool, connection: _Connection) -> None:
+        self._pool = pool
+        self._connection = connection
         self._warned = False
-        self._prepared: set[bytes] = set()
-        # What was sent and is not read yet, each up to its synchronization: the names of statements to be prepared, and
-        # what to do if it fails, None if that matters to the statements after it.
-        self._unread: list[tuple[list[bytes], OnFailure | None]] = []
-        self._pg = _connected(address, deadline, writes=writes)
-        self._pg.nonblocking = 1
-        self._pg.notice_handler = self._on_notice
-        self._pg.enter_pipeline_mode()
-        self._descriptor = self._pg.socket
-        self._poll = select.poll()
-        self._poll.register(self._descriptor, select.POLLIN)
+        # Pipeline mode, in which a session stays once it has sent several statements together.
+        self._mode = ExitStack()
+        self._pipeline: psycopg.Pipeline | None = None
+        connection.add_notice_handler(self._on_notice)
 
     @property
     def server(self) -> str:
         """The server's address, for people."""
-        host = self._pg.host.decode("utf-8", "replace")
-        return f"{host}:{self._pg.port.decode()}"
+        return f"{self._connection.info.host}:{self._connection.info.port}"
 
-    def take_warning(self) -> bool:
-        """Whether the server warned of something since this was called last."""
-        warned, self._warned = self._warned, False
-        return warned
+    def _on_notice(self, notice: psycopg.errors.Diagnostic) -> None:
+        self._warned = self._warned or notice.severity_nonlocalized == "WARNING"
 
-    def _on_notice(self, result: PGresult) -> None:
-        if result.error_field(pq.DiagnosticField.SEVERITY_NONLOCALIZED) == b"WARNING":
-            self._warned = True
+    def run(self, steps: Sequence[Step], seconds: float, *, large: bool = False) -> list[list[Row]]:
+        """Run statements in one round trip of at most some seconds; returns the rows of each.
 
-    def run(self, steps: Sequence[Step], deadline: float) -> list[list[Row]]:
-        """Run statements in one round trip; returns the rows of each.
-
-        If one fails those after it are not run, and SqlError is raised; an open transaction is then to be rolled back.
+        Large ones are sent one by one: the sync of a pipeline would wait for results before all was sent.  If one fails
+        those after it are not run, and ServerError is raised: the session is of no use then.
         """
+        connection = self._connection
         try:
-            self._send(steps)
-            if self._pg.flush():
-                self._flush(deadline)
-            failed = self._skip_unread(deadline) if self._unread else None
-            rows, failure = self._read_results(deadline)
+            with self._pool.time_limit(connection, seconds):
+                if large:
+                    self._mode.close()
+                    self._pipeline = None
+                elif len(steps) > 1 and self._pipeline is None:
+                    self._pipeline = self._mode.enter_context(connection.pipeline())
+                cursors = [connection.execute(statement.encode(), parameters, binary=True)
+                           for statement, parameters in steps]
+                if self._pipeline is not None:
+                    self._pipeline.sync()
+                return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
         except psycopg.Error as error:
-            raise self._lost(str(error)) from None
-        except BaseException:
-            # An exception in between, such as that of a signal, leaves results unread, which must not be taken for
-            # those of the next statement.
+            lost = connection.closed
+            self.close()
+            raise ServerError(error.diag.message_primary or str(error), state=error.sqlstate or "",
+                              lost=lost) from error
+        except BaseException:  # an interruption: the answer must not be taken for that of the next statement
             self.close()
             raise
-        failed = failed or failure
-        if failed is not None:
-            if failed.state[:2] in _ENDED or failed.state in _ENDED:
-                raise self._lost(str(failed))
-            raise failed
+
+    def commit(self, steps: Sequence[Step], seconds: float, *, large: bool = False) -> list[list[Row]]:
+        """Run statements and a commit.  A warning, such as that a standby did not confirm the commit, counts as a lost
+        connection."""
+        self._warned = False  # earlier warnings do not concern the commit
+        rows = self.run([*steps, (sql.COMMIT, ())], seconds, large=large)
+        if self._warned:
+            self.close()
+            raise ServerError("the server warned that the commit may not be safe", lost=True)
         return rows
-
-    def send(self, steps: Sequence[Step], deadline: float, on_failure: OnFailure = lambda error: None) -> None:
-        """Send statements whose results do not matter; they are read before those of the next ones.  `on_failure` is
-        called then, if they failed."""
-        try:
-            self._send(steps, on_failure)
-            self._unread.append(([], on_failure))
-            if self._pg.flush():
-                self._flush(deadline)
-        except (psycopg.Error, LostError):
-            self.close()
-        except BaseException:
-            self.close()
-            raise
-
-    def _send(self, steps: Sequence[Step], on_failure: OnFailure | None = None) -> None:
-        pg, prepared = self._pg, self._prepared
-        for statement, _ in steps:
-            if statement.name not in prepared:
-                self._prepare({statement.name: statement for statement, _ in steps}, on_failure)
-                break
-        for statement, parameters in steps:
-            pg.send_query_prepared(statement.name, parameters, statement.formats, _BINARY)
-        pg.pipeline_sync()
-
-    def _prepare(self, statements: dict[bytes, SqlStatement], on_failure: OnFailure | None) -> None:
-        """Prepare those of some statements that the session does not know yet."""
-        new = [name for name in statements if name not in self._prepared]
-        for name in new:
-            self._pg.send_prepare(name, statements[name].sql, statements[name].types)
-        self._pg.pipeline_sync()
-        self._unread.append((new, on_failure))
-        self._prepared.update(new)
-
-    def _flush(self, deadline: float) -> None:
-        """Send what the system did not take at once, and read what the server sends meanwhile."""
-        self._poll.modify(self._descriptor, select.POLLIN | select.POLLOUT)
-        try:
-            while self._pg.flush():
-                self._wait(deadline)
-                self._pg.consume_input()
-        finally:
-            self._poll.modify(self._descriptor, select.POLLIN)
-
-    def _skip_unread(self, deadline: float) -> SqlError | None:
-        """Read the results that come before the wanted ones; returns why a statement could not be prepared."""
-        failed = None
-        while self._unread:
-            _, failure = self._read_results(deadline)
-            prepared, on_failure = self._unread.pop(0)
-            if failure is not None:
-                self._prepared.difference_update(prepared)
-                if on_failure is None:
-                    failed = failed or failure
-                else:
-                    on_failure(failure)
-        return failed
-
-    def _read_results(self, deadline: float) -> tuple[list[list[Row]], SqlError | None]:
-        """The results up to the next synchronization."""
-        pg, rows, failed = self._pg, [], None
-        while True:
-            while pg.is_busy():
-                self._wait(deadline)
-                pg.consume_input()
-            result = pg.get_result()
-            if result is None:
-                if pg.status == pq.ConnStatus.BAD:
-                    raise self._lost("the server closed the connection")
-                continue
-            status = result.status
-            if status == _TUPLES_OK:
-                rows.append(_rows(result))
-            elif status == _PIPELINE_SYNC:
-                return rows, failed
-            elif status == _COMMAND_OK:
-                rows.append([])
-            elif failed is None and status != _PIPELINE_ABORTED:
-                failed = _sql_error(result)
-
-    def _wait(self, deadline: float) -> None:
-        """Wait until the server sends more, or during `_flush` takes more."""
-        if not self._poll.poll(max(0.0, 1000 * (deadline - monotonic()))):
-            raise self._lost("the server did not answer in time")
-
-    def take_notifications(self) -> list[bytes]:
-        """What the server announced since this was called last, without waiting.  Raises LostError if it ended the
-        session."""
-        found = []
-        try:
-            if self._poll.poll(0):
-                self._pg.consume_input()
-            while (notification := self._pg.notifies()) is not None:
-                found.append(notification.extra)
-        except psycopg.Error as error:
-            raise self._lost(str(error)) from None
-        return found
-
-    def _lost(self, message: str) -> LostError:
-        self.close()
-        return LostError(_one_line(message))
-
-    @property
-    def in_transaction(self) -> bool:
-        """Whether a transaction is open, as far as answers of the server were read."""
-        return self._pg.transaction_status in _IN_TRANSACTION
 
     @property
     def closed(self) -> bool:
-        return self._pg.status == pq.ConnStatus.BAD
+        return bool(self._connection.closed)
 
     def close(self) -> None:
-        self._pg.notice_handler = None
-        self._pg.finish()
+        """Close the connection: a transaction is rolled back by the server."""
+        self._connection.close()
+
+    def end(self) -> None:
+        """Give the connection back; to be called once, when no transaction is open or the session is closed.
+
+        psycopg leaves pipeline mode with a Flush after the last Sync.  In a transaction, the server would not notice
+        after it that the session is idle, and would never end it.
+        """
+        try:
+            with self._pool.time_limit(self._connection, 1.0):
+                self._mode.close()
+        except psycopg.Error:
+            self.close()
+        self._connection.remove_notice_handler(self._on_notice)
+        self._pool.give(self._connection)
 
 
-# SQLSTATEs, or their classes, after which a session is of no use: the connection failed, the server shuts down or
-# starts up, or it ended the session.
-_ENDED = ("08", "57P01", "57P02", "57P03", "57P05", "25P03")
+class Pool:
+    """Connections with the servers of an address, shared by all minters of a process that are there."""
+
+    def __init__(self, address: str, *, writes: bool) -> None:
+        """With `writes`, one of several servers is used that can be written to, unless the address says otherwise."""
+        self.address = address
+        self.users = 0
+        given = _parsed(address)
+        defaults = {name: value for name, value in _DEFAULTS.items() if name not in given}
+        hosts = str(given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST", ""))
+        self.has_several_servers = "," in hosts
+        if writes and self.has_several_servers and given.get("target_session_attrs", "any") == "any":
+            defaults["target_session_attrs"] = "read-write"  # else the first that answers is used, perhaps a standby
+        self._conninfo = make_conninfo(address, **defaults)
+        self._watchdog = _Watchdog()
+        # The pool gives up at once where it cannot connect, because its users wait with limits of their own.
+        self._connections = ConnectionPool(
+            self._conninfo, connection_class=_Connection, kwargs={"autocommit": True}, configure=_configure, min_size=0,
+            max_size=_MOST_CONNECTIONS, max_idle=_MOST_IDLE_SECONDS, reconnect_timeout=0, num_workers=1, open=True)
+
+    def take(self, deadline: float) -> Session:
+        """A session; it may have been lost meanwhile.  Raises ServerError."""
+        while True:
+            try:
+                return Session(self, self._connections.getconn(max(0.01, min(_LOOK, deadline - monotonic()))))
+            except PoolClosed:
+                raise ServerError("it was closed by another thread", lost=True) from None
+            except PoolTimeout:
+                failure = _Connection.failures.pop(self._conninfo, None)
+            if failure is not None:
+                raise ServerError(str(failure), lost=True, hopeless=_is_hopeless(str(failure)))
+            if monotonic() >= deadline:
+                raise ServerError("no connection was made in time", lost=True)
+
+    def give(self, connection: _Connection) -> None:
+        self._connections.putconn(connection)
+
+    def drain(self) -> None:
+        """Replace all connections, after one of them was lost."""
+        self._connections.drain()
+
+    def close(self) -> None:
+        self._connections.close()
+
+    def time_limit(self, connection: _Connection, seconds: float) -> AbstractContextManager[None]:
+        """Ends the connection if the block takes longer."""
+        return self._watchdog.limit(connection, seconds)
 
 
-def _rows(result: PGresult) -> list[Row]:
-    value, columns = result.get_value, range(result.nfields)
-    return [tuple([value(row, column) for column in columns]) for row in range(result.ntuples)]
+def _configure(connection: _Connection) -> None:
+    connection.execute(sql.CONFIGURE)
 
 
-def _sql_error(result: PGresult) -> SqlError:
-    state = (result.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
-    return SqlError(state, _one_line(result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or result.error_message))
+def _is_hopeless(failure: str) -> bool:
+    """Whether all servers of an address refused a connection for good; psycopg lists them if there are several."""
+    each = [line for line in failure.splitlines() if line.startswith("- ")] or [failure]
+    return all(any(part in one for part in _HOPELESS) for one in each)
 
 
-def _one_line(message: str | bytes) -> str:
-    text = message.decode("utf-8", "replace") if isinstance(message, bytes) else message
-    return " ".join(text.split()) or "no reason was given"
+class _Watchdog:
+    """Ends connections whose server does not answer in time; psycopg would wait without a limit.
+
+    A thread looks at the statements that run, and ends when there are none.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._deadlines: dict[_Connection, float] = {}
+        self._looks = False
+
+    @contextmanager
+    def limit(self, connection: _Connection, seconds: float) -> Iterator[None]:
+        with self._lock:
+            self._deadlines[connection] = monotonic() + seconds
+            begin, self._looks = not self._looks, True
+        if begin:
+            threading.Thread(target=self._look, name="noidtools-watchdog", daemon=True).start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._deadlines.pop(connection, None)
+
+    def _look(self) -> None:
+        while True:
+            sleep(_LOOK)
+            with self._lock:
+                if not self._deadlines:
+                    self._looks = False
+                    return
+                for connection in [each for each, deadline in self._deadlines.items() if deadline < monotonic()]:
+                    del self._deadlines[connection]
+                    _shut_down(connection)
 
 
-# -- connecting ------------------------------------------------------------------------------------------------------
+def _shut_down(connection: _Connection) -> None:
+    """End the traffic of a connection, so that the thread that waits for its server goes on with an error."""
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as copy:
+        copy.shutdown(socket.SHUT_RDWR)
+
+
+# -- pools and addresses ---------------------------------------------------------------------------------------------
+
+_guard = threading.Lock()
+# By process, address and whether it is written: a child must not use the connections of its parent.
+_pools: dict[tuple[int, str, bool], Pool] = {}
+
+
+def open_pool(address: str, *, writes: bool = True) -> Pool:
+    """The pool for an address; to be given back by `close_pool`."""
+    with _guard:
+        key = os.getpid(), address, writes
+        if key not in _pools:
+            _pools[key] = Pool(address, writes=writes)
+        _pools[key].users += 1
+        return _pools[key]
+
+
+def close_pool(pool: Pool) -> None:
+    """End the use of a pool; its last user closes it."""
+    with _guard:
+        pool.users -= 1
+        key = next((key for key, known in _pools.items() if known is pool and not pool.users), None)
+        if key is None or key[0] != os.getpid():
+            return
+        del _pools[key]
+    pool.close()
+
+
+@contextmanager
+def opened_session(address: str, deadline: float) -> Iterator[Session]:
+    """A session for one purpose, which ends with the connection; a transaction that is still open is rolled back."""
+    pool = open_pool(address)
+    try:
+        session = pool.take(deadline)
+        try:
+            yield session
+        finally:
+            session.close()
+            session.end()
+    finally:
+        close_pool(pool)
+
+
+def _parsed(address: str) -> dict[str, Any]:
+    try:
+        return dict(conninfo_to_dict(address))
+    except psycopg.Error as error:
+        raise StoreError(f"{address!r} is no address of a PostgreSQL server ({' '.join(str(error).split())}): write it "
+                         "as in postgresql://host/database") from None
 
 
 def ensure_no_password(address: str, what: str) -> None:
     """Raise UsageError for an address that is no connection string of PostgreSQL, or holds a password."""
     try:
-        options = pq.Conninfo.parse(address.encode("utf-8", "surrogateescape"))
+        options = conninfo_to_dict(address)
     except psycopg.Error as error:
-        raise UsageError(f"the {what} is no address of a PostgreSQL server ({_one_line(str(error))}): write it as in "
-                         "postgresql://host/database") from None
-    if any(option.keyword in (b"password", b"sslpassword") and option.val for option in options):
+        raise UsageError(f"the {what} is no address of a PostgreSQL server ({' '.join(str(error).split())}): write it "
+                         "as in postgresql://host/database") from None
+    if options.get("password") or options.get("sslpassword"):
         raise UsageError(f"the {what} holds a password, which would be stored in the clear: put it into the file "
                          ".pgpass of the account that uses the minter, and leave it out here")
-
-
-def has_several_servers(address: str) -> bool:
-    """Whether an address names more than one server."""
-    try:
-        return len({_place(attempt) for attempt in _attempts(address)}) > 1
-    except LostError:
-        return False
-
-
-def _place(conninfo: bytes) -> tuple[bytes | None, ...]:
-    options = {option.keyword: option.val for option in pq.Conninfo.parse(conninfo)}
-    return options[b"host"], options[b"hostaddr"], options[b"port"]
-
-
-def _connected(address: str, deadline: float, *, writes: bool) -> PGconn:
-    failures: list[str] = []
-    for conninfo in _attempts(address, writes=writes):
-        try:
-            return _connect_to(conninfo, min(deadline, monotonic() + CONNECT_TIMEOUT))
-        except LostError as error:
-            failures.append(str(error))
-    hopeless = all(any(part in failure for part in _HOPELESS) for failure in failures)
-    raise LostError("; ".join(dict.fromkeys(failures)), hopeless=hopeless)
-
-
-def _attempts(address: str, *, writes: bool = True) -> Iterator[bytes]:
-    """Connection strings, one for each server of an address.
-
-    libpq would try them in turn, but with a limit of time for each only in a function that blocks all threads.
-    """
-    started = pq.PGconn.connect_start(address.encode("utf-8", "surrogateescape"))
-    try:
-        # With what the environment and the service file add.
-        options = {option.keyword: option.val for option in started.info if option.val}
-        failure = started.error_message if not options else b""
-    finally:
-        started.finish()
-    if failure:
-        raise LostError(_one_line(failure), hopeless=True)
-    given = {option.keyword for option in pq.Conninfo.parse(address.encode("utf-8", "surrogateescape")) if option.val}
-    options.update({name.encode(): value.encode() for name, value in _DEFAULTS.items() if name.encode() not in given})
-    hosts, addresses, ports = (options.get(name, b"").split(b",") for name in (b"host", b"hostaddr", b"port"))
-    count = max(len(hosts), len(addresses))
-    wanted = options.get(b"target_session_attrs", b"any")
-    if wanted == b"any" and count > 1 and writes:
-        wanted = b"read-write"  # else the first that answers would be taken, which may be a standby
-    for attrs in _session_attributes(wanted):
-        for place in range(count):
-            one = {
-                b"host": _at(hosts, place), b"hostaddr": _at(addresses, place), b"port": _at(ports, place),
-                b"target_session_attrs": attrs,
-            }
-            yield b" ".join(b"%b='%b'" % (name, value.replace(b"\\", b"\\\\").replace(b"'", b"\\'"))
-                            for name, value in (options | one).items() if value)
-
-
-def _session_attributes(wanted: bytes) -> tuple[bytes, ...]:
-    return (b"standby", b"any") if wanted == b"prefer-standby" else (wanted,)
-
-
-def _at(parts: list[bytes], place: int) -> bytes:
-    return parts[place] if place < len(parts) else parts[0] if len(parts) == 1 else b""
-
-
-def _connect_to(conninfo: bytes, deadline: float) -> PGconn:
-    pg = pq.PGconn.connect_start(conninfo)
-    try:
-        while True:
-            if pg.status == pq.ConnStatus.BAD:
-                raise LostError(_one_line(pg.error_message))
-            state = pg.connect_poll()
-            if state == pq.PollingStatus.OK:
-                return pg
-            if state == pq.PollingStatus.FAILED:
-                raise LostError(_one_line(pg.error_message))
-            poll = select.poll()
-            poll.register(pg.socket, select.POLLIN if state == pq.PollingStatus.READING else select.POLLOUT)
-            if not poll.poll(max(0, round(1000 * (deadline - monotonic())))):
-                raise LostError("a server did not answer in time")
-    except BaseException:
-        pg.finish()
-        raise
-
-
-# -- parameters in binary form ---------------------------------------------------------------------------------------
-
-
-def int8(number: int) -> bytes:
-    return number.to_bytes(8, "big", signed=True)
-
-
-def from_int(value: bytes | None) -> int:
-    return int.from_bytes(value or b"", "big", signed=True)
-
-
-def bytea_array(values: Iterable[bytes]) -> bytes:
-    pieces = []
-    for value in values:
-        pieces.append(len(value).to_bytes(4, "big"))
-        pieces.append(value)
-    return struct.pack(">iiiii", 1, 0, BYTEA, len(pieces) // 2, 1) + b"".join(pieces)

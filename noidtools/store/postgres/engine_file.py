@@ -1,4 +1,4 @@
-"""The file `engine` in the folder of a store that lies in a database server: which engine it is, and where.
+"""The file `engine` in the folder of a store that is in a database server: which engine it is, and where.
 
     engine: postgres
     minter: kt5-5f2c81d0
@@ -7,91 +7,52 @@
 
 `minter` is the name of the minter in the database, `address` where it is written and `read` an address at which
 resolvers may read, such as a standby beside them; it may be missing.  The file holds no password, so it may be read by
-all who may use the minter, and copied to every computer that shall use it.
+everyone who may use the minter, and copied to every computer that uses it.
 """
 
 from __future__ import annotations
 
 import os
-from time import monotonic, sleep
+from dataclasses import dataclass, replace
 
 from ...errors import NoMinterError, StoreError, UsageError
 from ..folders import ENGINE_FILE
 
 _LARGEST = 10_000
 
-# Seconds in which another store is put in the place of one whose name was taken away, and from one look to the next.
-_REPLACED_WITHIN, _PAUSE = 1.0, 0.02
 
-
+@dataclass(frozen=True, slots=True)
 class EngineFile:
-    """The content of the file."""
+    """The content of the file; `path` and `inode` are those of the file that was read."""
 
-    __slots__ = ("engine", "minter", "address", "read", "_path", "_inode")
-
-    def __init__(self, engine: str, minter: str, address: str, read: str = "") -> None:
-        self.engine = engine
-        self.minter = minter
-        self.address = address
-        self.read = read
-        self._path = ""
-        self._inode = (0, 0)
+    minter: str
+    address: str
+    read: str = ""
+    path: str = ""
+    inode: tuple[int, int] = (0, 0)
 
     @property
-    def was_replaced(self) -> bool:
-        """Whether another store, perhaps of another engine, lies where this one was; not if there is none."""
+    def is_in_place(self) -> bool:
+        """Whether the file that was read is still where it was."""
         try:
-            found = os.stat(self._path)
-        except (FileNotFoundError, NotADirectoryError):
-            return os.path.isdir(os.path.dirname(self._path))
+            found = os.stat(self.path)
         except OSError:
             return False
-        return (found.st_dev, found.st_ino) != self._inode
-
-    def is_replaced_soon(self) -> bool:
-        """Whether another store is put in the place of one whose name in the database is gone, as `copy` does right
-        after it has taken the name away."""
-        deadline = monotonic() + _REPLACED_WITHIN
-        while not self.was_replaced:
-            if monotonic() >= deadline:
-                return False
-            sleep(_PAUSE)
-        return True
-
-    @property
-    def was_taken_away(self) -> bool:
-        """Whether the file that was read no longer lies where it was, and another one may be on its way there."""
-        try:
-            os.stat(self._path)
-        except (FileNotFoundError, NotADirectoryError):
-            return True
-        except OSError:
-            return False
-        return self.was_replaced
-
-    def read_from(self, path: str, status: os.stat_result) -> EngineFile:
-        """Itself, with where it was read."""
-        self._path, self._inode = path, (status.st_dev, status.st_ino)
-        return self
+        return (found.st_dev, found.st_ino) == self.inode
 
     def text(self) -> bytes:
-        lines = [f"engine: {self.engine}", f"minter: {self.minter}", f"address: {self.address}"]
+        lines = ["engine: postgres", f"minter: {self.minter}", f"address: {self.address}"]
         lines += [f"read: {self.read}"] if self.read else []
         return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
 
-    def of_minter(self, minter: str) -> EngineFile:
+    def with_minter(self, minter: str) -> EngineFile:
         """The same for another minter in the same database."""
-        return EngineFile(self.engine, minter, self.address, self.read)
+        return replace(self, minter=minter)
 
 
 def path_of(location: str) -> str:
     """The path of the file for a store at a location, which is a folder, or the file itself."""
     return os.path.join(location, ENGINE_FILE) if os.path.isdir(location) else location
-
-
-def no_minter(location: str) -> NoMinterError:
-    return NoMinterError(f"there is no minter in {location}: create one with 'noid dbcreate', or name its folder with "
-                         "-f")
 
 
 def read_engine_file(location: str) -> EngineFile:
@@ -101,11 +62,12 @@ def read_engine_file(location: str) -> EngineFile:
         with open(path, "rb") as file:
             text, status = file.read(_LARGEST).decode("utf-8", "surrogateescape"), os.fstat(file.fileno())
     except (FileNotFoundError, NotADirectoryError):
-        raise no_minter(location) from None
+        raise NoMinterError(f"there is no minter in {location}: create one with 'noid dbcreate', or name its folder "
+                            "with -f") from None
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from None
     if status.st_uid and not os.geteuid():
-        # Whoever writes this file chooses the server to which libpq sends the password of the account that reads it.
+        # The owner of this file chooses the server to which libpq sends the password of the account that reads it.
         raise StoreError(f"{path} belongs to another account than root, who would send its own database password to "
                          "the server named there: give the command as that account")
     values = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
@@ -113,14 +75,20 @@ def read_engine_file(location: str) -> EngineFile:
         if not values.get(name, "").strip():
             raise StoreError(f"{path} has no line '{name}: …': restore the file from a backup or from another computer "
                              "that uses the minter")
-    found = EngineFile(*(values.get(name, "").strip() for name in ("engine", "minter", "address", "read")))
-    return found.read_from(path, status)
+    minter, address, read = (values.get(name, "").strip() for name in ("minter", "address", "read"))
+    return EngineFile(minter, address, read, path, (status.st_dev, status.st_ino))
 
 
-def ensure_address(text: str, what: str) -> str:
-    """An address for the file; raises UsageError for what it must not hold."""
-    if not text.isprintable():
-        raise UsageError(f"the {what} must be one line of printable text")
-    if len(text) > _LARGEST // 4:
-        raise UsageError(f"the {what} is longer than {_LARGEST // 4} characters")
-    return text
+def new_engine_file(location: str, address: str, read: str = "") -> EngineFile:
+    """A file for a new minter, whose name no other one in the database has: that of its folder, and something random.
+
+    Raises UsageError for an address that the file must not hold.
+    """
+    for text, what in ((address, "address of the store"), (read, "address to read from")):
+        if not text.isprintable():
+            raise UsageError(f"the {what} must be one line of printable text")
+        if len(text) > _LARGEST // 4:
+            raise UsageError(f"the {what} is longer than {_LARGEST // 4} characters")
+    folder = os.path.basename(os.path.dirname(os.path.abspath(location)))
+    plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._") else "_" for letter in folder)
+    return EngineFile(f"{plain[:60] or 'minter'}-{os.urandom(4).hex()}", address, read)
