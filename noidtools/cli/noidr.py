@@ -80,24 +80,24 @@ class Replies:
         """The reply line to a request line."""
         try:
             minter = self._minter or self._open()
-            version = minter.store.version()
-            if version is None or version != self._version:
-                self._cache.clear()
-                self._version = version
             known = self._cache.get(line)
-            if known is not None:
+            if known is not None and minter.store.version() == self._version:
                 return known
-            name, element = self._parse(line)
-            reply = self._line(name, self._value(resolve(minter, name, element=element)))
+            version, reply = minter.read(lambda reader: (minter.store.version(), self._look_up(minter, line)))
         except Exception as error:  # noqa: BLE001 - no error may end the loop or shift the replies
             self._fail(error)
             return self._line(self._parse(line)[0], self._unanswered)
         self._last_error = ""
+        if version != self._version or len(self._cache) >= _MOST_CACHED:
+            self._cache.clear()
+            self._version = version
         if len(line) + len(reply) <= _LONGEST_CACHED:
-            if len(self._cache) >= _MOST_CACHED:
-                self._cache.clear()
             self._cache[line] = reply
         return reply
+
+    def _look_up(self, minter: Minter, line: bytes) -> bytes:
+        name, element = self._parse(line)
+        return self._line(name, self._value(resolve(minter, name, element=element)))
 
     def _parse(self, line: bytes) -> tuple[bytes, bytes | None]:
         """The name and the element that a line asks for."""
@@ -135,7 +135,7 @@ class Replies:
         except NoidError:
             self._retry_at = monotonic() + _RETRY_INTERVAL
             raise
-        self._version = None
+        self._cache.clear()
         return self._minter
 
     def _fail(self, error: Exception) -> None:
