@@ -46,12 +46,11 @@ daemon off; pid {folder}/pid; error_log {folder}/log; worker_processes 2; user r
 events {{ worker_connections 1024; }}
 http {{
     access_log off;
-    upstream noid {{ server unix:{socket}; keepalive 16; }}
+    upstream noid {{ server unix:{socket}; }}
     server {{
         listen 127.0.0.1:{port};
         location / {{
             fastcgi_pass noid;
-            fastcgi_keep_conn on;
             fastcgi_param REQUEST_METHOD $request_method;
             fastcgi_param QUERY_STRING $query_string;
             fastcgi_param REQUEST_URI $request_uri;
