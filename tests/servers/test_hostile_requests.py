@@ -170,7 +170,8 @@ def test_no_bound_value_adds_a_header_or_a_line_of_another_label(deployment):
 def test_a_forged_address_is_not_recorded(deployment):
     minter = deployment.new_minter()
     reply = deployment.ask(minter, "mint+1", "--header", "X-Forwarded-For: 10.9.8.7, 6.6.6.6",
-                     "--header", "Forwarded: for=6.6.6.6", "--header", "Client-IP: 6.6.6.6")
+                     "--header", "Forwarded: for=6.6.6.6", "--header", "Client-IP: 6.6.6.6",
+                     "--header", "X_Forwarded_For: 6.6.6.6", "--header", "X-Forwarded_For: 6.6.6.6")
     assert reply.status == 200
     database = deployment.noid("-f", minter, "dbinfo", "dump")
     assert "noid@127.0.0.1" in database and "6.6.6.6" not in database

@@ -54,7 +54,7 @@ def test_spellings_extensions_and_queries_are_redirected(deployment):
 def test_a_redirect_code_and_the_first_of_several_targets_are_used(deployment):
     name = deployment.mint("kt5")[0]
     for code in (301, 303, 307, 308, 302):
-        deployment.bind(name, f'"{code}%20https://a.example/{code}|https://b.example/"')
+        deployment.bind(name, f"'{code}%20https://a.example/{code}|https://b.example/'")
         deployment.wait_for_location(f"ark:/{name}", f"https://a.example/{code}")
         assert deployment.resolve(f"ark:/{name}").status == code
 

@@ -83,6 +83,7 @@ class Deployment(abc.ABC):
     """One way to serve minters, with a folder of minters of its own, on a free port of 127.0.0.1."""
 
     path = "/nd"
+    service: Daemon
 
     def __init__(self, site: Site, name: str) -> None:
         self.site = site
