@@ -106,7 +106,7 @@ def test_the_service_runs_without_systemd_as_its_guide_says(machine):
     machine.run("systemctl disable --now noid; rm -rf /run/noid")
     script = commands("deploy-systemd.md", "Without systemd")
     machine.run(f"({script}) > /tmp/log 2>&1 &\n"
-                "for i in $(seq 100); do [ -S /run/noid/noid.sock ] && break; sleep 0.1; done")
+                "until curl -s --unix-socket /run/noid/noid.sock http://localhost/ > /dev/null; do sleep 0.1; done")
     assert machine.run("curl -s 'http://localhost/nd/noidu_kt5?hello'; cat /tmp/log").startswith("Hello.\n\n")
     assert machine.run("stat -c '%a %U:%G' /run/noid/noid.sock") == "660 noid:www-data\n"
 
