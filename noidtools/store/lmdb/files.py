@@ -188,27 +188,34 @@ def _ensure_length(environment: lmdb.Environment, location: str, *, writable: bo
     if os.path.getsize(data) >= length_of(environment):
         return
     sleep(_WRITER_PAUSE)  # a writer may be between its commit and the extension
-    short = os.path.getsize(data)
-    if short >= length_of(environment):
+    if os.path.getsize(data) >= length_of(environment):
         return
     if not writable:
         raise StoreError(f"{data} is shorter than it says, so it was cut short, or its last writer was killed: run "
                          "'noid dbinfo' under an account that may write it, or restore a backup")
-    folders.ensure_length(data, length_of(environment))
-    if not _is_sound(environment):
-        os.truncate(data, short)
+    if not _is_readable(data):
         raise StoreError(f"{data} was cut short, and a part of the database is lost: restore a backup with "
                          "'noid restore'")
+    folders.ensure_length(data, length_of(environment))
 
 
-def _is_sound(environment: lmdb.Environment) -> bool:
-    """Whether all of a database whose file was extended by zeros can be read."""
-    try:
-        with environment.begin(buffers=True) as txn:
-            # A page of a long value that is missing reads as zeros, which no value of ours ends with.
-            return sum(bytes(value[-64:]) != bytes(64) for _, value in txn.cursor()) == txn.stat()["entries"]
-    except lmdb.Error:
-        return False
+# A compact copy reads each page that is in use, and those that list the free ones.
+_READ_ALL = """
+import os, resource, sys, lmdb
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+environment = lmdb.open(os.fsencode(sys.argv[1]), subdir=False, readonly=True, lock=False, create=False)
+environment.copyfd(os.open(os.devnull, os.O_WRONLY), compact=True)
+"""
+
+
+def _is_readable(data: str) -> bool:
+    """Whether all of a database can be read, which is tried by another process: it may be killed by that."""
+    import subprocess
+    import sys
+
+    return bool(sys.executable) and not subprocess.run(
+        [sys.executable, "-c", _READ_ALL, data], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, check=False).returncode
 
 
 # -- errors ----------------------------------------------------------------------------------------------------------
