@@ -13,9 +13,8 @@ from ..description.conversion import Transition, Withdrawal, redirect_targets, t
 from ..description.results import Binding, HoldResult, NameRecord, Resolution, RuleBinding, Validity
 from ..errors import InvalidError, NotFoundError, StoreError, UsageError
 from ..minter import Minter, bindings, identifiers, lifecycle, minting, queue
-from ..minter.bindings import FetchedName, bind_elements, fetch_name, unbound_messages
+from ..minter.bindings import FetchedName, bind_elements, fetch_name, split_items, unbound_messages
 from ..minter.events import Actor
-from ..minter.items import split_items
 from ..schemes.timed import parse_patience
 from ..store import TIMEOUT, Reader, Writer
 

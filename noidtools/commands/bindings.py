@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..errors import NotFoundError
 from ..minter import bindings
-from ..minter.bindings import bind_elements, ensure_each_once, fetch_name, fetch_rules, unbound_messages
-from ..minter.items import split_items
+from ..minter.bindings import bind_elements, ensure_each_once, fetch_name, fetch_rules, split_items, unbound_messages
 from ..minter.namespace import ALL_RULES, RULE_MARK
 from ..minter.policies import BIND, MINT, READ
 from .answers import Answer, BindRecord, Blank, FetchedRecord, ItemValues, Unbound, ValueBreak, Values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..errors import NoidError
-from ..minter import backup
+from ..minter import copying
 from ..minter.check import examine, repair
 from ..minter.copying import copy_minter
 from ..minter.folder import MinterFolder, SingleMinter
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 def _backup(call: Call) -> Answer:
     destination = os.fsdecode(call.words[0])
-    items = backup.back_up(call.minter, destination)
+    items = copying.back_up(call.minter, destination)
     return Answer(Fields(("ok", b"%d items in %b" % (items, call.words[0]))), spaced=True)
 
 
 def _restore(call: Call) -> Answer:
     skip = as_count((call.option("skip") or "0").encode())
-    done = backup.restore(call.session.dbdir, os.fsdecode(call.words[0]), call.actor, skip)
+    done = copying.restore(call.session.dbdir, os.fsdecode(call.words[0]), call.actor, skip)
     fields = [("ok", b"restored from %b" % call.words[0]), ("Drawn", b"%d" % done.drawn)]
     if done.aside is not None:
         fields.append(("Replaced", os.fsencode(done.aside)))
@@ -48,7 +48,7 @@ def _restore(call: Call) -> Answer:
     return Answer(Fields(*fields), spaced=True)
 
 
-def _about_drawn(done: backup.Restored, skip: int) -> bytes:
+def _about_drawn(done: copying.Restored, skip: int) -> bytes:
     if done.timed:
         return b"labels are made from the time, which has moved on: nothing needs to be skipped"
     were = b" was" if done.skipped == 1 else b"s were"

@@ -2,12 +2,18 @@
 
 A rule is bound like a value, but to a pattern of identifiers instead of one identifier.  Rules are compiled once and
 cached until one of them changes (`RuleCache`).
+
+A value may be a list: items separated by `|`, as several targets are in the element of targets.  A `|` within an item
+is stored as `%7C`, so that splitting the value at each `|` always gives the items; a `%7C` that was in the item is
+stored as `%257C`, that as `%25257C` and so on, so that each item is read as it was given.  Other escapes stay as they
+are.  An item that is an address is stored and read as an address: in a URL `%7C` is the escape of `|`, and a target
+must not be changed.
 """
 
 from __future__ import annotations
 
 from ..codec import pair, pair_prefix, split_pair
-from ..errors import ConflictError, NotFoundError, UsageError, printable
+from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, printable
 from ..rules import Rule, RuleSet
 from . import circulation, identifiers, minting, schema
 from .circulation import circulation_line, ensure_not_withdrawn
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
     from .identifiers import NameRef
     from .lifecycle import Tombstone
 
-# The last four add an item to a list (see items.py), the four before them characters to a value.
+# The last four add an item to a list (see below), the four before them characters to a value.
 CHANGING = (b"new", b"replace", b"set", b"append", b"add", b"prepend", b"insert",
             b"append-item", b"add-item", b"prepend-item", b"insert-item")
 REMOVING = (b"delete", b"purge")
@@ -149,10 +155,8 @@ def _combined(how: bytes, old: bytes, value: bytes) -> tuple[bytes, int]:
         return old + value, 0
     if how in _AT_THE_BEGINNING:
         return value + old, 0
-    from . import items
-
-    new = items.append_item(old, value) if how in _LAST_ITEM else items.prepend_item(old, value)
-    return new, items.count_items(new)
+    new = append_item(old, value) if how in _LAST_ITEM else prepend_item(old, value)
+    return new, count_items(new)
 
 
 class _IdentifierSubject:
@@ -468,3 +472,53 @@ def _nothing_bound(reader: Reader, ref: NameRef) -> str:
         return f"nothing is bound under {name}, and it was not minted here"
     state = f"its circulation record is {printable(circulation_line(reader, record))}"
     return f"nothing is bound under {name}; {state}{', and it is on hold' if record.held else ''}"
+
+
+# -- items of lists --------------------------------------------------------------------------------------------------
+
+_SEPARATOR, _ESCAPED = b"|", b"%7C"
+_AMBIGUOUS = rb"%((?:25)*7C)"
+# A web address or a path, with a redirect code before it or not.
+_ADDRESS = rb"(?:\d{3}\s+)?(?:[A-Za-z][A-Za-z0-9+.-]*://|mailto:|/)"
+
+
+def split_items(value: bytes) -> list[bytes]:
+    """The items of a value, in order, as they were given; none for an empty value."""
+    return [_decoded(item) for item in _split(value)]
+
+
+def count_items(value: bytes) -> int:
+    """How many items a value has."""
+    return len(_split(value))
+
+
+def append_item(value: bytes, item: bytes) -> bytes:
+    """The value with one more item, the last; raises InvalidError for an empty item."""
+    return _SEPARATOR.join((*_split(value), _encoded(item)))
+
+
+def prepend_item(value: bytes, item: bytes) -> bytes:
+    """The value with one more item, the first; raises InvalidError for an empty item."""
+    return _SEPARATOR.join((_encoded(item), *_split(value)))
+
+
+def _split(value: bytes) -> list[bytes]:
+    return value.split(_SEPARATOR) if value else []
+
+
+def _encoded(item: bytes) -> bytes:
+    import re
+
+    if not item:
+        raise InvalidError("an item of a list may not be empty")
+    if not re.match(_ADDRESS, item):
+        item = re.sub(_AMBIGUOUS, rb"%25\1", item)
+    return item.replace(_SEPARATOR, _ESCAPED)
+
+
+def _decoded(item: bytes) -> bytes:
+    import re
+
+    if re.match(_ADDRESS, item):
+        return item
+    return re.sub(_AMBIGUOUS, lambda match: b"%" + match[1][2:] if match[0] != _ESCAPED else _SEPARATOR, item)

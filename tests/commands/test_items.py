@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noidtools.errors import InvalidError
-from noidtools.minter.items import append_item, prepend_item, split_items
+from noidtools.minter.bindings import append_item, prepend_item, split_items
 from support.minter import Noid
 
 

@@ -181,7 +181,7 @@ VIOLATIONS = {
     "lmdb": ("resolution.maps", "def f():\n    import lmdb", lmdb_outside_its_engine),
     "a file of lmdb": ("resolution.maps", "NAME = 'data.mdb'", lmdb_outside_its_engine),
     "an engine": ("resolution.maps", "from ..store.lmdb import database", engines_outside_the_store),
-    "an engine in a function": ("minter.items", "def f():\n    import noidtools.store.postgres.writer",
+    "an engine in a function": ("minter.config", "def f():\n    import noidtools.store.postgres.writer",
                                 engines_outside_the_store),
     "psycopg": ("store.postgres.writer", "import psycopg", postgresql_outside_its_engine),
     "postgres in another engine": ("store.lmdb", "from ..postgres import source", postgresql_outside_its_engine),
