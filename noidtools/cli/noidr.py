@@ -27,7 +27,7 @@ from ..console import log_line
 from ..errors import NoidError, StoreError, UsageError
 from ..minter import Minter, default_dbdir
 from ..names import targets
-from ..resolution import GONE, resolve
+from ..resolution import GONE, Lookup, follow_aliases
 from .supervisor import MARK, Supervisor
 
 TYPE_CHECKING = False
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..resolution import Outcome
+    from ..store import Reader
 
 # Seconds before a database that could not be opened is tried again.
 _RETRY_INTERVAL = 0.25
@@ -83,7 +84,7 @@ class Replies:
             known = self._cache.get(line)
             if known is not None and minter.store.version() == self._version:
                 return known
-            version, reply = minter.read(lambda reader: (minter.store.version(), self._look_up(minter, line)))
+            version, reply = minter.read(lambda reader: (minter.store.version(), self._look_up(minter, reader, line)))
         except Exception as error:  # noqa: BLE001 - no error may end the loop or shift the replies
             self._fail(error)
             return self._line(self._parse(line)[0], self._unanswered)
@@ -95,9 +96,9 @@ class Replies:
             self._cache[line] = reply
         return reply
 
-    def _look_up(self, minter: Minter, line: bytes) -> bytes:
+    def _look_up(self, minter: Minter, reader: Reader, line: bytes) -> bytes:
         name, element = self._parse(line)
-        return self._line(name, self._value(resolve(minter, name, element=element)))
+        return self._line(name, self._value(follow_aliases(Lookup(minter, reader, element).find, name)))
 
     def _parse(self, line: bytes) -> tuple[bytes, bytes | None]:
         """The name and the element that a line asks for."""

@@ -111,8 +111,8 @@ def test_a_value_can_never_become_two_lines(minter, replies, value):
 
 def test_replies_are_cached_until_the_database_changes(minter, replies, monkeypatch):
     looked_up = []
-    resolve = noidr.resolve
-    monkeypatch.setattr(noidr, "resolve", lambda *args, **more: looked_up.append(args[1]) or resolve(*args, **more))
+    follow = noidr.follow_aliases
+    monkeypatch.setattr(noidr, "follow_aliases", lambda find, name: looked_up.append(name) or follow(find, name))
     monkeypatch.setattr(noidr, "_MOST_CACHED", 2)
     for _ in range(3):
         assert replies.reply(NAME) == b"https://a.example/x\n" and replies.reply(b"x") == b"NULL\n"
