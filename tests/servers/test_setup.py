@@ -44,8 +44,8 @@ def set_up(machine: Machine, words: str, owner: str = "noid", base: str = "http:
     curl = f"curl -sk -u alice:{PASSWORD}"
     machine.run(f"{curl} '{base}/nd/noidu_kt5?mint+1' | grep '^id: 13030/kt4x551'\n"
                 f"{curl} '{base}/nd/noidu_kt5?bind+set+13030/kt4x551+_t+https://library.example/x'")
-    # The resolver looks for new minters once a second.
-    return machine.run(f"for i in $(seq 20); do curl -ski {base}/ark:/13030/kt4x551 > /tmp/reply\n"
+    # Each worker looks for new minters once a second.
+    return machine.run(f"sleep 1.1; for i in $(seq 20); do curl -ski {base}/ark:/13030/kt4x551 > /tmp/reply\n"
                        "if grep -qi '^location' /tmp/reply; then break; fi; sleep 0.2; done; cat /tmp/reply")
 
 
