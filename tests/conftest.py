@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -23,31 +22,6 @@ os.environ["PYTHONPATH"] = str(ROOT)
 # Hundreds of processes would compile them anew, and each run the tests, where the environment forbids to keep that.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-_HERE = Path(__file__).parent
-# The examples of the documentation are whole sessions at the shell; the others take long for other reasons.
-_SLOW = frozenset(_HERE / path for path in (
-    "docs", "cli/test_backup.py", "cli/test_copy.py", "cli/test_interrupted.py", "cli/test_noidr.py",
-    "cli/test_program_names.py", "commands/test_check.py", "commands/test_describe.py",
-    "commands/test_described_terms.py", "commands/test_export_and_import.py", "commands/test_import_perl.py",
-    "commands/test_import_perl_model.py", "commands/test_python_api_concurrency.py", "commands/test_spellings.py",
-    "commands/test_state_machine.py", "commands/test_vectors.py", "unit/test_identify.py", "unit/test_linear_time.py",
-    "unit/test_links.py", "unit/test_locks.py", "unit/test_namespace.py", "unit/test_ontology_reasoning.py",
-    "unit/test_shapes.py", "unit/test_store_contract.py", "web/test_commands.py", "web/test_monitoring.py",
-    "web/test_one_transaction.py", "web/test_serve.py", "web/test_slow_clients.py", "web/test_thousand_minters.py",
-    "web/test_tokens.py", "web/test_work_limits.py",
-))
-# The files that take longest begin first, so that no worker is left with one of them at the end; those that mostly wait
-# take turns with those that mostly compute, so that no processor idles.
-_LONGEST = tuple(_HERE / path for path in (
-    "web/test_slow_clients.py", "servers/test_setup.py", "commands/test_spellings.py", "docs/test_docs.py",
-    "servers/test_browser_changes.py", "unit/test_linear_time.py", "servers/test_hostile_requests.py",
-    "commands/test_describe.py", "unit/test_postgres.py", "commands/test_described_terms.py",
-    "servers/test_postgres_cluster.py", "servers/test_commands.py", "servers/test_resolver.py", "unit/test_shapes.py",
-    "servers/test_guides.py", "cli/test_transfer_crash.py", "servers/test_schemes.py", "cli/test_crash.py",
-    "web/test_restore_served.py", "web/test_serve_processes.py", "cli/test_backup.py", "servers/test_workers.py",
-    "servers/test_resolver_processes.py", "servers/test_postgres_standby.py",
-))
-
 
 ENGINES = {"lmdb": "lmdb", "postgres": pytest.param("postgres", marks=pytest.mark.servers)}
 
@@ -72,28 +46,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the examples of the documentation, which are whole sessions at the shell, as slow; and put the longest
-    files and those with slow tests first, so that no worker is left with one of them at the end.  With --engine, leave
+    """Put the files with slow tests first, so that no worker is left with one of them at the end.  With --engine, leave
     out the tests of other engines."""
     chosen = config.getoption("--engine")
     if chosen:
         left_out = [item for item in items if (mark := item.get_closest_marker("only")) and mark.args[0] != chosen]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
-    marked = {path: not _SLOW.isdisjoint((path, *path.parents)) for path in {item.path for item in items}}
-    slow: set[Path] = set()
-    for item in items:
-        if marked[item.path]:
-            item.add_marker(pytest.mark.slow)
-        if item.get_closest_marker("slow") or item.get_closest_marker("servers"):
-            slow.add(item.path)
-    place = {path: number for number, path in enumerate(_LONGEST)}
-    items.sort(key=lambda item: (place.get(item.path, len(place)), item.path not in slow))
-
-
-def pytest_collection_finish() -> None:
-    """Thousands of tests and what they import live to the end: the garbage collector need not look at them again."""
-    gc.freeze()
+    slow = {item.path for item in items if item.get_closest_marker("slow") or item.get_closest_marker("servers")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from noidtools.store.lmdb.files import PLACE
 from support.noidr import NoidrProcess
 from support.process import NOIDR, NoidProcess, wait_until
 
+pytestmark = pytest.mark.slow
+
 REMEDY = "noid restore"
 
 

@@ -21,7 +21,7 @@ from support.postgres import postgres_address, shared_server
 from support.process import NOID, NoidProcess, wait_until
 from support.served import Served
 
-pytestmark = pytest.mark.only("lmdb")
+pytestmark = [pytest.mark.only("lmdb"), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

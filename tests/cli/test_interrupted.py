@@ -18,7 +18,7 @@ from support.minter import Noid
 from support.perl_dump import RECORDED
 from support.process import NoidProcess, wait_until
 
-pytestmark = pytest.mark.only("lmdb")
+pytestmark = [pytest.mark.only("lmdb"), pytest.mark.slow]
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 NOTHING = "error: interrupted: no minter was made\n"
 NO_COPY = ("error: interrupted: there is no copy, unless it was complete just now; the same command finishes a move "

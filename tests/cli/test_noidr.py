@@ -19,6 +19,8 @@ from support.process import NOIDR
 from support.project import ROOT
 from support.templates import LONG_TERM
 
+pytestmark = pytest.mark.slow
+
 
 def ensure_reply(loop: NoidrProcess, line: bytes, expected: bytes) -> None:
     """What was changed before is seen at once in files; in a database server it may take up to a second."""

@@ -17,6 +17,8 @@ from support.minter import Noid
 from support.process import NoidProcess
 from support.project import PROGRAMS
 
+pytestmark = pytest.mark.slow
+
 FILES = (SHELL, URL, RESOLVER, FASTCGI)
 REQUEST = {"GATEWAY_INTERFACE": "CGI/1.1", "REQUEST_METHOD": "GET", "SCRIPT_NAME": "/nd/noidu_kt5",
            "REMOTE_ADDR": "192.0.2.7", "REMOTE_USER": "alice"}

@@ -34,6 +34,8 @@ from noidtools.minter.schema import (
 )
 from support.templates import LONG_TERM
 
+pytestmark = pytest.mark.slow
+
 DATE = b"20200101000000"
 
 

@@ -18,7 +18,7 @@ from support.minter import Noid
 from support.ontology import OURS, PIL, SHAPES, valid_graph
 
 # rdflib's own JSON-LD parser uses a class that rdflib has deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning"), pytest.mark.slow]
 
 
 @pytest.fixture

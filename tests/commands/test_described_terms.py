@@ -15,7 +15,7 @@ from support.ontology import MODEL, OURS, PIL, violations
 from support.reasoning import close
 
 # rdflib's own JSON-LD parser uses a class that rdflib has deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning"), pytest.mark.slow]
 
 TERMS = json.loads((Path(__file__).parent.parent / "vectors" / "pilin-terms.json").read_text("utf-8"))["terms"]
 LIBRARY, REGISTRY = ("--authority", "The Library"), ("--authority", "A Registry")

@@ -18,6 +18,8 @@ from support.clock import SettableClock
 from support.minter import Noid
 from support.templates import CHECKED, LONG_TERM
 
+pytestmark = pytest.mark.slow
+
 RELEASED = Path(__file__).resolve().parent.parent / "fixtures" / "release-0.1.0"
 
 

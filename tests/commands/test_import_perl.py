@@ -21,6 +21,8 @@ from support.perl_dump import RECORDED, circulation, recorded_items, root_items,
 from support.postgres import postgres_address
 from support.project import ROOT
 
+pytestmark = pytest.mark.slow
+
 AFTER = json.loads((ROOT / "tests/vectors/perl-minter-after.json").read_text())
 TEXT = RECORDED.read_bytes()
 

@@ -11,6 +11,8 @@ from support.perl_dump import recorded_items, written
 from support.perl_noid import PerlNoid
 from support.project import ROOT
 
+pytestmark = pytest.mark.slow
+
 FUTURE = "20990101000000"
 FORMS = [
     ("rdd", "medium", "", "f5"), ("sdd", "medium", "", ""), ("rdd", "long", "13030", "f5"), ("rd", "short", "", "x"),

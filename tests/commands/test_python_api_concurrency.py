@@ -20,6 +20,8 @@ from support.clock import SettableClock
 from support.minter import START
 from support.project import ROOT
 
+pytestmark = pytest.mark.slow
+
 URL = "https://example.org/"
 
 

@@ -24,6 +24,8 @@ from support.minter import Noid
 from support.project import ROOT
 from support.wsgi import resolver_of
 
+pytestmark = pytest.mark.slow
+
 TARGET = "https://target.example/x"
 HYPHEN = "\N{HYPHEN}"
 Spell = Callable[[str], str]

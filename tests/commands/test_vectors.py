@@ -9,7 +9,7 @@ import pytest
 
 from support.project import vectors
 
-pytestmark = pytest.mark.usefixtures("engine")
+pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.slow]
 
 TEMPLATES = vectors("noid-templates.json")
 SESSIONS = vectors("noid-sessions.json")

@@ -13,6 +13,8 @@ from noidtools.commands.command import Command
 from noidtools.commands.reference import reference
 from support.project import ROOT
 
+pytestmark = pytest.mark.slow
+
 PAGE = ROOT / "docs" / "commands.md"
 COMMANDS = all_commands()
 

@@ -11,6 +11,8 @@ import pytest
 
 from support.project import ROOT
 
+pytestmark = pytest.mark.slow
+
 PAGE = ROOT / "docs" / "conformance.md"
 _REFERENCE = re.compile(r"`(tests/[\w/]+\.py)::(\w+)(?:\[([^`]+)\])?`")
 _SEPARATOR = re.compile(r"(?<!\\)\|")

@@ -12,6 +12,8 @@ from noidtools.commands import all_commands
 from support.page_examples import Reader, blocks, examples, matches
 from support.project import ROOT
 
+pytestmark = pytest.mark.slow
+
 DOCS = ROOT / "docs"
 FRONT_PAGE = ROOT / "README.md"
 PAGES = [FRONT_PAGE, *sorted(DOCS.glob("*.md"))]

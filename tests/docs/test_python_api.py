@@ -12,6 +12,8 @@ import noidtools
 from support.page_examples import blocks
 from support.project import ROOT
 
+pytestmark = pytest.mark.slow
+
 PAGE = ROOT / "docs" / "python-api.md"
 # The application that the page prints, and the name under which its session imports it.
 APPLICATION = "application"

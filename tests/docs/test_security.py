@@ -9,6 +9,8 @@ import pytest
 
 from support.project import ROOT
 
+pytestmark = pytest.mark.slow
+
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (\d+) \| (.+) \|$", PAGE, flags=re.MULTILINE)
 NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE)))

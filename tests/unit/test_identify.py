@@ -13,6 +13,8 @@ from noidtools.minter.identifiers import identify, identify_for_change
 from noidtools.resolution import Lookup
 from support.minter import Noid
 
+pytestmark = pytest.mark.slow
+
 HEADS = ["", "ark:/", "ark:", "ARK:", "https://n2t.net/ark:/", "x:", "doi:", "hdl:", "https://doi.org/", "info:ark/",
          " "]
 BODIES = ["13030/ab-c", "13030/abc", "13030/AbC", "13030/a%62c", "10.5/Ab", "10.5/ab", "10.5/%61b", "ab", "a-b",

@@ -14,6 +14,8 @@ from noidtools.verification.http import WebAddress
 from noidtools.verification.links import FAILS, HOLDS, UNKNOWN, Link, LinkLimits, check_links
 from support.odd_server import OddServer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def server():

@@ -16,6 +16,8 @@ from noidtools.store import base, create_store, open_store
 from noidtools.store.folders import put_in_place
 from noidtools.store.locks import ReadersWriterLock
 
+pytestmark = pytest.mark.slow
+
 T = b"t"
 
 

@@ -10,6 +10,8 @@ from noidtools.minter.namespace import Namespace
 from noidtools.schemes import scheme_for
 from noidtools.schemes.base import Settings
 
+pytestmark = pytest.mark.slow
+
 NAAN = {"template": "f5.reedeedk", "naan": "13030"}
 TEXTS = st.one_of(
     st.binary(max_size=30),

@@ -12,7 +12,7 @@ from support.ontology import DESCRIBED, PIL
 from support.reasoning import close
 
 # rdflib's own JSON-LD parser uses a class that rdflib has deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning"), pytest.mark.slow]
 
 CASE = Namespace("https://example.org/case#")
 

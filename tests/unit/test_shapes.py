@@ -14,7 +14,7 @@ from noidtools.description import vocabulary
 from support.ontology import DESCRIBED, MODEL, OURS, PIL, PREFIXES, SHAPES, violations
 
 # rdflib's own JSON-LD parser uses a class that rdflib has deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning"), pytest.mark.slow]
 
 SH = Namespace("http://www.w3.org/ns/shacl#")
 

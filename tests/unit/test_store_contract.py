@@ -18,6 +18,8 @@ from noidtools.store import create_store, exists, open_store, restore_store
 from support import memory_store
 from support.postgres import postgres_address
 
+pytestmark = pytest.mark.slow
+
 T, U = b"t", b"u"
 POSTGRES = pytest.param("postgres", marks=pytest.mark.servers)
 ENGINES = ("lmdb", "memory", POSTGRES)

@@ -12,6 +12,8 @@ from noidtools.minter import Minter
 from support.minter import create_in_child, run_in_child
 from support.wsgi import USER, CommandClient, encode_word
 
+pytestmark = pytest.mark.slow
+
 
 def word(value: bytes | str) -> str:
     return encode_word(value.encode() if isinstance(value, str) else value).decode()

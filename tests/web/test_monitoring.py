@@ -23,6 +23,8 @@ from support.minter import create_in_child, run_in_child
 from support.served import Served
 from support.wsgi import ResolverClient, call, command_environment
 
+pytestmark = pytest.mark.slow
+
 TERM = ("long", "13030", "x", "y")
 
 

@@ -16,7 +16,7 @@ from support.read_counter import counted_reads
 from support.templates import CHECKED, LONG_TERM
 
 # Transactions are counted in the environments of LMDB.
-pytestmark = pytest.mark.only("lmdb")
+pytestmark = [pytest.mark.only("lmdb"), pytest.mark.slow]
 
 FORMATS = ("text/plain", "application/json", "text/html", "text/turtle", "application/ld+json", "application/rdf+xml")
 NAME, GONE, UNFOLLOWED, KNOWN = "13030/f54x54g11", "13030/f5154dn7k", "13030/f5wd3q12m", "13030/f5rn30687"

@@ -24,6 +24,8 @@ from support.process import NOID
 from support.project import ROOT
 from support.served import Served
 
+pytestmark = pytest.mark.slow
+
 # -- every way in ------------------------------------------------------------------------------------------------
 
 

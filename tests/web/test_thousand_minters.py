@@ -17,6 +17,8 @@ from noidtools.web.site import Site
 from support.minter import Noid
 from support.wsgi import ResolverClient
 
+pytestmark = pytest.mark.slow
+
 COUNT, THREADS, SECONDS = 1000, 6, 1.5
 
 

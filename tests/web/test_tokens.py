@@ -21,6 +21,8 @@ from support.process import script_command
 from support.served import Served
 from support.wsgi import USER, CommandClient, ResolverClient
 
+pytestmark = pytest.mark.slow
+
 
 def new_token(folder: Path, *words: str) -> str:
     """The secret of a new token of the minter kt5."""

@@ -15,6 +15,8 @@ from support.process import processor_seconds
 from support.served import Served
 from support.wsgi import CommandClient
 
+pytestmark = pytest.mark.slow
+
 # So many bytes took minutes when the parsers' time grew with the square of the length.
 SIZE = 2_600_000
 
