@@ -99,7 +99,7 @@ class NoMinterError(StoreError):
 
 
 class OutcomeUnknownError(StoreError):
-    """Whether a change took place cannot be found out: whoever repeats it may do it twice."""
+    """Whether a change took place cannot be found out: repeating it may do it twice."""
 
     kind = "outcome unknown"
 

@@ -56,7 +56,7 @@ class Clock:
     def wait(self, due: int, expected: int, made: int = 0, wanted: int = 1) -> None:
         """Return when the clock reads `due` or later.
 
-        `expected` is how long that should take.  It bounds the wait: if the clock is set back meanwhile, the
+        `expected` is how long that should take.  It bounds the wait: if the clock is set back during it, the
         wait still ends after the expected time, since what was reserved for `due` may then be handed out.
         """
         most = expected + _SLACK
@@ -154,7 +154,7 @@ def posix(year: int, month: int, day: int, hour: int, minute: int, second: int) 
 
 
 def iso_datetime(seconds: int, fraction: bytes = b"") -> bytes:
-    """POSIX seconds as ISO 8601 writes them; `fraction` holds the digits behind the decimal point, if any."""
+    """POSIX seconds as ISO 8601 writes them; `fraction` holds the digits after the decimal point, if any."""
     whole = b"%04d-%02d-%02dT%02d:%02d:%02d" % calendar(seconds)
     return b"%b.%bZ" % (whole, fraction) if fraction else whole + b"Z"
 

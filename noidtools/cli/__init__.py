@@ -5,8 +5,8 @@ whose name begins with `noidr` the resolver loop; any other name has the interfa
 that runs CGI programs hands the words of a query to them as arguments, so that with GATEWAY_INTERFACE set nothing is a
 shell or reads arguments, whatever its name: there is the URL interface, or a refusal.
 
-This module is imported by every process, so that it imports the chosen interface alone.  What the executables do is
-here and not in their files, which Python compiles again at each start.
+Every process imports this module, so it imports only the chosen interface.  The code of the executables is here and not
+in their files, which Python compiles again at each start.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def run_and_exit(own: str) -> NoReturn:
     """Run the interface of a process that usually carries out one short command, and end the process."""
     # A short command leaves nothing to collect, and looking for it would cost a tenth of the time.
     gc.set_threshold(100_000)
-    # All is written and closed in the end; taking the interpreter down piece by piece would only cost time.
+    # Everything is written and closed by now; an orderly end of the interpreter would only cost time.
     os._exit(main(own))
 
 

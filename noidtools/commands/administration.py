@@ -237,7 +237,7 @@ is refused unless --same-prefix is given.
 
 Each scheme has its own options, which the command schemes lists.
 
-With --store the minter lies in a database server, and the folder NOID holds its address: see scale.md.
+With --store the minter is in a database server, and the folder NOID holds its address: see scale.md.
 """,
         example="""\
 $ mkdir kt5 && cd kt5
@@ -313,7 +313,7 @@ mint: authenticated
         Form("revoke Name", _revoke_token),
         options=(
             Option("--may Classes", "the access classes it is for, as in mint,bind"),
-            Option("--expires Time", "after so many hours or days, 12h or 365d, or on a date; never, unless given"),
+            Option("--expires Time", "after N hours or days, 12h or 365d, or on a date; never, unless given"),
         ),
         shell_only=True, see="web-interface.md#tokens",
         about="""\

@@ -61,7 +61,7 @@ class Record:
 
 
 class Ids(Record):
-    """Identifiers, one a line; with `peppered` each has its pepper behind an exclamation mark."""
+    """Identifiers, one a line; with `peppered` each has its pepper after an exclamation mark."""
 
     __slots__ = ("ids", "_peppered")
 

@@ -107,11 +107,11 @@ class Pattern:
         return None
 
     def admits_count(self, count: int) -> bool:
-        """Whether there may be so many words."""
+        """Whether there may be this many words."""
         return count in self.counts or (self.unbounded and count > min(self.counts))
 
     def has_room(self, count: int) -> bool:
-        """Whether so many words are not too many."""
+        """Whether this many words are not too many."""
         return self.unbounded or count <= max(self.counts)
 
     def fits(self, words: list[bytes], options: Options) -> bool:
@@ -146,7 +146,7 @@ def split_options(args: list[bytes], known: tuple[Option, ...], *, first: bool) 
     """Split words into options, `--name value` or `--name=value`, and the remaining words.
 
     The options end at `--`, and with `first` at the first other word.  Raises UsageError for an unknown option, for a
-    value that is missing or superfluous, and for an option behind the place where the options end with `first`.
+    value that is missing or superfluous, and with `first` for an option after the first word.
     """
     for word in args:
         if word.startswith(b"--"):

@@ -322,7 +322,7 @@ $ noid describe 13030/kt4x551 | grep noid:value
         ),
         see="citing-verifying-describing.md#contexts",
         about="""\
-resolver names the web resolvers behind which the names can be followed, the first of which is for links and print; a
+resolver names the web resolvers that follow these names; the first is used for links and print; a
 hyphen names none. purpose says what the names are for, and a hyphen takes that back. alias records that a context has
 another label, so that names under both are the same.
 """,

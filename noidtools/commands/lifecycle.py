@@ -285,8 +285,8 @@ ok: 1 hold released
         Form("delete Id…", _dequeue, BIND),
         see="tutorial.md#hold-and-queue",
         about="""\
-now: to be minted next. first: before all others. lvf: lowest value first. Time: after so many days or seconds, 30d or
-3600s. An identifier that is minted again loses what was bound to it.
+now: to be minted next. first: before all others. lvf: lowest value first. Time: after a delay in days or seconds, 30d
+or 3600s. An identifier that is minted again loses what was bound to it.
 """,
         example="""\
 $ noid queue 30d 13030/kt154d9

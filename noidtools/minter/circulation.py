@@ -235,7 +235,7 @@ def clear_bindings(writer: Writer, identifier: bytes) -> list[Change]:
 def bindings_after(
     reader: Reader, element: bytes, *, prefix: bytes = b"", after: bytes | None = None
 ) -> Iterator[tuple[bytes, bytes, bytes | None]]:
-    """The values of an element under the identifiers that begin with `prefix`, in their order, behind a place.
+    """The values of an element under the identifiers that begin with `prefix`, in their order, after a place.
 
     Yields the place, the identifier, and the value, which is None for another element: so a caller can end early.
     """

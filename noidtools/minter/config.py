@@ -27,7 +27,7 @@ def value(reader: Reader, name: str) -> bytes | None:
 
 
 def place(name: str) -> tuple[bytes, bytes]:
-    """Where a setting is stored, for who reads it together with other places."""
+    """(table, key) of a setting, for use with `get_many`."""
     return CONFIG, name.encode()
 
 

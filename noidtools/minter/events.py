@@ -215,7 +215,7 @@ def date_and_actor(reader: Reader, number: int) -> tuple[bytes, bytes]:
 def put_tally(writer: Writer, number: int, tally: Tally) -> None:
     """Write the tally of a minting event that has none yet."""
     key = number_key(number)
-    # Packed fields are joined without a mark between them, so that one can be put behind the others.
+    # Packed fields are joined without a mark between them, so that one can be appended to the others.
     writer.put(EVENTS, key, (writer.get(EVENTS, key) or b"") + pack((tally.packed(),)))
 
 

@@ -2,7 +2,7 @@
 
     1. A text has spellings (`Namespace.spellings`): without its label, unchanged, in normal form, and so on.
     2. The first spelling of which anything is stored is the identifier.
-    3. A pepper behind one of them, as in `ID!PEPPER`, is checked and taken off; a wrong one is refused.
+    3. A pepper after one of them, as in `ID!PEPPER`, is checked and taken off; a wrong one is refused.
     4. Of a name that is not known, the first spelling with the form of this minter is the identifier.
     5. Else it is the normal form, so that whatever is stored under it is found by all spellings.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from . import Minter
     from .events import Actor
 
-# How many identifiers are minted in one transaction: so many that the cost of the commit does not matter, so few that
+# How many identifiers are minted in one transaction: enough that the cost of the commit does not matter, so few that
 # other writers do not wait long.
 CHUNK = 10_000
 

@@ -160,7 +160,7 @@ class Namespace:
             yield keys, rest
 
     def _as_written(self, name: Name, length: int) -> list[bytes]:
-        """The beginning of a name that has a label of this minter, so many bytes of it as written, without the label.
+        """The beginning of a name that has a label of this minter, this many bytes of it as written, without the label.
 
         A repertoire may have letters in both cases, which the normal form of a DOI does not tell apart.
         """

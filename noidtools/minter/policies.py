@@ -28,7 +28,6 @@ from ..errors import ForbiddenError, InvalidError, LoginNeededError, UsageError,
 from ..times import timestamp
 from . import config
 from .schema import (
-    ACCESS_PLACE,
     ALIASES,
     CLAIMS,
     CONFIG,
@@ -71,7 +70,7 @@ def minting_policy(reader: Reader) -> bytes:
 
 
 ANYONE, AUTHENTICATED, NOBODY = b"anyone", b"authenticated", b"nobody"
-_PLACES = (*(config.place(f"policy/{name}") for name in CLASSES), ACCESS_PLACE)
+_PLACES = tuple(config.place(f"policy/{name}") for name in CLASSES)
 AUDIENCES = (ANYONE, AUTHENTICATED, NOBODY)
 
 # What the name of a user begins with where an access rule is stored, and where somebody writes the name of a user that
@@ -144,12 +143,11 @@ def _user_name(word: bytes) -> bytes:
     return name
 
 
-# The access rules of a minter unless others are set; and those of a minter made by release 0.1.0, which it keeps.
+# The access rules of a minter unless others are set.
 DEFAULTS = {
     READ: AccessRule(ANYONE), MINT: AccessRule(AUTHENTICATED), BIND: AccessRule(AUTHENTICATED),
     ADMIN: AccessRule(NOBODY),
 }
-_FIRST_DEFAULTS = {**DEFAULTS, ADMIN: AccessRule(AUTHENTICATED)}
 
 
 class AccessPolicy:
@@ -157,8 +155,8 @@ class AccessPolicy:
 
     __slots__ = ("rules", "_stored")
 
-    def __init__(self, rules: dict[str, AccessRule], defaults: dict[str, AccessRule] = DEFAULTS) -> None:
-        self.rules = {**defaults, **rules}
+    def __init__(self, rules: dict[str, AccessRule]) -> None:
+        self.rules = {**DEFAULTS, **rules}
         # What it was read from.
         self._stored: list[bytes | None] | None = None
 
@@ -168,9 +166,8 @@ class AccessPolicy:
         found = config.values_of(reader, _PLACES)
         if known is not None and found == known._stored:
             return known
-        *stored, access = found
-        rules = {name: AccessRule.unpacked(packed) for name, packed in zip(CLASSES, stored, strict=True) if packed}
-        policy = cls(rules, _FIRST_DEFAULTS if access is None else DEFAULTS)
+        rules = {name: AccessRule.unpacked(packed) for name, packed in zip(CLASSES, found, strict=True) if packed}
+        policy = cls(rules)
         policy._stored = found
         return policy
 

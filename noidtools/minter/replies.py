@@ -1,7 +1,7 @@
 """Replies to requests that carried an Idempotency-Key, stored for a day so that the request can be repeated.
 
 A reply is stored in the transaction of the work that it reports.  Of the key and its owner only a digest is stored.  A
-reply is stored in the clear, so whoever stores one leaves out what is secret.
+reply is stored in the clear, so callers leave out what is secret.
 """
 
 from __future__ import annotations

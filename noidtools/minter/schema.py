@@ -30,10 +30,10 @@ EVENTS = b"v"  # number, 5 bytes -> date, who, interface, verb and changes (see 
 HISTORY = b"h"  # pair(identifier, number of an event) -> nothing; the newest circulation is not here (see history.py)
 TOMBSTONES = b"t"  # identifier -> when and why it was withdrawn, and its successor (see lifecycle.py)
 RELATIONS = b"l"  # pair(name, kind and other name) -> authority, from when until when (see relations.py)
-CLAIMS = b"L"  # as RELATIONS, for the kinds that release 0.1.0 does not know
+CLAIMS = b"L"  # as RELATIONS, for kinds that were added later (see relations/)
 ABSTRACT = b"A"  # abstract name -> its kind, context, label and authority (see relations/)
 CUSTODY = b"o"  # pair(identifier or nothing for the minter, number) -> a custodian (see custody.py)
-OFFICES = b"O"  # as CUSTODY, for custodians with a purpose, which release 0.1.0 does not know
+OFFICES = b"O"  # as CUSTODY, for custodians with a purpose
 STATED = b"y"  # pair(identifier or nothing for the minter, quality and authority) -> a statement (see qualities.py)
 VERIFIED = b"V"  # identifier -> the results of its last verification (see qualities.py)
 CONFIG = b"c"  # name -> value: settings that can be changed after creation (see config.py)
@@ -58,10 +58,7 @@ ALL_TABLES = tuple(sorted(value for value in vars().values() if isinstance(value
 # -- what is stored once ---------------------------------------------------------------------------------------------
 
 _FORMAT, _SETTINGS, _STATE = b"format", b"settings", b"state"
-# Default access rules (see policies.py); absent in minters of release 0.1.0.
-_ACCESS = b"access"
 _BACKUP = b"backup"
-ACCESS_PLACE = (META, _ACCESS)
 _HELD, _QUEUED, _RULES = b"held", b"queue sequence", b"rules"
 _FOREIGN = b"foreign"
 # Where a minter was moved (see copying.py).
@@ -71,7 +68,6 @@ _MOVED = b"moved"
 def write_settings(writer: Writer, settings: Settings) -> None:
     """Write the format and the settings of a new minter into an empty store."""
     copy_settings(writer, settings)
-    writer.put(META, _ACCESS, b"2")
 
 
 def copy_settings(writer: Writer, settings: Settings) -> None:

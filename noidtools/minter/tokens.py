@@ -51,7 +51,7 @@ _RANDOM_BYTES = 32
 _LONGEST_NAME = 64
 _NAME_CHARACTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
-# How exactly the last use is known: it is written once in so many nanoseconds at most, because each write is a commit.
+# Nanoseconds between two updates of the time of last use: each is a commit.
 _USE_INTERVAL = 3600 * SECOND
 
 # Seconds for which that write may have to wait.

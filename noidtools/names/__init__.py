@@ -31,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     Parts = tuple[bytes, bytes, bytes, bytes]  # scheme, body, query, written
-    Reader = Callable[[bytes, bool], Parts | None]  # the text behind the scheme; whether it is from a URL
+    Reader = Callable[[bytes, bool], Parts | None]  # the text after the scheme; whether it is from a URL
 
 RESOLVERS = (  # they serve one scheme and leave its label out
     (b"doi.org/", b"doi"),
@@ -207,7 +207,7 @@ def _unmistakable(name: Name, labels: tuple[bytes, ...]) -> bool:
 def boundaries(identifier: bytes, *, naan: bool = True, longest: int | None = None) -> Iterator[int]:
     """Where an identifier may be cut for suffix passthrough, longest first.
 
-    A cut lies before one of `BOUNDARIES`, before the first where they follow each other.
+    A cut is before one of `BOUNDARIES`, before the first where they follow each other.
     With `naan` the part up to the first `/` is a NAAN or a prefix, no name by itself, and
     is never cut; without, the first `/` is like any other.  `longest` limits what is left.
     """
@@ -333,6 +333,8 @@ def _info(rest: bytes, web: bool) -> Parts | None:
     if mark != b"/" or not written or not namespace or namespace.translate(None, _PREFIX + b"+"):
         return None
     return b"info:" + namespace, normalize_escapes(written, UNRESERVED), query, written
+
+
 _SCHEMES: dict[bytes, Reader] = {b"ark": _ark, b"hdl": _hdl, b"doi": _doi, b"urn": _urn, b"info": _info}
 
 
@@ -366,7 +368,7 @@ def _inside(bare: bytes, labels: tuple[bytes, ...]) -> tuple[Parts, bytes] | Non
 
 
 def _in_url(text: bytes, labels: tuple[bytes, ...]) -> tuple[Parts, bytes] | None:
-    """The name in a URL: under a known resolver, behind an explicit scheme, or under a label."""
+    """The name in a URL: under a known resolver, after an explicit scheme, or under a label."""
     start = text.find(b"//") + 2
     address = _cut(text[start:])[0].lower()
     for resolver, scheme in RESOLVERS:

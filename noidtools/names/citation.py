@@ -40,7 +40,7 @@ _MARKS = {
 }  # fmt: skip
 _VISIBLE = bytes(range(0x20, 0x7F))
 _MARKDOWN = b"\\`*_[]<>&!#~|"  # what would be read as markup in the text of a link
-_REACH = 1000  # so many contexts are looked at before a chain of aliases is given up
+_REACH = 1000  # the most contexts looked at in a chain of aliases
 _RULES = {
     b"ark": "in ARKs hyphens, the slash after ark:, the case of the NAAN and slashes and dots at the end do not count",
     b"hdl": "hdl:, info:hdl/ and info:hdl: are labels of one context, the Handle System, in which "

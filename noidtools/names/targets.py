@@ -156,7 +156,7 @@ def _is_authors_host(url: bytes, written: bytes, start: int) -> bool:
 
 
 def _is_authors_mailbox(rest: bytes, written: bytes) -> bool:
-    """Whether the author wrote where a mail goes: a reader's letters may stand before the `@`, or behind the `?`."""
+    """Whether the author wrote where a mail goes: a reader's letters may come before the `@` or after the `?`."""
     read = bytes(octet for octet, own in zip(rest, written, strict=True) if not own)
     address = rest.partition(b"?")[0]
     domain = address.rfind(b"@")

@@ -2,7 +2,7 @@
 
     1. given         the name as it came, read as an ARK, a handle, a DOI, a URN or a plain name
     2. normal form   the spellings under which it may be stored, the minter's own labels taken off
-    3. alias         a name that stands for another: go on with that one
+    3. alias         continue with the name that it stands for
     4. stored        the target bound to it
     5. rule          the target that the first matching rule computes
     6. passthrough   the longest bound name that it extends at a boundary; the rest goes to that one's target
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 FOUND, GONE, RESERVED, NOT_FOUND, INVALID, ALIAS = "found", "gone", "reserved", "not found", "invalid", "alias"
 ABSTRACT = "abstract"
 
-# Names under which an administrator's choices are kept (see config.py), and what holds without them.
+# The settings of a resolver (see config.py), and the element that is read unless another is chosen.
 ELEMENT, FALLBACK, PASSTHROUGH, CANARY = (
     f"resolver/{choice}" for choice in ("element", "fallback", "passthrough", "canary")
 )
@@ -109,7 +109,7 @@ class Outcome:
 
 
 class Lookup:
-    """Names, asked of one minter at one moment."""
+    """Looks names up in one minter, in one read transaction."""
 
     __slots__ = ("_minter", "_namespace", "_reader", "_element", "_trace")
 
@@ -123,7 +123,7 @@ class Lookup:
         self._trace = trace
 
     def find(self, text: bytes) -> Outcome:
-        """All steps but the following of an alias, since another minter may hold what it stands for."""
+        """All steps, except that an alias is not followed: another minter may hold the name it stands for."""
         if len(text) > LONGEST_IDENTIFIER:
             return Outcome(NOT_FOUND, self._minter, text[:60], reason="the name is too long to be one")
         space = self._namespace
@@ -193,7 +193,7 @@ class Lookup:
         space = self._namespace
         identifier = identify_parsed(self._minter, self._reader, name).key
         for key in chain(space.rule_keys(name, identifier), space.without_query(name) if name.query else ()):
-            # In what a reader sends, a bar parts no targets.
+            # In what a reader sends, a bar does not separate targets.
             hit = rules.compute(key.replace(b"|", b"%7C"))
             if hit and not targets.stays(hit[1].value, hit[1].written):
                 self._note("rule", b":idmap/" + hit[0].pattern + b" would let the reader choose the site: passed over")
@@ -226,7 +226,7 @@ class Lookup:
         return None
 
     def _closed_base(self, name: Name) -> Outcome | None:
-        """The withdrawn or reserved name that this one extends behind an escaped boundary, as in `NAME%2Fx`, or behind
+        """The withdrawn or reserved name that this one extends after an escaped boundary, as in `NAME%2Fx`, or after
         a character that no name has, as in `NAME|x`."""
         found = name.found[:_LONGEST_BASE]
         plain = percent_decode(found).translate(_BOUNDARY)
@@ -245,7 +245,7 @@ class Lookup:
         return None
 
     def _is_closed(self, hit: Outcome) -> bool:
-        """Whether a stored name was withdrawn or is reserved, or stands for one of which this is so."""
+        """Whether a stored name was withdrawn or is reserved, or is an alias of such a name."""
         if hit.kind == ALIAS:
             hit = follow_aliases(Lookup(self._minter, self._reader, self._element).find, hit.identifier)
         return hit.kind in (GONE, RESERVED)
@@ -323,17 +323,17 @@ def target_element(reader: Reader) -> bytes:
 
 
 def fallback_target(base: bytes, name: Name, labels: tuple[bytes, ...] = ()) -> bytes:
-    """The name at another resolver: where that one's address says ${name}, else at its end."""
+    """The name at another resolver: in place of ${name} in its address, else at the end."""
     text = name.found
     if not name.scheme and labels and not text.startswith(labels) and b"/" in text:
         text = labels[0] + text  # the minter's own label was left out, as in 13030/kt639k9
-    # `|` would part two targets, and a line break would end the first.
+    # `|` would separate two targets, and a line break would end the first.
     text = targets.one_line(text).replace(b"|", b"%7C")
     return targets.extended(base.replace(NAME, targets.SUFFIX), text) or b""
 
 
 def follow_aliases(ask: Callable[[bytes], Outcome], given: bytes, trace: Trace | None = None) -> Outcome:
-    """Ask for a name, and for what it stands for, until an answer is no alias."""
+    """Ask for a name, and for the name it stands for, until the answer is not an alias."""
     seen = [given]
     while True:
         if trace is not None:
@@ -347,7 +347,7 @@ def follow_aliases(ask: Callable[[bytes], Outcome], given: bytes, trace: Trace |
 
 
 def lookup_in(minter: Minter, given: bytes, element: bytes | None, trace: Trace | None) -> Outcome:
-    """What one minter says to a name, an alias included."""
+    """The outcome of a name in one minter; an alias is not followed."""
     def work(reader: Reader) -> tuple[Outcome, Trace]:
         steps: Trace = []  # its own, since the work may be run again
         return Lookup(minter, reader, element, None if trace is None else steps).find(given), steps
@@ -359,7 +359,7 @@ def lookup_in(minter: Minter, given: bytes, element: bytes | None, trace: Trace 
 
 
 def resolve(minter: Minter, given: bytes, *, element: bytes | None = None, trace: Trace | None = None) -> Outcome:
-    """What becomes of a name in one minter."""
+    """The outcome of a name in one minter, aliases followed."""
     return follow_aliases(lambda text: lookup_in(minter, text, element, trace), given, trace)
 
 

@@ -106,7 +106,7 @@ class Generator(ABC):
 
     __slots__ = ()
 
-    # Whether the last draw returned fewer than requested because the rest lies further ahead in time.
+    # Whether the last draw returned fewer than requested because the rest is further ahead in time.
     more_ahead = False
     # A message about the last draw for the user who waits for it.
     notice = ""
@@ -264,10 +264,10 @@ class Scheme(ABC):
         return "no identifier is left"
 
 
-# -- requests for identifiers, some of which may lie ahead in time ---------------------------------------------------
+# -- requests for identifiers, which may have to be waited for ---------------------------------------------------
 #
 # An identifier made from a future time is reserved in a short transaction.  The wait for that time follows after
-# the commit, so that other writers can use the store meanwhile.
+# the commit, so that other writers can use the store during it.
 
 # Identifiers up to this many nanoseconds ahead are reserved together: one commit, which takes a disk some
 # milliseconds, then serves many, and the wait for them is too short to notice.

@@ -55,7 +55,7 @@ def path(label: bytes) -> bytes:
 
 
 def prefix(computer: bytes, port: int) -> bytes:
-    """The server's half: the first word of its name moved behind the rest (Algorithm 1).
+    """The server's half: the first word of its name moved to the end (Algorithm 1).
 
     As printed the algorithm loses the dots between the words of the subdomain; the
     standard's own examples keep them.

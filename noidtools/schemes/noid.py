@@ -126,7 +126,7 @@ class QuasiRandom:
         return numbers
 
     def _repack(self, numbers: list[int]) -> None:
-        """Keep the packed counters up to date after a draw; after a long one they are packed anew when needed."""
+        """Keep the packed counters up to date after a draw; after a long one they are packed again when needed."""
         packed, values, size = self._packed, self.values, self.size
         if len(numbers) > _FEW:
             packed = b""
@@ -211,7 +211,7 @@ class NoidScheme(Scheme):
             yield self.grown_template(grown)
 
     def grown_template(self, times: int) -> Template:
-        """The template after its mask has grown so many times."""
+        """The template after its mask has grown this many times."""
         template = self.template
         for _ in range(times):
             template = template.grown(growth(self.at_last))

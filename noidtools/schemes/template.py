@@ -75,6 +75,7 @@ def ordinals(repertoire: str) -> dict[str, int]:
 
 
 # -- Templates: `Prefix.Mask`, the size of the namespace, number to label and back -----------------------------------
+
 # A label here is what follows the prefix: the characters that match the mask,
 # without the check character.  The scheme adds prefix, NAAN and check character,
 # because the check character is computed over all of them.
@@ -83,7 +84,7 @@ RANDOM, SEQUENTIAL, UNLIMITED = "r", "s", "z"
 CHECK, CHECK_ONLY = "k", "K"
 
 # Longer labels serve no purpose, and computing with their numbers takes time.  Those of an unlimited namespace grow
-# by a character when all shorter ones are used up, so that none ever has so many more than its mask.
+# by a character when all shorter ones are used up, so that none ever gets that much longer than its mask.
 _LONGEST_MASK = 400
 LONGEST_LABEL = 1000
 

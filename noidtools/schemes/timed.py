@@ -60,7 +60,7 @@ class Date:
 
     @property
     def fraction(self) -> bytes:
-        """The digits behind the decimal point, leading zeros kept; empty for a whole second."""
+        """The digits after the decimal point, leading zeros kept; empty for a whole second."""
         if not self.places:
             return b""
         return b"%0*d" % (self.places, self.units % 10**self.places)

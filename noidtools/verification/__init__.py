@@ -8,6 +8,7 @@ transaction.  So neither a slow server nor a million identifiers block the minte
 from __future__ import annotations
 
 import time
+from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 
 from .. import resolution
@@ -64,15 +65,14 @@ if TYPE_CHECKING:
 # -- the inspection of one name --------------------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
 class Statement:
     """Whether something holds, None if that is not known; if not, why; and whether it is so for all identifiers."""
 
-    __slots__ = ("common", "holds", "why")
-
-    def __init__(self, holds: bool | None, why: str = "", *, common: bool = True) -> None:
-        self.holds = holds
-        self.why = why
-        self.common = common
+    holds: bool | None
+    why: str = ""
+    _: KW_ONLY
+    common: bool = True
 
 
 class Statements:

@@ -13,6 +13,7 @@ import queue
 import threading
 import time
 from collections import deque
+from dataclasses import KW_ONLY, dataclass
 from typing import Generic, TypeVar
 
 from ..errors import printable
@@ -102,6 +103,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _REFUSALS = (401, 402, 403, 407, 429, 451)
 
 
+@dataclass(slots=True)
 class LinkLimits:
     """How links are checked.
 
@@ -114,29 +116,22 @@ class LinkLimits:
     allow_private  whether requests may go to addresses that are not global
     """
 
-    __slots__ = ("seconds", "pause", "parallel", "redirects", "silences", "waiting", "allow_private")
-
-    def __init__(
-        self, *, seconds: float = 20, pause: float = 1, parallel: int = 16, redirects: int = 10, silences: int = 5,
-        waiting: int = 5000, allow_private: bool = False,
-    ) -> None:
-        self.seconds = seconds
-        self.pause = pause
-        self.parallel = parallel
-        self.redirects = redirects
-        self.silences = silences
-        self.waiting = waiting
-        self.allow_private = allow_private
+    _: KW_ONLY
+    seconds: float = 20
+    pause: float = 1
+    parallel: int = 16
+    redirects: int = 10
+    silences: int = 5
+    waiting: int = 5000
+    allow_private: bool = False
 
 
+@dataclass(slots=True)
 class Link:
     """The result for one URL: a verdict, and a phrase about the response."""
 
-    __slots__ = ("detail", "verdict")
-
-    def __init__(self, verdict: str, detail: str) -> None:
-        self.verdict = verdict
-        self.detail = detail
+    verdict: str
+    detail: str
 
     def __repr__(self) -> str:
         return f"Link({self.verdict!r}, {self.detail!r})"

@@ -1,4 +1,4 @@
-"""The command canary, and check, its name in 0.1.0."""
+"""The command canary."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ from noidtools.commands.bulk import run_lines
 from noidtools.commands.lines import LineSource
 from noidtools.errors import ForbiddenError
 from noidtools.minter import Minter, minting
-from noidtools.minter.schema import META
 from support.minter import Noid
 
 CHUNK = 10
@@ -258,8 +257,6 @@ def call_of(noid: Noid, row: Expected, letters: Letters) -> Call:
 def test_a_call_writes_if_it_says_so_and_in_one_transaction_unless_it_streams(
     noid: Noid, template: tuple[Path, Letters], row: Expected, transactions: list[int]
 ) -> None:
-    if row.words[0] == "check":
-        noid.write(lambda writer: writer.put(META, b"held", b"99"))  # so that there is something to repair
     before = noid.text("dbinfo", "dump")
     transactions.clear()
     assert all(record is not None for record in call_of(noid, row, template[1]).run().records)

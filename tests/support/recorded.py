@@ -35,6 +35,8 @@ def as_answered_now(words: list[str], answer: str) -> str:
         return _WITHDRAWN[words[0], words[1]]
     if words[0] == "check":
         return ""  # canaries have a command of their own
+    if words == ["policy"]:
+        return answer.replace("admin: authenticated", "admin: nobody")  # unless it was set
     if words[0] in ("history", "log"):
         return answer.replace("\ndoor: ", "\ninterface: ")
     if words[0] not in ("fetch", "get"):

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from rdflib import RDF, RDFS, XSD, BNode, Graph, Literal, URIRef
 
 from noidtools.codec import decode_text, encode_text
-from noidtools.description import RDF_FORMATS
+from noidtools.commands.call import Invocation
+from noidtools.description import RDF_FORMATS, vocabulary
 from noidtools.description.facts import (
     ContextClaim,
     CustodyPeriod,
@@ -29,8 +30,10 @@ from noidtools.description.facts import (
     RedirectTarget,
 )
 from noidtools.description.formats import serialize
+from noidtools.description.gatherer import minter_actions
 from noidtools.description.rdf import describe_minter, describe_name
 from noidtools.errors import InvalidError, UsageError
+from noidtools.minter import qualities
 from noidtools.minter.qualities import HOLDS, RESOLVABLE
 from support.ontology import (
     DESCRIBED,
@@ -233,6 +236,40 @@ def test_whatever_octets_come_they_are_literals_and_come_back(
     assert isinstance(literal, Literal)
     binary = literal.datatype == XSD.base64Binary
     assert (base64.b64decode(str(literal)) if binary else str(literal).encode("utf-8")) == encode_text(value)
+
+
+# --- the model of a minter: a template that repeats what the code knows -------------------------
+
+
+def test_the_model_says_of_every_quality_how_it_is_managed() -> None:
+    graph = DESCRIBED["minter"]
+    managed = {graph.value(node, OURS.managedQuality): str(graph.value(node, OURS.managedBy))
+               for node in graph.subjects(RDF.type, OURS.QualityManagement)}
+    named = {name: managed.pop(expanded(term)) for name, term in vocabulary.QUALITIES.items()}
+    assert managed == {}
+    for quality in qualities.QUALITIES:
+        assert f"noid verify: {quality.rule}" in named[quality.name]
+    for name in qualities.STATABLE:
+        assert "an authority, by noid quality" in named[name]
+    assert all(("noid verify" in text) == (name in {quality.name for quality in qualities.QUALITIES})
+               for name, text in named.items())
+
+
+def test_the_model_defines_every_action_that_a_minter_offers() -> None:
+    graph = describe_minter(replace(MINTER, actions=minter_actions(), audiences=(("mint", "nobody"),)))
+    defined = {graph.value(node, OURS.definedAction): node for node in graph.subjects(RDF.type, OURS.ActionDefinition)}
+    for action in minter_actions():
+        node = defined.pop(expanded(vocabulary.ACTIONS[action.name]))
+        words = action.interfaces[0].replace("N", "1").encode().split()[1:]
+        assert str(graph.value(node, OURS.accessClass)) in Invocation(words).access
+        permitted = "nobody" if Invocation(words).access == ("mint",) else "whom the files admit"
+        assert str(graph.value(node, OURS.permittedTo)) == permitted
+    assert defined == {}
+
+
+def expanded(term: str) -> URIRef:
+    prefix, _, name = term.partition(":")
+    return (PIL if prefix == "pil" else OURS)[name]
 
 
 # --- the package --------------------------------------------------------------------------------

@@ -243,14 +243,6 @@ def test_a_new_minter_is_administered_by_nobody_on_the_web_until_somebody_is_nam
     assert web("policy", user=USER).status == 403
 
 
-def test_a_minter_without_the_new_defaults_keeps_its_own(tmp_path: Path) -> None:
-    from noidtools.minter.schema import ACCESS_PLACE
-
-    (tmp_path / "kt5").mkdir()
-    run_in_child(tmp_path / "kt5", "dbcreate", "kt.reeded", after=lambda writer: writer.delete(*ACCESS_PLACE))
-    assert CommandClient(tmp_path)("policy", user=USER).status == 200
-
-
 def test_the_policy_of_a_token_is_made_of_its_classes_and_of_what_is_for_anyone() -> None:
     token = tokens.Token(b"", tokens.pack((b"x", b"bind", b"20260101000000", b"", b"")))
     rules = token.policy(AccessPolicy({})).rules
