@@ -110,11 +110,6 @@ ACTIONS = {
 # The medium through which a citation goes.
 MEDIA = {"print-cite": "pil:Print", "speech-cite": "pil:Speech", "web-cite": "pil:Web"}
 
-# Those of the actions that change the state of what they are applied to (9).
-CURATORIAL = frozenset(
-    ("allocate", "assign", "create", "delegate", "deregister", "identify", "publish", "register", "reserve")
-)
-
 # Those of the actions that are an Act, so that offering them makes an identifier actionable (9.8).
 ACTS = frozenset(("act", "query", "resolve", "retrieve", "verify"))
 QUALITIES = {

@@ -14,7 +14,7 @@ from .events import Change, record_event
 from .identifiers import NameRef
 from .policies import persistence
 from .relations import ALIAS, ALIAS_OF, PREFERRED, SYNONYM, Relation, delete_relation, put_relation, relations_of
-from .schema import add_to_held_count
+from .schema import ALIASES, add_to_held_count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def create_alias(
         changes.append(Change(b"queue", b"queued", None, ref.key))
     event = record_event(writer, actor, b"alias", ids=_distinct(ref.key, other.key), changes=changes)
     start = timestamp(actor.now())
-    circulation.put_alias(writer, ref.key, other.display)
+    writer.put(ALIASES, ref.key, other.display)
     relations.put_relation(writer, ref.key, Relation(ALIAS_OF, other.key, other.display, authority, start, event=event))
     relations.put_relation(writer, other.key, Relation(ALIAS, ref.key, ref.display, authority, start, event=event))
     _ensure_no_loop(minter, writer, ref)
@@ -92,7 +92,7 @@ def remove_alias(minter: Minter, writer: Writer, actor: Actor, alias: bytes) -> 
         raise NotFoundError(f"{printable(ref.display)} is not an alias")
     identifiers.ensure_pepper(writer, ref)
     _delete_alias_relations(writer, ref.key, before)
-    circulation.delete_alias(writer, ref.key)
+    writer.delete(ALIASES, ref.key)
     _ensure_those_above_end(minter, writer, ref.key)
     changes = [Change(b"alias-of", before.display, None, ref.key)]
     if before.authority:

@@ -160,7 +160,7 @@ def in_circulation(reader: Reader, *, after: bytes | None = None) -> Iterator[tu
         yield identifier, Circulation.unpacked(packed)
 
 
-# -- aliases and bound elements --------------------------------------------------------------------------------------
+# -- aliases -----------------------------------------------------------------------------------------------------------
 
 # The flags of names that resolvers do not answer for.
 NOT_PUBLIC = RESERVED | WITHDRAWN
@@ -170,20 +170,9 @@ _PAGE = 500
 _LONGEST_ELEMENT = 65536
 
 
-# -- aliases -----------------------------------------------------------------------------------------------------------
-
-
 def alias_target(reader: Reader, identifier: bytes) -> bytes | None:
     """The target of an alias, as written in answers; None if the identifier is no alias."""
     return reader.get(ALIASES, identifier)
-
-
-def put_alias(writer: Writer, identifier: bytes, target: bytes) -> None:
-    writer.put(ALIASES, identifier, target)
-
-
-def delete_alias(writer: Writer, identifier: bytes) -> None:
-    writer.delete(ALIASES, identifier)
 
 
 def all_aliases(reader: Reader, *, after: bytes | None = None) -> Iterator[bytes]:
@@ -277,20 +266,13 @@ def bound_identifiers(reader: Reader, *, after: bytes | None = None) -> Iterator
 
 def public_values(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The values of one element, of all identifiers that are neither aliases nor reserved nor withdrawn."""
-    items = (item for item in _values_of_all(reader, element))
+    items = ((identifier, value) for _, identifier, value in bindings_after(reader, element) if value is not None)
     while page := list(islice(items, _PAGE)):
         found = reader.get_many([place for identifier, _ in page
                                  for place in ((ALIASES, identifier), (IDS, identifier))])
         for (identifier, value), alias, packed in zip(page, found[::2], found[1::2], strict=True):
             if alias is None and (packed is None or not packed[0] & NOT_PUBLIC):
                 yield identifier, value
-
-
-def _values_of_all(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes]]:
-    for key, value in reader.scan(ELEMENTS):
-        identifier, name = split_pair(key)
-        if name == element:
-            yield identifier, value
 
 
 # -- several tables in one read ----------------------------------------------------------------------------------------

@@ -12,8 +12,6 @@ from .schema import CONFIG, NOTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..store import Reader, Writer
     from .events import Actor
 
@@ -29,11 +27,6 @@ def value(reader: Reader, name: str) -> bytes | None:
 def place(name: str) -> tuple[bytes, bytes]:
     """(table, key) of a setting, for use with `get_many`."""
     return CONFIG, name.encode()
-
-
-def values_of(reader: Reader, places: Sequence[tuple[bytes, bytes]]) -> list[bytes | None]:
-    """The values of several settings in one round trip; see `place`."""
-    return reader.get_many(places)
 
 
 def values(reader: Reader, subject: str) -> dict[str, bytes]:

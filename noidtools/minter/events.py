@@ -340,15 +340,10 @@ def may_continue(reader: Reader, number: int, actor: Actor) -> bool:
 
 def add_to_bulk(writer: Writer, number: int, changed: int) -> None:
     """Add to the number of bindings that an event changed as rows of the table of changes; 0 makes it such an event."""
-    key = number_key(number)
-    fields = unpack(writer.get(EVENTS, key) or b"")
-    for place, part in enumerate(fields):
-        if place > 3 and part[0] == BULK:
-            changed += int(part[1:])
-            del fields[place]
-            break
-    fields.append(bytes((BULK,)) + b"%d" % changed)
-    writer.put(EVENTS, key, pack(fields))
+    event = read_event(writer, number)
+    if event is not None:
+        event.bulk = (event.bulk or 0) + changed
+        writer.put(EVENTS, number_key(number), event.packed())
 
 
 def add_to_tally(writer: Writer, number: int, tally: Tally) -> None:
@@ -356,13 +351,9 @@ def add_to_tally(writer: Writer, number: int, tally: Tally) -> None:
 
     `tally.requested` is how many identifiers the command still had to mint when that transaction began.
     """
-    key = number_key(number)
-    fields = unpack(writer.get(EVENTS, key) or b"")
-    for place, part in enumerate(fields):
-        if place > 3 and part[0] == TALLY:
-            before, _, first, _ = unpack(part[1:])
-            tally = Tally(tally.minted + int(before), tally.requested + int(before), first, tally.last)
-            del fields[place]
-            break
-    fields.append(tally.packed())
-    writer.put(EVENTS, key, pack(fields))
+    event = read_event(writer, number)
+    if event is not None:
+        before = event.tally
+        event.tally = tally if before is None else Tally(
+            tally.minted + before.minted, tally.requested + before.minted, before.first, tally.last)
+        writer.put(EVENTS, number_key(number), event.packed())

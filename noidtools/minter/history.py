@@ -108,12 +108,7 @@ def _write_file(minter: Minter, before: bytes, path: str, describe: Describe) ->
 
 def _movable(minter: Minter, before: bytes) -> Iterator[tuple[Event, bytes]]:
     newest = minter.read(newest_number)
-
-    def page(reader: Reader, after: int | None) -> tuple[list[tuple[int, bytes]], int | None]:
-        rows = list(packed_events(reader, after=after or 0, limit=_PAGE))
-        return rows, rows[-1][0] if rows else None
-
-    for number, packed in minter.read_pages(page):
+    for number, packed in _rows(minter, 0):
         if len(packed) > _LEFT and number < newest:
             event = Event(number, packed)
             if event.date < before and _may_move(event):
@@ -225,9 +220,6 @@ class Archives:
         beside = os.path.join(self._dbdir, os.path.basename(made))
         return beside if not os.path.exists(made) and os.path.exists(beside) else made
 
-    def close(self) -> None:
-        self._open.clear()
-
 
 # -- the history of an identifier ------------------------------------------------------------------------------------
 
@@ -267,8 +259,6 @@ def history_of(minter: Minter, reader: Reader, text: bytes) -> list[Event]:
     # To find an event in an archive means to read a file of any length, which is not done for just anybody.
     archives = Archives(minter.dbdir, reader) if sees_everything(reader) else None
     events = list(events_of(reader, identify_with_abstract(minter, reader, text)[0].key, archives))
-    if archives is not None:
-        archives.close()
     if not events:
         raise NotFoundError(f"nothing is recorded about {printable(text)}")
     if not sees_everything(reader):

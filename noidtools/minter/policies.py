@@ -30,7 +30,6 @@ from . import config
 from .schema import (
     ALIASES,
     CLAIMS,
-    CONFIG,
     CUSTODY,
     ELEMENTS,
     HISTORY,
@@ -65,8 +64,7 @@ PUBLISH, RESERVE = b"publish", b"reserve"
 
 def minting_policy(reader: Reader) -> bytes:
     """PUBLISH or RESERVE: the state that minting gives to identifiers."""
-    # As `config.value`, without its module: a mint needs nothing else of that.
-    return RESERVE if reader.get(CONFIG, INITIAL_STATE.encode()) == RESERVE else PUBLISH
+    return RESERVE if config.value(reader, INITIAL_STATE) == RESERVE else PUBLISH
 
 
 ANYONE, AUTHENTICATED, NOBODY = b"anyone", b"authenticated", b"nobody"
@@ -163,7 +161,7 @@ class AccessPolicy:
     @classmethod
     def of(cls, reader: Reader, known: AccessPolicy | None = None) -> AccessPolicy:
         """Read the access rules of a minter; `known` are those read before, which are returned if they still hold."""
-        found = config.values_of(reader, _PLACES)
+        found = reader.get_many(_PLACES)
         if known is not None and found == known._stored:
             return known
         rules = {name: AccessRule.unpacked(packed) for name, packed in zip(CLASSES, found, strict=True) if packed}

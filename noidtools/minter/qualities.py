@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from .events import Actor
     from .identifiers import NameRef
 
+    # An identifier, all findings but that about the address, with their codes before them; and that finding, None if
+    # it was not verified.
+    Verified = tuple[bytes, bytes, list["Finding"], "Finding | None"]
+
 
 # -- qualities that are verified -------------------------------------------------------------------------------------
 
@@ -121,29 +125,12 @@ def has_failure(codes: bytes) -> bool:
     return _SIGNS[FAILS] in codes
 
 
-class VerifiedIdentifier:
-    """The findings about one identifier, to be stored.
-
-    findings  all findings but that about the address
-    codes     their codes, concatenated
-    link      the finding about the address; None if it was not verified
-    """
-
-    __slots__ = ("identifier", "codes", "findings", "link")
-
-    def __init__(self, identifier: bytes, codes: bytes, findings: list[Finding], link: Finding | None) -> None:
-        self.identifier = identifier
-        self.codes = codes
-        self.findings = findings
-        self.link = link
-
-
-def save_findings(writer: Writer, date: bytes, results: list[VerifiedIdentifier]) -> None:
+def save_findings(writer: Writer, date: bytes, results: list[Verified]) -> None:
     """Store the findings about many identifiers.  An earlier finding about the address stays if there is no new one."""
-    before = writer.get_many([(VERIFIED, result.identifier) for result in results])
+    before = writer.get_many([(VERIFIED, identifier) for identifier, *_ in results])
     writer.put_many(VERIFIED, sorted(
-        (result.identifier, _pack_findings(date, result.codes, result.findings, result.link, packed))
-        for result, packed in zip(results, before, strict=True)
+        (identifier, _pack_findings(date, codes, findings, link, packed))
+        for (identifier, codes, findings, link), packed in zip(results, before, strict=True)
     ))
 
 

@@ -27,8 +27,9 @@ def _flag(flag: int) -> str:
     return f"get_byte(d.value, 0) & {flag} <> 0"
 
 
-def _pair(separator: str = "position('\\000\\000'::bytea IN d.key)") -> tuple[str, str]:
+def _pair() -> tuple[str, str]:
     """The two byte strings of a key that `codec.pair` made."""
+    separator = "position('\\000\\000'::bytea IN d.key)"
     return (_TEXT.format(f"substring(d.key FROM 1 FOR {separator} - 1)"),
             _TEXT.format(f"substring(d.key FROM {separator} + 2)"))
 

@@ -7,6 +7,9 @@ is forgotten; those in NOT_EXPORTED stay where they are, because they hold what 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from heapq import merge
+from itertools import groupby
+from operator import itemgetter
 
 from ..codec import pair, pair_end, pair_prefix, split_pair
 from .circulation import Circulation
@@ -110,65 +113,34 @@ class StoredName:
         return sorted(numbers)
 
 
-class _Cursor:
-    """Goes through a table, one identifier after the other."""
-
-    __slots__ = ("name", "several", "items", "key", "rest", "value")
-
-    def __init__(self, reader: Reader, name: str, table: bytes, prefix: bytes, *, several: bool) -> None:
-        self.name = name
-        self.several = several
-        # The identifier in a pair has its NUL bytes escaped.
-        start = prefix.replace(b"\0", b"\0\xff") if several else prefix
-        # What is stored about the minter itself is left out.
-        after = pair_end(b"") if several and not start else None
-        self.items = reader.scan(table, start, after=after)
-        self.key: bytes | None = None
-        self.rest = self.value = b""
-        self.advance()
-
-    def advance(self) -> None:
-        item = next(self.items, None)
-        if item is None:
-            self.key = None
-        elif self.several:
-            (self.key, self.rest), self.value = split_pair(item[0]), item[1]
-        else:
-            self.key, self.value = item
-
-    def take(self, name: StoredName) -> None:
-        """Put what the table has about an identifier into `name`, and go on to the next identifier."""
-        if not self.several:
-            setattr(name, self.name, self.value)
-            self.advance()
-            return
-        rows = getattr(name, self.name)
-        while self.key == name.key:
-            rows.append((self.rest, self.value))
-            self.advance()
-
-
 def stored_names(reader: Reader, prefix: bytes = b"", *, only: frozenset[str] | None = None) -> Iterator[StoredName]:
     """All identifiers that begin with `prefix` and have anything stored, in the order of their bytes.
 
     With `only` no other attributes of StoredName are read than these.
     """
-    cursors = [_Cursor(reader, name, table, prefix, several=tables is _SEVERAL)
-               for tables in (_ONE, _SEVERAL) for name, table in tables.items() if only is None or name in only]
-    while True:
-        cursors = [cursor for cursor in cursors if cursor.key is not None]
-        if not cursors:
-            return
-        # The list is made anew only when a table has come to its end.
-        ended = False
-        while not ended:
-            key = min([cursor.key for cursor in cursors if cursor.key is not None])
-            found = StoredName(key)
-            for cursor in cursors:
-                if cursor.key == key:
-                    cursor.take(found)
-                    ended = ended or cursor.key is None
-            yield found
+    tables = [_items(reader, name, table, prefix) for name, table in (_ONE | _SEVERAL).items()
+              if only is None or name in only]
+    for key, items in groupby(merge(*tables, key=itemgetter(0)), key=itemgetter(0)):
+        found = StoredName(key)
+        for _, name, rest, value in items:
+            if name in _ONE:
+                setattr(found, name, value)
+            else:
+                getattr(found, name).append((rest, value))
+        yield found
+
+
+def _items(reader: Reader, name: str, table: bytes, prefix: bytes) -> Iterator[tuple[bytes, str, bytes, bytes]]:
+    """The rows of a table: identifier, attribute of StoredName, rest of the key, value."""
+    if name in _ONE:
+        for key, value in reader.scan(table, prefix):
+            yield key, name, b"", value
+        return
+    # The identifier in a pair has its NUL bytes escaped.  What is stored about the minter itself is left out.
+    start = prefix.replace(b"\0", b"\0\xff")
+    for key, value in reader.scan(table, start, after=None if start else pair_end(b"")):
+        identifier, rest = split_pair(key)
+        yield identifier, name, rest, value
 
 
 def put_name(writer: Writer, name: StoredName) -> None:

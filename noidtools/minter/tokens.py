@@ -166,7 +166,6 @@ def revoke_token(writer: Writer, actor: Actor, name: bytes) -> None:
 
 
 def _digest(secret: bytes) -> bytes:
-    # Few processes meet a token, and importing this takes long.
     return hashlib.sha256(secret).digest()
 
 

@@ -29,7 +29,8 @@ LONG_FORM = (b"id", b"element", b"value")
 _ELEMENT, _VALUE = "element", "value"
 _MOST_COLUMNS = 10_000
 # The name of the column of identifiers: here and usually, and in EZID.
-_ID, _EZID_ID = _ID_COLUMNS = ("id", "_id")
+_EZID_ID = "_id"
+_ID_COLUMNS = ("id", _EZID_ID)
 _RESERVED = frozenset((*_ID_COLUMNS, _ELEMENT, _VALUE))
 _SEPARATORS = (",", ";", "\t")
 # Characters of the first line of a table, if line breaks in quotes make it several.

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from ..minter.events import Actor, Event
     from ..store import Reader, Writer
 
-    T = TypeVar("T")
     E = TypeVar("E", Edit, RecordedEdit)
     # Some of the bindings to change, from the first after a place on; and the place to go on from, None at the end.
     Page = Callable[[Reader, bytes | None], tuple[list[E], bytes | None]]
@@ -156,9 +155,12 @@ class Retargeting:
     def preview(self) -> Iterator[Edit | LeftAlone]:
         """The changes that would be made, and what would be left, page by page, each as it is stored when it is
         read."""
-        for done in self._pages(lambda reader, edits: decided(reader, edits, self._decide)):
-            yield from done.edits
-            yield from done.left
+        def page(reader: Reader, place: bytes | None) -> tuple[list[Edit | LeftAlone], bytes | None]:
+            edits, following = self._page(reader, place)
+            done = decided(reader, edits, self._decide)
+            return [*done.edits, *done.left], following
+
+        return self._minter.read_pages(page)
 
     def rules(self) -> int:
         """How many rules contain the old address; they are left as they are."""
@@ -170,28 +172,13 @@ class Retargeting:
                           b"element " + self._element, *([b"prefix " + self._prefix] if self._prefix else []),
                           *([b"name " + name] if name else []), name=name)
         total = size = 0
-        for edits in self._pages(lambda _, edits: edits):
-            total += len(edits)
-            size += sum(len(edit.before or b"") for edit in edits)
+        for edit in self._minter.read_pages(self._page):
+            total += 1
+            size += len(edit.before or b"")
         # What was changed must not be found again by the same command, if it ended half-way.
         found_again = replace_beginning(self._new, self._old, self._new) != self._new
         return _change_all(self._minter, event, self._page, self._decide, total=total, progress=progress,
                            at_once=found_again or fits_at_once(total, size))
-
-    def _pages(self, work: Callable[[Reader, list[Edit]], T]) -> Iterator[T]:
-        """What `work` makes of the bindings to change, page by page."""
-        place: bytes | None = None
-        while True:
-            done, place = self._minter.read(lambda reader: self._worked(reader, place, work))  # noqa: B023
-            yield done
-            if place is None:
-                return
-
-    def _worked(
-        self, reader: Reader, place: bytes | None, work: Callable[[Reader, list[Edit]], T]
-    ) -> tuple[T, bytes | None]:
-        edits, following = self._page(reader, place)
-        return work(reader, edits), following
 
     def _page(self, reader: Reader, after: bytes | None) -> tuple[list[Edit], bytes | None]:
         edits: list[Edit] = []
@@ -235,7 +222,9 @@ def undo(
     if dry_run:
         return _undo_preview(minter, page)
     undoing = BulkEvent(minter, actor, b"undo", b"of event %d (%b)" % (event.number, event.verb))
-    size = minter.read(lambda reader: _size_of(reader, page)) if fits_at_once(total, 0) else 0
+    size = 0
+    if fits_at_once(total, 0):
+        size = sum(len(edit.before) for edit in minter.read_pages(page) if isinstance(edit.before, bytes))
     return _change_all(minter, undoing, page, _value_before, total=total, progress=progress,
                        at_once=fits_at_once(total, size))
 
@@ -262,28 +251,16 @@ def _pages_of(event: Event) -> Page[RecordedEdit]:
     return lambda reader, place: (edits, None)
 
 
-def _size_of(reader: Reader, page: Page[RecordedEdit]) -> int:
-    """How many bytes would be bound again."""
-    size, place = 0, None
-    while True:
-        edits, place = page(reader, place)
-        size += sum(len(edit.before) for edit in edits if isinstance(edit.before, bytes))
-        if place is None:
-            return size
-
-
 def _undo_preview(minter: Minter, page: Page[RecordedEdit]) -> BulkReport:
     """What an undoing would do."""
-    def work(reader: Reader, place: bytes | None) -> tuple[Applied, bytes | None]:
+    def work(reader: Reader, place: bytes | None) -> tuple[list[Applied], bytes | None]:
         edits, following = page(reader, place)
-        return decided(reader, edits, _value_before), following
+        return [decided(reader, edits, _value_before)], following
 
-    report, place = BulkReport(), None
-    while True:
-        done, place = minter.read(lambda reader: work(reader, place))  # noqa: B023
+    report = BulkReport()
+    for done in minter.read_pages(work):
         report.add(done)
-        if place is None:
-            return report
+    return report
 
 
 def _value_before(edit: RecordedEdit, current: bytes | None) -> bytes | None | Unchanged:

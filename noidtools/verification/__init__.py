@@ -34,7 +34,6 @@ from ..minter.qualities import (
     UNKNOWN,
     WELL_FORMED,
     Finding,
-    VerifiedIdentifier,
     has_failure,
     save_findings,
     verdicts,
@@ -207,14 +206,14 @@ class Inspector:
             return self._withdrawn(identifier)
         alias = circulation.alias_target(self._reader, identifier)
         outcome = self._outcome(identifier)
-        bound = alias is not None or outcome.by in ("stored", "rule") or self._is_bound(identifier)
+        bound = alias is not None or outcome.by in ("stored", "rule") or circulation.is_bound(self._reader, identifier)
         result = Inspection(identifier, self._minter.namespace.display(identifier), bound or record is not None)
         if not result.known:
             result.findings = [Finding(REGISTERED, FAILS, "nothing is known of it here"), *self._formed(identifier)]
             return result
         result.findings = [
             _HOLDING[REGISTERED], *self._formed(identifier, alias is not None), self._unique(identifier, record),
-            *self._leading(result, self._state(identifier, record, alias, bound), bound, outcome),
+            *self._leading(result, self._state(identifier, record, alias), bound, outcome),
             _finding_of(ACCOUNTABLE, self._stated.accountable(identifier)), self._persistent,
         ]
         return result
@@ -233,9 +232,6 @@ class Inspector:
         result = Inspection(identifier, display, known=False)
         result.findings = [Finding(REGISTERED, FAILS, why), *self._formed(identifier)]
         return result
-
-    def _is_bound(self, identifier: bytes) -> bool:
-        return circulation.is_bound(self._reader, identifier)
 
     def _formed(self, identifier: bytes, is_alias: bool = False) -> tuple[Finding, ...]:
         fault, sound = self._form.faults(identifier)
@@ -280,7 +276,7 @@ class Inspector:
             return is_bound, Finding(RESOLVABLE, FAILS, reason)
         return is_bound, _HOLDING[RESOLVABLE]
 
-    def _state(self, identifier: bytes, record: Circulation | None, alias: bytes | None, bound: bool) -> str:
+    def _state(self, identifier: bytes, record: Circulation | None, alias: bytes | None) -> str:
         if record is not None and record.was_issued and not record.reserved and not record.withdrawn and alias is None:
             return lifecycle.PUBLISHED_STATE  # as nearly all are, without further questions
         return lifecycle.state_of(self._reader, identifier, record) or lifecycle.PUBLISHED_STATE
@@ -466,7 +462,7 @@ class Verification:
 
     def _store(self, writer: Writer, results: dict[bytes, Inspection]) -> None:
         date = timestamp(self._actor.now())
-        save_findings(writer, date, [VerifiedIdentifier(result.identifier, result.codes, result.findings, result.link)
+        save_findings(writer, date, [(result.identifier, result.codes, result.findings, result.link)
                                      for result in results.values()])
         failing = sum(result.failed for result in results.values())
         summary = b"%d identifier%b, %d failing" % (len(results), b"" if len(results) == 1 else b"s", failing)

@@ -16,6 +16,7 @@ import socket
 import ssl
 import threading
 import time
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -190,14 +191,12 @@ class WebAddress:
             raise UnreachableError("its host or port is malformed") from None
 
 
+@dataclass(slots=True)
 class HttpReply:
     """The parts of a response that are used here."""
 
-    __slots__ = ("location", "status")
-
-    def __init__(self, status: int, location: bytes | None) -> None:
-        self.status = status
-        self.location = location
+    status: int
+    location: bytes | None
 
 
 def secure_context() -> ssl.SSLContext:

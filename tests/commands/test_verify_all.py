@@ -16,7 +16,6 @@ from noidtools.minter.qualities import (
     QUALITIES,
     UNKNOWN,
     Finding,
-    VerifiedIdentifier,
     last_findings,
     save_findings,
 )
@@ -76,8 +75,8 @@ def test_stored_findings_are_read_back(f5):
         ["", "a reason, with \udcff", "", "", "another", "", "", "x"], strict=False)]
     codes = b"".join(finding.code for finding in findings)
     link = Finding(QUALITIES[6], FAILS, "answers 404")
-    f5.write(lambda writer: save_findings(writer, b"20260101000000", [VerifiedIdentifier(b"x", codes, findings, link)]))
-    f5.write(lambda writer: save_findings(writer, b"20270101000000", [VerifiedIdentifier(b"x", codes, findings, None)]))
+    f5.write(lambda writer: save_findings(writer, b"20260101000000", [(b"x", codes, findings, link)]))
+    f5.write(lambda writer: save_findings(writer, b"20270101000000", [(b"x", codes, findings, None)]))
     found = {finding.quality.name: finding for finding in f5.read(lambda reader: last_findings(reader, b"x"))}
     for finding in findings:
         same = found[finding.quality.name]
