@@ -289,11 +289,7 @@ def _beginnings(minter: Minter, name: Name) -> Iterator[bytes]:
 
 def validate_own(minter: Minter, reader: Reader, texts: Iterable[bytes]) -> list[Verdict]:
     """Each text, and why it is not in the form of the identifiers of this minter; None if it is."""
-    return _verdicts(lambda text: _ensure_own_form(minter, reader, text), texts)
-
-
-def _ensure_own_form(minter: Minter, reader: Reader, text: bytes) -> None:
-    ensure_well_formed(minter, reader, identify(minter, reader, text).key)
+    return _verdicts(lambda text: ensure_well_formed(minter, reader, identify(minter, reader, text).key), texts)
 
 
 def validate_form(form: str, texts: Iterable[bytes]) -> list[Verdict]:

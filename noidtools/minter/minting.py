@@ -172,11 +172,8 @@ class _MintRun:
         self._reserving = minting_policy(writer) == RESERVE
         self._flags = (HELD if minter.settings.long_term else 0) | (RESERVED if self._reserving else 0)
         self._claims: bool | None = None
-        self._continued = bool(event) and self._may_continue(event)
+        self._continued = bool(event) and may_continue(writer, event, actor)
         self.event = event if self._continued else self._begin_event()
-
-    def _may_continue(self, event: int) -> bool:
-        return may_continue(self.writer, event, self.actor)
 
     def _begin_event(self) -> int:
         changes = [events.Change(b"state", None, b"reserved")] if self._reserving else []
@@ -189,7 +186,7 @@ class _MintRun:
         """Record those of the drawn identifiers that may be issued; the others stay as they are."""
         identifiers = [identifier for identifier, _ in drawn]
         known = circulation.find_many(self.writer, identifiers)
-        bound = self._bound_among(identifiers) if self.options.unbound else set()
+        bound = bound_among(self.writer, identifiers, self.options.unbound)
         event, display, plain = self.event, self.minter.with_label, self.options.plain
         fresh: list[tuple[bytes, int]] = []
         for (identifier, number), record in zip(drawn, known, strict=True):
@@ -207,10 +204,6 @@ class _MintRun:
                     fresh, event = [], self.event
         self._save_fresh(fresh, event)
 
-    def _bound_among(self, identifiers: list[bytes]) -> set[bytes]:
-        """Those of the identifiers to which an element in `unbound` is bound."""
-        return bound_among(self.writer, identifiers, self.options.unbound)
-
     def _save_fresh(self, fresh: list[tuple[bytes, int]], event: int) -> None:
         circulation.save_issued(self.writer, self._flags, event, fresh)
         if self._flags & HELD:
@@ -220,7 +213,7 @@ class _MintRun:
         """Whether an element in `unbound` is bound to an identifier that was never issued, so that it is skipped."""
         if record is not None and record.was_issued:
             return False
-        return bool(self.options.unbound) and identifier in self._bound_among([identifier])
+        return identifier in bound_among(self.writer, [identifier], self.options.unbound)
 
     def _may_reissue(self, record: Circulation) -> bool:
         if record.held or record.queued or record.withdrawn or (record.reserved and not record.was_issued):

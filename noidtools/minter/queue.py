@@ -47,7 +47,7 @@ def enqueue(minter: Minter, writer: Writer, actor: Actor, how: bytes, texts: lis
     """
     ensure_queue_allowed(minter)
     date = _due_date(how, actor.now())
-    refs = [_identify(minter, writer, text) for text in texts]
+    refs = [identify_for_change(minter, writer, text) for text in texts]
     for ref in refs:
         ensure_not_withdrawn(ref.display, ref.record, "queued")
     changes = [Change(b"queue", None, date, ref.key) for ref in refs]
@@ -77,7 +77,7 @@ def queue_key(scheme: Scheme, date: bytes, sequence: int, identifier: bytes) -> 
 def dequeue(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) -> list[bytes]:
     """Take identifiers out of the queue and return their keys; raises NotFoundError for one that is not in it."""
     ensure_queue_allowed(minter)
-    refs = [_identify(minter, writer, text) for text in texts]
+    refs = [identify_for_change(minter, writer, text) for text in texts]
     changes = [Change(b"queue", b"queued", None, ref.key) for ref in refs]
     event = record_event(writer, actor, b"queue delete", ids=_keys(refs), changes=changes)
     deleted = []
@@ -112,8 +112,6 @@ def take_due(
 
     Those for which `passed_over` is true stay in the queue.
     """
-    if next(writer.scan(QUEUE, limit=1), None) is None:
-        return  # as in most mintings
     today = timestamp(now)
     due: list[tuple[bytes, bytes, Circulation]] = []
     for key, identifier in writer.scan(QUEUE):
@@ -162,7 +160,7 @@ def place_holds(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]
 
     Raises ConflictError for one that was withdrawn.
     """
-    refs = [_identify(minter, writer, text) for text in texts]
+    refs = [identify_for_change(minter, writer, text) for text in texts]
     for ref in refs:
         ensure_not_withdrawn(ref.display, ref.record, "held")
     event = _record_holds(writer, actor, b"hold set", refs, b"held")
@@ -186,7 +184,7 @@ def release_holds(minter: Minter, writer: Writer, actor: Actor, texts: list[byte
 
     Raises ConflictError for one that was withdrawn, is an alias, or is reserved and was never issued.
     """
-    refs = [_identify(minter, writer, text) for text in texts]
+    refs = [identify_for_change(minter, writer, text) for text in texts]
     for ref in refs:
         ensure_not_withdrawn(ref.display, ref.record, "released")
         name = printable(ref.display)
@@ -237,8 +235,3 @@ def ensure_not_held(identifier: bytes, record: Circulation | None) -> None:
     if record is not None and record.held:
         name = printable(identifier)
         raise ConflictError(f"{name} is on hold and cannot be queued: release it first with 'noid hold release'")
-
-
-def _identify(minter: Minter, writer: Writer, text: bytes) -> NameRef:
-    # Imported here because minting uses this module too, and starts faster without the spellings of names.
-    return identify_for_change(minter, writer, text)

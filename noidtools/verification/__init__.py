@@ -74,34 +74,15 @@ class Statement:
     common: bool = True
 
 
-class Statements:
-    """What is stated about identifiers, read in one transaction."""
-
-    __slots__ = ("_accountable", "_reader", "_some_have_own")
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._accountable = _accountable(custody.present(custody.custodians_of(reader, custody.MINTER)), common=True)
-        # Mostly none has a custodian of its own, and then there is no need to look for each.
-        self._some_have_own = custody.has_custodians_of_identifiers(reader)
-
-    def accountable(self, identifier: bytes) -> Statement:
-        """Whether somebody who can be reached answers for an identifier."""
-        if not self._some_have_own:
-            return self._accountable
-        own = custody.present(custody.custodians_of(self._reader, identifier))
-        return _accountable(own, common=False) if own else self._accountable
-
-    def persistent(self, today: bytes) -> Statement:
-        """Whether the time lasts for which identifiers were promised to be kept."""
-        promise = policies.persistence(self._reader)
-        if promise is None:
-            return Statement(None, "nothing was promised: run 'noid policy persistence'")
-        if today < promise.start:
-            return Statement(None, f"it is promised from {display_day(promise.start)} on")
-        if promise.until and today > promise.until:
-            return Statement(False, f"it was promised until {display_day(promise.until)} only")
-        return Statement(True)
+def _persistent(promise: policies.Persistence | None, today: bytes) -> Statement:
+    """Whether the time lasts for which identifiers were promised to be kept."""
+    if promise is None:
+        return Statement(None, "nothing was promised: run 'noid policy persistence'")
+    if today < promise.start:
+        return Statement(None, f"it is promised from {display_day(promise.start)} on")
+    if promise.until and today > promise.until:
+        return Statement(False, f"it was promised until {display_day(promise.until)} only")
+    return Statement(True)
 
 
 def _accountable(custodians: list[Custodian], *, common: bool) -> Statement:
@@ -180,8 +161,10 @@ class Inspector:
         self._element = printable(resolution.target_element(reader))
         self._labels = minter.namespace.labels
         self._never_twice = "N" in minter.scheme.durability(minter.settings)
-        self._stated = Statements(reader)
-        self._persistent = _finding_of(PERSISTENT, self._stated.persistent(today))
+        self._persistent = _finding_of(PERSISTENT, _persistent(policies.persistence(reader), today))
+        self._accountable = _accountable(custody.present(custody.custodians_of(reader, custody.MINTER)), common=True)
+        # Mostly none has a custodian of its own, and then there is no need to look for each.
+        self._some_have_own = custody.has_custodians_of_identifiers(reader)
 
     def named(self, given: bytes) -> Inspection:
         """What is found about a name in whatever spelling it comes."""
@@ -214,7 +197,7 @@ class Inspector:
         result.findings = [
             _HOLDING[REGISTERED], *self._formed(identifier, alias is not None), self._unique(identifier, record),
             *self._leading(result, self._state(identifier, record, alias), bound, outcome),
-            _finding_of(ACCOUNTABLE, self._stated.accountable(identifier)), self._persistent,
+            _finding_of(ACCOUNTABLE, self._responsible(identifier)), self._persistent,
         ]
         return result
 
@@ -275,6 +258,11 @@ class Inspector:
             reason = _host_fault(followed) or f"what is bound to {self._element} is no address"
             return is_bound, Finding(RESOLVABLE, FAILS, reason)
         return is_bound, _HOLDING[RESOLVABLE]
+
+    def _responsible(self, identifier: bytes) -> Statement:
+        """Whether somebody who can be reached answers for an identifier."""
+        own = custody.present(custody.custodians_of(self._reader, identifier)) if self._some_have_own else []
+        return _accountable(own, common=False) if own else self._accountable
 
     def _state(self, identifier: bytes, record: Circulation | None, alias: bytes | None) -> str:
         if record is not None and record.was_issued and not record.reserved and not record.withdrawn and alias is None:

@@ -263,7 +263,8 @@ def find_named(reader: Reader, text: bytes, key: bytes) -> tuple[bytes, Abstract
         return text, exact
     place = find_place(reader, text)
     if place is not None:
-        key = key_in(*place)
+        context, label = place
+        key = context.key + b":" + label
     return key, find_abstraction(reader, key)
 
 
@@ -277,11 +278,6 @@ def find_place(reader: Reader, text: bytes) -> tuple[Abstraction, bytes] | None:
             if context is not None and context.kind == CONTEXT and label:
                 return context, label
     return None
-
-
-def key_in(context: Abstraction, label: bytes) -> bytes:
-    """The key of a name or an identifier in an abstract context."""
-    return context.key + b":" + label
 
 
 def _label_after(text: bytes, context: bytes) -> bytes:

@@ -157,16 +157,10 @@ def _place(reader: Reader, text: bytes) -> tuple[bytes, bytes]:
 
 
 def _changes(key: bytes, before: Abstraction | None, after: Abstraction | None) -> list[Change]:
-    changes = []
-    for what in ("kind", "authority", "about"):
-        old, new = (_octets(getattr(value, what)) if value else b"" for value in (before, after))
-        if old != new:
-            changes.append(Change(b"abstract" if what == "kind" else what.encode(), old or None, new or None, key))
-    return changes
-
-
-def _octets(value: str | bytes) -> bytes:
-    return value.encode() if isinstance(value, str) else value
+    old, new = ((value.kind.encode(), value.authority, value.about) if value else (b"", b"", b"")
+                for value in (before, after))
+    return [Change(what, one or None, other or None, key)
+            for what, one, other in zip((b"abstract", b"authority", b"about"), old, new, strict=True) if one != other]
 
 
 def _ensure_text(what: str, text: bytes, longest: int) -> None:
