@@ -60,9 +60,9 @@ def test_what_was_moved_leaves_room_in_the_database_and_in_its_backups(minter):
     minter("backup", str(folder / "after"))
     before, after = ((folder / name / "data.mdb").stat().st_size for name in ("before", "after"))
     assert freed > 300_000 and before - after > freed * 0.7, (before, after, freed)
-    # What comes next is written where the events were.
+    # What comes next is written where the events were; without that the file would grow by half.
     minter("-", stdin="".join(f"bind set {name} _t {target}\n" for target in targets[:1000]).encode())
-    assert (minter.folder / "NOID" / "data.mdb").stat().st_size < size * 1.2
+    assert (minter.folder / "NOID" / "data.mdb").stat().st_size < size * 1.35
     assert minter("history", name).count("what: bind set") == 3006 and "nothing is wrong" in minter("check")
 
 
