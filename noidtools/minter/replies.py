@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 
 from ..codec import pack, unpack
+from ..errors import ConflictError
 from .schema import REPLIES
 
 TYPE_CHECKING = False
@@ -25,7 +26,7 @@ _MOST_CLEARED = 1000
 # Kinds of keys in the table: when a key was first used, the same in the order of time, and the parts of its replies.
 _USED, _BY_TIME, _PART = b"k", b"t", b"p"
 
-# A stored reply begins with this mark of its format.
+# A stored reply begins with this mark of its format; one without it was stored by another release.
 _FORMAT = b"noidtools reply\n"
 
 
@@ -49,13 +50,19 @@ class KeyReplies:
         self._now = now
 
     def find(self, reader: Reader, line: int) -> Reply | None:
-        """The reply to the command in one line of the request; None if none is stored or it has expired."""
+        """The reply to the command in one line of the request; None if none is stored or it has expired.
+
+        Raises ConflictError for one that another release stored.
+        """
         since = reader.get(REPLIES, _USED + self._name)
         if since is None or self._has_expired(int(since)):
             return None
         packed = reader.get(REPLIES, self._place(line))
         if packed is None:
             return None
+        if not packed.startswith(_FORMAT):
+            raise ConflictError("the reply stored for this Idempotency-Key is in a format that this release does not "
+                                "read: find out what was done, and use a new key")
         request, body = unpack(packed[len(_FORMAT) :])
         return Reply(request, body)
 

@@ -67,11 +67,6 @@ _MOVED = b"moved"
 
 def write_settings(writer: Writer, settings: Settings) -> None:
     """Write the format and the settings of a new minter into an empty store."""
-    copy_settings(writer, settings)
-
-
-def copy_settings(writer: Writer, settings: Settings) -> None:
-    """Write the format and the settings of a minter of which all else is copied, the kind of its access rules, too."""
     writer.put(META, _FORMAT, b"%d" % FORMAT)
     writer.put(META, _SETTINGS, settings.packed())
 

@@ -58,7 +58,7 @@ class MinterEntry:
         self._namespace = minter.namespace
         self.accepts_any_name = not minter.scheme.namespace_prefix
         # The version of the store, and what was read of it then: whether there are names of any form, and the fallback.
-        self._known: tuple[object, tuple[bool, bytes | None]] = (None, (False, None))
+        self._known: tuple[object, tuple[bool, bytes | None]] | None = None
 
     def has_other(self, text: bytes) -> bool:
         """Whether this minter has the name as an abstract one, or it or a beginning of it as an alias or as one that
@@ -74,9 +74,9 @@ class MinterEntry:
     def _fallbacks(self, minter: Minter) -> tuple[bool, bytes | None]:
         """What is asked of all minters for a name that none of them claims.  It is remembered for as long as nothing is
         written, since not all of them can be open at once."""
-        version, known = minter.store.version(), self._known
-        if version != known[0]:
-            self._known = known = version, minter.read(_fallbacks)
+        known = self._known
+        if known is None or known[0] != minter.store.version():
+            self._known = known = minter.read(lambda reader: (minter.store.version(), _fallbacks(reader)))
         return known[1]
 
     def prefix_length(self, name: Name) -> int:

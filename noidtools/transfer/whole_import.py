@@ -67,7 +67,7 @@ class WholeImport:
         scheme = self._namespace.scheme
 
         def fill(writer: Writer) -> None:
-            schema.copy_settings(writer, self._settings)
+            schema.write_settings(writer, self._settings)
             try:
                 _ = schema.generator_of(scheme, writer).drawn
             except Exception as error:  # noqa: BLE001 - whatever the scheme raises, its state is damaged

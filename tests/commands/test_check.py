@@ -320,16 +320,6 @@ def test_damaged_settings_are_a_sentence(noid):
     assert "are damaged: restore a backup" in noid.refused("check", status=1)
 
 
-def test_the_database_of_the_first_release_is_sound(noid):
-    import shutil
-
-    from support.project import ROOT
-
-    for name in ("ark", "ibi"):
-        shutil.copytree(ROOT / "tests" / "fixtures" / "release-0.1.0" / name, noid.folder / name)
-        assert "nothing is wrong" in noid("-f", name, "check")
-
-
 def test_every_table_is_examined(noid):
     """Else a table that is added would be damaged unnoticed."""
     from noidtools.minter import check

@@ -1,6 +1,7 @@
 """Minters and commands know no engine: what they do with LMDB they do with PostgreSQL and the engine in memory.
 
-The commands and the answers are those recorded of release 0.1.0: see test_release_0_1_0.py.
+The commands and the answers are those recorded of release 0.1.0, in tests/fixtures/answers.json: the commands by which
+a minter was made (`made`), questions about it (`answers`), and further commands (`after`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from support.process import wait_until
 from support.recorded import as_answered_now, comparable
 
 RECORDED = json.loads(
-    (Path(__file__).resolve().parent.parent / "fixtures" / "release-0.1.0" / "answers.json").read_text(encoding="utf-8")
+    (Path(__file__).resolve().parent.parent / "fixtures" / "answers.json").read_text(encoding="utf-8")
 )["ark"]
 TEMPLATE = ("f5.reedeedk", "long", "13030", "cdlib.org", "oac", "--label", "ark:/")
 NAME = "13030/f54x54g11"

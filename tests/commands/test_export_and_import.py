@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from io import BytesIO
 from pathlib import Path
 
@@ -19,8 +18,6 @@ from support.minter import Noid
 from support.templates import CHECKED, LONG_TERM
 
 pytestmark = pytest.mark.slow
-
-RELEASED = Path(__file__).resolve().parent.parent / "fixtures" / "release-0.1.0"
 
 
 def make(folder: Path, *words: str) -> Noid:
@@ -101,16 +98,6 @@ def test_a_minter_made_from_a_complete_export_is_the_same(tmp_path, words):
     if words:
         assert copy.mint(20) == minter.mint(20)
         assert dump(copy).count("\n") == dump(minter).count("\n")
-    for opened in (minter, copy):
-        opened.close()
-
-
-@pytest.mark.parametrize("name", ["ark", "ibi"])
-def test_a_minter_of_the_first_release_is_copied_as_well(tmp_path, name):
-    shutil.copytree(RELEASED / name, tmp_path / "one")
-    minter = Noid(tmp_path / "one", clock=SettableClock("2000000000"))
-    copy = copied(minter, tmp_path / "two")
-    assert dump(copy) == dump(minter)
     for opened in (minter, copy):
         opened.close()
 

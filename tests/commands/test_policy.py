@@ -32,15 +32,15 @@ def test_the_policy_is_shown_and_changed_by_a_command(kt5: Path) -> None:
 def test_access_rules_hold_from_the_change_on_also_before_its_commit(tmp_path: Path) -> None:
     noid = Noid.created(tmp_path / "kt6", *LONG_TERM)
     minter, actor = noid.opened, Actor(b"x", b"test")
-    assert minter.access_policy(60.0).rules[READ].word == b"anyone"
+    assert minter.access_policy().rules[READ].word == b"anyone"
     for audience in (b"nobody", b"authenticated", b"anyone"):
         def change(writer: Writer, audience: bytes = audience) -> bytes:
             set_access(writer, actor, READ, AccessRule(audience))
-            return minter.access_policy(60.0).rules[READ].word
+            return minter.access_policy().rules[READ].word
 
         assert minter.write(change) == audience
         for _ in range(2):
-            assert minter.access_policy(60.0).rules[READ].word == audience
+            assert minter.access_policy().rules[READ].word == audience
 
     def refused(writer: Writer) -> None:
         change(writer, b"nobody")
@@ -48,5 +48,5 @@ def test_access_rules_hold_from_the_change_on_also_before_its_commit(tmp_path: P
 
     with pytest.raises(ConflictError):
         minter.write(refused)
-    assert minter.access_policy(60.0).rules[READ].word == b"anyone"
+    assert minter.access_policy().rules[READ].word == b"anyone"
     noid.close()

@@ -80,3 +80,11 @@ def test_what_takes_long_and_does_no_harm_twice_takes_no_key(web: CommandClient,
     assert reply.status == 400 and "send it without" in reply.text
     assert web.post(query.replace("+", " ") + "\nhello\n", HTTP_IDEMPOTENCY_KEY=KEY).text.endswith(
         "Hello.\n\nbulk: 2 commands, 1 done, 1 refused\n")
+
+
+def test_a_reply_in_a_format_of_another_release_is_refused(web: CommandClient) -> None:
+    ask(web, "mint+1")
+    minter_of(web).write(lambda writer: [
+        writer.put(REPLIES, key, b"something else") for key, _ in list(writer.scan(REPLIES, b"p"))])
+    again = ask(web, "mint+1")
+    assert again.status == 409 and "a format that this release does not read" in again.text
