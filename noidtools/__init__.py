@@ -21,28 +21,26 @@ if TYPE_CHECKING:
     from .description.conversion import ChangedValue, HistoryEvent, MintCount, Transition, ValueDigest, Withdrawal
     from .description.facts import (
         AbstractName,
+        AliasLink,
+        Binding,
         CitationForm,
+        Comparison,
         ContextClaim,
         CustodyPeriod,
+        HoldResult,
         MinterDescription,
+        MinterInfo,
+        MinterPolicy,
         NameDescription,
+        NameRecord,
         NameRelation,
         OfferedAction,
         PerformedAction,
+        PersistencePromise,
         PolicyStatement,
         QualityClaim,
         QualityFinding,
         RedirectTarget,
-    )
-    from .description.results import (
-        AliasLink,
-        Binding,
-        Comparison,
-        HoldResult,
-        MinterInfo,
-        MinterPolicy,
-        NameRecord,
-        PersistencePromise,
         Resolution,
         RuleBinding,
         Validity,
@@ -84,12 +82,8 @@ _HOMES = {"__version__": "version", "open": "api:open_minter", "create": "api:cr
           "Actor": "minter.events",
           "Minter": "minter", "MinterFolder": "minter.folder", "SingleMinter": "minter.folder", "Site": "web.site",
           "Call": "commands", "Session": "commands", "run": "commands",
-          **dict.fromkeys(("ChangedValue", "HistoryEvent", "MintCount", "Transition",
-                           "ValueDigest", "Withdrawal"), "description.conversion"),
-          **dict.fromkeys(("AliasLink", "Binding", "Comparison", "HoldResult",
-                           "MinterInfo", "MinterPolicy", "NameRecord",
-                           "PersistencePromise", "Resolution", "RuleBinding", "Validity",
-                           "VerifiedName"), "description.results")}
+          **dict.fromkeys(("ChangedValue", "HistoryEvent", "MintCount", "Transition", "ValueDigest", "Withdrawal"),
+                          "description.conversion")}
 
 
 def __getattr__(name: str) -> object:

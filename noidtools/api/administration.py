@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ..codec import decode_text
 from ..description.conversion import HistoryEvent, history_event, moment
-from ..description.results import MinterInfo, MinterPolicy, PersistencePromise
+from ..description.facts import MinterInfo, MinterPolicy, PersistencePromise
 from ..errors import UsageError
 from ..minter import config, history, policies, report
 from ..minter.policies import minting_policy

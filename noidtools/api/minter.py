@@ -10,7 +10,7 @@ from typing import Literal, TypeVar, overload
 from .. import resolution, times
 from ..codec import decode_text
 from ..description.conversion import Transition, Withdrawal, redirect_targets, transition, withdrawal
-from ..description.results import Binding, HoldResult, NameRecord, Resolution, RuleBinding, Validity
+from ..description.facts import Binding, HoldResult, NameRecord, Resolution, RuleBinding, Validity
 from ..errors import InvalidError, NotFoundError, StoreError, UsageError
 from ..minter import Minter, bindings, identifiers, lifecycle, minting, queue
 from ..minter.bindings import FetchedName, bind_elements, fetch_name, split_items, unbound_messages

@@ -17,15 +17,17 @@ from ..description.conversion import (
 )
 from ..description.facts import (
     AbstractName,
+    AliasLink,
     CitationForm,
+    Comparison,
     CustodyPeriod,
     MinterDescription,
     NameDescription,
     NameRelation,
     QualityClaim,
+    VerifiedName,
 )
 from ..description.gatherer import gather_minter, gather_text
-from ..description.results import AliasLink, Comparison, VerifiedName
 from ..errors import UsageError
 from ..minter import aliases, contexts, custody, identifiers, qualities
 from ..minter.aliases import prefer_name, remove_preference

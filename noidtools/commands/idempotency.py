@@ -15,7 +15,7 @@ import json
 
 from ..codec import encode_text, pack, unpack
 from ..errors import ConflictError, ExhaustedError, NoidError, UsageError
-from ..minter.replies import KeyReplies, Reply
+from ..minter.replies import KeyReplies
 from ..times import SECOND
 from .answers import Answer, Fields, Record, json_ready, refused
 
@@ -56,12 +56,15 @@ class IdempotentRun:
             # In one write transaction, so that of two equal requests one waits for the other.
             replies = KeyReplies(self._owner, self._key, call.actor.now() // SECOND)
             request = _digest(call)
-            reply = replies.find(writer, line)
-            if reply is not None:
-                return _stored_answer(reply, request), True
+            stored = replies.find(writer, line)
+            if stored is not None:
+                if stored[0] != request:
+                    raise ConflictError("this Idempotency-Key was used for another command: a new request needs a new "
+                                        "key")
+                return _stored_answer(stored[1]), True
             answer = call.run()
             records, refusal = answer.complete()
-            replies.store(writer, line, Reply(request, _packed(answer, records, refusal)))
+            replies.store(writer, line, request, _packed(answer, records, refusal))
             return answer, False
 
         answer, self.replayed = call.minter.write(run_or_repeat)
@@ -108,10 +111,8 @@ def _packed(answer: Answer, records: list[Record], refusal: NoidError | None) ->
     return pack(fields)
 
 
-def _stored_answer(reply: Reply, request: bytes) -> Answer:
-    if reply.request != request:
-        raise ConflictError("this Idempotency-Key was used for another command: a new request needs a new key")
-    _, spaced, failed, message, *fields = unpack(reply.body)
+def _stored_answer(body: bytes) -> Answer:
+    _, spaced, failed, message, *fields = unpack(body)
     records: list[Record] = [_StoredRecord(lines, data) for lines, data in zip(fields[::2], fields[1::2], strict=True)]
     answer = Answer(*records, spaced=bool(spaced), failed=bool(failed))
     if message:

@@ -30,16 +30,6 @@ _USED, _BY_TIME, _PART = b"k", b"t", b"p"
 _FORMAT = b"noidtools reply\n"
 
 
-class Reply:
-    """A stored reply: `request` is the digest of the command, `body` the packed answer."""
-
-    __slots__ = ("request", "body")
-
-    def __init__(self, request: bytes, body: bytes) -> None:
-        self.request = request
-        self.body = body
-
-
 class KeyReplies:
     """The replies to requests with one Idempotency-Key of one owner; `now` is the time in seconds since 1970."""
 
@@ -49,8 +39,9 @@ class KeyReplies:
         self._name = hashlib.sha256(pack([owner, key])).digest()
         self._now = now
 
-    def find(self, reader: Reader, line: int) -> Reply | None:
-        """The reply to the command in one line of the request; None if none is stored or it has expired.
+    def find(self, reader: Reader, line: int) -> tuple[bytes, bytes] | None:
+        """The digest of the command in one line of the request, and the packed answer to it; None if none is stored or
+        it has expired.
 
         Raises ConflictError for one that another release stored.
         """
@@ -64,13 +55,13 @@ class KeyReplies:
             raise ConflictError("the reply stored for this Idempotency-Key is in a format that this release does not "
                                 "read: find out what was done, and use a new key")
         request, body = unpack(packed[len(_FORMAT) :])
-        return Reply(request, body)
+        return request, body
 
-    def store(self, writer: Writer, line: int, reply: Reply) -> None:
-        """Store the reply to the command in a line, and delete some of those that have expired."""
+    def store(self, writer: Writer, line: int, request: bytes, body: bytes) -> None:
+        """Store the digest of the command in a line, and the packed answer; delete some of those that have expired."""
         self._clear_expired(writer)
         self._remember_key(writer)
-        writer.put(REPLIES, self._place(line), _FORMAT + pack([reply.request, reply.body]))
+        writer.put(REPLIES, self._place(line), _FORMAT + pack([request, body]))
 
     def _place(self, line: int) -> bytes:
         return _PART + self._name + line.to_bytes(5, "big") + bytes(5)

@@ -17,6 +17,8 @@ exports begin with one, which distinguishes them from EZID's, where the target h
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from ..codec import escaped_octet, percent_encode
 from ..errors import InvalidError
 from . import BadLineError, Entry, ensure_length
@@ -66,16 +68,14 @@ def _encoded(text: bytes, plain: bytes) -> bytes:
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
 class _Record:
-    """A record that is being read; `decode` turns the text of names and values into what is meant."""
+    """A record that is being read; `kind` is how names and values are written: escaped, plain or hex."""
 
-    __slots__ = ("line", "name", "pairs", "kind")
-
-    def __init__(self, line: int, name: bytes, kind: str) -> None:
-        self.line = line
-        self.name = name
-        self.kind = kind
-        self.pairs: list[tuple[int, bytes, list[bytes]]] = []
+    line: int
+    name: bytes
+    kind: str
+    pairs: list[tuple[int, bytes, list[bytes]]] = field(default_factory=list)
 
     def entry(self) -> Entry:
         pairs: dict[bytes, bytes] = {}

@@ -8,7 +8,7 @@ transaction.  So neither a slow server nor a million identifiers block the minte
 from __future__ import annotations
 
 import time
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import islice
 
 from .. import resolution
@@ -102,6 +102,7 @@ _RESERVED = "it is reserved, and not yet for the public"
 _WITHDRAWN = "it was withdrawn"
 
 
+@dataclass(slots=True)
 class Inspection:
     """The results of verifying one identifier.
 
@@ -113,23 +114,17 @@ class Inspection:
     link        the finding about the targets; None if they were not requested
     """
 
-    __slots__ = ("_codes", "findings", "identifier", "known", "link", "display", "urls")
-
-    def __init__(self, identifier: bytes, display: bytes, known: bool = True) -> None:
-        self.identifier = identifier
-        self.display = display
-        self.known = known
-        self.findings: list[Finding] = []
-        self.urls: list[bytes] = []
-        self.link: Finding | None = None
-        self._codes = b""
+    identifier: bytes
+    display: bytes
+    known: bool
+    findings: list[Finding] = field(default_factory=list)
+    urls: list[bytes] = field(default_factory=list)
+    link: Finding | None = None
 
     @property
     def codes(self) -> bytes:
         """Those of the findings, without the link's."""
-        if not self._codes:
-            self._codes = b"".join([finding.code for finding in self.findings])
-        return self._codes
+        return b"".join([finding.code for finding in self.findings])
 
     @property
     def failed(self) -> bool:
@@ -178,9 +173,8 @@ class Inspector:
                 result.findings += self._formed(self._minter.namespace.new_key(self._minter.namespace.parse(given)))
             return result
         if identifier is None:
-            result = Inspection(given, given, known=False)
-            result.findings = [Finding(REGISTERED, FAILS, abstract or "it is no name of this minter")]
-            return result
+            why = abstract or "it is no name of this minter"
+            return Inspection(given, given, False, [Finding(REGISTERED, FAILS, why)])
         return self.result(identifier, circulation.find(self._reader, identifier))
 
     def result(self, identifier: bytes, record: Circulation | None) -> Inspection:
@@ -212,9 +206,7 @@ class Inspector:
         display = self._minter.namespace.display(identifier)
         tombstone = tombstone_of(self._reader, identifier)
         why = f"it was withdrawn on {display_day(tombstone.date)}" if tombstone else _WITHDRAWN
-        result = Inspection(identifier, display, known=False)
-        result.findings = [Finding(REGISTERED, FAILS, why), *self._formed(identifier)]
-        return result
+        return Inspection(identifier, display, False, [Finding(REGISTERED, FAILS, why), *self._formed(identifier)])
 
     def _formed(self, identifier: bytes, is_alias: bool = False) -> tuple[Finding, ...]:
         fault, sound = self._form.faults(identifier)
