@@ -31,6 +31,9 @@ _SETTINGS = "NOID_SERVE"
 _RELOAD_SECONDS = 2.0
 _STOP_SECONDS = 30
 
+# Bytes that are read at once of a body that nobody wants, and how often.
+_PIECE, _MOST_PIECES = 1 << 16, 1 << 12
+
 # How the variables of a request begin.  granian adds the environment of the process to them.
 _OF_REQUESTS = ("AUTH_", "CONTENT_", "HTTP", "PATH_", "QUERY_", "RAW_", "REMOTE_", "REQUEST_", "SCRIPT_", "SERVER_",
                 "wsgi.")
@@ -88,6 +91,11 @@ def application() -> Callable[..., Iterable[bytes]]:
     def respond(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         # A body of unknown length that was cut off looks to us like one that is complete.
         environ["wsgi.input_terminated"] = False
-        return site(environ, start_response)
+        body = site(environ, start_response)
+        # A web server that still sends takes a refusal that comes earlier for a broken connection.
+        for _ in range(_MOST_PIECES):
+            if not environ["wsgi.input"].read(_PIECE):
+                break
+        return body
 
     return respond

@@ -194,13 +194,13 @@ def test_the_age_of_a_reader_is_at_least_the_time_since_it_was_first_seen(tmp_pa
     reader.start()
     begun.wait(20)
     store.write(lambda writer: writer.put(b"m", b"a", b"c"))
-    first = store.figures()
+    first = store.status().figures
     time.sleep(0.05)
-    second = store.figures()
+    second = store.status().figures
     end.set()
     reader.join()
     assert first["oldest_reader_transactions"] == 1 and second["oldest_reader_seconds"] >= 0.05
-    assert store.figures()["oldest_reader_seconds"] == 0
+    assert store.status().figures["oldest_reader_seconds"] == 0
     store.close()
 
 

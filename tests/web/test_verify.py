@@ -54,5 +54,5 @@ def test_links_checked_by_url_never_reach_private_addresses(web, noid):
 
 def test_verifying_all_identifiers_with_an_idempotency_key_is_refused(web):
     reply = web("verify+--record", user=USER, HTTP_IDEMPOTENCY_KEY="k1")
-    assert reply.status == 409 and "without" in reply.text
+    assert reply.status == 400 and "cannot be sent with an Idempotency-Key" in reply.text
     assert web("verify+kt500+--record", user=USER, HTTP_IDEMPOTENCY_KEY="k2").status == 200
