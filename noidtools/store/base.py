@@ -85,9 +85,10 @@ class BaseStore(ABC):
         self.location = location
         # When it was used last, on the monotonic clock.
         self.last_used = 0.0
+        # By which it is shared, and by how many (see `share`).
+        self.key, self.users = "", 1
+        self.process = os.getpid()
         self._state = _ThreadState()
-        self._process = os.getpid()
-        self._closed = False
 
     # -- what an engine adds ---------------------------------------------------------------------------
 
@@ -116,9 +117,10 @@ class BaseStore(ABC):
 
     @abstractmethod
     def _close(self) -> None:
-        """Close the database for good; no transaction is open."""
+        """Close the database, after the last transaction has ended; it is opened again only if the store is shared
+        again meanwhile."""
 
-    def _abandon(self) -> bool:
+    def abandon(self) -> bool:
         """In the child of a fork, before the store is opened again: give back what was inherited without disturbing the
         parent; returns False if that is not possible."""
         return True
@@ -148,15 +150,13 @@ class BaseStore(ABC):
             return work(reader)
         finally:
             state.reader = None
-            if os.getpid() == self._process:  # else it is the parent's
+            if os.getpid() == self.process:  # else it is the parent's
                 reader.close()
 
     def write(self, work: Callable[[Writer], T], *, timeout: float = TIMEOUT) -> T:
         self._ensure_usable()
         if self.writing:
-            with self._savepoint() as writer:
-                return work(writer)
-        self._ensure_no_read()
+            return self._write_once(work, timeout)
         return self._repeat(lambda: self._write_once(work, timeout), timeout)
 
     def _write_once(self, work: Callable[[Writer], T], timeout: float) -> T:
@@ -166,11 +166,7 @@ class BaseStore(ABC):
     @contextmanager
     def transaction(self, *, timeout: float = TIMEOUT) -> Iterator[Writer]:
         self._ensure_usable()
-        if self.writing:
-            with self._savepoint() as writer:
-                yield writer
-            return
-        self._ensure_no_read()
+        is_savepoint = self.writing
         of_caller: BaseException | None = None
         try:
             with self._transaction(timeout) as writer:
@@ -182,7 +178,7 @@ class BaseStore(ABC):
         except NoidError:
             raise
         except Exception as error:
-            refusal = None if error is of_caller else self._refusal(error)
+            refusal = None if is_savepoint or error is of_caller else self._refusal(error)
             if refusal is None:
                 raise
             # What makes a repetition possible is done, but only the caller can repeat the work.
@@ -191,42 +187,28 @@ class BaseStore(ABC):
 
     @contextmanager
     def _transaction(self, timeout: float) -> Iterator[EngineWriter]:
+        """A write transaction, or a savepoint if this thread is in one."""
         state = self._state
-        writer = self._begin_write(timeout)
+        outer, before = state.writer, len(state.actions)
+        if outer is None and state.reader is not None:
+            raise StoreError("a write cannot begin inside a read: the read would not see it")
+        writer = self._begin_write(timeout) if outer is None else outer.savepoint()
         state.reader = state.writer = writer
-        actions: list[Callable[[], None]] = []
-        state.actions = actions
         try:
             yield writer
             self._ensure_usable()
-            state.reader = state.writer = None
+            state.reader = state.writer = outer
             writer.commit()
         except BaseException:
-            state.reader = state.writer = None
-            if os.getpid() == self._process:  # else it is the parent's
+            state.reader = state.writer = outer
+            del state.actions[before:]
+            if os.getpid() == self.process:  # else it is the parent's
                 writer.rollback()
             raise
-        for action in actions:
-            action()
-
-    @contextmanager
-    def _savepoint(self) -> Iterator[EngineWriter]:
-        state = self._state
-        outer, before = state.writer, len(state.actions)
-        assert outer is not None
-        inner = outer.savepoint()
-        state.reader = state.writer = inner
-        try:
-            yield inner
-            self._ensure_usable()
-            state.reader = state.writer = outer
-            inner.commit()
-        except BaseException:
-            del state.actions[before:]
-            state.reader = state.writer = outer
-            if os.getpid() == self._process:
-                inner.rollback()
-            raise
+        if outer is None:
+            actions, state.actions = state.actions, []
+            for action in actions:
+                action()
 
     def _repeat(self, work: Callable[[], T], timeout: float) -> T:
         """Run work, and again for as long as the engine says so."""
@@ -245,27 +227,30 @@ class BaseStore(ABC):
                 if not self._retry(error, attempt, deadline):
                     raise refusal from error
 
-    def _ensure_no_read(self) -> None:
-        if self._state.reader is not None:
-            raise StoreError("a write cannot begin inside a read: the read would not see it")
-
     def _ensure_usable(self) -> None:
-        if os.getpid() != self._process:
+        if os.getpid() != self.process:
             raise StoreError(f"{self.location} was opened before a fork, by the parent of this process: open it again "
                              "in this one")
-        if self._closed:
+        if not self.users:
             raise StoreError(f"{self.location} was closed: open it again")
 
     # -- closing ---------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        if os.getpid() != self._process:
+        if os.getpid() != self.process:
             return  # it is the parent's
         if self._state.reader is not None:
             raise StoreError(f"{self.location} cannot be closed inside its own transaction")
-        if _stores().release(self):
-            self._closed = True
-            self._close()
+        stores = _stores()
+        with stores.guard:
+            self.users = max(0, self.users - 1)
+            if self.users:
+                return
+        self._close()
+        with stores.guard:
+            # Another thread may have shared it again: then it stays the only one of its key.
+            if not self.users and self not in stores.open and stores.shared.get(self.key) is self:
+                del stores.shared[self.key]
 
 
 # Each open store takes files and address space, and a process may serve thousands of them: beyond this number those
@@ -274,55 +259,14 @@ MOST_OPEN = 64
 
 
 class _Stores:
-    """The stores of this process: those in use by key, with the number of users, and those whose database is open."""
+    """The stores of a process: those in use by key, after a fork those of the parent, too, until they are opened again;
+    and those whose database is open."""
 
-    def __init__(self, inherited: dict[str, tuple[BaseStore, int]]) -> None:
+    def __init__(self, shared: dict[str, BaseStore]) -> None:
         self.process = os.getpid()
-        self._guard = threading.Lock()
-        self.shared: dict[str, tuple[BaseStore, int]] = {}
-        self._open: set[BaseStore] = set()
-        # Those of the parent, if this process was forked.
-        self._inherited = inherited
-
-    def share(self, key: str, make: Callable[[], S]) -> S:
-        with self._guard:
-            inherited = self._inherited.get(key)
-            if inherited is not None:
-                if not inherited[0]._abandon():
-                    raise StoreError(f"{inherited[0].location} was in use when this process was forked, and cannot be "
-                                     "opened in it: fork when no transaction is open")
-                del self._inherited[key]
-            known, users = self.shared.get(key, (None, 0))
-            store: S = make() if known is None else known  # type: ignore[assignment]
-            self.shared[key] = (store, users + 1)
-            return store
-
-    def release(self, store: BaseStore) -> bool:
-        """Count one user less; returns whether that was the last."""
-        with self._guard:
-            for key, (known, users) in self.shared.items():
-                if known is store:
-                    if users > 1:
-                        self.shared[key] = (store, users - 1)
-                        return False
-                    del self.shared[key]
-                    return True
-        return False
-
-    def add_open(self, store: BaseStore) -> None:
-        """Note that the database of a store is open, and suspend others if there are too many."""
-        with self._guard:
-            self._open.add(store)
-            surplus = len(self._open) - MOST_OPEN
-            oldest = sorted(self._open - {store}, key=lambda other: other.last_used) if surplus > 0 else []
-        for other in oldest:
-            if surplus <= 0:
-                break
-            surplus -= other.suspend()
-
-    def discard_open(self, store: BaseStore) -> None:
-        with self._guard:
-            self._open.discard(store)
+        self.guard = threading.Lock()
+        self.shared = shared
+        self.open: set[BaseStore] = set()
 
 
 _of_process = _Stores({})
@@ -337,14 +281,35 @@ def _stores() -> _Stores:
 
 def share(key: str, make: Callable[[], S]) -> S:
     """The store with this key, made if this process does not use it yet; each `close` ends one use."""
-    return _stores().share(key, make)
+    stores = _stores()
+    with stores.guard:
+        known: S | None = stores.shared.get(key)  # type: ignore[assignment]
+        if known is not None and known.process == stores.process:
+            known.users += 1
+            return known
+        if known is not None and not known.abandon():
+            raise StoreError(f"{known.location} was in use when this process was forked, and cannot be opened in it: "
+                             "fork when no transaction is open")
+        stores.shared[key] = store = make()
+        store.key = key
+        return store
 
 
 def note_open(store: BaseStore) -> None:
-    """To be called by an engine that has opened the database of a store."""
-    _stores().add_open(store)
+    """To be called by an engine that has opened the database of a store; others are suspended if there are too many."""
+    stores = _stores()
+    with stores.guard:
+        stores.open.add(store)
+        surplus = len(stores.open) - MOST_OPEN
+        oldest = sorted(stores.open - {store}, key=lambda other: other.last_used) if surplus > 0 else []
+    for other in oldest:
+        if surplus <= 0:
+            break
+        surplus -= other.suspend()
 
 
 def note_shut(store: BaseStore) -> None:
     """To be called by an engine that has shut the database of a store."""
-    _stores().discard_open(store)
+    stores = _stores()
+    with stores.guard:
+        stores.open.discard(store)

@@ -9,6 +9,7 @@ import time
 from contextlib import contextmanager
 
 from ..errors import BusyError
+from .folders import complete_replacement
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +122,12 @@ class WriterLock:
         pause = _FIRST_PAUSE
         while True:
             if self._descriptor < 0:
-                self._descriptor = os.open(self._path, _FLAGS, 0o664)
+                try:
+                    self._descriptor = os.open(self._path, _FLAGS, 0o664)
+                except FileNotFoundError:
+                    if not complete_replacement(os.path.dirname(self._path)):
+                        raise
+                    continue
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -33,7 +33,7 @@ def counted_reads() -> Iterator[Counter[str]]:
     meanwhile.
     """
     counts: Counter[str] = Counter()
-    stores = [store for store in base._stores()._open if isinstance(store, LmdbStore)]
+    stores = [store for store in base._stores().open if isinstance(store, LmdbStore)]
     environments = {store: store._environment for store in stores}
     for store, environment in environments.items():
         store._environment = CountedEnvironment(  # type: ignore[assignment]

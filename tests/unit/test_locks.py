@@ -15,6 +15,7 @@ from noidtools.errors import BusyError, NoidError, StoreError
 from noidtools.store import base, create_store, open_store
 from noidtools.store.folders import put_in_place
 from noidtools.store.locks import ReadersWriterLock
+from support.process import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -421,3 +422,19 @@ def test_a_process_serves_a_thousand_stores_with_few_open_files(tmp_path):
     for store in stores:
         store.close()
     assert open_files() - before < 5
+
+
+def test_threads_open_and_close_the_same_store(tmp_path):
+    """LMDB allows one environment for a file in a process, so a store that is being closed is not opened as another."""
+    make(tmp_path / "minters" / "store").close()
+
+    def use(_: int) -> None:
+        store = open_store(str(tmp_path / "minters" / "store"))
+        try:
+            assert store.read(lambda reader: reader.get(T, b"which")) == b"1"
+        finally:
+            store.close()
+
+    with Readers(4, use) as readers:
+        wait_until(lambda: readers.rounds > 400, 30)
+    assert not base._stores().shared

@@ -278,7 +278,11 @@ class LmdbStore(BaseStore):
         if isinstance(error, lmdb.MapResizedError):
             return self._set_map_size(lambda environment: 0)  # as another process has set it
         if isinstance(error, lmdb.ReadersFullError):
-            return bool(self._environment is not None and self._environment.reader_check())
+            environment = self._enter()
+            try:
+                return bool(environment.reader_check())
+            finally:
+                self.leave()
         return False
 
     def _refusal(self, error: Exception) -> NoidError | None:
@@ -305,21 +309,22 @@ class LmdbStore(BaseStore):
         return not writing or files.inode(os.path.join(self.location, LOCK)) == self._lock_file
 
     def _open(self) -> None:
+        self._ensure_usable()  # another thread may have closed it while this one waited
         # A restore replaces the whole folder.  The old file stays open, by which other processes notice it, too.
         if files.inode(self.location) == self._folder and files.file_of(self.location)[0] != self._file:
             raise files.moved_in(self.location)
         self._shut()
         while True:
-            before = files.file_of(self.location)
+            before, folder = files.file_of(self.location)[0], files.inode(self.location)
             stamp = self._stamp()
             self.writable = files.is_writable(self.location)
             environment = files.open_checked(self.location, RESERVED, writable=self.writable)
             # LMDB opens one file after the other: if a restore came between, they are of two databases.
-            if files.file_of(self.location)[0] == before[0]:
+            self._file, self._lock_file = files.file_of(self.location)
+            if self._file == before and files.inode(self.location) == folder:
                 break
             environment.close()
-        self._file, self._lock_file = files.file_of(self.location)
-        self._folder = files.inode(self.location)
+        self._folder = folder
         if stamp is None or stamp != self._suspended[0]:
             self.identity_number = next(_identities)
         self._suspended = None, None
@@ -359,7 +364,7 @@ class LmdbStore(BaseStore):
             self._shut()
             self._writer_lock.close()
 
-    def _abandon(self) -> bool:
+    def abandon(self) -> bool:
         # LMDB allows one environment for a file in a process.  To close the inherited one leaves the parent alone only
         # if no transaction was open in it.
         if self._lock.is_free:
@@ -384,8 +389,9 @@ class LmdbStore(BaseStore):
 
     def version(self) -> object:
         self._ensure_usable()
-        if self._is_suspended():
-            return self._suspended[1]
+        stamp, version = self._suspended  # together, since another thread may open the database
+        if stamp is not None and stamp == self._stamp():
+            return version
         return self.read(lambda reader: reader.version)  # type: ignore[attr-defined]
 
     def identity(self) -> object:
