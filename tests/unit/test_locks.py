@@ -436,5 +436,5 @@ def test_threads_open_and_close_the_same_store(tmp_path):
             store.close()
 
     with Readers(4, use) as readers:
-        wait_until(lambda: readers.rounds > 400, 30)
+        wait_until(lambda: readers.rounds > 200, 30)
     assert not base._stores().shared
