@@ -60,6 +60,22 @@ class Record:
         return ()
 
 
+class PreparedRecord(Record):
+    """A record of which the lines and the data are given."""
+
+    __slots__ = ("_lines", "_data")
+
+    def __init__(self, lines: list[Line], data: list[dict[str, object]]) -> None:
+        self._lines = lines
+        self._data = data
+
+    def lines(self) -> Iterable[Line]:
+        return self._lines
+
+    def data(self) -> list[dict[str, object]]:
+        return self._data
+
+
 class Ids(Record):
     """Identifiers, one a line; with `peppered` each has its pepper after an exclamation mark."""
 
@@ -207,16 +223,13 @@ class Fields(Record):
         return [{label.lower(): value for label, value in self._fields}]
 
 
-class Blank(Record):
+class Blank(PreparedRecord):
     """An empty line between records; nothing in JSON."""
 
     __slots__ = ()
 
-    def lines(self) -> Iterable[Line]:
-        return [(b"", b"", 0)]
-
-    def data(self) -> list[dict[str, object]]:
-        return []
+    def __init__(self) -> None:
+        super().__init__([(b"", b"", 0)], [])
 
 
 def separated(records: Iterable[Record]) -> Answer:
@@ -227,50 +240,32 @@ def separated(records: Iterable[Record]) -> Answer:
     return Answer(*listed[:-1], spaced=True)
 
 
-class Values(Record):
+class Values(PreparedRecord):
     """Values without labels, as `get` prints them; in JSON with their names."""
 
-    __slots__ = ("_elements",)
+    __slots__ = ()
 
     def __init__(self, elements: list[tuple[bytes, bytes]]) -> None:
-        self._elements = elements
-
-    def lines(self) -> Iterable[Line]:
-        return [(b"", value, 0) for _, value in self._elements]
-
-    def data(self) -> list[dict[str, object]]:
-        return [{"name": name, "value": value} for name, value in self._elements]
+        super().__init__([(b"", value, 0) for _, value in elements],
+                         [{"name": name, "value": value} for name, value in elements])
 
 
-class ItemValues(Record):
+class ItemValues(PreparedRecord):
     """The items of the list that an element holds, one a line; a line break inside an item is followed by a space."""
 
-    __slots__ = ("_name", "_items")
+    __slots__ = ()
 
     def __init__(self, name: bytes, items: list[bytes]) -> None:
-        self._name = name
-        self._items = items
-
-    def lines(self) -> Iterable[Line]:
-        return [(b"", item, FOLDED) for item in self._items]
-
-    def data(self) -> list[dict[str, object]]:
-        return [{"name": self._name, "items": self._items}]
+        super().__init__([(b"", item, FOLDED) for item in items], [{"name": name, "items": items}])
 
 
-class Text(Record):
+class Text(PreparedRecord):
     """Prose, such as help."""
 
-    __slots__ = ("_text",)
+    __slots__ = ()
 
     def __init__(self, text: str) -> None:
-        self._text = text
-
-    def lines(self) -> Iterable[Line]:
-        return [(b"", line.encode(), 0) for line in self._text.splitlines()]
-
-    def data(self) -> list[dict[str, object]]:
-        return [{"text": self._text.encode()}]
+        super().__init__([(b"", line.encode(), 0) for line in text.splitlines()], [{"text": text.encode()}])
 
 
 # -- records of identifiers and elements -----------------------------------------------------------------------------
@@ -419,20 +414,3 @@ class Unbound(Record):
     @property
     def errors(self) -> tuple[str, ...]:
         return tuple(message for _, message in self._elements)
-
-
-class Verdicts(Record):
-    """The result of `validate`: each identifier, and what is wrong with it, None if nothing is."""
-
-    __slots__ = ("verdicts",)
-
-    def __init__(self, verdicts: list[tuple[bytes, str | None]]) -> None:
-        self.verdicts = verdicts
-
-    def lines(self) -> Iterable[Line]:
-        for identifier, fault in self.verdicts:
-            yield (b"id", identifier, 0) if fault is None else (b"iderr", fault.encode(), 0)
-
-    def data(self) -> list[dict[str, object]]:
-        return [{"id": identifier, "valid": fault is None, **({"fault": fault.encode()} if fault else {})}
-                for identifier, fault in self.verdicts]

@@ -12,57 +12,16 @@ from ..names import citation
 from ..schemes import NAMES, form_of, read_form, scheme_class
 from ..schemes.base import pairtree_path
 from ..times import timestamp
-from .answers import Answer, Blank, Fields, Record, Values, Verdicts
+from .answers import Answer, Fields, PreparedRecord, Values, separated
 from .command import Command, Form, Option, as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..minter import Minter
     from ..store import Writer
-    from .answers import Line, Record
     from .call import Call
 
 
 # -- cite and same ---------------------------------------------------------------------------------------------------
-
-
-class CitationRecord(Record):
-    """The forms in which a name is cited."""
-
-    __slots__ = ("_forms",)
-
-    def __init__(self, forms: list[tuple[str, bytes]]) -> None:
-        self._forms = forms
-
-    def lines(self) -> Iterable[Line]:
-        return [(form.encode(), text, 0) for form, text in self._forms]
-
-    def data(self) -> list[dict[str, object]]:
-        return [{"form": form, "text": text} for form, text in self._forms]
-
-
-class SamenessRecord(Record):
-    """Whether two texts are spellings of one name, and why; if not, in which other senses they are the same."""
-
-    __slots__ = ("_same", "_senses", "_why")
-
-    def __init__(self, same: bool, why: list[str], senses: list[str]) -> None:
-        self._same = same
-        self._why = why
-        self._senses = senses
-
-    def lines(self) -> Iterable[Line]:
-        yield b"same", b"yes" if self._same else b"no", 0
-        for sense in self._senses:
-            yield b"sense", sense.encode(), 0
-        for sentence in self._why:
-            yield b"why", sentence.encode(), 0
-
-    def data(self) -> list[dict[str, object]]:
-        senses = {"senses": list(self._senses)} if self._senses else {}
-        return [{"same": self._same, **senses, "why": list(self._why)}]
 
 
 def _cite(call: Call) -> Answer:
@@ -77,7 +36,9 @@ def _cite(call: Call) -> Answer:
         citation.qr(path, chosen.get("web") or chosen["canonical"])
         forms.append(("qr", path.encode()))
     notes = [Fields(("note", withdrawn.encode()))] if withdrawn else []
-    return Answer(CitationRecord(forms), *notes, spaced=True)
+    record = PreparedRecord([(form.encode(), text, 0) for form, text in forms],
+                            [{"form": form, "text": text} for form, text in forms])
+    return Answer(record, *notes, spaced=True)
 
 
 def _same(call: Call) -> Answer:
@@ -88,27 +49,13 @@ def _same(call: Call) -> Answer:
     except NoMinterError:
         # Names can be compared without a minter; one only adds its own context and what is claimed of it.
         (alike, why), senses = citation.same(first, second, read_form=read_form), []
-    return Answer(SamenessRecord(alike, why, senses), spaced=True, failed=not alike)
+    lines = [(b"same", b"yes" if alike else b"no", 0), *((b"sense", sense.encode(), 0) for sense in senses),
+             *((b"why", sentence.encode(), 0) for sentence in why)]
+    data = {"same": alike, **({"senses": senses} if senses else {}), "why": why}
+    return Answer(PreparedRecord(lines, [data]), spaced=True, failed=not alike)
 
 
 # -- describe --------------------------------------------------------------------------------------------------------
-
-
-class DocumentRecord(Record):
-    """A document of several lines, written without labels."""
-
-    __slots__ = ("_form", "_text")
-
-    def __init__(self, form: str, text: bytes) -> None:
-        self._form = form
-        self._text = text
-
-    def lines(self) -> Iterable[Line]:
-        # Each line is a value, because writers indent all lines of a value but the first.
-        return [(b"", line, 0) for line in self._text.removesuffix(b"\n").split(b"\n")]
-
-    def data(self) -> list[dict[str, object]]:
-        return [{"format": RDF_FORMATS[self._form], "document": self._text}]
 
 
 def _describe(call: Call) -> Answer:
@@ -118,28 +65,28 @@ def _describe(call: Call) -> Answer:
     minter = call.minter
     if not call.words:
         facts = call.read(lambda reader: gatherer.gather_minter(minter, reader))
-        return Answer(DocumentRecord(form, rdf.minter_document(facts, form)))
-    name_facts = call.read(lambda reader: gatherer.gather_text(minter, reader, call.words[0]))
-    return Answer(DocumentRecord(form, rdf.name_document(name_facts, form)))
+        text = rdf.minter_document(facts, form)
+    else:
+        name_facts = call.read(lambda reader: gatherer.gather_text(minter, reader, call.words[0]))
+        text = rdf.name_document(name_facts, form)
+    # Each line is a value, because writers indent all lines of a value but the first.
+    lines = [(b"", line, 0) for line in text.removesuffix(b"\n").split(b"\n")]
+    return Answer(PreparedRecord(lines, [{"format": RDF_FORMATS[form], "document": text}]))
 
 
 # -- context ---------------------------------------------------------------------------------------------------------
 
 
-def _show_context(call: Call) -> Answer:
-    return _context_answer(call.minter)
-
-
 def _set_context_resolvers(call: Call) -> Answer:
     addresses = [] if call.words[1:] == [b"-"] else call.words[1:]
     call.minter.write(lambda writer: contexts.set_resolvers(writer, call.actor, addresses))
-    return _context_answer(call.minter)
+    return _show_context(call)
 
 
 def _set_context_purpose(call: Call) -> Answer:
     text = b"" if call.words[1] == b"-" else call.words[1]
     call.minter.write(lambda writer: contexts.set_purpose(writer, call.actor, text))
-    return _context_answer(call.minter)
+    return _show_context(call)
 
 
 def _change_context_alias(call: Call) -> Answer:
@@ -153,60 +100,38 @@ def _change_context_alias(call: Call) -> Answer:
         change(writer, call.actor, alias, target, authority)
 
     call.minter.write(work)
-    return _context_answer(call.minter)
+    return _show_context(call)
 
 
-class ContextRecord(Record):
+def _show_context(call: Call) -> Answer:
     """The labels of the minter, its purpose, the resolvers, and the claims about the context."""
-
-    __slots__ = ("_claims", "_labels", "_purpose", "_resolvers")
-
-    def __init__(
-        self, labels: list[bytes], purpose: bytes, resolvers: list[bytes], claims: list[contexts.ContextAlias]
-    ) -> None:
-        self._labels = labels
-        self._purpose = purpose
-        self._resolvers = resolvers
-        self._claims = claims
-
-    def lines(self) -> Iterable[Line]:
-        yield from ((b"label", label, 0) for label in self._labels)
-        if self._purpose:
-            yield b"purpose", self._purpose, 0
-        yield from ((b"resolver", address, 0) for address in self._resolvers)
-        for claim in self._claims:
-            text = f"{claim.alias} is {claim.target}, according to {claim.authority} since "
-            yield b"alias", text.encode() + claim.since, 0
-
-    def data(self) -> list[dict[str, object]]:
-        claims = [
-            {"alias": claim.alias, "target": claim.target, "authority": claim.authority, "since": claim.since}
-            for claim in self._claims
-        ]
-        purpose = {"purpose": self._purpose} if self._purpose else {}
-        return [{"labels": self._labels, **purpose, "resolvers": self._resolvers, "aliases": claims}]
-
-
-def _context_answer(minter: Minter) -> Answer:
-    record = minter.read(lambda reader: ContextRecord(
-        minter.labels, contexts.purpose(reader), identifiers.resolvers(reader), contexts.context_aliases(reader)
+    minter = call.minter
+    purpose, resolvers, claims = minter.read(lambda reader: (
+        contexts.purpose(reader), identifiers.resolvers(reader), contexts.context_aliases(reader)
     ))
-    if not any(record.lines()):
+    lines = [*((b"label", label, 0) for label in minter.labels), *([(b"purpose", purpose, 0)] if purpose else []),
+             *((b"resolver", address, 0) for address in resolvers)]
+    for claim in claims:
+        text = f"{claim.alias} is {claim.target}, according to {claim.authority} since "
+        lines.append((b"alias", text.encode() + claim.since, 0))
+    if not lines:
         return Answer(Fields(("note", b"nothing is said about the context")), spaced=True)
-    return Answer(record, spaced=True)
+    aliases = [{"alias": claim.alias, "target": claim.target, "authority": claim.authority, "since": claim.since}
+               for claim in claims]
+    return Answer(PreparedRecord(lines, [{
+        "labels": minter.labels, **({"purpose": purpose} if purpose else {}), "resolvers": resolvers,
+        "aliases": aliases,
+    }]), spaced=True)
 
 
 # -- schemes, decode, granularity, patience --------------------------------------------------------------------------
 
 
 def _schemes(call: Call) -> Answer:
-    records: list[Record] = []
-    for name in NAMES:
-        scheme = scheme_class(name)
-        options = " ".join(f"--{option}" for option in scheme.options)
-        about = ("scheme", name.encode()), ("summary", scheme.summary.encode()), ("options", options.encode())
-        records += [Fields(*about), Blank()]
-    return Answer(*records[:-1], spaced=True)
+    return separated(
+        Fields(("scheme", name), ("summary", scheme_class(name).summary),
+               ("options", " ".join(f"--{option}" for option in scheme_class(name).options)))
+        for name in NAMES)
 
 
 def _decode(call: Call) -> Answer:
@@ -246,7 +171,11 @@ def _validate(call: Call) -> Answer:
         verdicts = call.read(lambda reader: validate_own(minter, reader, ids))
     else:
         verdicts = validate_form(as_text(form, "the template"), ids)
-    return Answer(Verdicts(verdicts), failed=any(fault for _, fault in verdicts))
+    lines = [(b"id", identifier, 0) if fault is None else (b"iderr", fault.encode(), 0)
+             for identifier, fault in verdicts]
+    data = [{"id": identifier, "valid": fault is None, **({"fault": fault.encode()} if fault else {})}
+            for identifier, fault in verdicts]
+    return Answer(PreparedRecord(lines, data), failed=any(fault for _, fault in verdicts))
 
 
 def _path(call: Call) -> Answer:

@@ -17,13 +17,12 @@ from ..codec import encode_text, pack, unpack
 from ..errors import ConflictError, ExhaustedError, NoidError, UsageError
 from ..minter.replies import KeyReplies
 from ..times import SECOND
-from .answers import Answer, Fields, Record, json_ready, refused
+from .answers import Answer, Fields, PreparedRecord, json_ready, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ..store import Writer
+    from .answers import Record
     from .call import Call
 
 _NO_PEPPER = b"peppers are given once only, with the first answer: they are not stored"
@@ -79,23 +78,10 @@ def _digest(call: Call) -> bytes:
 # -- stored answers --------------------------------------------------------------------------------------------------
 
 
-class _StoredRecord(Record):
-    """A record of a stored answer."""
-
-    __slots__ = ("_lines", "_data")
-
-    def __init__(self, lines: bytes, data: bytes) -> None:
-        self._lines = unpack(lines)
-        self._data = data
-
-    def lines(self) -> Iterator[tuple[bytes, bytes, int]]:
-        for place in range(0, len(self._lines), 3):
-            label, value, width = self._lines[place : place + 3]
-            yield label, value, int(width)
-
-    def data(self) -> list[dict[str, object]]:
-        data: list[dict[str, object]] = json.loads(self._data)
-        return data
+def _stored_record(lines: bytes, data: bytes) -> Record:
+    fields = unpack(lines)
+    return PreparedRecord([(label, value, int(width)) for label, value, width
+                           in zip(fields[::3], fields[1::3], fields[2::3], strict=True)], json.loads(data))
 
 
 def _packed(answer: Answer, records: list[Record], refusal: NoidError | None) -> bytes:
@@ -113,7 +99,7 @@ def _packed(answer: Answer, records: list[Record], refusal: NoidError | None) ->
 
 def _stored_answer(body: bytes) -> Answer:
     _, spaced, failed, message, *fields = unpack(body)
-    records: list[Record] = [_StoredRecord(lines, data) for lines, data in zip(fields[::2], fields[1::2], strict=True)]
+    records = [_stored_record(lines, data) for lines, data in zip(fields[::2], fields[1::2], strict=True)]
     answer = Answer(*records, spaced=bool(spaced), failed=bool(failed))
     if message:
         answer.records = refused(records, ExhaustedError(message.decode("utf-8", "surrogateescape")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import times
-from ..codec import decode_text
+from ..codec import decode_text, encode_text
 from ..description.conversion import quality_claim, stated_qualities, timestamp_text
 from ..errors import ConflictError, ForbiddenError, UsageError
 from ..minter import qualities
@@ -11,7 +11,7 @@ from ..minter.policies import ADMIN, BIND, READ
 from ..minter.qualities import FAILS, HOLDS, QUALITIES, RETRIEVABLE, STATABLE, UNKNOWN, StatedQuality
 from ..verification import Verification
 from ..verification.links import LinkLimits
-from .answers import Answer, Fields, Record, separated
+from .answers import Answer, Fields, PreparedRecord, Record, separated
 from .command import Command, Form, Option
 
 TYPE_CHECKING = False
@@ -136,36 +136,20 @@ class VerifiedRecord(Record):
         return [{"id": self._result.display, "holds": not self._result.failed, **answer, "findings": findings}]
 
 
-class SummaryRecord(Record):
+def _summary(count: VerificationCount) -> Record:
     """How many identifiers were verified, and how often each verdict was reached for each quality."""
-
-    __slots__ = ("_count",)
-
-    def __init__(self, count: VerificationCount) -> None:
-        self._count = count
-
-    def lines(self) -> Iterable[Line]:
-        count, verdicts = self._count, self._count.verdicts
-        yield b"verified", b"%d, %d failing" % (count.identifiers, count.failing), 0
-        for quality in QUALITIES:
-            counted = verdicts.get(quality.name)
-            if counted is not None:
-                text = ", ".join(f"{counted[verdict]} {word}" for verdict, word in _VERDICT_WORDS.items()
-                                 if counted[verdict])
-                why = count.common.get(quality.name, "")
-                yield quality.name.encode(), f"{text}{why and ': ' + why}".encode("utf-8", "surrogateescape"), 0
-
-    def data(self) -> list[dict[str, object]]:
-        verdicts = self._count.verdicts
-        qualities = {
-            quality.name: {"section": quality.section, **verdicts[quality.name], **_detail(self._count, quality.name)}
-            for quality in QUALITIES if quality.name in verdicts
-        }
-        return [{"verified": self._count.identifiers, "failing": self._count.failing, "qualities": qualities}]
-
-
-def _detail(count: VerificationCount, name: str) -> dict[str, object]:
-    return {"detail": count.common[name].encode("utf-8", "surrogateescape")} if name in count.common else {}
+    lines = [(b"verified", b"%d, %d failing" % (count.identifiers, count.failing), 0)]
+    data: dict[str, object] = {}
+    for quality in QUALITIES:
+        counted = count.verdicts.get(quality.name)
+        if counted is None:
+            continue
+        text = ", ".join(f"{counted[verdict]} {word}" for verdict, word in _VERDICT_WORDS.items() if counted[verdict])
+        why = count.common.get(quality.name)
+        lines.append((quality.name.encode(), encode_text(f"{text}: {why}" if why else text), 0))
+        detail = {} if why is None else {"detail": encode_text(why)}
+        data[quality.name] = {"section": quality.section, **counted, **detail}
+    return PreparedRecord(lines, [{"verified": count.identifiers, "failing": count.failing, "qualities": data}])
 
 
 _VERDICT_WORDS = {HOLDS: "hold", FAILS: "fail", UNKNOWN: "unknown"}
@@ -205,7 +189,7 @@ def _run_verification(call: Call, limits: LinkLimits | None) -> Answer:
                 answer.failed = answer.failed or (not record.holds if names else result.failed)
                 if record and (names or result.failed):
                     yield record
-        yield SummaryRecord(run.count)
+        yield _summary(run.count)
 
     answer.records = records()
     return answer

@@ -12,65 +12,34 @@ from ..minter.policies import ADMIN, BIND, READ
 from ..minter.relations import CLAIMED, CONTEXT, IDENTIFIER, KINDS, NAME, SYNONYM, abstract, all_abstractions
 from ..minter.relations.claims import add_claim, claim_kind, remove_claim
 from ..times import timestamp
-from .answers import Answer, Fields, Record, separated
+from .answers import Answer, Fields, PreparedRecord, separated
 from .command import Command, Form, Option, as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ..description.facts import NameRelation
     from ..minter.relations import Abstraction, RelationKind
     from ..store import Reader
-    from .answers import Line
+    from .answers import Record
     from .call import Call
 
 
 # -- alias, prefer, relations ----------------------------------------------------------------------------------------
 
 
-class RelationRecord(Record):
-    """One relation of a name."""
-
-    __slots__ = ("_relation",)
-
-    def __init__(self, relation: NameRelation) -> None:
-        self._relation = relation
-
-    def lines(self) -> Iterable[Line]:
-        relation = self._relation
-        fields = [
-            ("id", relation.identifier), ("relation", relation.relation), ("name", relation.name),
-            ("authority", relation.authority), ("from", timestamp_text(relation.start)),
-            ("until", timestamp_text(relation.until)),
-            ("note", "this follows from what both realise" if relation.derived else ""),
-            ("note", "" if relation.current else "this is not in force now"),
-        ]
-        return [(label.encode(), encode_text(value), 0) for label, value in fields if value]
-
-    def data(self) -> list[dict[str, object]]:
-        relation = self._relation
-        return [{
-            "id": relation.identifier, "relation": relation.relation, "name": relation.name or None,
-            "authority": relation.authority or None, "from": timestamp_text(relation.start),
-            "until": timestamp_text(relation.until) or None, "current": relation.current,
-            "event": None if relation.derived else relation.event,
-        }]
-
-
-class NoRelations(Record):
-    """A note that a name has no relations; nothing in JSON."""
-
-    __slots__ = ("_name",)
-
-    def __init__(self, name: bytes) -> None:
-        self._name = name
-
-    def lines(self) -> Iterable[Line]:
-        return [(b"note", self._name + b" has no relations", 0)]
-
-    def data(self) -> list[dict[str, object]]:
-        return []
+def _relation_record(relation: NameRelation) -> Record:
+    start, until = timestamp_text(relation.start), timestamp_text(relation.until)
+    fields = [
+        ("id", relation.identifier), ("relation", relation.relation), ("name", relation.name),
+        ("authority", relation.authority), ("from", start), ("until", until),
+        ("note", "this follows from what both realise" if relation.derived else ""),
+        ("note", "" if relation.current else "this is not in force now"),
+    ]
+    return PreparedRecord([(label.encode(), encode_text(value), 0) for label, value in fields if value], [{
+        "id": relation.identifier, "relation": relation.relation, "name": relation.name or None,
+        "authority": relation.authority or None, "from": start, "until": until or None, "current": relation.current,
+        "event": None if relation.derived else relation.event,
+    }])
 
 
 def _alias(call: Call) -> Answer:
@@ -119,8 +88,8 @@ def _relations(call: Call) -> Answer:
 
     name, relations = call.read(work)
     if not relations:
-        return Answer(NoRelations(name), spaced=True)
-    return separated(RelationRecord(relation) for relation in relations)
+        return Answer(PreparedRecord([(b"note", name + b" has no relations", 0)], []), spaced=True)
+    return separated(_relation_record(relation) for relation in relations)
 
 
 _AUTHORITY = Option("--authority Who", "who says so")

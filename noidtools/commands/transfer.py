@@ -20,12 +20,12 @@ from ..transfer.importer import Importer, ImportOptions
 from ..transfer.jsonl import read_header
 from ..transfer.retarget import Retargeting, undo
 from ..transfer.whole_import import WholeImport
-from .answers import Answer, Fields, FileChunk, Record
+from .answers import Answer, Fields, FileChunk, PreparedRecord, Record
 from .command import LOGGED, Command, Form, Option, as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from typing import IO
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from ..spool import Spool
     from ..transfer.importer import ImportReport
     from ..transfer.retarget import BulkReport
-    from .answers import Line
     from .call import Call
 
 
@@ -71,23 +70,12 @@ def _import_original(call: Call, source: AbstractContextManager[Items]) -> Answe
     return Answer(Fields(("ok", note), *fields, *remarks), spaced=True)
 
 
-class ImportedLine(Record):
+def _imported_line(line: int, identifier: bytes, status: bytes) -> Record:
     """What was done about one record of the file; `line` is the number of its first line."""
-
-    __slots__ = ("_line", "_identifier", "_status")
-
-    def __init__(self, line: int, identifier: bytes, status: bytes) -> None:
-        self._line = line
-        self._identifier = identifier
-        self._status = status
-
-    def lines(self) -> Iterable[Line]:
-        # A name of others may have line breaks, which would look like lines of this report.
-        name = b" " + printable(self._identifier).encode() if self._identifier else b""
-        return [(b"line", b"%d%b: %b" % (self._line, name, self._status), 0)]
-
-    def data(self) -> list[dict[str, object]]:
-        return [{"line": self._line, "id": self._identifier or None, "status": self._status}]
+    # A name of others may have line breaks, which would look like lines of this report.
+    name = b" " + printable(identifier).encode() if identifier else b""
+    return PreparedRecord([(b"line", b"%d%b: %b" % (line, name, status), 0)],
+                          [{"line": line, "id": identifier or None, "status": status}])
 
 
 def _import(call: Call) -> Answer:
@@ -118,7 +106,7 @@ def _run_import(call: Call, form: str, file: IO[bytes], options: ImportOptions) 
 
 def _import_records(report: ImportReport, options: ImportOptions) -> Iterator[Record]:
     for line, identifier, status in report.lines:
-        yield ImportedLine(line, identifier, status)
+        yield _imported_line(line, identifier, status)
     counts = [(report.bound, b"bound"), (report.same, b"unchanged"), (report.kept, b"kept as they were")]
     bindings = b", ".join(b"%d %b" % count for count in counts if count[0]) or b"none"
     done = b"this is what would be done, and nothing was" if options.dry_run else b"done"
