@@ -6,37 +6,27 @@ reader is called inside a transaction of the minter.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import islice
 
 from .. import names
 from ..codec import decode_text
-from ..minter import qualities
+from ..minter import Minter, qualities
 from ..minter.circulation import is_known
-from ..minter.events import Digest
-from ..minter.identifiers import is_well_formed
-from ..minter.relations import HOMOLOGOUS_NAME, HOMOLOGUE, find_abstraction
+from ..minter.custody import Custodian
+from ..minter.events import Change, Digest, Event
+from ..minter.identifiers import NameRef, is_well_formed
+from ..minter.lifecycle import StateChange, Tombstone
+from ..minter.qualities import Finding, StatedQuality
+from ..minter.relations import HOMOLOGOUS_NAME, HOMOLOGUE, Abstraction, Relation, find_abstraction
 from ..minter.relations.claims import all_relations, homology_scopes
 from ..names import citation
-from ..names.targets import USUAL_CODE
+from ..names.targets import USUAL_CODE, Target
+from ..store import Reader
 from ..times import system_clock, timestamp, utc_datetime
 from .facts import AbstractName, CustodyPeriod, NameRelation, QualityClaim, QualityFinding, RedirectTarget
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..minter import Minter
-    from ..minter.custody import Custodian
-    from ..minter.events import Change, Event
-    from ..minter.identifiers import NameRef
-    from ..minter.lifecycle import StateChange, Tombstone
-    from ..minter.qualities import Finding, StatedQuality
-    from ..minter.relations import Abstraction, Relation
-    from ..names.targets import Target
-    from ..store import Reader
-
 
 # -- events and changes of state -------------------------------------------------------------------------------------
 

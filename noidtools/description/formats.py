@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from datetime import datetime
 from functools import cache
 
 from .. import codec
@@ -13,19 +14,16 @@ from ..errors import InvalidError, NotInstalledError
 from ..names.targets import USUAL_CODE
 from . import ensure_rdf_format
 from .conversion import timestamp_text
+from .facts import CustodyPeriod, NameDescription, NameRelation, QualityClaim, QualityFinding
 from .vocabulary import NOID, PIL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import datetime
     from types import ModuleType
 
     from rdflib import Graph, Literal, URIRef
 
-    from .facts import CustodyPeriod, NameDescription, NameRelation, QualityClaim, QualityFinding
-
     Pairs = list[tuple[str, str]]
-
 
 # The elements of a citation, in their order.
 KERNEL = ("who", "what", "when", "where")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -15,17 +16,19 @@ from itertools import islice
 from .. import names, resolution
 from ..codec import decode_text
 from ..errors import ForbiddenError, InvalidError, NotFoundError, printable
-from ..minter import circulation, contexts, custody, lifecycle, policies, qualities
+from ..minter import Minter, circulation, contexts, custody, lifecycle, policies, qualities
 from ..minter.circulation import is_known
 from ..minter.events import date_and_actor, read_events
 from ..minter.history import numbers_of
 from ..minter.identifiers import identify, identify_parsed, own_identifier, parse_name, resolvers, suggest_correction
-from ..minter.lifecycle import tombstone_of
+from ..minter.lifecycle import Tombstone, tombstone_of
 from ..minter.policies import PUBLISH, AccessPolicy, everything, minting_policy
 from ..minter.qualities import last_findings
-from ..minter.relations import IDENTIFIER, SUCCESSOR, Relation
+from ..minter.relations import IDENTIFIER, SUCCESSOR, Abstraction, Relation
 from ..minter.relations.abstract import find_in_path, identify_with_abstract
 from ..names import citation
+from ..resolution import Outcome
+from ..store import Reader
 from .conversion import (
     abstract_name,
     cited_name,
@@ -51,17 +54,6 @@ from .facts import (
     QualityClaim,
     RedirectTarget,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..minter import Minter
-    from ..minter.lifecycle import Tombstone
-    from ..minter.relations import Abstraction
-    from ..resolution import Outcome
-    from ..store import Reader
-
 
 # Elements that describe in words the thing that is identified; the first that is bound counts.
 _THING_ELEMENTS = ("what", "title", "dc.title")

@@ -7,12 +7,9 @@ from urllib.parse import quote
 
 from ..codec import encode_text
 from ..errors import InvalidError
+from .facts import ContextClaim, CustodyPeriod, MinterDescription, NameRelation, OfferedAction, PolicyStatement
+from .formats import GraphBuilder
 from .vocabulary import ACTIONS, MEDIA, POLICIES, STATES, address, name_iri, part_iri, term_for
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .facts import ContextClaim, CustodyPeriod, MinterDescription, NameRelation, OfferedAction, PolicyStatement
-    from .formats import GraphBuilder
 
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9%?/:@!$&'()*+,;=~._\[\]-]*")
 

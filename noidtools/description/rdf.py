@@ -11,6 +11,7 @@ from string import Template
 
 from ..errors import InvalidError
 from ..minter.qualities import HOLDS, STATABLE, UNKNOWN
+from .facts import MinterDescription, NameDescription, PerformedAction, QualityClaim, QualityFinding
 from .formats import GraphBuilder, serialize
 from .minter_rdf import MinterWriter, iri_or
 from .relation_rdf import RelationWriter
@@ -20,7 +21,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rdflib import Graph
 
-    from .facts import MinterDescription, NameDescription, PerformedAction, QualityClaim, QualityFinding
 
 def minter_document(facts: MinterDescription, form: str) -> bytes:
     """The description of a minter in a format of formats.RDF_FORMATS."""

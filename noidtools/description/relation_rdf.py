@@ -20,13 +20,10 @@ from ..minter.relations import (
     SYNONYM,
     WORDS,
 )
+from .facts import NameDescription, NameRelation
+from .formats import GraphBuilder
+from .minter_rdf import MinterWriter
 from .vocabulary import name_iri, part_iri
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .facts import NameDescription, NameRelation
-    from .formats import GraphBuilder
-    from .minter_rdf import MinterWriter
 
 _ABSTRACT_CLASSES = {
     CONTEXT: "pil:AbstractContext", NAME: "pil:AbstractName", IDENTIFIER: "pil:AbstractIdentifier",

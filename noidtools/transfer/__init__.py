@@ -6,13 +6,13 @@ Nothing is known of a file yet: lines are bounded in length, numbered, and refus
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..errors import InvalidError, StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import IO
 
     from ..console import Progress

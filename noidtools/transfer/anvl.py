@@ -17,17 +17,12 @@ exports begin with one, which distinguishes them from EZID's, where the target h
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..codec import escaped_octet, percent_encode
 from ..errors import InvalidError
-from . import BadLineError, Entry, ensure_length
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from . import InputFile
+from . import BadLineError, Entry, InputFile, ensure_length
 
 _MARK = b"::"
 OWN_MARK = b"# exported by noidtools"

@@ -14,16 +14,11 @@ from __future__ import annotations
 import binascii
 import csv
 import re
+from collections.abc import Iterator
 from io import StringIO
 
 from ..errors import printable
-from . import LONGEST_VALUE, BadLineError, Entry, ensure_length
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from . import InputFile
+from . import LONGEST_VALUE, BadLineError, Entry, InputFile, ensure_length
 
 LONG_FORM = (b"id", b"element", b"value")
 _ELEMENT, _VALUE = "element", "value"

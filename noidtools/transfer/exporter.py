@@ -7,19 +7,22 @@ export is read, and minting goes on meanwhile.  The identifiers are in the order
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from tempfile import SpooledTemporaryFile
 
 from ..codec import split_pair
 from ..errors import StoreError, UsageError
-from ..minter import stored
+from ..minter import Minter, stored
 from ..minter.changes import RecordedEdit
 from ..minter.events import Event
 from ..minter.history import Archives
 from ..minter.lifecycle import PUBLISHED_STATE, STATES, state_of
 from ..minter.namespace import RULE_MARK
+from ..minter.stored import StoredName
 from ..resolution.maps import replace_file
+from ..store import Reader
 from ..times import timestamp
 from ..version import __version__
 from . import anvl, csv_table, jsonl
@@ -27,13 +30,9 @@ from .jsonl import edit_data, event_data, json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import IO
 
     from ..console import Progress
-    from ..minter import Minter
-    from ..minter.stored import StoredName
-    from ..store import Reader
 
 FORMS = {"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8", "anvl": "text/plain; charset=utf-8"}
 _IN_MEMORY = 4 << 20

@@ -9,15 +9,18 @@ is never minted.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
 from ..errors import ForbiddenError, InvalidError, NoidError, UsageError, printable
-from ..minter import identifiers
+from ..minter import Minter, identifiers
 from ..minter.changes import Applied, BulkEvent, fills_batch, fits_at_once
+from ..minter.events import Actor
 from ..minter.importing import ImportPage, ImportRow
 from ..minter.namespace import RULE_MARK
 from ..spool import Spool
+from ..store import Reader, Writer
 from . import BadLineError, Entry, InputFile, anvl
 from .anvl import read_anvl
 from .csv_table import read_csv
@@ -25,13 +28,9 @@ from .jsonl import read_jsonl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import IO
 
     from ..console import Progress
-    from ..minter import Minter
-    from ..minter.events import Actor
-    from ..store import Reader, Writer
 
     Fields = tuple[int, int, bytes, bytes]
 

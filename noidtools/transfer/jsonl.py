@@ -18,21 +18,19 @@ from __future__ import annotations
 
 import binascii
 import json
+from collections.abc import Iterator
 
 from ..codec import pack, split_pair, unpack
 from ..errors import InvalidError, NoidError
 from ..minter.changes import RecordedEdit
 from ..minter.circulation import Circulation
 from ..minter.events import Change, Digest, Event, Tally
-from . import BadLineError, Entry, ensure_length
+from ..minter.stored import StoredName
+from . import BadLineError, Entry, InputFile, ensure_length
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
-
-    from ..minter.stored import StoredName
-    from . import InputFile
 
 FORMAT = 1
 

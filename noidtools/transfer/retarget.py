@@ -6,12 +6,16 @@ ended half-way, however it ended, is finished by the same command.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from ..errors import ConflictError, InvalidError, NoidError
+from ..minter import Minter
 from ..minter.bindings import all_rules
 from ..minter.changes import (
     Applied,
     BulkEvent,
     Edit,
+    LeftAlone,
     RecordedEdit,
     Unchanged,
     apply_edits,
@@ -23,21 +27,18 @@ from ..minter.changes import (
     recorded_edits,
 )
 from ..minter.circulation import bindings_after
+from ..minter.events import Actor, Event
 from ..minter.history import Archives
 from ..minter.namespace import RULE_MARK
 from ..names.targets import replace_beginning
 from ..spool import Spool
+from ..store import Reader, Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from typing import TypeVar
 
     from ..console import Progress
-    from ..minter import Minter
-    from ..minter.changes import LeftAlone
-    from ..minter.events import Actor, Event
-    from ..store import Reader, Writer
 
     E = TypeVar("E", Edit, RecordedEdit)
     # Some of the bindings to change, from the first after a place on; and the place to go on from, None at the end.

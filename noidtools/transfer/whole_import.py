@@ -6,6 +6,7 @@ and an examination as `noid check` makes it finds nothing; or not at all.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from itertools import islice
 from typing import cast
@@ -20,18 +21,15 @@ from ..minter.namespace import Namespace
 from ..minter.report import creation_report
 from ..schemes import scheme_for
 from ..schemes.base import SETTINGS, Settings
-from ..store import create_store
-from . import BadLineError, jsonl
+from ..store import Reader, Store, Writer, create_store
+from . import BadLineError, InputFile, jsonl
 from .jsonl import as_bytes, as_list, as_number, edit_from, event_from, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from typing import Any, TypeVar
 
     from ..console import Progress
-    from ..store import Reader, Store, Writer
-    from . import InputFile
 
     Row = Callable[[Writer], None]
     T = TypeVar("T")

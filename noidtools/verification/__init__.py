@@ -8,14 +8,16 @@ transaction.  So neither a slow server nor a million identifiers block the minte
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import islice
 
 from .. import resolution
 from ..errors import InvalidError, printable
-from ..minter import circulation, custody, identifiers, lifecycle, policies
-from ..minter.circulation import all_aliases, bound_identifiers, find_many, in_circulation
-from ..minter.events import record_event
+from ..minter import Minter, circulation, custody, identifiers, lifecycle, policies
+from ..minter.circulation import Circulation, all_aliases, bound_identifiers, find_many, in_circulation
+from ..minter.custody import Custodian
+from ..minter.events import Actor, record_event
 from ..minter.lifecycle import tombstone_of
 from ..minter.namespace import LONGEST_IDENTIFIER
 from ..minter.policies import EVERYTHING
@@ -34,32 +36,23 @@ from ..minter.qualities import (
     UNKNOWN,
     WELL_FORMED,
     Finding,
+    Quality,
     has_failure,
     save_findings,
     verdicts,
 )
 from ..minter.relations.abstract import abstract_refusal
 from ..names import targets
-from ..resolution import outcome_in
+from ..resolution import Outcome, outcome_in
+from ..store import Reader, Writer
 from ..times import display_day, timestamp
-from .links import check_links
+from .links import Link, LinkLimits, check_links
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from ..console import Progress
-    from ..minter import Minter
-    from ..minter.circulation import Circulation
-    from ..minter.custody import Custodian
-    from ..minter.events import Actor
-    from ..minter.qualities import Quality
-    from ..resolution import Outcome
-    from ..store import Reader, Writer
-    from .links import Link, LinkLimits
 
     Find = Callable[..., Iterator[bytes]]
-
 
 # -- the inspection of one name --------------------------------------------------------------------------------------
 

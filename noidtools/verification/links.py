@@ -13,18 +13,13 @@ import queue
 import threading
 import time
 from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Generic, TypeVar
 
 from ..errors import printable
 from ..minter.qualities import FAILS, HOLDS, UNKNOWN
-from .http import Deadline, UnreachableError, WebAddress, request_head, secure_context
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from .http import HttpReply
+from .http import Deadline, HttpReply, UnreachableError, WebAddress, request_head, secure_context
 
 Key = TypeVar("Key")
 Work = TypeVar("Work")

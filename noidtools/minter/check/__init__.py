@@ -7,8 +7,9 @@ writing.
 from __future__ import annotations
 
 from ...errors import NoidError
-from .. import schema
-from ..events import record_event
+from ...store import Reader, Writer
+from .. import Minter, schema
+from ..events import Actor, record_event
 from ..schema import ALL_TABLES
 from . import history, names
 from .examination import Examination, Fault, Result
@@ -16,9 +17,6 @@ from .examination import Examination, Fault, Result
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...console import Progress
-    from ...store import Reader, Writer
-    from .. import Minter
-    from ..events import Actor
 
 # Faults that are mended in one transaction.
 _MENDED_AT_ONCE = 200

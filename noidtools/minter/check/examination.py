@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from ...codec import pack, split_pair, unpack
 from ...errors import printable
+from ...schemes import Generator
+from ...store import Reader, Writer
+from .. import Minter
 from ..events import NUMBER_SIZE, newest_number, number_key
 from ..schema import EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from ...console import Progress
-    from ...schemes import Generator
-    from ...store import Reader, Writer
-    from .. import Minter
 
     # Mends one fault if it is still there, in a write transaction; returns whether it was there.
     Mend = Callable[[Writer], bool]

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
 
 from ...codec import pair
 from ...errors import printable
+from ...store import Reader, Writer
 from ..changes import RecordedEdit, changes_to, event_names
 from ..circulation import find_many
 from ..events import NUMBER_SIZE, Event, index_event, number_key, read_event
 from ..schema import CHANGES, CUSTODY, EVENTS, HISTORY, OFFICES, STATED
-from .examination import are_dates, fields_of, is_date, parts_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...store import Reader, Writer
-    from .examination import Examination
+from .examination import Examination, are_dates, fields_of, is_date, parts_of
 
 _PAGE = 500
 

@@ -6,12 +6,14 @@ aliases and relations; settings, counters, tokens and stored replies.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 
 from ...codec import pair_prefix, split_pair
 from ...errors import ConflictError, NoidError, printable
 from ...rules import Rule
+from ...store import Reader, Writer
 from .. import aliases, relations, schema
 from ..circulation import HELD, PEPPERED, RESERVED, WITHDRAWN, Circulation, alias_target, find
 from ..contexts import CLAIM
@@ -39,14 +41,7 @@ from ..schema import (
     TOMBSTONES,
     VERIFIED,
 )
-from .examination import are_dates, fields_of, is_date, parts_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...store import Reader, Writer
-    from .examination import Examination
+from .examination import Examination, are_dates, fields_of, is_date, parts_of
 
 _FLAGS = HELD | PEPPERED | RESERVED | WITHDRAWN
 _SMALLEST_RECORD = 12

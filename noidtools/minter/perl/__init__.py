@@ -8,6 +8,7 @@ only when all is read, so circulation records are set aside on disk until then.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -15,26 +16,24 @@ from itertools import islice
 from ...codec import pair
 from ...errors import InvalidError, NoidError, printable
 from ...rules import Rule
+from ...schemes.base import Settings
 from ...schemes.noid import NoidScheme
 from ...spool import Spool, open_database, storage_errors
 from ...store import create_store
 from ...times import timestamp, to_utc
 from .. import location_of, schema
 from ..circulation import HELD, Circulation
-from ..events import Tally, index_event, packed_event, put_events, record_event
+from ..events import Actor, Tally, index_event, packed_event, put_events, record_event
 from ..report import creation_report
 from ..schema import ELEMENTS, IDS, NOTES, RULES
 from .minter import ROOT, PerlMinter, QueueImport, damaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
     from typing import TypeVar
 
     from ...console import Progress
-    from ...schemes.base import Settings
     from ...store import Store, Work, Writer
-    from ..events import Actor
     from .dump import Items
     T = TypeVar("T")
 

@@ -19,6 +19,7 @@ import re
 import shutil
 import stat
 import subprocess
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryFile
 from xml.parsers import expat
@@ -28,8 +29,6 @@ from ...store import foreign_items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from ...console import Progress
 
     ReadLine = Callable[[int], bytes]  # up to this many bytes of the next line, nothing at the end

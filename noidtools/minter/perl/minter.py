@@ -20,11 +20,14 @@ for good.  Here the queue and the circulation records agree, and what the origin
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 
 from ...errors import InvalidError, NoidError, printable
+from ...schemes.base import Settings
 from ...schemes.noid import MOST_UNFINISHED, NoidGenerator, NoidScheme, QuasiRandom, per_counter
+from ...spool import Spool
 from .. import circulation
 from ..circulation import HELD, Circulation, advanced, save
 from ..creation import new_settings
@@ -33,11 +36,6 @@ from ..schema import IDS, QUEUE, QUEUED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...schemes.base import Settings
-    from ...schemes.noid import NoidScheme
-    from ...spool import Spool
     from ...store import Work, Writer
 
 ROOT = b":/"
