@@ -9,8 +9,7 @@ from ..minter import copying
 from ..minter.check import examine, repair
 from ..minter.copying import copy_minter
 from ..minter.folder import MinterFolder, SingleMinter
-from ..minter.report import minter_figures
-from ..minter.sql_views import VIEW_ROLES, VIEWS
+from ..minter.report import VIEW_ROLES, VIEWS, minter_figures
 from ..resolution import wrong_canaries
 from ..store.sql_tables import ROLES, TABLES
 from ..times import SECOND, iso_datetime
