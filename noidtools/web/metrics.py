@@ -34,7 +34,7 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0)
 # What may be a pepper, of sixteen characters, however these are escaped or quoted: up to the end of the word.
 _PEPPER = re.compile(r"(!|%21|%2521)[^+&/?#\s]{16,}", re.IGNORECASE)
 
-# Figures of a minter: name in figures.py, name for Prometheus, type, explanation.
+# Figures of a minter: name in minter/report.py, name for Prometheus, type, explanation.
 _OF_MINTER = (
     ("drawn", "minted", "counter", "Identifiers minted so far"),
     ("left", "identifiers_left", "gauge", "Identifiers left in the namespace"),

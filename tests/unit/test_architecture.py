@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from noidtools import schemes, store
 from noidtools.commands import call as command_calls
 from noidtools.minter import schema
 from support.import_graph import Module, changed, find_cycle, read_modules
+from support.project import ROOT
 
 # A package may import those before it in this list, never those behind it.
 ORDER = (
@@ -146,6 +148,38 @@ def test_names_rules_and_schemes_are_pure(modules):
 def test_modules_hold_one_subject_and_stay_short(modules):
     assert {name: count for name, module in modules.items()
             if (count := len(module.source.splitlines())) > LONGEST} == {}
+
+
+# -- the page -------------------------------------------------------------------------------------------------------
+
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PATH = r"[\w.-]+/[\w./-]*|[\w-]+\.(?:py|md)"
+
+
+def place(path: str) -> Path:
+    """A file or folder that the page names: in the package, or beside it."""
+    return next((there for there in (ROOT / "noidtools" / path, ROOT / path) if there.exists()), ROOT / path)
+
+
+def test_every_path_on_the_page_exists():
+    named = set(re.findall(rf"`({PATH})`", PAGE)) - {"Dbdir/NOID/"}
+    assert len(named) > 80
+    assert [path for path in sorted(named) if not place(path).exists()] == []
+
+
+def test_what_the_page_says_to_be_in_a_file_is_there():
+    named = set(re.findall(rf"`([\w.]+)` in `({PATH})`", PAGE))
+    assert len(named) > 10
+    assert [f"{name} in {path}" for name, path in sorted(named) if place(path).is_file()
+            and not re.search(rf"\b{name.rpartition('.')[2]}\b", place(path).read_text(encoding="utf-8"))] == []
+
+
+def test_the_page_lists_the_packages_in_their_order():
+    (table,) = re.findall(r"^\| package \|.*\n\|---.*\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    listed = [name for row in table.splitlines() for name in re.findall(r"`(\w+)/?`", row.split("|")[1])]
+    assert set(listed) == set(ORDER) - {""}
+    packages = [name for name in ORDER if (ROOT / "noidtools" / name).is_dir() and name]
+    assert [name for name in listed if name in packages] == packages
 
 
 # -- whatever breaks a rule is seen ---------------------------------------------------------------------------------
