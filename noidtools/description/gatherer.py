@@ -10,7 +10,6 @@ import os
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import islice
 
 from .. import names, resolution
@@ -217,15 +216,14 @@ def _gather(
     # What was bound to a withdrawn name is in its history only.
     elements, whole_sizes = ({}, {}) if tombstone else _elements(reader, identifier, extent)
     requested_targets = () if outcome.by == "fallback" else redirect_targets(outcome.targets)
-    more = _complete_parts(minter, reader, identifier, outcome, state) if extent.complete else _Parts()
     date = date_and_actor(reader, record.event)[0] if record and record.history else b""
     own_custodians = custody.custodians_of(reader, identifier)
-    return NameDescription(
+    facts = NameDescription(
         name=name,
         identifier=decode_text(identifier),
         minter=gather_minter(minter, reader, complete=extent.complete),
         state=state,
-        state_since=moment(tombstone.date) if tombstone else more.state_since,
+        state_since=moment(tombstone.date) if tombstone else None,
         date=moment(tombstone.date if tombstone else date),
         minted=moment(tombstone.minted) if tombstone else None,
         reason=decode_text(tombstone.reason) if tombstone else "",
@@ -240,13 +238,11 @@ def _gather(
         whole_sizes=whole_sizes,
         relations=gather_relations(minter, reader, identifier, minter.namespace.display(identifier), extent.relations),
         findings=() if tombstone else tuple(map(quality_finding, last_findings(reader, identifier))),
-        statements=(*more.statements, *stated_qualities(reader, identifier, name)),
+        statements=stated_qualities(reader, identifier, name),
         custodians=tuple(custody_period(minter, one) for one in own_custodians) if custody.present(own_custodians)
         else (),
-        representations=more.representations,
-        actions=more.actions,
-        performed=more.performed,
     )
+    return _completed(minter, reader, identifier, outcome, facts) if extent.complete else facts
 
 
 def _gather_abstract(minter: Minter, reader: Reader, abstraction: Abstraction, extent: Extent) -> NameDescription:
@@ -292,32 +288,24 @@ def _successor(
 # -- what only a complete description has ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """Fields of NameDescription that are gathered for a complete description only."""
-
-    state_since: datetime | None = None
-    statements: tuple[QualityClaim, ...] = ()
-    representations: tuple[CitationForm, ...] = ()
-    actions: tuple[OfferedAction, ...] = ()
-    performed: tuple[PerformedAction, ...] = ()
-
-
-def _complete_parts(minter: Minter, reader: Reader, identifier: bytes, outcome: Outcome, state: str) -> _Parts:
+def _completed(
+    minter: Minter, reader: Reader, identifier: bytes, outcome: Outcome, facts: NameDescription
+) -> NameDescription:
+    """The facts with those that only a complete description has."""
     forms = [CitationForm(form, decode_text(text)) for form, text in citation.representations(
         identifier, labels=minter.namespace.labels, resolvers=resolvers(reader), has_check=False
     )]
     addresses = [form.text for form in forms if form.form == "web"]
-    public = state in (lifecycle.PUBLISHED_STATE, "")
-    name = decode_text(cited_name(minter, identifier))
+    public = facts.state in (lifecycle.PUBLISHED_STATE, "")
     found = _qualities(bool(addresses), len(outcome.targets), public)
-    return _Parts(
-        moment(lifecycle.state_since(reader, identifier)),
-        tuple(QualityClaim(name, quality) for quality in found),
-        tuple(form for form in forms if form.form not in _NOT_SPELLINGS),
-        name_actions(decode_text(minter.namespace.display(identifier)), addresses,
-                     withdrawn=state == lifecycle.WITHDRAWN_STATE, resolves=public),
-        tuple(_performed(reader, identifier)),
+    return replace(
+        facts,
+        state_since=facts.state_since or moment(lifecycle.state_since(reader, identifier)),
+        statements=(*(QualityClaim(facts.name, quality) for quality in found), *facts.statements),
+        representations=tuple(form for form in forms if form.form not in _NOT_SPELLINGS),
+        actions=name_actions(decode_text(minter.namespace.display(identifier)), addresses,
+                             withdrawn=facts.state == lifecycle.WITHDRAWN_STATE, resolves=public),
+        performed=tuple(_performed(reader, identifier)),
     )
 
 
