@@ -6,8 +6,8 @@ The server is one of Debian's package `postgresql`, started in a temporary folde
 the same machine: over a network each round trip takes longer by its time.
 
     growth    identifiers a second of `mint 100000` in a minter of 10^4, 10^5 … identifiers, and bytes an identifier
-    single    mints of one identifier a second by 1, 4 and 16 clients of `noid serve`, which groups those that arrive
-              together; and how many commits the server made a second with nothing else to do
+    single    mints of one identifier a second by 1, 4 and 16 clients of `noid serve --http`, where requests that arrive
+              together share a commit; and how many commits the server made a second with nothing else to do
     noidr     requests a second in lock step, each name asked once, and a hundred names asked again and again; beside
               a Python loop with one select for each line
     bind      bindings a second of a bulk run
@@ -18,6 +18,7 @@ the same machine: over a network each round trip takes longer by its time.
 from __future__ import annotations
 
 import argparse
+import http.client
 import os
 import shutil
 import subprocess
@@ -30,11 +31,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from support import gateway  # noqa: E402
 from support.postgres import PostgresServer  # noqa: E402
 from support.process import NOID  # noqa: E402
 from support.project import PROGRAMS  # noqa: E402
-from support.served import Served  # noqa: E402
+from support.served import ANY_PORT, Served  # noqa: E402
 
 STEP = 100_000
 NAMES = 10_000
@@ -89,21 +89,22 @@ class Contestant:
         return [line[4:] for line in self.run("mint", str(count)).decode().splitlines() if line]
 
     def single_mints(self, clients: int) -> float:
-        """Mints of one identifier a second, through FastCGI with one process."""
-        served = Served.start(self.folder / "log", "-f", str(self.folder), "serve", "--workers", "1", "--fcgi",
-                              str(self.folder / "sock"), env={**os.environ, "PYTHONPATH": str(ROOT)})
+        """Mints of one identifier a second, by HTTP with one process."""
+        served = Served.start(self.folder / "log", "-f", str(self.folder), "serve", "--workers", "1", "--threads", "16",
+                              "--user", "bench", "--http", ANY_PORT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        host, port = served.address
         done: list[int] = []
         end = time.monotonic() + SECONDS
 
         def client() -> None:
             count = 0
-            with gateway.connect(str(served.address)) as peer:
-                request = gateway.request_bytes(gateway.environ("mint+1", user="alice"), keep=True)
-                while time.monotonic() < end:
-                    peer.sendall(request)
-                    status, _, _ = gateway.answer(peer)
-                    assert status == 200
-                    count += 1
+            connection = http.client.HTTPConnection(host, int(port), timeout=20)
+            while time.monotonic() < end:
+                connection.request("GET", "/noidu?mint+1")
+                response = connection.getresponse()
+                assert response.read().startswith(b"id: ")
+                count += 1
+            connection.close()
             done.append(count)
 
         threads = [threading.Thread(target=client) for _ in range(clients)]

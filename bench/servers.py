@@ -1,11 +1,11 @@
-"""Requests a second through each way in, beside what that way cannot exceed.
+"""Requests a second through each way to serve a minter, beside what that way cannot exceed.
 
     python bench/servers.py [--seconds 2] [--clients 64]
 
 Starts the servers of conf/ as the tests do, with two processes of the program, and asks each with wrk over loopback
 for `mint+1` (each answer on disk before it is given) and `get`.  Beside them: the same server's static file; CGI of
-an empty Python script and of one that only imports lmdb; FastCGI and HTTP by the same workers with an application
-that does nothing; and bare LMDB transactions of one put, which no single minter can outdo one by one.
+an empty Python script and of one that only imports lmdb; and bare LMDB transactions of one put, which no single minter
+can outdo one by one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from support.servers import COMMANDS as DEPLOYMENTS  # noqa: E402 - found through the line above
 from support.servers.apache import ApacheCgi  # noqa: E402
-from support.servers.daemon import Daemon  # noqa: E402
 from support.servers.deployment import (  # noqa: E402
     PASSWORD,
     USER,
@@ -42,20 +41,6 @@ from support.servers.system import program  # noqa: E402
 _TOKEN_ROUNDS, _TOKEN_CLIENTS = 10, 16
 _EMPTY_SCRIPT = '#!{python}\nprint("Content-Type: text/plain\\n\\nid: kt639k9\\n")\n'
 _LMDB_SCRIPT = '#!{python}\nimport lmdb\nprint("Content-Type: text/plain\\n\\nid: kt639k9\\n")\n'
-# The program's own workers around an application that does nothing.
-_EMPTY_SERVICE = """
-import sys
-from noidtools.server import serve as serving
-class Application:
-    def __call__(self, environ, start_response):
-        start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "13")])
-        return [b"id: kt639k9\\n\\n"]
-    def prepare(self, environs):
-        pass
-work = serving._work
-serving._work = lambda options, application: work(options, Application())
-sys.exit(serving.serve(".", [word.encode() for word in sys.argv[1:]]))
-"""
 
 
 class Run:
@@ -146,23 +131,6 @@ class Bench:
                   f"{runs['lmdb'].rate / run.rate:.2f} and {run.cost / runs['lmdb'].cost:.2f} of one that imports lmdb",
                   flush=True)
 
-    def empty_service(self, name: str) -> None:
-        """The rate of an application that does nothing, served by the same workers in place of the program."""
-        deployment = self.started(name)
-        service: Daemon = deployment.service
-        service.stop()
-        deployment.daemons.remove(service)
-        words = service.arguments[service.arguments.index("serve") + 1 :]
-        if "systemd" in words:
-            path = service.arguments[1].removeprefix("--listen=")
-            Path(path).unlink(missing_ok=True)
-            words[words.index("systemd")] = path
-        python = self.site.installation / "bin" / "python"
-        deployment.service = deployment.run(python, "-c", _EMPTY_SERVICE, *words, name="empty")
-        time.sleep(1)
-        done = self.run(deployment, f"{deployment.path}/noidu_x?hello")
-        print(f"{name}: an application that does nothing {done.rate:,.0f}/s, {done.cost:,.0f} µs", flush=True)
-
     def password(self) -> None:
         deployment = self.started("nginx-fcgi")
         secret = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
@@ -208,9 +176,6 @@ def main() -> None:
         if "nginx-fcgi" in options.deployments:
             bench.password()
             bench.token()
-        for name in ("nginx-fcgi", "nginx-proxy"):
-            if name in options.deployments:
-                bench.empty_service(name)
     finally:
         site.close()
         installation.close()
