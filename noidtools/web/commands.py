@@ -11,7 +11,6 @@ from ..commands.answers import Answer, Text
 from ..errors import NoidError
 from ..minter.events import Actor
 from ..minter.policies import PUBLISHED
-from .authentication import authenticate
 from .request import LARGEST_BODY, READERS_WORDS, Request, Trust, WorkLimit, read_body
 from .response import (
     FileWriter,
@@ -97,8 +96,7 @@ class CommandApplication:
         words = request.words
         if words in ([], [b"help"]):
             return _answer_response(request.environ, _introduction(), writer, [])
-        # Whether the database was replaced was looked at when the minter was found.
-        policy = authenticate(request, minter)
+        policy = request.authenticate(minter)
         session = Session(minter.dbdir, Actor(request.contact, b"web"), minter=minter, view=PUBLISHED)
         if words == [b"-"]:
             from .bulk import respond_to_bulk

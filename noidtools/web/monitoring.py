@@ -16,7 +16,6 @@ from ..errors import LoginNeededError, NoidError
 from ..minter.policies import EVERYTHING, READ, AccessPolicy
 from ..minter.report import minter_figures
 from ..resolution import wrong_canaries
-from .authentication import bearer_secret, policy_in
 from .response import HttpError, Response
 
 TYPE_CHECKING = False
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from .request import Request
 
 T = TypeVar("T")
+PAGES = (b"healthz", b"readyz", b"metrics")
 _TEXT = "text/plain; charset=utf-8"
 
 # A disk with less room than this will be full soon.
@@ -112,11 +112,11 @@ class Monitoring:
         """The names of the minters that the user, or a token, may read; raises the refusal if there are others only."""
         found: list[str] = []
         refusal: NoidError | None = None
-        is_known = not bearer_secret(request)
+        is_known = not request.bearer_secret
         for domain in self._catalogue.entries():
             minter = domain.open()
             try:
-                policy = minter.read(lambda reader: policy_in(request, reader))
+                policy = minter.read(request.policy_in)
                 is_known = True
                 policy.ensure("metrics", (READ,), request.user)
                 found.append(domain.name)
@@ -137,7 +137,7 @@ class Monitoring:
 def _sees_everything(request: Request, minter: Minter) -> bool:
     """Whether the user may do more than read, and may know of the servers behind this one."""
     try:
-        return minter.read(lambda reader: policy_in(request, reader).view(request.user)) == EVERYTHING
+        return minter.read(request.policy_in).view(request.user) == EVERYTHING
     except HttpError:
         return False  # a token of another minter, or of none
     finally:

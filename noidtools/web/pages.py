@@ -7,20 +7,21 @@ import hashlib
 from functools import cache
 from importlib import resources
 
+import jinja2
+from markupsafe import Markup
+
 from ..codec import encode_text
 from ..description.formats import KERNEL, displayed_elements, finding_text, other_relations, support_pairs
 from ..minter.relations import REALISED_BY, WORDS
 from ..names import targets
 from ..names.citation import public_address
 from ..times import display_datetime
-from .response import HttpError, Response
+from .response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
-
-    from jinja2 import Environment
 
     from ..description.facts import NameDescription
 
@@ -121,17 +122,8 @@ def _render(template: str, **values: object) -> bytes:
 
 
 @cache
-def _environment() -> Environment:
-    """The Jinja2 environment, which compiles each template once in a process; raises HttpError without jinja2."""
-    try:
-        import jinja2
-    except ImportError:
-        raise HttpError(
-            500, "fault", "pages need the package jinja2, which is not installed here: ask for text with the header "
-            "Accept: text/plain, and have the server's administrator install jinja2"
-        ) from None
-    from markupsafe import Markup
-
+def _environment() -> jinja2.Environment:
+    """The Jinja2 environment, which compiles each template once in a process."""
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_read), autoescape=True, auto_reload=False, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, finalize=_as_text,

@@ -9,7 +9,7 @@ from ..codec import HEX_DIGITS
 from ..commands.lines import LineSource
 from ..errors import ForbiddenError, UsageError
 from ..minter.folder import COMMAND_PATH
-from ..minter.policies import TOKEN_USER
+from ..minter.policies import TOKEN_USER, AccessPolicy
 from .response import HttpError, too_large
 
 TYPE_CHECKING = False
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from ..commands.answers import Record
     from ..commands.idempotency import IdempotentRun
-    from ..minter.policies import AccessPolicy
+    from ..minter import Minter
+    from ..minter.tokens import Token
+    from ..store import Reader
 
     Environ = dict[str, Any]
     Item = TypeVar("Item")
@@ -83,6 +85,10 @@ _LARGEST_FORM = 4096
 # What precedes the name of a user that begins as those of tokens do.
 _USER = b"user:"
 
+_BEARER = "bearer "
+_LONGEST_SECRET = 200
+_TOKEN_CHALLENGE = ("WWW-Authenticate", 'Bearer realm="noid", error="invalid_token"')
+
 # What browsers accept where they load a page, an image or a style sheet; scripts and programs do not ask for these.
 _LOADED_TYPES = ("text/html", "application/xhtml+xml", "image/", "text/css")
 
@@ -115,7 +121,7 @@ class Request:
         self._trust = trust
         self._words: list[bytes] | None = None
         self._token: bytes | None = None
-        # The user that a token stands for, once it was found (see authentication.py).
+        # The user that a token stands for, once it was found.
         self.token_user = b""
 
     def header(self, name: str) -> str:
@@ -189,6 +195,45 @@ class Request:
     def contact(self) -> bytes:
         """User and address, as events record them."""
         return self.user + b"@" + self.address.encode("latin-1", "replace")
+
+    # -- what the sender may do ------------------------------------------------------------------------
+
+    @property
+    def bearer_secret(self) -> bytes:
+        """The token in the Authorization header, empty if there is none."""
+        header = self.header("HTTP_AUTHORIZATION")
+        if not header or header[: len(_BEARER)].lower() != _BEARER:
+            return b""
+        return header[len(_BEARER) :].strip().encode("latin-1", "replace")[:_LONGEST_SECRET] or b"?"
+
+    def authenticate(self, minter: Minter) -> AccessPolicy:
+        """The access policy of a minter for this request.  With a token, `user` is the token's from then on.
+
+        Raises HttpError for a token that is not one of this minter's, or no longer.
+        """
+        if not self.bearer_secret:
+            return minter.access_policy()
+        policy, token = minter.read(self._policy_and_token)
+        if token is not None:
+            token.record_use(minter)
+        return policy
+
+    def policy_in(self, reader: Reader) -> AccessPolicy:
+        """As `authenticate`, in a read transaction."""
+        return self._policy_and_token(reader)[0]
+
+    def _policy_and_token(self, reader: Reader) -> tuple[AccessPolicy, Token | None]:
+        policy, secret = AccessPolicy.of(reader), self.bearer_secret
+        if not secret:
+            return policy, None
+        from ..minter.tokens import find_token
+
+        token = find_token(reader, secret)
+        if token is None:
+            raise HttpError(401, "login", "this token is not known here: it may have expired or been revoked, or be "
+                            "another minter's", _TOKEN_CHALLENGE)
+        self.token_user = token.user
+        return token.policy(policy), token
 
     # -- requests forged by other sites ----------------------------------------------------------------
 

@@ -14,21 +14,26 @@ read, and gathering what a description needs.
 
 from __future__ import annotations
 
+import json
+
 from .. import codec, names
-from ..description import RDF_FORMATS
-from ..errors import NoidError, NotFoundError
+from ..commands.answers import json_ready
+from ..description import RDF_FORMATS, formats, gatherer
+from ..errors import NotFoundError
+from ..minter.lifecycle import reader_in
 from ..minter.policies import TARGETS
 from ..names import targets
-from ..resolution import FOUND, GONE, INVALID, RESERVED
+from ..resolution import FOUND, GONE, INVALID, RESERVED, outcome_in
 from ..resolution.catalogue import Catalogue, resolve_and_gather
-from .authentication import policy_in
+from . import pages
+from .monitoring import PAGES, Monitoring
 from .request import Request, Trust
 from .response import (
     HttpError,
     Response,
+    TextWriter,
     accepts_any,
-    http_error,
-    log_error,
+    error_response,
     method_not_allowed,
     names_any,
     preferred,
@@ -45,7 +50,6 @@ if TYPE_CHECKING:
     from ..resolution import Outcome
     from ..store import Reader
     from .metrics import RequestMetrics
-    from .monitoring import Monitoring
     from .request import Environ
 
     Headers = list[tuple[str, str]]
@@ -55,7 +59,6 @@ _RDF = {media_type: form for form, media_type in RDF_FORMATS.items()}
 _METHODS = ("GET", "HEAD")
 _DESCRIPTION_QUERIES = (b"info", b"", b"?")
 _VARY = ("Vary", "Accept")
-_MONITORED = (b"healthz", b"readyz", b"metrics")
 _HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]")
 
 
@@ -66,7 +69,7 @@ class Resolver:
                  metrics: RequestMetrics | None = None) -> None:
         self._catalogue = Catalogue(minters.for_resolving())
         self._metrics = metrics
-        self._monitoring: Monitoring | None = None
+        self._monitoring = Monitoring(self._catalogue, metrics)
         self._trust = trust or Trust()
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
@@ -77,22 +80,16 @@ class Resolver:
         """The response to a request; every error becomes a response."""
         try:
             return self._respond(_NameRequest(request))
-        except NoidError as error:
-            log_error(request.environ, error)
-            refusal = http_error(error, "")
-        except Exception as error:  # noqa: BLE001 - an internal error: the log has the details, the client none
-            log_error(request.environ, error)
-            refusal = HttpError(500, "fault", "something went wrong here: the server's log says what")
-        return _text_response(refusal.status, f"error: {refusal.message}\n".encode("utf-8", "surrogateescape"),
-                              refusal.headers)
+        except Exception as error:  # noqa: BLE001 - every error has an HTTP status
+            return error_response(request.environ, error, TextWriter(), "")
 
     def _respond(self, request: _NameRequest) -> Response:
         if request.method not in _METHODS:
             raise method_not_allowed(_METHODS, "names are for reading: use GET or HEAD")
         if not request.path_name:
             return _home(request)
-        if request.path_name in _MONITORED and request.query is None:
-            return self._monitor(request)
+        if request.path_name in PAGES and request.query is None:
+            return self._monitoring.respond(request.path_name, request.http)
         domains = self._catalogue.entries()
         outcome, knowledge = resolve_and_gather(
             domains, request.name, lambda reader, outcome: _gather(request, reader, outcome)
@@ -106,14 +103,6 @@ class Resolver:
             # Anybody may see the counts: a reserved name is counted as the user is answered.
             self._metrics.count_name(outcome.by or outcome.kind)
         return _respond_to_name(request, outcome, knowledge)
-
-    def _monitor(self, request: _NameRequest) -> Response:
-        if self._monitoring is None:
-            # Few processes are asked for this.
-            from .monitoring import Monitoring
-
-            self._monitoring = Monitoring(self._catalogue, self._metrics)
-        return self._monitoring.respond(request.path_name, request.http)
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
@@ -150,13 +139,7 @@ def _gather(request: _NameRequest, reader: Reader, outcome: Outcome) -> _Knowled
     locations = _locations(request, outcome)
     if locations and not request.wants_description:
         return _Knowledge(locations=locations)
-    # Most responses are redirects, which do not need these modules.
-    from ..description import gatherer
-    from ..minter.lifecycle import reader_in
-    from ..resolution import outcome_in
-
-    policy = policy_in(request.http, reader)
-    view = policy.view(request.user)
+    view = request.http.policy_in(reader).view(request.http.user)
     outcome = outcome_in(view, minter, reader, request.name, outcome)
     if outcome.kind == RESERVED:
         return _Knowledge(outcome=outcome)
@@ -213,8 +196,6 @@ def _redirect(request: _NameRequest, outcome: Outcome, locations: list[tuple[int
 
 
 def _description(request: _NameRequest, facts: NameDescription, note: str = "") -> Response:
-    from ..description import formats
-
     path = request.path_of(facts.name)
     address = codec.decode_text(request.origin + path)
     status = 200
@@ -225,8 +206,6 @@ def _description(request: _NameRequest, facts: NameDescription, note: str = "") 
         request.ensure_acceptable()
     media_type = request.media_type
     if media_type == _HTML:
-        from . import pages
-
         return pages.name_page(status, facts, address, request.path_of, headers, note)
     if media_type == _JSON:
         return _json_response(status, formats.name_data(facts, address), headers)
@@ -249,8 +228,6 @@ def _not_found(request: _NameRequest, outcome: Outcome, knowledge: _Knowledge) -
     suggestion = knowledge.suggestion
     media_type = preferred(request.accept, (_TEXT, _HTML, _JSON))
     if media_type == _HTML:
-        from . import pages
-
         name = names.parse(request.name).found
         return pages.missing_page(name, sentences, suggestion, request.home, request.path_of, [_VARY])
     message = " ".join(sentences)
@@ -274,8 +251,6 @@ def _home(request: _NameRequest) -> Response:
             raise NotFoundError("this is the address of a minter's commands, and no name")
         return _text_response(303, path + b"\n", [("Location", path.decode())])
     if preferred(request.accept, (_TEXT, _HTML)) == _HTML:
-        from . import pages
-
         return pages.home_page(request.home, [_VARY])
     text = b"This is a resolver: put a name behind the slash to go where it leads, and ?info behind that to see more.\n"
     return _text_response(200, text, [_VARY])
@@ -286,10 +261,6 @@ def _text_response(status: int, body: bytes, headers: Headers | None = None) -> 
 
 
 def _json_response(status: int, data: dict[str, object], headers: Headers) -> Response:
-    import json
-
-    from ..commands.answers import json_ready
-
     return Response(status, _JSON, json.dumps(json_ready(data)).encode() + b"\n", headers)
 
 
@@ -313,10 +284,6 @@ class _NameRequest:
         self.home = codec.percent_encode(script, codec.PATH) + b"/"
         path, self.query = _path_and_query(http, script)
         self.path_name = path.lstrip(b"/")
-
-    @property
-    def user(self) -> bytes:
-        return self.http.user
 
     @property
     def wants_description(self) -> bool:
@@ -352,9 +319,7 @@ class _NameRequest:
         """The formats of RDF among those that the client may want: none where the package for them is missing."""
         if not names_any(self.accept, _RDF):
             return ()
-        from ..description.formats import has_rdflib
-
-        return tuple(_RDF) if has_rdflib() else ()
+        return tuple(_RDF) if formats.has_rdflib() else ()
 
     @property
     def wants_rdf(self) -> bool:
