@@ -10,7 +10,7 @@ import pytest
 
 from noidtools.commands import all_commands
 from noidtools.commands.command import Command
-from noidtools.commands.reference import reference
+from support.command_reference import reference
 from support.project import ROOT
 
 pytestmark = pytest.mark.slow
@@ -27,11 +27,12 @@ def section(name: str) -> str:
 
 def test_the_page_is_current() -> None:
     assert PAGE.read_text(encoding="utf-8") == reference(), (
-        "run: python -m noidtools.commands.reference > docs/commands.md")
+        "run: python -m tests.support.command_reference > docs/commands.md")
 
 
 def test_the_page_is_made_by_a_command() -> None:
-    done = subprocess.run([sys.executable, "-m", "noidtools.commands.reference"], capture_output=True, check=True)
+    done = subprocess.run([sys.executable, "-m", "tests.support.command_reference"], capture_output=True, check=True,
+                          cwd=ROOT)
     assert done.stdout == PAGE.read_bytes()
 
 

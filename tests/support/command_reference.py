@@ -1,6 +1,6 @@
 """The reference page of all commands, made from the commands themselves.
 
-    python -m noidtools.commands.reference > docs/commands.md
+    python -m tests.support.command_reference > docs/commands.md
 """
 
 from __future__ import annotations
@@ -8,18 +8,15 @@ from __future__ import annotations
 import sys
 import textwrap
 
-from .call import all_commands
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .command import Command, Form
+from noidtools.commands import all_commands
+from noidtools.commands.command import Command, Form
 
 _WIDTH = 118
 _INTRODUCTION = """\
 # Commands
 
 Every command, its forms and its options. `noid help` lists them, and `noid help Command` explains one. This page is
-made from the commands themselves: `python -m noidtools.commands.reference > docs/commands.md`.
+made from the commands themselves: `python -m tests.support.command_reference > docs/commands.md`.
 
 ## How commands are given
 
