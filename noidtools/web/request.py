@@ -494,8 +494,8 @@ class WorkLimit:
             return
         self._words -= number
         if self._words < 0:
-            raise HttpError(413, "too large", "who may only read may send commands of "
-                            f"{READERS_WORDS} words in one request: send them in several")
+            raise HttpError(413, "too large", f"a user who may only read can send {READERS_WORDS} words of commands "
+                            "in one request: send them in several")
 
     def timed(self, items: Iterable[Item]) -> Iterator[Item]:
         """The same items.  The time in which they are made counts, that in which the client reads them does not."""
@@ -527,5 +527,5 @@ class WorkLimit:
             raise HttpError(503, "busy", f"this request has used up the {self._seconds:g} seconds of work that it may "
                             "take: send the commands from here on in another")
         if self._answer is not None and self._answer < 0:
-            raise HttpError(413, "too large", f"the answers have more than the {READERS_ANSWER} bytes that who may "
-                            "only read gets for one request: send the commands from here on in another")
+            raise HttpError(413, "too large", f"the answers have more than the {READERS_ANSWER} bytes that a user "
+                            "who may only read gets for one request: send the commands from here on in another")
