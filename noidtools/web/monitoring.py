@@ -128,7 +128,7 @@ class Monitoring:
             request.token_user = b""
         if refusal is not None and not (found and is_known):
             if isinstance(refusal, LoginNeededError):
-                raise HttpError(401, "login", "the figures are for users who may read a minter: log in, or send a token",
+                raise HttpError(401, "login", "the figures are for users who may read a minter: log in or send a token",
                                 ("WWW-Authenticate", 'Basic realm="noid"'))
             raise refusal
         return found
