@@ -22,6 +22,7 @@ from .base import StoreStatus
 from .folders import (
     ADDRESS_VARIABLE,
     ENGINE_FILE,
+    aside_name,
     complete_replacement,
     copy_permissions,
     ensure_own,
@@ -193,7 +194,7 @@ class Engine(Protocol):
 
     def remove_store(self, location: str) -> None: ...
 
-    def set_aside(self, location: str) -> str: ...
+    def set_aside(self, location: str, aside: str) -> None: ...
 
     def exists(self, location: str) -> bool: ...
 
@@ -277,21 +278,19 @@ def set_aside(location: str, destination: str = "") -> str:
     """
     if destination:
         write_file(location + _MOVED, os.fsencode(destination) + b"\n")
-    return engine_at(location).set_aside(location)
+    location = os.path.realpath(location)
+    aside = aside_name(location, "moved")
+    engine_at(location).set_aside(location, aside)
+    return aside
 
 
 def replace_store(location: str, new: str) -> str:
     """Put a store, of any engine, in the place of another one, whose permissions it gets; returns where that one is
     then."""
-    aside = ""
-
-    def take_away() -> None:
-        nonlocal aside
-        aside = set_aside(location)
-
+    aside = aside_name(location, "moved")
     try:
         copy_permissions(location, new)
-        put_in_place(new, location, take_away)
+        put_in_place(new, location, aside, engine_at(location).set_aside)
     except OSError as error:
         raise StoreError(f"{new} cannot take the place of {location}: {error.strerror}") from None
     return aside

@@ -26,6 +26,9 @@ ADDRESS_VARIABLE = "NOIDTOOLS_STORE"
 
 _LONGEST_TEXT = 1 << 20
 
+# The file in a folder that is to take the place of another one: the name that the other one gets.
+_REPLACES = "replaces"
+
 # Seconds in which a process that replaces a folder gives the new one its name.
 _REPLACEMENT = 0.5
 
@@ -65,25 +68,26 @@ def replace_folder(target: str, fill: Callable[[str], None], aside: str) -> None
     new = _new_folder(target)
     try:
         fill(new)
-        put_in_place(new, target, lambda: move_folder(target, aside))
+        put_in_place(new, target, aside, move_folder)
     except BaseException:
         remove_folder(new)
         raise
 
 
-def put_in_place(new: str, target: str, take_away: Callable[[], None]) -> None:
-    """Give a complete folder the name of another one, which `take_away` moves away.
+def put_in_place(new: str, target: str, aside: str, take_away: Callable[[str, str], None]) -> None:
+    """Give a complete folder the name of another one, which `take_away` moves to `aside`, beside it.
 
     If this process is killed between the two steps, whoever looks for the folder next does the second one: see
     `complete_replacement`.
     """
     ready = _ready_name(target)
     remove_folder(ready)  # of a process that was killed before the old folder was taken away
+    write_file(os.path.join(new, _REPLACES), os.fsencode(os.path.basename(aside)))
     sync_folder(new)
     os.rename(new, ready)
     sync_folder(os.path.dirname(target) or ".")
     try:
-        take_away()
+        take_away(target, aside)
     except BaseException:
         os.rename(ready, new)
         raise
@@ -91,23 +95,31 @@ def put_in_place(new: str, target: str, take_away: Callable[[], None]) -> None:
 
 
 def complete_replacement(target: str) -> bool:
-    """If a folder is missing because it is being replaced, give the new one its name; returns whether there is one."""
+    """If a folder is missing because it is being replaced, give the new one its name; returns whether there is one.
+
+    A folder that somebody else took away is not replaced by what a killed process has left.
+    """
     ready = _ready_name(target)
     deadline = time.monotonic() + _REPLACEMENT
-    while not os.path.lexists(target):
-        if not os.path.lexists(ready):
-            return os.path.lexists(target)  # another process did it just now, or there is nothing to be done
+    while not os.path.lexists(target) and os.path.lexists(ready):
         try:
-            os.rename(ready, target)
-            sync_folder(os.path.dirname(target) or ".")
-        except FileNotFoundError:
-            continue
+            if _is_taken_away(target, ready):
+                os.rename(ready, target)
+                sync_folder(os.path.dirname(target) or ".")
+                os.unlink(os.path.join(target, _REPLACES))
+                break
         except OSError:
-            # This account may not; the process that replaces the folder is about to.
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.01)
-    return True
+            pass  # another process did it just now; or this account may not, and the one that replaces it is about to
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.01)
+    return os.path.lexists(target)
+
+
+def _is_taken_away(target: str, ready: str) -> bool:
+    """Whether what was at the target is where it is put when it is replaced by the folder that is ready."""
+    aside = read_text(os.path.join(ready, _REPLACES))
+    return bool(aside) and os.path.lexists(os.path.join(os.path.dirname(target), os.fsdecode(aside)))
 
 
 def _ready_name(target: str) -> str:

@@ -24,8 +24,18 @@ def found(folder) -> dict[str, str]:
 
 
 def put_in_place(folder) -> None:
-    old, aside = str(folder / "old"), str(folder / "aside")
-    folders.put_in_place(str(folder / "new"), old, lambda: folders.move_folder(old, aside))
+    replace(folder, folders.move_folder)
+
+
+def replace(folder, take_away) -> None:
+    folders.put_in_place(str(folder / "new"), str(folder / "old"), str(folder / "aside"), take_away)
+
+
+def run_in_child(work) -> None:
+    child = os.fork()
+    if not child:
+        work()
+    os.waitpid(child, 0)
 
 
 def test_the_new_folder_is_in_place_and_the_old_one_aside(both):
@@ -35,23 +45,20 @@ def test_the_new_folder_is_in_place_and_the_old_one_aside(both):
 
 @pytest.mark.parametrize("error", [StoreError("it is in use"), KeyboardInterrupt()])
 def test_where_the_old_folder_cannot_be_taken_away_both_are_where_they_were(both, error):
-    def refuse() -> None:
+    def refuse(*_: str) -> None:
         raise error
 
     with pytest.raises(type(error)):
-        folders.put_in_place(str(both / "new"), str(both / "old"), refuse)
+        replace(both, refuse)
     assert found(both) == {"old": "old", "new": "new"}
 
 
 def test_a_replacement_that_was_killed_between_its_steps_is_completed_by_the_next_process(both):
-    def die() -> None:
-        os.rename(both / "old", both / "aside")
+    def die(old: str, aside: str) -> None:
+        os.rename(old, aside)
         os._exit(0)
 
-    child = os.fork()
-    if not child:
-        folders.put_in_place(str(both / "new"), str(both / "old"), die)
-    os.waitpid(child, 0)
+    run_in_child(lambda: replace(both, die))
     assert not (both / "old").exists()
     assert folders.complete_replacement(str(both / "old"))
     assert found(both) == {"old": "new", "aside": "old"}
@@ -64,6 +71,13 @@ def test_what_a_replacement_killed_before_its_steps_left_is_not_put_in_place_by_
     assert folders.complete_replacement(str(both / "old")) and found(both)["old"] == "old"
     put_in_place(both)
     assert found(both) == {"old": "new", "aside": "old"}
+
+
+def test_what_a_replacement_killed_before_its_steps_left_does_not_replace_what_is_moved_away_later(both):
+    run_in_child(lambda: replace(both, lambda *_: os._exit(0)))
+    os.rename(both / "old", both / "elsewhere")
+    assert not folders.complete_replacement(str(both / "old"))
+    assert found(both)["elsewhere"] == "old" and not (both / "old").exists()
 
 
 def test_a_name_aside_is_free(tmp_path, monkeypatch):

@@ -7,7 +7,6 @@ import shutil
 import threading
 import time
 from contextlib import contextmanager
-from functools import partial
 
 import pytest
 
@@ -155,7 +154,7 @@ def test_a_restore_is_adopted_promptly_under_steady_reads(tmp_path):
             make(tmp_path / "other" / value.decode(), value).close()
             # The whole folder, as a restore does it.
             old, away = str(tmp_path / "store"), str(tmp_path / f"away{number}")
-            put_in_place(str(tmp_path / "other" / value.decode()), old, partial(os.rename, old, away))
+            put_in_place(str(tmp_path / "other" / value.decode()), old, away, os.rename)
             started = time.monotonic()
             assert which(store) == value
             assert time.monotonic() - started < 5

@@ -10,7 +10,7 @@ import os
 from itertools import chain
 
 from ..base import share
-from ..folders import aside_name, create_folder, move_folder, remove_folder, write_readme
+from ..folders import create_folder, move_folder, remove_folder, write_readme
 from .files import DATA, create_files
 from .store import LmdbStore
 
@@ -66,11 +66,8 @@ def remove_store(location: str) -> None:
     remove_folder(location)
 
 
-def set_aside(location: str) -> str:
-    location = os.path.realpath(location)
-    aside = aside_name(location, "moved")
+def set_aside(location: str, aside: str) -> None:
     move_folder(location, aside)
-    return aside
 
 
 def exists(location: str) -> bool:

@@ -78,13 +78,11 @@ def remove_store(location: str) -> None:
     remove_folder(location)
 
 
-def set_aside(location: str) -> str:
+def set_aside(location: str, aside: str) -> None:
     """Move the folder of a store away, and give its rows another name, so that no other computer finds them by a copy
-    of the folder; returns where the folder is then."""
-    location = os.path.realpath(location)
+    of the folder."""
     file = read_engine_file(location)
     moved = file.with_minter(f"{file.minter}-moved-{os.urandom(4).hex()}")
-    aside = aside_name(location, "moved")
     move_folder(location, aside)
     try:
         with opened_session(file.address, monotonic() + TIMEOUT) as session:
@@ -93,7 +91,6 @@ def set_aside(location: str) -> str:
     except ServerError as error:
         raise error.refusal(file.address, "written", TIMEOUT) from error
     write_file(path_of(aside), moved.text())
-    return aside
 
 
 def restore_store(location: str, source: str, adjust: Work) -> str | None:
