@@ -5,8 +5,6 @@ A chapter of commands is imported when one of them is first called, because most
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from ..errors import ForbiddenError, UsageError, printable
 from ..minter import Minter
 from ..minter.policies import EVERYTHING
@@ -78,7 +76,9 @@ def all_commands() -> list[Command]:
 
 
 def _load(name: str) -> Command:
-    commands: tuple[Command, ...] = import_module(f".{_CHAPTERS[name]}", __package__).COMMANDS
+    # importlib.import_module would do the same, after a millisecond of imports of its own.
+    chapter = __import__(f"{__package__}.{_CHAPTERS[name]}", fromlist=["COMMANDS"])
+    commands: tuple[Command, ...] = chapter.COMMANDS
     _loaded.update((command.name.encode(), command) for command in commands)
     return _loaded[name.encode()]
 

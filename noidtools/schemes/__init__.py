@@ -6,8 +6,6 @@ its labels.  Other packages use only what is declared here and in `base`.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from ..errors import InvalidError, UsageError
 from .base import LOOK_AHEAD, Generator, MintRequest, NeedsOwnTransaction, Scheme
 
@@ -28,7 +26,8 @@ NAMES = tuple(_CLASSES)
 def scheme_class(name: str) -> type[Scheme]:
     if name not in _CLASSES:
         raise UsageError(f"there is no scheme {name[:60]!r}: say one of {', '.join(NAMES)}")
-    found: type[Scheme] = getattr(import_module(f".{name}", __name__), _CLASSES[name])
+    # As in commands/call.py: importlib takes a millisecond to import.
+    found: type[Scheme] = getattr(__import__(f"{__name__}.{name}", fromlist=["*"]), _CLASSES[name])
     return found
 
 

@@ -31,8 +31,8 @@ _SETTINGS = "NOID_SERVE"
 _RELOAD_SECONDS = 2.0
 _STOP_SECONDS = 30
 
-# Bytes that are read at once of a body that nobody wants, and how often.
-_PIECE, _MOST_PIECES = 1 << 16, 1 << 12
+# Bytes that are read at once of a body that nobody wants, and the largest one that is read at all.
+_PIECE, _LARGEST_REST = 1 << 16, 1 << 28
 
 # How the variables of a request begin.  granian adds the environment of the process to them.
 _OF_REQUESTS = ("AUTH_", "CONTENT_", "HTTP", "PATH_", "QUERY_", "RAW_", "REMOTE_", "REQUEST_", "SCRIPT_", "SERVER_",
@@ -93,9 +93,10 @@ def application() -> Callable[..., Iterable[bytes]]:
         environ["wsgi.input_terminated"] = False
         body = site(environ, start_response)
         # A web server that still sends takes a refusal that comes earlier for a broken connection.
-        for _ in range(_MOST_PIECES):
-            if not environ["wsgi.input"].read(_PIECE):
-                break
+        length = environ.get("CONTENT_LENGTH") or "0"
+        if length.isdigit() and int(length) <= _LARGEST_REST:
+            while environ["wsgi.input"].read(_PIECE):
+                pass
         return body
 
     return respond
