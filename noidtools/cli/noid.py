@@ -41,14 +41,14 @@ def main(argv: list[str] | None = None) -> int:
         return status
     except NoidError as error:
         out.flush_what_can_be()
-        _write_error(f"error: {error.message}")
+        write_error(f"error: {error.message}")
         return WRONG_USAGE if isinstance(error, UsageError) else REFUSED
     except KeyboardInterrupt:
-        _write_error("error: interrupted")
+        write_error("error: interrupted")
         return REFUSED
     except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, never a traceback
         out.flush_what_can_be()
-        _write_error(f"error: a fault in noidtools itself ({type(error).__name__}: {error}): please report it")
+        write_error(f"error: a fault in noidtools itself ({type(error).__name__}: {error}): please report it")
         return REFUSED
 
 
@@ -178,12 +178,7 @@ def _clock() -> Clock:
 
 
 def _write_note(sentence: str) -> None:
-    _write_error(f"note: {sentence}")
-
-
-def _write_error(sentence: str) -> None:
-    # Most commands write none, and every process pays for its imports.
-    write_error(sentence)
+    write_error(f"note: {sentence}")
 
 
 def _progress() -> Progress | None:
@@ -200,10 +195,10 @@ def _bulk(session: Session, out: _Output) -> int:
         for record in result.records:
             out.write(mark_break(record, anvl(record)))
             for message in record.errors:
-                _write_error(f"error: line {result.line}: {message}")
+                write_error(f"error: line {result.line}: {message}")
         if result.error is not None:
             out.write(f"error: {result.error.message}\n".encode("utf-8", "surrogateescape"))
-            _write_error(f"error: line {result.line}: {result.error.message}")
+            write_error(f"error: line {result.line}: {result.error.message}")
         if not result.more:
             out.write(b"\n")
         out.flush()
@@ -222,7 +217,7 @@ class _Output:
         for record in answer.records:
             if record.errors:
                 for message in record.errors:
-                    _write_error(f"error: {message}")
+                    write_error(f"error: {message}")
                 continue
             self.write(anvl(record))
             self.flush()
@@ -258,7 +253,7 @@ class _Output:
         try:
             self.flush()
         except StoreError as error:
-            _write_error(f"error: {error.message}")
+            write_error(f"error: {error.message}")
 
     @staticmethod
     def _discard() -> None:

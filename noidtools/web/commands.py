@@ -147,7 +147,7 @@ class CommandApplication:
             # A process without threads has no groups, and CGI pays for every import.
             from .group_commit import run_in_group
 
-            return run_in_group(call.minter, lambda shared: _completed(run(call)))
+            return run_in_group(call.minter, lambda: _completed(run(call)))
         if not call.form.takes_file:
             return run(call)
         call.ensure_fits()

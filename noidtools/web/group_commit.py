@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 _LARGEST_GROUP = 64
 
 
-def run_in_group(minter: Minter, command: Callable[[bool], T]) -> T:
+def run_in_group(minter: Minter, command: Callable[[], T]) -> T:
     """Run a command that changes the minter; returns what it returns, or raises what it raises.
 
-    It is called with whether it shares its transaction.  If it then raises NeedsOwnTransaction, it is called again on
-    its own.  It may also be called again if the transaction has to be repeated.
+    If it shares its transaction and raises NeedsOwnTransaction, it is called again on its own.  It may also be called
+    again if the transaction has to be repeated.
     """
     with _lock:
         group = _groups.setdefault(minter, _Group())
     member = _Member(command)
     group.run(minter, member)
     if member.is_alone:
-        return command(False)
+        return command()
     if member.error is not None:
         raise member.error
     result: T = member.result
@@ -56,7 +56,7 @@ class _Member:
     wake      set when the command has run, or when its thread is to lead
     """
 
-    def __init__(self, command: Callable[[bool], Any]) -> None:
+    def __init__(self, command: Callable[[], Any]) -> None:
         self.command = command
         self.result: Any = None
         self.error: BaseException | None = None
@@ -68,7 +68,7 @@ class _Member:
         transaction, which the store may be able to repeat."""
         self.error, self.is_alone = None, False
         try:
-            self.result = self.command(shared)
+            self.result = self.command()
         except NeedsOwnTransaction:
             self.is_alone = True
         except NoidError as error:

@@ -24,7 +24,7 @@ _STATUS_LINES = {status: f"{status} {reason}" for status, reason in {
     200: "OK", 300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other",
     307: "Temporary Redirect", 308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
     404: "Not Found", 405: "Method Not Allowed", 406: "Not Acceptable", 409: "Conflict", 410: "Gone",
-    411: "Length Required", 413: "Content Too Large", 415: "Unsupported Media Type", 429: "Too Many Requests",
+    411: "Length Required", 413: "Content Too Large", 415: "Unsupported Media Type",
     500: "Internal Server Error", 501: "Not Implemented", 503: "Service Unavailable",
 }.items()}
 
