@@ -69,7 +69,7 @@ class Nginx(Deployment):
 
     def more(self) -> str:
         """Further lines in the server block."""
-        return f"location = {STATIC_PATH} {{ return 302 {STATIC_TARGET}; }}\n"
+        return f"location = {STATIC_PATH} {{ return 302 {STATIC_TARGET}; }}\nlocation = /static.txt {{ }}\n"
 
     def workers(self) -> list[int]:
         return self.service.children()
