@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..commands.answers import Answer
-    from ..console import Progress
     from ..times import OnWait
 
 DONE, REFUSED, WRONG_USAGE = 0, 1, 2
@@ -75,7 +74,8 @@ def _main(program: str, words: list[bytes], out: _Output) -> int:
     if words != [b"-"] and (command := command_for(words)).process:
         _collect_garbage()
         return _PROCESSES[command.name](dbdir, words[1:])
-    session = Session(dbdir, Actor(process_owner(), b"shell", _clock()), local=True, progress=_progress())
+    progress = ProgressBar(2) if os.isatty(2) else None
+    session = Session(dbdir, Actor(process_owner(), b"shell", _clock()), local=True, progress=progress)
     try:
         if words == [b"-"]:
             _collect_garbage()
@@ -179,12 +179,6 @@ def _clock() -> Clock:
 
 def _write_note(sentence: str) -> None:
     write_error(f"note: {sentence}")
-
-
-def _progress() -> Progress | None:
-    if not os.isatty(2):
-        return None
-    return ProgressBar(2)
 
 
 def _bulk(session: Session, out: _Output) -> int:

@@ -57,12 +57,9 @@ def _get(call: Call) -> Answer:
         for element, value in name.elements:
             if records:
                 records.append(ValueBreak())
-            records.append(_items(element, value) if call.flag("items") else Values([(element, value)]))
+            items = call.flag("items")
+            records.append(ItemValues(element, split_items(value)) if items else Values([(element, value)]))
     return _fetch_answer(records, fetched[-1])
-
-
-def _items(element: bytes, value: bytes) -> ItemValues:
-    return ItemValues(element, split_items(value))
 
 
 def _fetch_answer(records: list[Record], last: FetchedName, *, spaced: bool = False) -> Answer:

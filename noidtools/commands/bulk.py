@@ -206,7 +206,7 @@ class _BulkRun:
         if not any(line.writes for line in lines):
             return self._run_some(lines)
         try:
-            return self._session.write_together(lambda _: self._run_some(lines))
+            return self._session.minter.write(lambda _: self._run_some(lines), shared=True)
         except NoidError as error:
             # The transaction failed, and with it all that write; commands that only read are run without it.
             return [

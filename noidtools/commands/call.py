@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..console import Progress
     from ..minter.events import Actor
-    from ..store import Reader, Writer
+    from ..store import Reader
     from .answers import Answer
     from .command import Command, Fact
     from .lines import ReadLine
@@ -114,13 +114,6 @@ class Session:
         if self._minter is None:
             self._minter = Minter(self.dbdir)
         return self._minter
-
-    def write_together(self, work: Callable[[Writer], T]) -> T:
-        """Run `work`, which runs several commands, in one transaction.
-
-        A command that would have to wait for the clock raises NeedsOwnTransaction, and must be run again alone.
-        """
-        return self.minter.write(work, shared=True)
 
     def close(self) -> None:
         if self._minter is not None:

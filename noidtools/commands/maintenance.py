@@ -18,8 +18,6 @@ from .command import Command, Form, Option, as_count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ..minter.check.examination import Result
     from .answers import Record
     from .call import Call
@@ -91,7 +89,7 @@ def _copy(call: Call) -> Answer:
 
 def _check(call: Call) -> Answer:
     result = _examined(call)
-    records: list[Record] = [Fields(("error", _sentence(fault.sentence))) for fault in result.faults]
+    records: list[Record] = [Fields(("error", fault.sentence)) for fault in result.faults]
     mendable = sum(fault.mend is not None for fault in result.faults)
     if mendable:
         records.append(Fields(("note", b"%d of these can be mended with 'noid check --repair'" % mendable)))
@@ -104,10 +102,10 @@ def _repair(call: Call) -> Answer:
     while True:
         result = _examined(call)
         mended = repair(call.minter, call.actor, result)
-        records += [Fields(("mended", _sentence(fault.sentence))) for fault in mended]
+        records += [Fields(("mended", fault.sentence)) for fault in mended]
         if not mended:
             break
-    records += [Fields(("error", _sentence(fault.sentence))) for fault in result.faults]
+    records += [Fields(("error", fault.sentence)) for fault in result.faults]
     return Answer(*records, _check_summary(result), spaced=True, failed=bool(result.faults))
 
 
@@ -128,10 +126,6 @@ def _check_summary(result: Result) -> Fields:
     return Fields(("faults", b"%d in %d items%b" % (found, result.items, more)))
 
 
-def _sentence(sentence: str) -> bytes:
-    return sentence.encode("utf-8", "surrogateescape")
-
-
 # -- sql -------------------------------------------------------------------------------------------------------------
 
 
@@ -147,82 +141,53 @@ def _sql_roles(call: Call) -> Answer:
     return Answer(Text((ROLES + VIEW_ROLES).rstrip()))
 
 
-# -- the commands ----------------------------------------------------------------------------------------------------
-
 # -- status ----------------------------------------------------------------------------------------------------------
 
-
-# -- the service -----------------------------------------------------------------------------------------------------
-
-
-class ServiceStatus:
-    """How the service at an address is doing, from its /readyz and /metrics.
-
-    url       its address
-    fault     why it is not ready or cannot be asked, empty if it is ready
-    requests  how many requests it has answered
-    """
-
-    def __init__(self, url: str) -> None:
-        from ..verification.http import UnreachableError, text_at
-
-        self.url = url
-        self.fault = ""
-        self.requests = 0
-        try:
-            text_at(url, "readyz")
-            for line in text_at(url, "metrics").splitlines():
-                if line.startswith("noid_requests_total"):
-                    self.requests += int(float(line.rpartition(" ")[2]))
-        except UnreachableError as error:
-            self.fault = error.reason
-
-    def lines(self) -> list[tuple[str, str]]:
-        """Labels and texts."""
-        if self.fault:
-            return [("service", self.url), ("error", f"the service is not ready: {self.fault}")]
-        return [("service", self.url), ("ready", "yes"), ("requests", str(self.requests))]
-
-
-# -- minters ---------------------------------------------------------------------------------------------------------
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
-class MinterStatus:
-    """How one minter is doing.
-
-    name     that of its folder
-    figures  see minter/report.py, with the number of wrong canaries; empty if it cannot be read
-    fault    why it cannot be read, empty if it can
-    """
-
-    __slots__ = ("name", "figures", "fault")
-
-    def __init__(self, name: str, figures: dict[str, float], fault: str = "") -> None:
-        self.name = name
-        self.figures = figures
-        self.fault = fault
-
-
-def statuses(dbdir: str, folder: str | None) -> Iterator[MinterStatus]:
-    """How the minters in a folder are doing, or the one in `dbdir` if no folder is named."""
-    minters = MinterFolder(folder) if folder else SingleMinter(dbdir)
+def _status(call: Call) -> Answer:
+    folder, now = call.option("minters"), call.actor.now() / SECOND
+    minters = MinterFolder(folder) if folder else SingleMinter(call.session.dbdir)
+    records: list[Record] = []
+    failed = False
     for name, path in minters.dbdirs():
         try:
             minter = minters.open(path, name)
-            yield MinterStatus(name, minter_figures(minter) | {"canaries_wrong": len(wrong_canaries(minter))})
+            wrong = len(wrong_canaries(minter))
+            lines = _figure_lines(minter_figures(minter), wrong, now)
+            failed = failed or wrong > 0
         except NoidError as error:
-            yield MinterStatus(name, {}, error.message)
+            lines, failed = [("error", error.message)], True
+        records.append(Fields(("minter", name), *lines))
+    if not records:
+        records = [Fields(("note", "there is no minter"))]
+    url = call.option("url")
+    if url is not None:
+        ready, lines = _service_lines(url)
+        records.append(Fields(("service", url), *lines))
+        failed = failed or not ready
+    return Answer(*records, spaced=True, failed=failed)
 
 
-def lines_of(status: MinterStatus, now: float) -> list[tuple[str, str]]:
-    """Labels and texts for one minter; `now` is in seconds since 1970."""
-    if status.fault:
-        return [("minter", status.name), ("error", status.fault)]
-    found = status.figures
-    lines = [("minter", status.name), ("minted", f"{found['drawn']:.0f}"), ("left", _left_text(found)),
-             ("held", f"{found['held']:.0f}"), ("queued", f"{found['queued']:.0f}")]
+def _service_lines(url: str) -> tuple[bool, list[tuple[str, str]]]:
+    """Whether the service at an address is ready, by its /readyz and /metrics, and labels and texts about it."""
+    from ..verification.http import UnreachableError, text_at
+
+    try:
+        text_at(url, "readyz")
+        counts = [line for line in text_at(url, "metrics").splitlines() if line.startswith("noid_requests_total")]
+    except UnreachableError as error:
+        return False, [("error", f"the service is not ready: {error.reason}")]
+    return True, [("ready", "yes"), ("requests", str(sum(int(float(line.rpartition(" ")[2])) for line in counts)))]
+
+
+def _figure_lines(found: dict[str, float], wrong: int, now: float) -> list[tuple[str, str]]:
+    """Labels and texts for one minter, from its figures (see minter/report.py) and the number of its wrong canaries;
+    `now` is in seconds since 1970."""
+    lines = [("minted", f"{found['drawn']:.0f}"), ("left", _left_text(found)), ("held", f"{found['held']:.0f}"),
+             ("queued", f"{found['queued']:.0f}")]
     if "size_bytes" in found:
         room = f", {size_text(found['free_bytes'])} left on its disk" if "free_bytes" in found else ""
         lines.append(("database", size_text(found["size_bytes"]) + room))
@@ -233,8 +198,8 @@ def lines_of(status: MinterStatus, now: float) -> list[tuple[str, str]]:
     if "replica_lag_seconds" in found:
         lines.append(("replica", f"{found['replica_lag_seconds']:.1f} s behind"))
     lines.append(("backup", _backup_text(found, now)))
-    if found["canaries_wrong"]:
-        lines.append(("error", f"{found['canaries_wrong']:.0f} canaries lead elsewhere than they must; say canary"))
+    if wrong:
+        lines.append(("error", f"{wrong} canaries lead elsewhere than they must; say canary"))
     return lines
 
 
@@ -259,31 +224,6 @@ def size_text(size: float) -> str:
         size, unit = size / 1000, unit + 1
     return f"{size:.0f} {_UNITS[unit]}" if unit == 0 or size >= 100 else f"{size:.1f} {_UNITS[unit]}"
 
-
-def _status(call: Call) -> Answer:
-    found = list(statuses(call.session.dbdir, call.option("minters")))
-    now = call.actor.now() / SECOND
-    records = [Fields(*((label, text.encode("utf-8", "surrogateescape")) for label, text in lines_of(status, now)))
-               for status in found]
-    failed = any(status.fault or status.figures.get("canaries_wrong") for status in found)
-    if not records:
-        records = [Fields(("note", b"there is no minter"))]
-    service = service_at(call.option("url"))
-    if service is not None:
-        records.append(Fields(*((label, text.encode("utf-8", "surrogateescape")) for label, text in service.lines())))
-        failed = failed or bool(service.fault)
-    return Answer(*records, spaced=True, failed=failed)
-
-
-def service_at(url: str | None) -> ServiceStatus | None:
-    """How the service at an address is doing; None if no address is given."""
-    if url is None:
-        return None
-
-    return ServiceStatus(url)
-
-
-# -- the commands ----------------------------------------------------------------------------------------------------
 
 # -- the commands ----------------------------------------------------------------------------------------------------
 
