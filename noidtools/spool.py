@@ -23,7 +23,8 @@ _TOGETHER = 500
 
 
 class Spool:
-    """Rows of byte strings and numbers, all of the same width, in the order in which they were added.
+    """Rows of byte strings and numbers, all of the same width, in the order in which they were added: the table `rows`
+    with the columns c0, c1 and so on.
 
     They can be read several times, also while others are added: an iteration ends with the last row that was there
     when it began.  Raises StoreError if there is no room for them.
@@ -32,7 +33,12 @@ class Spool:
     def __init__(self, width: int) -> None:
         self._insert = f"INSERT INTO rows ({_columns(width)}) VALUES ({', '.join('?' * width)})"
         self._select = f"SELECT {_columns(width)} FROM rows WHERE number <= ? ORDER BY number"
-        self._database = open_database(f"CREATE TABLE rows (number INTEGER PRIMARY KEY, {_columns(width)})")
+        with storage_errors():
+            self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+            # All that is done with it is one transaction that is never committed.
+            self._database.executescript(
+                f"PRAGMA cache_size = -{_CACHE}; PRAGMA journal_mode = OFF; "
+                f"CREATE TABLE rows (number INTEGER PRIMARY KEY, {_columns(width)}); BEGIN")
         # Answers are read to their end, or not: only the last reference knows when that is.
         weakref.finalize(self, self._database.close)
         self._waiting: list[tuple[Any, ...]] = []
@@ -41,7 +47,7 @@ class Spool:
     def __len__(self) -> int:
         return self._written + len(self._waiting)
 
-    def add(self, *row: bytes | int) -> None:
+    def add(self, *row: bytes | int | None) -> None:
         self._waiting.append(row)
         if len(self._waiting) == _TOGETHER:
             self._flush()
@@ -75,17 +81,6 @@ class Spool:
 
 def _columns(width: int) -> str:
     return ", ".join(f"c{place}" for place in range(width))
-
-
-def open_database(tables: str) -> sqlite3.Connection:
-    """A temporary database with these tables, for work that needs more than Spool; close it at the end.
-
-    All that is done with it is one transaction that is never committed; what it raises, `storage_errors` translates.
-    """
-    with storage_errors():
-        database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        database.executescript(f"PRAGMA cache_size = -{_CACHE}; PRAGMA journal_mode = OFF; {tables}; BEGIN")
-        return database
 
 
 @contextmanager

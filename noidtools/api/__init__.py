@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
 
-from ..errors import NoidError, StoreError
+from ..errors import NoidError
 from ..minter import Minter, creation
 from ..minter.events import Actor, process_owner
+from ..minter.folder import make_folder
 from ..times import Clock, system_clock
 from .administration import AdministrationMethods
 from .minter import BindingMethods, MintingMethods, Text, to_bytes
@@ -28,8 +29,8 @@ _INTERFACE = b"python"
 class OpenMinter(MintingMethods, BindingMethods, NameMethods, AdministrationMethods):
     """A minter to work with, made by `noidtools.open` or `noidtools.create`.
 
-    Used in a `with` statement it is closed at the end.  Threads may share one; after a fork parent and child may both
-    go on with theirs.  Text is accepted as str or bytes and returned as str.
+    Used in a `with` statement it is closed at the end.  Threads may share one; after a fork the child opens it
+    again.  Text is accepted as str or bytes and returned as str.
     """
 
     def __enter__(self) -> OpenMinter:
@@ -96,7 +97,7 @@ def create_minter(
     values |= {"scheme": scheme, "template": template, "term": term, "naan": naan, "naa": naa, "subnaa": subnaa}
     settings = creation.new_settings(values, labels)
     folder, actor = os.fspath(path), _actor(who, clock)
-    created = _make_folder(folder)
+    created = make_folder(folder)
     try:
         return OpenMinter(creation.create(folder, settings, actor, address=store, read=read), actor)
     except BaseException:
@@ -104,17 +105,6 @@ def create_minter(
             with suppress(OSError):
                 os.rmdir(folder)
         raise
-
-
-def _make_folder(folder: str) -> bool:
-    """Create a folder; returns False if it exists.  Raises StoreError if it cannot be created."""
-    try:
-        os.mkdir(folder)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        raise StoreError(f"the folder {folder} cannot be made: {error.strerror}") from None
-    return True
 
 
 def _actor(who: Text | None, clock: Clock) -> Actor:

@@ -10,7 +10,7 @@ from ..errors import ConflictError, NotFoundError, UsageError, printable
 from ..times import timestamp
 from . import circulation, identifiers, qualities, queue, relations
 from .circulation import HELD, Circulation, ensure_not_withdrawn, save
-from .events import Change, record_event
+from .events import Change, property_changes, record_event
 from .identifiers import NameRef
 from .policies import persistence
 from .relations import ALIAS, ALIAS_OF, PREFERRED, SYNONYM, Relation, delete_relation, put_relation, relations_of
@@ -65,9 +65,8 @@ def create_alias(
     before = _relation_of(writer, ref.key)
     if before is not None:
         _delete_alias_relations(writer, ref.key, before)
-    changes = [Change(b"alias-of", before.display if before else None, other.display, ref.key)]
-    if authority or (before and before.authority):
-        changes.append(Change(b"authority", (before.authority or None) if before else None, authority or None, ref.key))
+    changes = property_changes(ref.key, _properties(before), {"alias-of": other.display, "authority": authority},
+                               always=("alias-of", "authority"))
     if not record.held:
         changes.append(Change(b"hold", None, b"held", ref.key))
     if record.queued:
@@ -94,10 +93,8 @@ def remove_alias(minter: Minter, writer: Writer, actor: Actor, alias: bytes) -> 
     _delete_alias_relations(writer, ref.key, before)
     writer.delete(ALIASES, ref.key)
     _ensure_those_above_end(minter, writer, ref.key)
-    changes = [Change(b"alias-of", before.display, None, ref.key)]
-    if before.authority:
-        changes.append(Change(b"authority", before.authority, None, ref.key))
-    record_event(writer, actor, b"alias remove", ids=_distinct(ref.key, before.other), changes=changes)
+    record_event(writer, actor, b"alias remove", ids=_distinct(ref.key, before.other),
+                 changes=property_changes(ref.key, _properties(before), {}))
     return AliasChange(ref, NameRef(before.other, before.display), False)
 
 
@@ -131,6 +128,10 @@ def _ensure_may_be_alias(reader: Reader, ref: NameRef, record: Circulation) -> N
 
 def _relation_of(reader: Reader, key: bytes) -> Relation | None:
     return next(relations.relations_of(reader, key, ALIAS_OF), None)
+
+
+def _properties(relation: Relation | None) -> dict[str, bytes]:
+    return {"alias-of": relation.display, "authority": relation.authority} if relation else {}
 
 
 def _delete_alias_relations(writer: Writer, key: bytes, relation: Relation) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 
 from ..errors import BusyError, ConflictError, NoidError, StoreError
@@ -31,6 +32,7 @@ from ..store.folders import ensure_own, move_folder, remove_leftovers
 from ..times import system_clock, timestamp
 from . import location_of, schema
 from .events import record_event
+from .folder import make_folder
 from .schema import ALL_TABLES
 from .tokens import all_tokens
 
@@ -50,6 +52,7 @@ _ITEMS, _BYTES = 5_000, 16 << 20
 _MARK = ".NOID-copy-"
 
 
+@dataclass(slots=True)
 class Copied:
     """What a copy is.
 
@@ -58,12 +61,9 @@ class Copied:
     finished  whether this was the last step of a move that was interrupted
     """
 
-    __slots__ = ("items", "aside", "finished")
-
-    def __init__(self, items: int, aside: str | None, *, finished: bool = False) -> None:
-        self.items = items
-        self.aside = aside
-        self.finished = finished
+    items: int
+    aside: str | None
+    finished: bool = False
 
 
 def copy_minter(
@@ -89,7 +89,7 @@ def copy_minter(
         if not in_place and os.path.lexists(target):
             raise ConflictError(f"{target} exists already: to copy a minter to this folder, move it away first")
         _ensure_minter(source, os.path.abspath(target_dir) if move or in_place else None)
-        made = _make_folder(target_dir)
+        made = make_folder(target_dir)
         copy = _Copy(source, target_dir, actor, progress or (lambda *_: None))
         return copy.move(address, read, in_place=in_place) if move or in_place else copy.make(address, read)
     except BaseException:
@@ -118,17 +118,6 @@ def _is_moved_copy(source: Store, target: str) -> bool:
         return copy.read(schema.stored_settings) == source.read(schema.stored_settings)
     finally:
         copy.close()
-
-
-def _make_folder(folder: str) -> bool:
-    """Make a folder if there is none; returns whether it was made."""
-    if os.path.isdir(folder):
-        return False
-    try:
-        os.mkdir(folder)
-    except OSError as error:
-        raise StoreError(f"the folder {folder} cannot be made: {error.strerror}") from None
-    return True
 
 
 class _Copy:
@@ -260,6 +249,7 @@ def _put(table: bytes, items: list[Item], writer: Writer) -> None:
 _CHUNK = 10_000
 
 
+@dataclass(slots=True)
 class Restored:
     """What a restore did.
 
@@ -271,14 +261,12 @@ class Restored:
     tokens   the names of valid tokens that the minter that was replaced does not have, as if they had been revoked
     """
 
-    __slots__ = ("aside", "drawn", "skipped", "timed", "lost", "tokens")
-
-    def __init__(self) -> None:
-        self.aside: str | None = None
-        self.drawn = self.skipped = 0
-        self.timed = False
-        self.lost: int | None = None
-        self.tokens: list[bytes] = []
+    aside: str | None = None
+    drawn: int = 0
+    skipped: int = 0
+    timed: bool = False
+    lost: int | None = None
+    tokens: list[bytes] = field(default_factory=list)
 
 
 def back_up(minter: Minter, destination: str) -> int:

@@ -12,14 +12,14 @@ from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, pri
 from ..times import timestamp
 from . import identifiers, lifecycle
 from .circulation import ensure_not_withdrawn
-from .events import NUMBER_SIZE, Change, record_event
+from .events import NUMBER_SIZE, property_changes, record_event
 from .schema import CUSTODY, OFFICES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..store import Reader, Writer
     from . import Minter
-    from .events import Actor
+    from .events import Actor, Change
 
 
 # Stands for the minter as a whole; no identifier is empty.
@@ -187,15 +187,9 @@ def _record(
 
 
 def _changes(identifier: bytes, before: Custodian | None, after: Custodian | None) -> list[Change]:
-    changes = [Change(b"custodian", before.name if before else None, after.name if after else None, identifier)]
-    earlier, later = ((custodian.purpose or None) if custodian else None for custodian in (before, after))
-    if earlier != later:
-        changes.append(Change(b"purpose", earlier, later, identifier))
-    old = (before.contact or None) if before else None
-    new = (after.contact or None) if after else None
-    if old != new:
-        changes.append(Change(b"contact", old, new, identifier))
-    return changes
+    old, new = ({"custodian": each.name, "purpose": each.purpose, "contact": each.contact} if each else {}
+                for each in (before, after))
+    return property_changes(identifier, old, new, always=("custodian",))
 
 
 def _ensure_text(what: str, text: bytes) -> None:

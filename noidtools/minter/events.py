@@ -20,7 +20,7 @@ from .schema import EVENTS, HISTORY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from ..store import Reader, Writer
     from ..times import Clock
@@ -127,6 +127,21 @@ class Change:
     def unpacked(cls, packed: bytes) -> Change:
         of, what, before, after = unpack(packed[1:])
         return cls(what, unpack_value(before), unpack_value(after), of, element=packed[0] == ELEMENT)
+
+
+def property_changes(
+    of: bytes, before: Mapping[str, bytes], after: Mapping[str, bytes], *, always: Container[str] = ()
+) -> list[Change]:
+    """The changes of the properties of an identifier, by their names; an empty value is no value.
+
+    Those in `always` are also listed with a value that has not changed.
+    """
+    changes = []
+    for what in dict.fromkeys((*before, *after)):
+        old, new = before.get(what) or None, after.get(what) or None
+        if old != new or (new is not None and what in always):
+            changes.append(Change(what.encode(), old, new, of))
+    return changes
 
 
 def pack_value(value: bytes | Digest | None, *, whole: bool = False) -> bytes:

@@ -114,6 +114,17 @@ class SingleMinter(MinterFolder):
         return [(self.name, self.folder)]
 
 
+def make_folder(folder: str) -> bool:
+    """Make a folder if there is none; returns whether it was made.  Raises StoreError if it cannot be made."""
+    try:
+        os.mkdir(folder)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise StoreError(f"the folder {folder} cannot be made: {error.strerror}") from None
+    return True
+
+
 def mark_served(folder: str) -> None:
     """Leave a mark that the minters in a folder are served together, if this process may write there."""
     try:

@@ -27,7 +27,7 @@ from .circulation import (
     find,
     save,
 )
-from .events import Change, record_event
+from .events import Change, property_changes, record_event
 from .identifiers import NameRef
 from .policies import EVERYTHING, PublishedReader, hides
 from .relations import PREDECESSOR, SUCCESSOR, Relation
@@ -348,12 +348,8 @@ def write_tombstone(writer: Writer, ref: NameRef, before: Tombstone | None, afte
 
 def tombstone_changes(identifier: bytes, before: Tombstone | None, after: Tombstone) -> list[Change]:
     """What differs between two tombstones, for an event."""
-    changes = []
-    for what in ("reason", "successor"):
-        old, new = (getattr(before, what) if before else b""), getattr(after, what)
-        if old != new:
-            changes.append(Change(what.encode(), old or None, new or None, identifier))
-    return changes
+    old, new = ({"reason": each.reason, "successor": each.successor} if each else {} for each in (before, after))
+    return property_changes(identifier, old, new)
 
 
 def _set_texts(

@@ -239,43 +239,9 @@ def persistence(reader: Reader) -> Persistence | None:
     return Persistence(text, config.value(reader, _FROM) or b"", config.value(reader, _UNTIL) or b"")
 
 
-def set_persistence(writer: Writer, actor: Actor, text: bytes, start: bytes = b"", until: bytes = b"") -> None:
-    """Set the promise of persistence, from `start` or from now on; the events keep the promise before.
-
-    Raises UsageError if its time would end before it begins, InvalidError for an unsuitable text.
-    """
-    _ensure_text(text)
-    start = start or timestamp(actor.now())
-    if until and until < start:
-        raise UsageError(f"the time would end ({until.decode()}) before it begins ({start.decode()})")
-    for name, value in ((_TEXT, text), (_FROM, start), (_UNTIL, until or None)):
-        _change(writer, actor, name, value)
-
-
-def clear_persistence(writer: Writer, actor: Actor) -> None:
-    """Remove the promise of persistence."""
-    for name in (_TEXT, _FROM, _UNTIL):
-        _change(writer, actor, name, None)
-
-
 def association(reader: Reader) -> bytes | None:
     """The policy on what the identifiers of the minter may stand for, None if it is not stated."""
     return config.value(reader, _ASSOCIATION)
-
-
-def set_association(writer: Writer, actor: Actor, text: bytes | None) -> None:
-    """Set the policy on association, or with None remove it; raises InvalidError for an unsuitable text."""
-    if text is not None:
-        _ensure_text(text)
-    _change(writer, actor, _ASSOCIATION, text)
-
-
-def set_minting_policy(writer: Writer, actor: Actor, choice: bytes) -> None:
-    """Set the policy on minting to PUBLISH or RESERVE; raises UsageError for anything else."""
-    if choice not in (PUBLISH, RESERVE):
-        raise UsageError("minting can publish at once or reserve: say policy minting publish|reserve, not "
-                         f"{printable(choice)!r}")
-    _change(writer, actor, INITIAL_STATE, None if choice == PUBLISH else choice)
 
 
 def set_stated_policy(
@@ -283,33 +249,34 @@ def set_stated_policy(
 ) -> None:
     """Set the policy on minting, association or persistence; the value DEFAULT returns to the default.
 
-    `start` and `until` are used for persistence only.
+    `start` and `until` are for persistence, which is promised from now on without a start; the events keep the promise
+    before.  Raises UsageError for a time that would end before it begins and for what minting cannot do, InvalidError
+    for an unsuitable text.
     """
-    default = value == DEFAULT
+    text = None if value == DEFAULT else value
     if name == MINTING:
-        set_minting_policy(writer, actor, PUBLISH if default else value)
+        if text not in (None, PUBLISH, RESERVE):
+            raise UsageError("minting can publish at once or reserve: say policy minting publish|reserve, not "
+                             f"{printable(value)!r}")
+        settings = {INITIAL_STATE: None if text == PUBLISH else text}
+    elif text is not None and (not text.strip() or len(text) > _LONGEST_POLICY):
+        raise InvalidError(f"a policy is a text of 1 to {_LONGEST_POLICY} bytes")
     elif name == ASSOCIATION:
-        set_association(writer, actor, None if default else value)
-    elif default:
-        clear_persistence(writer, actor)
+        settings = {_ASSOCIATION: text}
     else:
-        set_persistence(writer, actor, value, start, until)
+        start = start or timestamp(actor.now())
+        if text and until and until < start:
+            raise UsageError(f"the time would end ({until.decode()}) before it begins ({start.decode()})")
+        settings = {_TEXT: text, _FROM: text and start, _UNTIL: text and (until or None)}
+    for setting, new in settings.items():
+        if config.value(writer, setting) != new:
+            config.change(writer, actor, setting, new)
 
 
 def label_format(minter: Minter) -> bytes:
     """The format of the labels of a minter, which follows from its scheme."""
     form = [f"{name.lower()} {value.decode('utf-8', 'replace')}" for name, value in minter.scheme.form()]
     return f"scheme {minter.scheme.name}; {'; '.join(form)}".encode()
-
-
-def _change(writer: Writer, actor: Actor, name: str, new: bytes | None) -> None:
-    if config.value(writer, name) != new:
-        config.change(writer, actor, name, new)
-
-
-def _ensure_text(text: bytes) -> None:
-    if not text.strip() or len(text) > _LONGEST_POLICY:
-        raise InvalidError(f"a policy is a text of 1 to {_LONGEST_POLICY} bytes")
 
 
 # -- what a user may see ---------------------------------------------------------------------------------------------

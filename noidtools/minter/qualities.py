@@ -15,7 +15,7 @@ from ..errors import InvalidError, NotFoundError, UsageError, printable
 from ..times import timestamp
 from . import identifiers
 from .circulation import ensure_not_withdrawn
-from .events import Change, record_event
+from .events import property_changes, record_event
 from .relations import ensure_authority
 from .relations.abstract import identify_with_abstract
 from .schema import STATED, VERIFIED
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ..store import Reader, Writer
     from . import Minter
-    from .events import Actor
+    from .events import Actor, Change
     from .identifiers import NameRef
 
     # An identifier, all findings but that about the address, with their codes before them; and that finding, None if
@@ -369,17 +369,11 @@ def _record(
 
 
 def _changes(subject: bytes, before: StatedQuality | None, after: StatedQuality | None) -> list[Change]:
-    changes = []
-    old, new = _properties(before), _properties(after)
-    for what in dict.fromkeys((*old, *new)):
-        if old.get(what) != new.get(what) or what == "authority":
-            changes.append(Change(what.encode(), old.get(what), new.get(what), subject))
-    return changes
+    return property_changes(subject, _properties(before), _properties(after), always=("authority",))
 
 
 def _properties(stated: StatedQuality | None) -> dict[str, bytes]:
     if stated is None:
         return {}
-    found = {stated.quality: b"yes" if stated.holds else b"no", "authority": stated.authority,
-             "refinement": stated.refinement, "from": stated.start, "until": stated.until}
-    return {what: value for what, value in found.items() if value}
+    return {stated.quality: b"yes" if stated.holds else b"no", "authority": stated.authority,
+            "refinement": stated.refinement, "from": stated.start, "until": stated.until}

@@ -7,6 +7,8 @@ import grp
 import os
 import socket
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from ..errors import UsageError
 
@@ -45,7 +47,7 @@ class Address:
 
         Raises UsageError if another server listens there.
         """
-        with _Listening(self):
+        with _listening(self):
             if self.path:
                 _make_folder(os.path.dirname(self.path))
                 _remove_stale(self.path)
@@ -55,7 +57,7 @@ class Address:
     def listen(self) -> socket.socket:
         """A listening socket; raises UsageError if there cannot be one."""
         self.prepare()
-        with _Listening(self):
+        with _listening(self):
             listener = self._bound()
             self.open_to_group()
             listener.listen(_BACKLOG)
@@ -71,10 +73,8 @@ class Address:
     def remove(self) -> None:
         """Remove the file of a Unix socket after it was closed, unless another server listens there by now."""
         if self.path:
-            try:
+            with suppress(OSError):
                 _remove_stale(self.path)
-            except OSError:
-                return
 
     def _bound(self) -> socket.socket:
         if self.path:
@@ -104,18 +104,13 @@ class Address:
             raise OSError(errno.EPERM, "only root and members of the group can give the socket to it") from None
 
 
-class _Listening:
+@contextmanager
+def _listening(address: Address) -> Iterator[None]:
     """Turns an OSError into a UsageError that names the address."""
-
-    def __init__(self, address: Address) -> None:
-        self._address = address
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, OSError):
-            raise UsageError(f"cannot listen at {self._address.text}: {error.strerror or error}") from None
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"cannot listen at {address.text}: {error.strerror or error}") from None
 
 
 def group_number(name: str) -> int:

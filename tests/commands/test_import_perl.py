@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from noidtools import spool
 from noidtools.errors import InvalidError
 from noidtools.minter import perl
 from noidtools.minter.perl.dump import read_dump
@@ -478,5 +479,5 @@ def _in_small_pieces(dbdir: str, dump) -> None:
 
     from noidtools.minter.events import Actor
 
-    with patch.multiple(perl, _ITEMS=300, _TOGETHER=20), dump.open("rb") as file:
+    with patch.object(perl, "_ITEMS", 300), patch.object(spool, "_TOGETHER", 20), dump.open("rb") as file:
         perl.import_perl(dbdir, read_dump(file.readline), Actor(b"me", b"shell"))

@@ -121,6 +121,15 @@ class Examination:
         """An identifier for a sentence."""
         return printable(identifier[:200]) or "(an empty name)"
 
+    def report_damaged(self, what: str, key: bytes) -> None:
+        """Add the fault that what is stored under a key is damaged."""
+        self.report(f"{what} under {printable(key[:60])!r} is damaged: compare with a backup")
+
+    def check_event(self, number: int, what: str) -> None:
+        """Add a fault if there is no event of this number, to which something refers."""
+        if not self.has_event(number):
+            self.report(f"{what} refers to event {number}, which does not exist: compare with a backup")
+
     def has_event(self, number: int) -> bool:
         """Whether an event of this number exists."""
         if number in self._events:

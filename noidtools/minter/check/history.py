@@ -135,9 +135,7 @@ def _check_index(examination: Examination) -> None:
             continue
         number = int.from_bytes(parts[1], "big")
         examination.indexed.add(number)
-        if not examination.has_event(number):
-            examination.report(f"the history of {examination.name(parts[0])} refers to event {number}, which does not "
-                               "exist: compare with a backup")
+        examination.check_event(number, f"the history of {examination.name(parts[0])}")
 
 
 def _check_names_of_events(examination: Examination) -> None:
@@ -145,26 +143,19 @@ def _check_names_of_events(examination: Examination) -> None:
         if number is None:
             examination.report(f"the name {printable(name)!r} refers to an event, but the number of it is damaged: "
                                "compare with a backup")
-        elif not examination.has_event(number):
-            examination.report(f"the name {printable(name)!r} refers to event {number}, which does not exist: compare "
-                               "with a backup")
+        else:
+            examination.check_event(number, f"the name {printable(name)!r}")
 
 
 def _check_custodians(examination: Examination) -> None:
-    for table, count in ((CUSTODY, 4), (OFFICES, 5)):
-        _check_custody(examination, table, count)
-
-
-def _check_custody(examination: Examination, table: bytes, count: int) -> None:
-    for key, packed in examination.items(table):
+    rows = ((count, *row) for table, count in ((CUSTODY, 4), (OFFICES, 5)) for row in examination.items(table))
+    for count, key, packed in rows:
         parts, fields = parts_of(key), fields_of(packed, count)
         if parts is None or len(parts[1]) != NUMBER_SIZE or fields is None or not are_dates(fields[2:4]):
-            examination.report(f"the custodian under {printable(key[:60])!r} is damaged: compare with a backup")
-            continue
-        number = int.from_bytes(parts[1], "big")
-        if not examination.has_event(number):
-            examination.report(f"a custodian of {examination.name(parts[0] or b'the minter')} refers to event "
-                               f"{number}, which does not exist: compare with a backup")
+            examination.report_damaged("the custodian", key)
+        else:
+            examination.check_event(int.from_bytes(parts[1], "big"),
+                                    f"a custodian of {examination.name(parts[0] or b'the minter')}")
 
 
 def _check_statements(examination: Examination) -> None:
@@ -172,10 +163,10 @@ def _check_statements(examination: Examination) -> None:
         parts, fields = parts_of(key), fields_of(packed, 5)
         if (parts is None or parts_of(parts[1]) is None or fields is None or not fields[4].isdigit()
                 or not are_dates(fields[2:4])):
-            examination.report(f"the statement under {printable(key[:60])!r} is damaged: compare with a backup")
-        elif not examination.has_event(int(fields[4])):
-            examination.report(f"a statement about {examination.name(parts[0] or b'the minter')} refers to event "
-                               f"{int(fields[4])}, which does not exist: compare with a backup")
+            examination.report_damaged("the statement", key)
+        else:
+            examination.check_event(int(fields[4]),
+                                    f"a statement about {examination.name(parts[0] or b'the minter')}")
 
 
 # -- bulk changes ------------------------------------------------------------------------------------------------------

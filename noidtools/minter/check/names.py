@@ -6,7 +6,7 @@ aliases and relations; settings, counters, tokens and stored replies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
 
@@ -251,22 +251,14 @@ def _check_tombstones(examination: Examination) -> None:
                                "withdrawn: restore a backup, or compare with one")
 
 
-# -- elements and rules ------------------------------------------------------------------------------------------------
-
-
-def _check_elements(examination: Examination) -> None:
-    for key, _ in examination.items(ELEMENTS):
-        parts = parts_of(key)
-        if parts is None or not all(parts):
-            examination.report(f"the element under {printable(key[:60])!r} belongs to no identifier, or has no name: "
-                               "compare with a backup")
+# -- rules -------------------------------------------------------------------------------------------------------------
 
 
 def _check_rules(examination: Examination) -> None:
     for key, replacement in examination.items(RULES):
         parts = parts_of(key)
         if parts is None or not all(parts):
-            examination.report(f"the rule under {printable(key[:60])!r} is damaged: compare with a backup")
+            examination.report_damaged("the rule", key)
             continue
         element, pattern = parts
         try:
@@ -302,12 +294,11 @@ def _check_relations(examination: Examination) -> None:
         parts = parts_of(key)
         relation = relations.parsed(parts[1], packed) if parts is not None and fields_of(packed, 5) else None
         if parts is None or relation is None:
-            examination.report(f"the relation under {printable(key[:60])!r} is damaged: compare with a backup")
+            examination.report_damaged("the relation", key)
             continue
         name = parts[0]
-        if relation.event and not examination.has_event(relation.event):
-            examination.report(f"a relation of {examination.name(name)} refers to event {relation.event}, which does "
-                               "not exist: compare with a backup")
+        if relation.event:
+            examination.check_event(relation.event, f"a relation of {examination.name(name)}")
         if relation.kind == ALIAS_OF and alias_target(reader, name) is None:
             examination.report(f"the relations of {examination.name(name)} make it an alias, but it is not resolved as "
                                "one: make it one again, or remove it, with 'noid alias'")
@@ -331,47 +322,35 @@ def _has_inverse(reader: Reader, name: bytes, relation: Relation) -> bool:
                for other in _relations(reader, relation.other, kind))
 
 
-# -- findings, abstract names, tokens and replies ----------------------------------------------------------------------
+# -- rows that agree with nothing else -----------------------------------------------------------------------------
 
 
-def _check_findings(examination: Examination) -> None:
-    for identifier, packed in examination.items(VERIFIED):
-        if not is_sound(packed):
-            examination.report(f"the results of verifying {examination.name(identifier)} are damaged: verify it again")
+def _check_rows(examination: Examination) -> None:
+    for table, (is_whole, sentence) in _ROWS.items():
+        for key, packed in examination.items(table):
+            if not is_whole(key, packed):
+                examination.report(sentence.format(name=examination.name(key)))
 
 
-def _check_abstractions(examination: Examination) -> None:
-    for key, packed in examination.items(ABSTRACT):
-        fields = fields_of(packed, 7)
-        if not key or fields is None or fields[0].decode("utf-8", "replace") not in ABSTRACT_KINDS or (
-                not is_date(fields[6])):
-            examination.report(f"what is abstract under {examination.name(key)} is damaged: compare with a backup")
+def _is_element(key: bytes, value: bytes) -> bool:
+    parts = parts_of(key)
+    return parts is not None and all(parts)
 
 
-def _check_tokens(examination: Examination) -> None:
-    for digest, packed in examination.items(TOKENS):
-        fields = fields_of(packed, 5)
-        if len(digest) != _DIGEST_SIZE or fields is None or not are_dates(fields[2:]) or not fields[1].isascii():
-            examination.report("a token is damaged, and cannot be used: revoke it, and make another")
+def _is_abstraction(key: bytes, packed: bytes) -> bool:
+    fields = fields_of(packed, 7)
+    return (bool(key) and fields is not None and fields[0].decode("utf-8", "replace") in ABSTRACT_KINDS
+            and is_date(fields[6]))
 
 
-def _check_replies(examination: Examination) -> None:
-    for sentence, mend in reply_faults(examination.reader):
-        examination.report(sentence, mend)
+def _is_token(digest: bytes, packed: bytes) -> bool:
+    fields = fields_of(packed, 5)
+    return (len(digest) == _DIGEST_SIZE and fields is not None and are_dates(fields[2:]) and fields[1].isascii())
 
 
-# -- the minter --------------------------------------------------------------------------------------------------------
-
-
-def _check_config(examination: Examination) -> None:
-    for key, value in examination.items(CONFIG):
-        if not _is_sound_setting(key.decode("utf-8", "replace"), value):
-            examination.report(f"the setting {printable(key[:200])!r} is damaged: set it again, or compare with a "
-                               "backup")
-
-
-def _is_sound_setting(name: str, value: bytes) -> bool:
+def _is_setting(key: bytes, value: bytes) -> bool:
     """Whether a setting can be what it is; of those that are free text, only that it is no garbage."""
+    name = key.decode("utf-8", "replace")
     if "\ufffd" in name or b"\0" in value:
         return False
     if name in _ACCESS_RULES:
@@ -385,22 +364,35 @@ def _is_sound_setting(name: str, value: bytes) -> bool:
     return True
 
 
+# What is wrong if a row is not as the function says.  Tables whose values are text, and those of which other checks
+# read a part, are read to their end.
+_ROWS: dict[bytes, tuple[Callable[[bytes, bytes], bool], str]] = {
+    ELEMENTS: (_is_element,
+               "the element under {name!r} belongs to no identifier, or has no name: compare with a backup"),
+    ABSTRACT: (_is_abstraction, "what is abstract under {name} is damaged: compare with a backup"),
+    VERIFIED: (lambda _, packed: is_sound(packed), "the results of verifying {name} are damaged: verify it again"),
+    TOKENS: (_is_token, "a token is damaged, and cannot be used: revoke it, and make another"),
+    CONFIG: (_is_setting, "the setting {name!r} is damaged: set it again, or compare with a backup"),
+    **dict.fromkeys((META, NOTES, REPLIES, SECRETS), (lambda *_: True, "")),
+}
+
+
+# -- the minter --------------------------------------------------------------------------------------------------------
+
+
+def _check_replies(examination: Examination) -> None:
+    for sentence, mend in reply_faults(examination.reader):
+        examination.report(sentence, mend)
+
+
 def _check_meta(examination: Examination) -> None:
     backup = schema.last_backup(examination.reader)
     if backup and not is_date(backup):
         examination.report("the date of the last backup is damaged: the next backup writes it anew")
 
 
-def _count_the_rest(examination: Examination) -> None:
-    """Tables whose values are text, and those of which other checks read a part: that they can be read is checked."""
-    for table in (META, NOTES, REPLIES, SECRETS):
-        for _ in examination.items(table):
-            pass
-
-
 # The queue first, because the others leave out what was found misplaced in it.
 CHECKS = (
-    _check_queue, _check_queue_index, _check_records, _check_peppers, _check_tombstones, _check_elements, _check_rules,
-    _check_aliases, _check_relations, _check_abstractions, _check_findings, _check_tokens, _check_replies,
-    _check_config, _check_meta, _count_the_rest,
+    _check_queue, _check_queue_index, _check_records, _check_peppers, _check_tombstones, _check_rules, _check_aliases,
+    _check_relations, _check_rows, _check_replies, _check_meta,
 )

@@ -18,7 +18,7 @@ from ...errors import InvalidError, NoidError, printable
 from ...rules import Rule
 from ...schemes.base import Settings
 from ...schemes.noid import NoidScheme
-from ...spool import Spool, open_database, storage_errors
+from ...spool import Spool, storage_errors
 from ...store import create_store
 from ...times import timestamp, to_utc
 from .. import location_of, schema
@@ -101,59 +101,42 @@ def import_perl(
     return run.imported()
 
 
-class _CirculationRecords:
-    """What is known of the identifiers, until all are read and the events to which their records belong have numbers.
+class _CirculationRecords(Spool):
+    """What is known of the identifiers, until all are read and the events to which their records belong have numbers:
+    identifier, flags, stamp, number, history.
 
-    All records with the same stamp, which is a date, a letter and a contact, belong to one event.  The events are
-    numbered from 1 on in the order of the stamps.
+    All records with the same stamp, which is a date, a letter and a contact, belong to one event; it is None for an
+    identifier that has none.  The events are numbered from 1 on in the order of the stamps.
     """
 
     def __init__(self) -> None:
-        self._database = open_database(_RECORDS)
-        self._waiting: list[tuple[bytes, int, bytes | None, int, bytes]] = []
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
-
-    def add(self, identifier: bytes, flags: int, stamp: bytes | None, number: int, history: bytes) -> None:
-        """Add a record; `stamp` is None for an identifier that has none."""
-        self._waiting.append((identifier, flags, stamp, number, history))
-        self._count += 1
-        if len(self._waiting) == _TOGETHER:
-            self._flush()
-
-    def _flush(self) -> None:
-        with storage_errors():
-            self._database.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?)", self._waiting)
-        self._waiting = []
+        super().__init__(5)
 
     def events(self) -> Iterator[tuple[bytes, int, bytes, bytes]]:
         """Number the events, and yield them in order: the stamp, how many records it has, and which identifiers have
         the least and the greatest number.  Nothing may be added after this."""
         self._flush()
         with storage_errors():
-            self._database.execute("CREATE INDEX by_stamp ON record (stamp, number, identifier)")
-            self._database.execute("INSERT INTO event (stamp) SELECT DISTINCT stamp FROM record "
-                                   "WHERE stamp IS NOT NULL ORDER BY stamp")
+            for statement in _NUMBERED:
+                self._database.execute(statement)
             yield from self._database.execute(_EVENTS)
 
-    def rows(self) -> Iterator[tuple[bytes, int, int | None, int, bytes]]:
-        """The records in the order in which they were added, each with the number of its event; after `events`."""
+    def records(self) -> Iterator[tuple[bytes, int, int | None, int, bytes]]:
+        """The records in the order in which they were added, with the number of the event in place of the stamp; after
+        `events`."""
         with storage_errors():
             yield from self._database.execute(
                 "SELECT identifier, flags, event.number, record.number, history "
-                "FROM record LEFT JOIN event USING (stamp) ORDER BY record.rowid")
-
-    def close(self) -> None:
-        self._database.close()
+                "FROM record LEFT JOIN event USING (stamp) ORDER BY place")
 
 
-_TOGETHER = 500
-_RECORDS = """
-    CREATE TABLE record (identifier BLOB, flags INTEGER, stamp BLOB, number INTEGER, history BLOB);
-    CREATE TABLE event (number INTEGER PRIMARY KEY, stamp BLOB UNIQUE)
-"""
+_NUMBERED = (
+    "CREATE VIEW record AS "
+    "SELECT number AS place, c0 AS identifier, c1 AS flags, c2 AS stamp, c3 AS number, c4 AS history FROM rows",
+    "CREATE INDEX by_stamp ON rows (c2, c3, c0)",
+    "CREATE TABLE event (number INTEGER PRIMARY KEY, stamp BLOB UNIQUE)",
+    "INSERT INTO event (stamp) SELECT DISTINCT stamp FROM record WHERE stamp IS NOT NULL ORDER BY stamp",
+)
 _EVENTS = """
     SELECT stamp, (SELECT count(*) FROM record WHERE record.stamp = event.stamp),
         (SELECT identifier FROM record WHERE record.stamp = event.stamp ORDER BY number LIMIT 1),
@@ -339,7 +322,7 @@ class _Import:
 
     def _write_records(self) -> Iterator[Work]:
         total, done = len(self._records), 0
-        for page in _pages(self._records.rows()):
+        for page in _pages(self._records.records()):
             circulating, others = [], []
             for identifier, flags, event, number, history in page:
                 if flags or history:

@@ -16,7 +16,7 @@ from ...names import citation
 from ...times import timestamp
 from .. import aliases, identifiers
 from ..circulation import ensure_not_withdrawn
-from ..events import Change, record_event
+from ..events import Change, property_changes, record_event
 from . import (
     ALIAS,
     ALIAS_OF,
@@ -274,15 +274,10 @@ def _store(
 ) -> Claim:
     before = next((relation for relation in relations_of(writer, first.key, kind.letter)
                    if relation.other == second.key and relation.authority == authority), None)
-    changes = [
-        Change(kind.word.encode(), before.display if before else None, second.display, first.key),
-        Change(b"authority", authority if before else None, authority, first.key),
-        Change(b"from", before.start if before else None, start, first.key),
-    ]
-    if until or (before and before.until):
-        changes.append(Change(b"until", (before.until or None) if before else None, until or None, first.key))
-    event = record_event(writer, actor, _verb(kind), ids=[first.key, second.key], changes=changes)
-    relation = Relation(kind.letter, second.key, second.display, authority, start, until, event)
+    relation = Relation(kind.letter, second.key, second.display, authority, start, until)
+    new = _properties(kind, relation)
+    changes = property_changes(first.key, _properties(kind, before), new, always=new)
+    relation.event = event = record_event(writer, actor, _verb(kind), ids=[first.key, second.key], changes=changes)
     put_relation(writer, first.key, relation)
     put_relation(writer, second.key, Relation(kind.inverse, first.key, first.display, authority, start, until, event))
     return Claim(first, second, relation)
@@ -309,12 +304,7 @@ def remove_claim(
     if len(claims) > 1:
         raise UsageError(f"{len(claims)} authorities say so: name the one that takes it back with --authority")
     (removed,) = claims
-    changes = [
-        Change(kind.word.encode(), removed.display, None, first.key),
-        Change(b"authority", removed.authority, None, first.key), Change(b"from", removed.start, None, first.key),
-    ]
-    if removed.until:
-        changes.append(Change(b"until", removed.until, None, first.key))
+    changes = property_changes(first.key, _properties(kind, removed), {})
     _delete(writer, first.key, removed)
     if kind.letter == SYNONYM:
         for ref in (first, second):
@@ -356,6 +346,13 @@ def _delete(writer: Writer, name: bytes, relation: Relation) -> None:
     delete_relation(writer, name, relation)
     inverse = Relation(KINDS[relation.kind].inverse, name, authority=relation.authority)
     delete_relation(writer, relation.other, inverse)
+
+
+def _properties(kind: RelationKind, relation: Relation | None) -> dict[str, bytes]:
+    if relation is None:
+        return {}
+    return {kind.word: relation.display, "authority": relation.authority, "from": relation.start,
+            "until": relation.until}
 
 
 def _verb(kind: RelationKind) -> bytes:

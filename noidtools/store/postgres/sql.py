@@ -30,16 +30,7 @@ LOCK_NUMBER = "SELECT id, version FROM noid_minters WHERE id = %b FOR UPDATE"
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 VERSION = "SELECT id, version FROM noid_minters WHERE name = %b::text"
-
-
-def get(count: int) -> str:
-    """Reads a few places, whose values are columns of one row.  Parameters: table and key of each, and the name of the
-    minter."""
-    value = "(SELECT value FROM noid_data WHERE minter = m.id AND tbl = %b AND key = %b)"
-    return f"SELECT m.id, m.version, {', '.join([value] * count)} FROM noid_minters m WHERE m.name = %b::text"
-
-
-# Many places.  Subqueries make the server look each key up in the index, however wrong its statistics are.
+# Values at some places.  Subqueries make the server look each key up in the index, however wrong its statistics are.
 GET_MANY = """\
 SELECT m.id, m.version, (SELECT d.value FROM noid_data d WHERE d.minter = m.id AND d.tbl = p.tbl AND d.key = p.key)
 FROM noid_minters m, unnest(%b::bytea[], %b::bytea[]) WITH ORDINALITY AS p (tbl, key, n)
