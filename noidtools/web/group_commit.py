@@ -121,7 +121,7 @@ class _Group:
 
 
 def _run_together(minter: Minter, members: list[_Member]) -> None:
-    has_run = False
+    has_run: bool | None = None  # before it begins
 
     def run_all(_: object) -> None:
         nonlocal has_run
@@ -133,8 +133,8 @@ def _run_together(minter: Minter, members: list[_Member]) -> None:
     try:
         minter.write(run_all, shared=True)
     except BaseException as error:  # noqa: BLE001 - it is raised in the threads of all commands
-        # Unless the commit has failed, the fault of one command has ended the transaction: each is then run alone.
-        is_fault = not has_run and not isinstance(error, NoidError)
+        # If it ended half-way, that is the fault of one command: each is then run alone.
+        is_fault = has_run is False
         for member in members:
             member.error, member.is_alone = error, is_fault
 

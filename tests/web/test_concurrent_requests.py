@@ -81,12 +81,15 @@ def test_if_the_shared_commit_fails_all_its_requests_are_refused_and_none_is_run
     assert web("mint+1", user=USER).status == 200
 
 
-def test_a_fault_in_one_command_is_not_the_others(web: CommandClient, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fault", [ZeroDivisionError, OSError])
+def test_a_fault_in_one_command_is_not_the_others(
+    web: CommandClient, monkeypatch: pytest.MonkeyPatch, fault: type[Exception]
+) -> None:
     run = Call.run
 
     def faulty(self: Call) -> object:
         if self.args == [b"3"]:
-            raise ZeroDivisionError
+            raise fault
         return run(self)
 
     monkeypatch.setattr(Call, "run", faulty)
