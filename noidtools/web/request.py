@@ -317,12 +317,13 @@ class Request:
     @property
     def idempotency_key(self) -> bytes:
         """The Idempotency-Key, empty if there is none; raises UsageError for an unsuitable one."""
-        key = self.header("HTTP_IDEMPOTENCY_KEY").strip()
-        if not key:
+        if "HTTP_IDEMPOTENCY_KEY" not in self.environ:
             return b""
+        # granian makes a header that is not ASCII an empty one.
+        key = self.header("HTTP_IDEMPOTENCY_KEY").strip()
         if len(key) > 1 and key[0] == key[-1] == '"':
             key = key[1:-1]
-        if len(key) > _LONGEST_KEY or any(not "!" <= character <= "~" for character in key):
+        if not 0 < len(key) <= _LONGEST_KEY or any(not "!" <= character <= "~" for character in key):
             raise UsageError(f"an Idempotency-Key has 1 to {_LONGEST_KEY} visible ASCII characters")
         return key.encode()
 

@@ -96,7 +96,7 @@ def test_a_key_has_no_effect_on_reading(web: CommandClient) -> None:
     assert web("get+kt639k9+x", **keyed("k")).text == "2\n"
 
 
-@pytest.mark.parametrize("key", ["x" * 256, "a b", "a\tb", "ä", "\x7f"])
+@pytest.mark.parametrize("key", ["x" * 256, "a b", "a\tb", "ä", "\x7f", "", "\"\""])
 def test_an_invalid_idempotency_key_is_refused(web: CommandClient, key: str) -> None:
     assert web("mint+1", **keyed(key)).status == 400
 
