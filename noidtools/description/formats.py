@@ -19,6 +19,7 @@ from .vocabulary import NOID, PIL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import ModuleType
 
     from rdflib import Graph, Literal, URIRef
@@ -221,16 +222,27 @@ class GraphBuilder:
         for prefix, namespace in _prefixes(self._rdflib).items():
             self.graph.bind(prefix, namespace)
 
-    def node(self, iri: str, *classes: str) -> str:
-        """Make a node a member of classes; returns the node."""
+    def node(
+        self, iri: str, *classes: str, links: Mapping[str, str] | None = None, texts: Mapping[str, str] | None = None
+    ) -> str:
+        """Make a node a member of classes, with links to other nodes and texts by their terms; returns the node."""
         for name in classes:
             self._add(iri, self._rdflib.RDF.type, self._term(name))
+        for term, other in (links or {}).items():
+            self.link(iri, term, other)
+        for term, text in (texts or {}).items():
+            self.text(iri, term, text)
         return iri
 
     def link(self, subject: str, term: str, *objects: str) -> None:
         """Link a node to other nodes."""
         for iri in objects:
             self._add(subject, self._term(term), self._rdflib.URIRef(iri))
+
+    def link_both(self, subject: str, term: str, other: str, inverse: str) -> None:
+        """Link two nodes in both directions."""
+        self.link(subject, term, other)
+        self.link(other, inverse, subject)
 
     def link_term(self, subject: str, term: str, individual: str) -> None:
         """Link a node to an individual of the ontology."""

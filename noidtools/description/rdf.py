@@ -12,10 +12,10 @@ from string import Template
 from ..errors import InvalidError
 from ..minter.qualities import HOLDS, STATABLE, UNKNOWN
 from .facts import MinterDescription, NameDescription, PerformedAction, QualityClaim, QualityFinding
-from .formats import GraphBuilder, serialize
-from .minter_rdf import MinterWriter, iri_or
-from .relation_rdf import RelationWriter
-from .vocabulary import ACTS, BY_STATE, MODEL, QUALITIES, STATES, address, name_iri, part_iri, read, term_for
+from .formats import serialize
+from .minter_rdf import MinterGraph, iri_or
+from .relation_rdf import write_abstract, write_context_relations, write_elsewhere, write_name_relations
+from .vocabulary import ACTS, BY_STATE, MODEL, QUALITIES, STATES, address, part_iri, read, term_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,32 +34,29 @@ def name_document(facts: NameDescription, form: str) -> bytes:
 
 def describe_minter(facts: MinterDescription) -> Graph:
     """The model of the identifier system that a minter is."""
-    builder = GraphBuilder()
-    minter = MinterWriter(builder, facts)
-    minter.write()
-    minter.write_model()
-    _write_model(builder, minter, facts)
-    write_statements(builder, minter, minter.system, facts.qualities)
-    RelationWriter(builder, minter).write_context_relations(minter.iri, facts.relations)
-    return builder.graph
+    graph = MinterGraph(facts)
+    graph.write_minter()
+    graph.write_model()
+    _write_model(graph, facts)
+    _write_statements(graph, graph.system, facts.qualities)
+    write_context_relations(graph, graph.iri, facts.relations)
+    return graph.graph
 
 
 def describe_name(facts: NameDescription) -> Graph:
     """The description of a name, with as much of its minter as that needs."""
-    builder = GraphBuilder()
-    minter = MinterWriter(builder, facts.minter)
-    minter.write()
+    graph = MinterGraph(facts.minter)
+    graph.write_minter()
     if facts.abstract is not None:
-        RelationWriter(builder, minter).write_abstract(facts)
+        write_abstract(graph, facts)
     elif facts.elsewhere:
-        iri = RelationWriter(builder, minter).write_elsewhere(facts)
-        write_statements(builder, minter, iri, facts.statements)
+        _write_statements(graph, write_elsewhere(graph, facts), facts.statements)
     else:
-        _NameWriter(builder, minter, facts).write()
-    return builder.graph
+        _write_identifier(graph, facts)
+    return graph.graph
 
 
-def _write_model(builder: GraphBuilder, minter: MinterWriter, facts: MinterDescription) -> None:
+def _write_model(graph: MinterGraph, facts: MinterDescription) -> None:
     """The model of the identifier system: what section 2.7 of the ontology demands.
 
     It defines the qualities that are managed and how, the attributes that are registered, the encoding and
@@ -67,13 +64,13 @@ def _write_model(builder: GraphBuilder, minter: MinterWriter, facts: MinterDescr
     """
     audiences = {f"may_{name}": audience for name, audience in facts.audiences}
     unknown = {f"may_{name}": "whom the files admit" for name in ("read", "mint", "bind", "admin")}
-    builder.parse(Template(read(MODEL).decode()).substitute(part=part_iri(minter.iri, ""), **(unknown | audiences)))
-    builder.node(minter.system, "pil:IdentifierSystem")
-    builder.link(minter.iri, "pil:hasMembershipFunction", part_iri(minter.iri, "label-membership"))
+    graph.parse(Template(read(MODEL).decode()).substitute(part=part_iri(graph.iri, ""), **(unknown | audiences)))
+    graph.node(graph.system, "pil:IdentifierSystem")
+    graph.link(graph.iri, "pil:hasMembershipFunction", part_iri(graph.iri, "label-membership"))
     trusting = [stated.authority for stated in facts.qualities if stated.quality == "trusted" and stated.holds]
     if trusting:
-        store = builder.node(part_iri(minter.iri, "store"), "pil:Registry", "pil:Trusted")
-        builder.link(store, "pil:trustedByParty", *(minter.party(by) for by in trusting))
+        store = graph.node(part_iri(graph.iri, "store"), "pil:Registry", "pil:Trusted")
+        graph.link(store, "pil:trustedByParty", *map(graph.party, trusting))
 
 
 # -- a name ----------------------------------------------------------------------------------------------------------
@@ -82,259 +79,211 @@ def _write_model(builder: GraphBuilder, minter: MinterWriter, facts: MinterDescr
 _ENCODINGS = {"encoded": "url", "print": "print", "speech": "speech"}
 
 
-class _NameWriter:
-    """Adds a name to a graph that has its minter."""
+def _write_identifier(graph: MinterGraph, facts: NameDescription) -> None:
+    """An identifier of the minter."""
+    iri = iri_or(graph.name_iri(facts.name), facts.iri, "an identifier", "iri")
+    _write_name(graph, facts, iri)
+    _write_representations(graph, facts, iri)
+    _write_state(graph, facts, iri)
+    _write_thing(graph, facts, iri)
+    write_name_relations(graph, iri, facts.relations)
+    _write_qualities(graph, facts, iri)
+    _write_responsibility(graph, facts, iri)
+    for action in facts.performed:
+        _write_performed(graph, iri, action)
+    whole = (pair for pair in facts.elements.items() if pair[0] not in facts.whole_sizes)
+    for number, (name, value) in enumerate(whole, 1):
+        node = graph.node(part_iri(iri, f"binding-{number}"), "noid:Binding", "pil:AssociationData",
+                          texts={"noid:element": name, "noid:value": value})
+        graph.node(iri, links={"noid:binding": node, "pil:attribute": node})
 
-    __slots__ = ("_builder", "_facts", "_minter", "_name", "iri")
 
-    def __init__(self, builder: GraphBuilder, minter: MinterWriter, facts: NameDescription) -> None:
-        self._builder = builder
-        self._minter = minter
-        self._facts = facts
-        self.iri = iri_or(name_iri(facts.name, minter.base), facts.iri, "an identifier", "iri")
-        self._name = part_iri(self.iri, "name")
+def _write_name(graph: MinterGraph, facts: NameDescription, iri: str) -> None:
+    label = graph.node(part_iri(iri, "label"), "pil:Label", texts={"pil:symbol": facts.label or facts.name},
+                       links={"pil:isIn": graph.iri})
+    name = graph.node(part_iri(iri, "name"), "pil:Name", "pil:ConcreteName",
+                      links={"pil:hasContext": graph.iri, "pil:hasLabel": label})
+    graph.node(iri, "pil:Identifier", "pil:Concrete", "pil:ConcreteIdentifier", texts={"rdfs:label": facts.name},
+               links={"pil:isManagedBy": graph.system, "pil:hasName": name})
+    graph.link(graph.system, "pil:manages", iri, name)
+    for claim in facts.minter.context_aliases:
+        # Under another label of the context it is the same name, according to the authority of the claim (10.3).
+        if facts.name.startswith(claim.target):
+            other = graph.name_iri(claim.alias + facts.name[len(claim.target) :])
+            graph.link(name, "pil:same", part_iri(other, "name"))
 
-    def write(self) -> None:
-        self._write_name()
-        self._write_state()
-        self._write_thing()
-        RelationWriter(self._builder, self._minter).write_name_relations(self.iri, self._facts.relations)
-        QualityWriter(self._builder, self._minter, self.iri).write(self._facts)
-        self._write_responsibility()
-        actions = PerformedActionWriter(self._builder, self._minter, self.iri)
-        for action in self._facts.performed:
-            actions.write(action)
-        whole = (pair for pair in self._facts.elements.items() if pair[0] not in self._facts.whole_sizes)
-        for number, (name, value) in enumerate(whole, 1):
-            self._write_element(part_iri(self.iri, f"binding-{number}"), name, value)
 
-    def _write_name(self) -> None:
-        builder, facts = self._builder, self._facts
-        builder.node(self.iri, "pil:Identifier", "pil:Concrete", "pil:ConcreteIdentifier")
-        builder.text(self.iri, "rdfs:label", facts.name)
-        builder.link(self.iri, "pil:isManagedBy", self._minter.system)
-        builder.link(self.iri, "pil:hasName", builder.node(self._name, "pil:Name", "pil:ConcreteName"))
-        builder.link(self._name, "pil:hasContext", self._minter.iri)
-        label = builder.node(part_iri(self.iri, "label"), "pil:Label")
-        builder.text(label, "pil:symbol", facts.label or facts.name)
-        builder.link(self._name, "pil:hasLabel", label)
-        builder.link(label, "pil:isIn", self._minter.iri)
-        builder.link(self._minter.system, "pil:manages", self.iri, self._name)
-        self._write_representations()
-        for claim in facts.minter.context_aliases:
-            # Under another label of the context it is the same name, according to the authority of the claim (10.3).
-            if facts.name.startswith(claim.target):
-                other = name_iri(claim.alias + facts.name[len(claim.target) :], self._minter.base)
-                builder.link(self._name, "pil:same", part_iri(other, "name"))
+def _write_representations(graph: MinterGraph, facts: NameDescription, iri: str) -> None:
+    """The spellings of the name: label and context put together, and encodings of that."""
+    forms = [("canonical", facts.name), *((one.form, one.text) for one in facts.representations)]
+    if facts.identifier != facts.name:
+        forms.append(("stored", facts.identifier))
+    canonical = part_iri(iri, "representation-1")
+    for number, (form, text) in enumerate(forms, 1):
+        node = graph.node(part_iri(iri, f"representation-{number}"), "pil:Label",
+                          texts={"pil:symbol": text, "noid:form": form})
+        graph.link(part_iri(iri, "name"), "pil:nameRepresentation", node)
+        graph.link(iri, "pil:representation", node)
+        if node != canonical:
+            graph.link(canonical, "pil:sameRepresentedName", node)
+        if form in _ENCODINGS:
+            scheme = graph.node(part_iri(graph.iri, f"encoding-{_ENCODINGS[form]}"), "pil:EncodingScheme")
+            graph.node(node, "pil:Encoded", links={"pil:encodedIn": scheme})
+            graph.link(canonical, "pil:encode", node)
+            if form == "encoded":
+                graph.link_term(node, "pil:encodedIn", "pil:URLEncoding")
+        else:
+            scheme = graph.node(part_iri(graph.iri, f"serialisation-{form}"), "pil:SerialisationScheme")
+            graph.node(node, "pil:Serialisation", links={"pil:serialisedBy": scheme})
+            # Stored names do not contain their context.
+            graph.flag(node, "pil:contextImplicit", form == "stored")
 
-    def _write_representations(self) -> None:
-        """The spellings of the name: label and context put together, and encodings of that."""
-        builder, facts = self._builder, self._facts
-        forms = [("canonical", facts.name), *((one.form, one.text) for one in facts.representations)]
-        if facts.identifier != facts.name:
-            forms.append(("stored", facts.identifier))
-        canonical = part_iri(self.iri, "representation-1")
-        for number, (form, text) in enumerate(forms, 1):
-            node = builder.node(part_iri(self.iri, f"representation-{number}"), "pil:Label")
-            builder.text(node, "pil:symbol", text)
-            builder.text(node, "noid:form", form)
-            builder.link(self._name, "pil:nameRepresentation", node)
-            builder.link(self.iri, "pil:representation", node)
-            if node != canonical:
-                builder.link(canonical, "pil:sameRepresentedName", node)
-            if form in _ENCODINGS:
-                builder.node(node, "pil:Encoded")
-                builder.link(canonical, "pil:encode", node)
-                scheme = builder.node(part_iri(self._minter.iri, f"encoding-{_ENCODINGS[form]}"), "pil:EncodingScheme")
-                builder.link(node, "pil:encodedIn", scheme)
-                if form == "encoded":
-                    builder.link_term(node, "pil:encodedIn", "pil:URLEncoding")
-            else:
-                builder.node(node, "pil:Serialisation")
-                scheme = part_iri(self._minter.iri, f"serialisation-{form}")
-                builder.link(node, "pil:serialisedBy", builder.node(scheme, "pil:SerialisationScheme"))
-                # Stored names do not contain their context.
-                builder.flag(node, "pil:contextImplicit", form == "stored")
 
-    def _write_state(self) -> None:
-        builder, facts = self._builder, self._facts
-        # A name that only a rule knows can be resolved by the public.
-        state = facts.state or "published"
-        term = term_for(STATES, state, "state")
-        builder.link_term(self.iri, "noid:state", term)
-        builder.date(self.iri, "noid:stateSince", facts.state_since)
-        # A name is reserved, an identifier is published or withdrawn (8.9, 8.10).
-        builder.node(self._name if state == "reserved" else self.iri, term)
-        if state != "withdrawn":
-            builder.node(self.iri, "pil:Registered")
-            return
-        if not facts.state_since:
-            raise InvalidError("The description of a withdrawn identifier needs 'state_since', the date of it.")
-        builder.optional_text(self.iri, "noid:reason", facts.reason)
-        if facts.successor_relation:
-            builder.link(self.iri, "noid:successor", name_iri(facts.successor_relation.cited, self._minter.base))
+def _write_state(graph: MinterGraph, facts: NameDescription, iri: str) -> None:
+    # A name that only a rule knows can be resolved by the public.
+    state = facts.state or "published"
+    term = term_for(STATES, state, "state")
+    graph.link_term(iri, "noid:state", term)
+    graph.date(iri, "noid:stateSince", facts.state_since)
+    # A name is reserved, an identifier is published or withdrawn (8.9, 8.10).
+    graph.node(part_iri(iri, "name") if state == "reserved" else iri, term)
+    if state != "withdrawn":
+        graph.node(iri, "pil:Registered")
+        return
+    if not facts.state_since:
+        raise InvalidError("The description of a withdrawn identifier needs 'state_since', the date of it.")
+    graph.optional_text(iri, "noid:reason", facts.reason)
+    if facts.successor_relation:
+        graph.link(iri, "noid:successor", graph.name_iri(facts.successor_relation.cited))
 
-    def _write_thing(self) -> None:
-        builder, thing = self._builder, self._facts.thing
-        if thing:
-            known = address(thing)
-            node = known or part_iri(self.iri, "thing")
-            builder.link(self.iri, "pil:hasThing", node)
-            builder.link(self._name, "pil:identifies", node)
-            builder.link(self._name, "pil:associatedWith", node)
-            builder.link(node, "pil:isReferentOf", self._name)
-            if known is None:
-                builder.text(builder.node(node, "pil:Thing"), "rdfs:label", thing)
-        for target in self._facts.targets:
-            place = address(target.url)
-            if place is None:
-                builder.text(self.iri, "noid:locatorText", target.url)
-            else:
-                # What resolving gives back is the key by which the thing can be had (9.10).
-                builder.link(self.iri, "pil:locator", builder.node(place, "pil:Locator", "pil:RetrievalKey"))
 
-    # -- responsibility, actions, bindings -----------------------------------------------------------
+def _write_thing(graph: MinterGraph, facts: NameDescription, iri: str) -> None:
+    name, thing = part_iri(iri, "name"), facts.thing
+    if thing:
+        known = address(thing)
+        node = known or graph.node(part_iri(iri, "thing"), "pil:Thing", texts={"rdfs:label": thing})
+        graph.link(iri, "pil:hasThing", node)
+        graph.node(name, links={"pil:identifies": node, "pil:associatedWith": node})
+        graph.link(node, "pil:isReferentOf", name)
+    for target in facts.targets:
+        place = address(target.url)
+        if place is None:
+            graph.text(iri, "noid:locatorText", target.url)
+        else:
+            # What resolving gives back is the key by which the thing can be had (9.10).
+            graph.link(iri, "pil:locator", graph.node(place, "pil:Locator", "pil:RetrievalKey"))
 
-    def _write_responsibility(self) -> None:
-        builder, minter, facts = self._builder, self._minter, self._facts
-        if facts.custodians:
-            minter.write_custodians(self.iri, facts.custodians)
-        if all(party.purpose or party.until for party in facts.custodians):
-            # What it has no custodian of its own for, those of the minter answer for.
-            minter.write_inherited_custodians(self.iri)
-        minter.write_policies(self.iri, facts.policies)
-        minter.write_services(self.iri, facts.actions)
-        for action in facts.actions:
-            # What was withdrawn is not actionable (9.4), although its tombstone can be read.
-            if action.name in ACTS and facts.state != "withdrawn":
-                builder.link(self.iri, "pil:actionInActionable", part_iri(self.iri, f"action-{action.name}"))
 
-    def _write_element(self, node: str, name: str, value: str) -> None:
-        builder = self._builder
-        builder.node(node, "noid:Binding", "pil:AssociationData")
-        builder.text(node, "noid:element", name)
-        builder.text(node, "noid:value", value)
-        builder.link(self.iri, "noid:binding", node)
-        builder.link(self.iri, "pil:attribute", node)
+def _write_responsibility(graph: MinterGraph, facts: NameDescription, iri: str) -> None:
+    """Who is responsible for an identifier, its policies, and the actions on offer."""
+    if facts.custodians:
+        graph.write_custodians(iri, facts.custodians)
+    if all(party.purpose or party.until for party in facts.custodians):
+        # What it has no custodian of its own for, those of the minter answer for.
+        graph.write_inherited_custodians(iri)
+    graph.write_policies(iri, facts.policies)
+    graph.write_services(iri, facts.actions)
+    for action in facts.actions:
+        # What was withdrawn is not actionable (9.4), although its tombstone can be read.
+        if action.name in ACTS and facts.state != "withdrawn":
+            graph.link(iri, "pil:actionInActionable", part_iri(iri, f"action-{action.name}"))
 
 
 # -- qualities: what was verified, and what is stated ----------------------------------------------------------------
 
 
-def write_statements(
-    builder: GraphBuilder, minter: MinterWriter, subject: str, statements: tuple[QualityClaim, ...]
-) -> None:
-    """What authorities state of a subject other than an identifier."""
-    writer = QualityWriter(builder, minter, subject)
+def _write_qualities(graph: MinterGraph, facts: NameDescription, iri: str) -> None:
+    """What was verified of a name, and what is stated of it."""
+    findings = [finding for finding in facts.findings if finding.verdict != UNKNOWN]
+    described = [(finding.quality, "") for finding in findings]
+    described += [(statement.quality, statement.authority) for statement in facts.statements]
+    for quality in described:
+        if described.count(quality) > 1:
+            raise InvalidError(
+                f"There are two statements of the quality {quality[0]}; a description holds one of each."
+            )
+    for finding in findings:
+        _write_finding(graph, iri, finding)
+    _write_statements(graph, iri, facts.statements)
+
+
+def _write_finding(graph: MinterGraph, iri: str, finding: QualityFinding) -> None:
+    """A quality that was verified: confirmed, or refuted."""
+    quality = finding.quality
+    if not finding.date:
+        raise InvalidError(f"The quality {quality} needs both the date of its verification and the outcome.")
+    confirmed = finding.verdict == HOLDS
+    node = _write_quality(graph, iri, quality, stated=True)
+    graph.node(node, "pil:Verifiable", texts={"noid:rule": f"section {finding.section}: {finding.rule}"})
+    graph.flag(node, "noid:confirmed", confirmed)
+    graph.date(node, "noid:verifiedAt", finding.date)
+    if confirmed:
+        graph.node(node, "pil:Verified")
+        _write_membership(graph, iri, QualityClaim(None, quality), "")
+
+
+def _write_statements(graph: MinterGraph, iri: str, statements: tuple[QualityClaim, ...]) -> None:
+    """Qualities of a subject that are stated without being verified, by an authority or because it is so of itself."""
     for statement in statements:
-        writer.write_statement(statement)
-
-
-class QualityWriter:
-    """Adds the qualities of a subject, such as an identifier."""
-
-    __slots__ = ("_builder", "_iri", "_minter")
-
-    def __init__(self, builder: GraphBuilder, minter: MinterWriter, iri: str) -> None:
-        self._builder = builder
-        self._minter = minter
-        self._iri = iri
-
-    def write(self, facts: NameDescription) -> None:
-        """What was verified of a name, and what is stated of it."""
-        findings = [finding for finding in facts.findings if finding.verdict != UNKNOWN]
-        described = [(finding.quality, "") for finding in findings]
-        described += [(statement.quality, statement.authority) for statement in facts.statements]
-        for quality in described:
-            if described.count(quality) > 1:
-                raise InvalidError(
-                    f"There are two statements of the quality {quality[0]}; a description holds one of each."
-                )
-        for finding in findings:
-            self._write_finding(finding)
-        for statement in facts.statements:
-            self.write_statement(statement)
-
-    def _write_finding(self, finding: QualityFinding) -> None:
-        """A quality that was verified: confirmed, or refuted."""
-        builder, quality = self._builder, finding.quality
-        if not finding.date:
-            raise InvalidError(f"The quality {quality} needs both the date of its verification and the outcome.")
-        confirmed = finding.verdict == HOLDS
-        node = self._write_quality(quality, stated=True)
-        builder.node(node, "pil:Verifiable")
-        builder.flag(node, "noid:confirmed", confirmed)
-        builder.date(node, "noid:verifiedAt", finding.date)
-        builder.text(node, "noid:rule", f"section {finding.section}: {finding.rule}")
-        if confirmed:
-            builder.node(node, "pil:Verified")
-            self._write_membership(quality)
-
-    def write_statement(self, statement: QualityClaim) -> None:
-        """A quality that is stated without being verified, by an authority or because it is so of itself."""
-        builder = self._builder
-        node = self._write_quality(statement.quality, stated=statement.holds, by=statement.authority)
+        node = _write_quality(graph, iri, statement.quality, stated=statement.holds, by=statement.authority)
         if statement.authority:
-            builder.link(self._minter.party(statement.authority), "pil:claims", node)
+            graph.link(graph.party(statement.authority), "pil:claims", node)
+        timespan = ""
         if statement.start:
-            span = builder.timespan(part_iri(node, "timespan"), statement.start, statement.until)
-            builder.link(node, "noid:during", span)
+            timespan = graph.timespan(part_iri(node, "timespan"), statement.start, statement.until)
+            graph.link(node, "noid:during", timespan)
         if statement.holds:
-            self._write_membership(statement.quality, statement, node)
+            _write_membership(graph, iri, statement, timespan)
 
-    def _write_quality(self, name: str, *, stated: bool, by: str = "") -> str:
-        """The statement that the subject has a quality, or lacks it; returns its node."""
-        builder = self._builder
-        term = term_for(QUALITIES, name, "quality of the ontology")
-        # What an authority states is another statement than what was verified.
-        by = by if name in STATABLE else ""
-        node = builder.node(part_iri(self._iri, f"quality-{name}", by), "pil:QualityStatement")
-        subject = part_iri(self._iri, "name") if name == "reserved" else self._iri
-        builder.link(subject, "pil:hasQualityStatement", node)
-        builder.link(node, "pil:statedOf", subject)
-        builder.link_term(node, "pil:statedQuality", term)
-        builder.flag(node, "pil:statedValue", stated)
-        return node
 
-    def _write_membership(self, name: str, statement: QualityClaim | None = None, node: str = "") -> None:
-        """Make the subject a member of a quality's class, if what the class demands is known."""
-        if name in BY_STATE:
+def _write_quality(graph: MinterGraph, iri: str, name: str, *, stated: bool, by: str = "") -> str:
+    """The statement that the subject has a quality, or lacks it; returns its node."""
+    term = term_for(QUALITIES, name, "quality of the ontology")
+    # What an authority states is another statement than what was verified.
+    by = by if name in STATABLE else ""
+    node = graph.node(part_iri(iri, f"quality-{name}", by), "pil:QualityStatement")
+    subject = part_iri(iri, "name") if name == "reserved" else iri
+    graph.link_both(subject, "pil:hasQualityStatement", node, "pil:statedOf")
+    graph.link_term(node, "pil:statedQuality", term)
+    graph.flag(node, "pil:statedValue", stated)
+    return node
+
+
+def _write_membership(graph: MinterGraph, iri: str, claim: QualityClaim, timespan: str) -> None:
+    """Make the subject a member of a quality's class, if what the class demands is known."""
+    name = claim.quality
+    if name in BY_STATE:
+        return
+    if name == "persistent":
+        timespan = timespan or graph.persistence_timespan()
+        if not timespan:
             return
-        builder, minter, iri = self._builder, self._minter, self._iri
-        if name == "persistent":
-            timespan = part_iri(node, "timespan") if statement and statement.start else minter.persistence_timespan()
-            if not timespan:
-                return
-            builder.link(iri, "pil:timespanOfPersistent", timespan)
-            if statement and statement.refinement:
-                builder.link_term(iri, "pil:typeOfPersistent", QUALITIES[statement.refinement])
-        elif name in ("trusted", "reliable"):
-            if not (statement and statement.authority):
-                return
-            builder.link(iri, "pil:trustedByParty", minter.party(statement.authority))
-        elif name == "unique":
-            builder.link(iri, "pil:scopeOfUnique", minter.iri)
-        elif name == "universal":
-            builder.link(iri, "pil:contextInUniversal", self._context(statement))
-        elif name == "accountable":
-            builder.link_term(iri, "pil:accountableToParty", "noid:Public")
-        elif name in ("internet-resolvable", "web-resolvable"):
-            builder.link_term(iri, "pil:protocolInResolvable", "pil:HTTP")
-            builder.type_term("pil:HTTP", "pil:WebProtocol", "pil:InternetProtocol", "pil:Protocol")
-        elif name == "web-actionable":
-            builder.link_term(iri, "pil:protocolInActionable", "pil:HTTP")
-        elif name == "actionable":
-            builder.link(iri, "pil:systemInActionable", minter.system)
-        builder.node(iri, QUALITIES[name])
-
-    def _context(self, statement: QualityClaim | None) -> str:
-        """The context in which an identifier is universal: one that is named, or that of the minter."""
-        if statement is None or not statement.refinement:
-            return self._minter.iri
-        identifier = name_iri(statement.refinement, self._minter.base)
-        context = self._builder.node(part_iri(identifier, "context"), "pil:Context")
-        self._builder.link(context, "pil:contextIdentifier", identifier)
-        return context
+        graph.link(iri, "pil:timespanOfPersistent", timespan)
+        if claim.refinement:
+            graph.link_term(iri, "pil:typeOfPersistent", QUALITIES[claim.refinement])
+    elif name in ("trusted", "reliable"):
+        if not claim.authority:
+            return
+        graph.link(iri, "pil:trustedByParty", graph.party(claim.authority))
+    elif name == "unique":
+        graph.link(iri, "pil:scopeOfUnique", graph.iri)
+    elif name == "universal":
+        context = graph.iri
+        if claim.refinement:
+            identifier = graph.name_iri(claim.refinement)
+            context = graph.node(part_iri(identifier, "context"), "pil:Context",
+                                 links={"pil:contextIdentifier": identifier})
+        graph.link(iri, "pil:contextInUniversal", context)
+    elif name == "accountable":
+        graph.link_term(iri, "pil:accountableToParty", "noid:Public")
+    elif name in ("internet-resolvable", "web-resolvable"):
+        graph.link_term(iri, "pil:protocolInResolvable", "pil:HTTP")
+        graph.type_term("pil:HTTP", "pil:WebProtocol", "pil:InternetProtocol", "pil:Protocol")
+    elif name == "web-actionable":
+        graph.link_term(iri, "pil:protocolInActionable", "pil:HTTP")
+    elif name == "actionable":
+        graph.link(iri, "pil:systemInActionable", graph.system)
+    graph.node(iri, QUALITIES[name])
 
 
 # -- actions that were performed, as the events have them ------------------------------------------------------------
@@ -350,66 +299,48 @@ _BASIS = {
 }
 
 
-class PerformedActionWriter:
-    """Adds the actions that were performed on an identifier."""
+def _write_performed(graph: MinterGraph, iri: str, action: PerformedAction) -> None:
+    """One event of an identifier: an action, or a composite one where a command performs several."""
+    event = part_iri(graph.iri, f"event-{action.number}")
+    kinds = ("Identify",) if action.verb.startswith("bind ") else _PERFORMED.get(action.verb, ("CuratorialAction",))
+    parts = [event] if len(kinds) == 1 else [part_iri(event, kind.lower()) for kind in kinds]
+    for node, kind in zip(parts, kinds, strict=True):
+        _write_action(graph, iri, node, kind, action)
+    if len(parts) > 1:
+        _write_common(graph, event, "CompositeAction", action, iri)
+        graph.link(event, "pil:composedOf", *parts)
 
-    __slots__ = ("_builder", "_iri", "_minter", "_name")
 
-    def __init__(self, builder: GraphBuilder, minter: MinterWriter, iri: str) -> None:
-        self._builder = builder
-        self._minter = minter
-        self._iri = iri
-        self._name = part_iri(iri, "name")
+def _write_action(graph: MinterGraph, iri: str, node: str, kind: str, action: PerformedAction) -> None:
+    name = part_iri(iri, "name")
+    # Nothing is the input of a creation (9.2); a name and a thing are those of Identify (9.7).
+    _write_common(graph, node, kind, action, {"Create": "", "Identify": name}.get(kind, iri))
+    if kind == "Identify":
+        graph.link(node, "pil:inputName", name)
+    if kind in ("Create", "Identify"):
+        graph.link_both(node, "pil:hasResult", iri, "pil:actionResult")
+    if kind == "Verify" and action.outcome is not None:
+        result = "pil:True" if action.outcome else "pil:False"
+        graph.link_term(node, "pil:hasResult", result)
+        graph.type_term(result, "pil:Boolean")
 
-    def write(self, action: PerformedAction) -> None:
-        """One event: an action, or a composite one where a command performs several."""
-        builder = self._builder
-        event = part_iri(self._minter.iri, f"event-{action.number}")
-        kinds = ("Identify",) if action.verb.startswith("bind ") else _PERFORMED.get(action.verb, ("CuratorialAction",))
-        parts = []
-        for kind in kinds:
-            node = event if len(kinds) == 1 else part_iri(event, kind.lower())
-            parts.append(node)
-            self._write_one(node, kind, action)
-        if len(parts) > 1:
-            self._write_common(event, "CompositeAction", action, self._iri)
-            builder.link(event, "pil:composedOf", *parts)
 
-    def _write_one(self, node: str, kind: str, action: PerformedAction) -> None:
-        builder, iri = self._builder, self._iri
-        # Nothing is the input of a creation (9.2); a name and a thing are those of Identify (9.7).
-        entity = "" if kind == "Create" else self._name if kind == "Identify" else iri
-        self._write_common(node, kind, action, entity)
-        if kind == "Identify":
-            builder.link(node, "pil:inputName", self._name)
-        if kind in ("Create", "Identify"):
-            builder.link(node, "pil:hasResult", iri)
-            builder.link(iri, "pil:actionResult", node)
-        if kind == "Verify" and action.outcome is not None:
-            result = "pil:True" if action.outcome else "pil:False"
-            builder.link_term(node, "pil:hasResult", result)
-            builder.type_term(result, "pil:Boolean")
-
-    def _write_common(self, node: str, kind: str, action: PerformedAction, entity: str) -> None:
-        """System, user, time and authorisation, each in both directions."""
-        builder, system = self._builder, self._minter.system
-        builder.node(node, f"pil:{kind}", "pil:Action")
-        builder.text(node, "noid:commandWords", action.verb)
-        user = builder.node(self._minter.party(action.who), "pil:Administrator")
-        time = builder.moment(part_iri(node, "time"), action.date)
-        permission = builder.node(part_iri(node, "authorisation"), "pil:AuthorisationInstance")
-        builder.text(permission, "noid:basis", _BASIS.get(action.interface, action.interface))
-        if action.authority:
-            builder.link(permission, "noid:onBehalfOf", self._minter.party(action.authority))
-        inputs = [entity] if entity else []
-        for subject, forward, backward, value in (
-            (node, "hasSystem", "actionSystem", [system]), (node, "hasUser", "actionUser", [user]),
-            (node, "hasTime", "actionTime", [time]), (node, "hasInput", "actionInput", inputs),
-            (node, "hasAuthorisation", "actionAuthorisation", [permission]),
-            (permission, "authorisesSystem", "systemAuthorised", [system]),
-            (permission, "authorisesUser", "userAuthorised", [user]),
-            (permission, "authorisesInput", "inputAuthorised", inputs),
-        ):
-            for other in value:
-                builder.link(subject, f"pil:{forward}", other)
-                builder.link(other, f"pil:{backward}", subject)
+def _write_common(graph: MinterGraph, node: str, kind: str, action: PerformedAction, entity: str) -> None:
+    """System, user, time and authorisation, each in both directions."""
+    graph.node(node, f"pil:{kind}", "pil:Action", texts={"noid:commandWords": action.verb})
+    user = graph.node(graph.party(action.who), "pil:Administrator")
+    time = graph.moment(part_iri(node, "time"), action.date)
+    permission = graph.node(part_iri(node, "authorisation"), "pil:AuthorisationInstance",
+                            texts={"noid:basis": _BASIS.get(action.interface, action.interface)})
+    if action.authority:
+        graph.link(permission, "noid:onBehalfOf", graph.party(action.authority))
+    for subject, forward, backward, other in (
+        (node, "hasSystem", "actionSystem", graph.system), (node, "hasUser", "actionUser", user),
+        (node, "hasTime", "actionTime", time), (node, "hasInput", "actionInput", entity),
+        (node, "hasAuthorisation", "actionAuthorisation", permission),
+        (permission, "authorisesSystem", "systemAuthorised", graph.system),
+        (permission, "authorisesUser", "userAuthorised", user),
+        (permission, "authorisesInput", "inputAuthorised", entity),
+    ):
+        if other:
+            graph.link_both(subject, f"pil:{forward}", other, f"pil:{backward}")

@@ -78,71 +78,38 @@ def _encode(text: str) -> str:
 
 # -- The words of facts and the ontology's terms for them ------------------------------------------------------------
 
-STATES = {"reserved": "pil:Reserved", "published": "pil:Published", "withdrawn": "noid:Withdrawn"}
+# Words for which the ontology has no term, so that we have one of our own.
+_OWN = frozenset(("bound", "check-sound", "well-formed", "withdrawn"))
+
+
+def _terms(words: str) -> dict[str, str]:
+    """The term for each of some words: `pil:PrintCite` for print-cite."""
+    return {word: f"{'noid' if word in _OWN else 'pil'}:{word.title().replace('-', '')}" for word in words.split()}
+
+
+STATES = _terms("reserved published withdrawn")
 POLICIES = {
     "label-format": "pil:LabelFormatPolicy",
     "access": "pil:AccessPolicy",
     "association": "pil:AssociationPolicy",
     "persistence": "noid:PersistenceCommitment",
 }
-ACTIONS = {
-    "act": "pil:Act",
-    "allocate": "pil:Allocate",
-    "assign": "pil:Assign",
-    "cite": "pil:Cite",
-    "create": "pil:Create",
-    "delegate": "pil:Delegate",
-    "deregister": "pil:Deregister",
-    "identify": "pil:Identify",
-    "print-cite": "pil:PrintCite",
-    "publish": "pil:Publish",
-    "query": "pil:Query",
-    "register": "pil:Register",
-    "represent": "pil:Represent",
-    "reserve": "pil:Reserve",
-    "resolve": "pil:Resolve",
-    "retrieve": "pil:Retrieve",
-    "speech-cite": "pil:SpeechCite",
-    "verify": "pil:Verify",
-    "web-cite": "pil:WebCite",
-}
+ACTIONS = _terms(
+    "act allocate assign cite create delegate deregister identify print-cite publish query register represent reserve "
+    "resolve retrieve speech-cite verify web-cite"
+)
 
 # The medium through which a citation goes.
 MEDIA = {"print-cite": "pil:Print", "speech-cite": "pil:Speech", "web-cite": "pil:Web"}
 
 # Those of the actions that are an Act, so that offering them makes an identifier actionable (9.8).
 ACTS = frozenset(("act", "query", "resolve", "retrieve", "verify"))
-QUALITIES = {
-    "accountable": "pil:Accountable",
-    "actionable": "pil:Actionable",
-    "bound": "noid:Bound",
-    "check-sound": "noid:CheckSound",
-    "citable": "pil:Citable",
-    "encoded": "pil:Encoded",
-    "extensibly-actionable": "pil:ExtensiblyActionable",
-    "internet-resolvable": "pil:InternetResolvable",
-    "multiply-resolvable": "pil:MultiplyResolvable",
-    "nameable": "pil:Nameable",
-    "persistent": "pil:Persistent",
-    "print-citable": "pil:PrintCitable",
-    "published": "pil:Published",
-    "registered": "pil:Registered",
-    "reliable": "pil:Reliable",
-    "reserved": "pil:Reserved",
-    "resolvable": "pil:Resolvable",
-    "retrievable": "pil:Retrievable",
-    "speech-citable": "pil:SpeechCitable",
-    "trusted": "pil:Trusted",
-    "unique": "pil:Unique",
-    "universal": "pil:Universal",
-    "verifiable": "pil:Verifiable",
-    "verified": "pil:Verified",
-    "web-actionable": "pil:WebActionable",
-    "web-citable": "pil:WebCitable",
-    "web-resolvable": "pil:WebResolvable",
-    "well-formed": "noid:WellFormed",
-    "withdrawn": "noid:Withdrawn",
-}
+QUALITIES = _terms(
+    "accountable actionable bound check-sound citable encoded extensibly-actionable internet-resolvable "
+    "multiply-resolvable nameable persistent print-citable published registered reliable reserved resolvable "
+    "retrievable speech-citable trusted unique universal verifiable verified web-actionable web-citable web-resolvable "
+    "well-formed withdrawn"
+)
 
 # The state decides about these; a statement of them alone makes nobody a member of the class.
 BY_STATE = frozenset(("published", "registered", "reserved", "withdrawn"))
