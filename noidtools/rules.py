@@ -64,6 +64,9 @@ _DIGITS = b"0123456789"
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LITERALS = _DIGITS + _LETTERS + b"/_-:=%~,;@!&<>'\""
 
+# An escape in a pattern; \Q quotes all up to \E.
+_ESCAPED = rb"(?s)\\(?:Q.*?(?:\\E|\Z)|x\{[^}]*\}?|x[0-9A-Fa-f]{0,2}|c.?|.)"
+
 # What reaches back to the character before it; the last three only may.
 _REACHES_BACK = (b"*", b"+", b"?", b"{", b"(?#", b"\\E", b"\\Q")
 
@@ -236,13 +239,14 @@ class RuleSet:
     library) counts as one that never matches.
     """
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_compiled", "_pairs")
 
     def __init__(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
-        self._entries = [_Entry(pattern, replacement) for pattern, replacement in pairs]
+        self._pairs = [(_literal_start(pattern), pattern, replacement) for pattern, replacement in pairs]
+        self._compiled: dict[int, Rule | None] = {}
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._pairs)
 
     def first(self, identifier: bytes) -> tuple[Rule, bytes] | None:
         """The rule that `compute` finds, and the value."""
@@ -252,10 +256,8 @@ class RuleSet:
     def compute(self, identifier: bytes) -> tuple[Rule, Computed] | None:
         """The first rule that matches and its result; None if none does within LOOKUP_SECONDS."""
         deadline = thread_time() + LOOKUP_SECONDS
-        for entry in self._entries:
-            if not identifier.startswith(entry.start):
-                continue
-            rule = entry.compiled()
+        for number, (start, _, _) in enumerate(self._pairs):
+            rule = self._rule(number) if identifier.startswith(start) else None
             if rule is None:
                 continue
             result = rule.compute(identifier, deadline=deadline)
@@ -265,24 +267,13 @@ class RuleSet:
                 return None
         return None
 
-
-class _Entry:
-    __slots__ = ("_pair", "_rule", "start")
-
-    def __init__(self, pattern: bytes, replacement: bytes) -> None:
-        self.start = _literal_start(pattern)
-        self._pair: tuple[bytes, bytes] | None = (pattern, replacement)
-        self._rule: Rule | None = None
-
-    def compiled(self) -> Rule | None:
-        pair = self._pair
-        if pair is not None:
+    def _rule(self, number: int) -> Rule | None:
+        if number not in self._compiled:
             try:
-                self._rule = Rule(*pair)
+                self._compiled[number] = Rule(*self._pairs[number][1:])
             except InvalidError:
-                self._rule = None
-            self._pair = None
-        return self._rule
+                self._compiled[number] = None
+        return self._compiled[number]
 
 
 def _literal_start(pattern: bytes) -> bytes:
@@ -316,39 +307,22 @@ def _with_perl_escapes(pattern: bytes) -> bytes:
     """
     if not any(escape in pattern for escape in (b"\\x", b"\\u", b"\\U")):
         return pattern
-    done = bytearray()
-    at = 0
-    while at < len(pattern):
-        if pattern[at] != 0x5C:
-            end = at + 1
-        elif pattern.startswith(b"\\Q", at):
-            quoted = pattern.find(b"\\E", at)
-            end = quoted + 2 if quoted >= 0 else len(pattern)
-        elif pattern.startswith(b"\\x", at):
-            code, at = _parse_hex(pattern, at + 2)
-            done += b"\\o{%o}" % code
-            end = at
-        elif pattern.startswith((b"\\u", b"\\U"), at):
-            raise InvalidError(f"the rule's pattern contains \\{chr(pattern[at + 1])}: write characters as \\x{{…}}")
-        else:
-            end = at + (3 if pattern.startswith(b"\\c", at) else 2)
-        done += pattern[at:end]
-        at = end
-    return bytes(done)
+    import re  # which few rules need
+
+    return re.sub(_ESCAPED, lambda found: _in_octal(found[0]), pattern)
 
 
-def _parse_hex(pattern: bytes, at: int) -> tuple[int, int]:
-    """The number after \\x, and the place after that."""
-    if not pattern.startswith(b"{", at):
-        end = at
-        while end < at + 2 and pattern[end : end + 1] and pattern[end] in HEX_DIGITS:
-            end += 1
-        return int(pattern[at:end] or b"0", 16), end
-    end = pattern.find(b"}", at)
-    digits = pattern[at + 1 : end].strip() or b"0"
-    if end < 0 or len(digits) > 8 or digits.strip(HEX_DIGITS):
+def _in_octal(escape: bytes) -> bytes:
+    """An escape as PCRE2 reads it."""
+    if escape[1:2] in (b"u", b"U"):
+        raise InvalidError(f"the rule's pattern contains {escape.decode()}: write characters as \\x{{…}}")
+    if escape[1:2] != b"x":
+        return escape
+    braced = escape[2:3] == b"{"
+    digits = (escape[3:-1].strip() if braced else escape[2:]) or b"0"
+    if (braced and not escape.endswith(b"}")) or len(digits) > 8 or digits.strip(HEX_DIGITS):
         raise InvalidError("the rule's pattern contains a malformed \\x{: write hexadecimal digits and }")
-    return int(digits, 16), end + 1
+    return b"\\o{%o}" % int(digits, 16)
 
 
 def _is_utf8(text: bytes) -> bool:
@@ -400,28 +374,20 @@ def _parse_reference(text: bytes, at: int) -> tuple[int | str, int]:
     """What the $ at this place refers to, and the place after it."""
     if text.startswith(b"$&", at):
         return 0, at + 2
-    if text.startswith(b"$+{", at):
-        end = _closing_brace(text, at)
-        return text[at + 3 : end].decode("utf-8", "backslashreplace"), end + 1
-    if text.startswith(b"${", at):
-        end = _closing_brace(text, at)
-        return _group_number(text[at + 2 : end], text, at), end + 1
-    end = at + 1
-    while text[end : end + 1] and text[end] in _DIGITS:
-        end += 1
-    return _group_number(text[at + 1 : end], text, at), end
-
-
-def _closing_brace(text: bytes, at: int) -> int:
-    end = text.find(b"}", at)
-    if end < 0:
-        raise InvalidError(f"the rule's replacement opens a brace at byte {at} and does not close it")
-    return end
-
-
-def _group_number(digits: bytes, text: bytes, at: int) -> int:
+    if text.startswith((b"${", b"$+{"), at):
+        end = text.find(b"}", at) + 1
+        if not end:
+            raise InvalidError(f"the rule's replacement opens a brace at byte {at} and does not close it")
+        if text.startswith(b"$+", at):
+            return text[at + 3 : end - 1].decode("utf-8", "backslashreplace"), end
+        digits = text[at + 2 : end - 1]
+    else:
+        end = at + 1
+        while text[end : end + 1] and text[end] in _DIGITS:
+            end += 1
+        digits = text[at + 1 : end]
     if digits.isdigit() and len(digits) <= 2 and not digits.startswith(b"0"):
-        return int(digits)
+        return int(digits), end
     raise InvalidError(
         f"the rule's replacement contains {printable(text[at : at + 12])!r}, which is none of $1 to $99, ${{1}}, $& "
         "and $+{name}: write \\$ for a dollar sign"
