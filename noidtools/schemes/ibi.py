@@ -128,26 +128,13 @@ class IbiScheme(HostTimeScheme):
     options = ("computer", "port", "granularity", "patience")
     place, place_meaning, place_example = "computer", "the server's name", "mtc-m18.sid.inpe.br"
     default_port = DEFAULT_PORT
+    canonical_computer, encode_place = staticmethod(computer_name), staticmethod(prefix)
+    encode_date, canonical_label = staticmethod(suffix), staticmethod(canonical)
 
     @classmethod
     def decode(cls, label: bytes) -> Pairs:
         computer, port, date = parse(label)
         return cls.decoded(encode(computer, port, date), computer, port, date)
-
-    @staticmethod
-    def canonical_computer(text: bytes) -> bytes:
-        return computer_name(text)
-
-    @staticmethod
-    def encode_place(computer: bytes, port: int) -> bytes:
-        return prefix(computer, port)
-
-    @staticmethod
-    def encode_date(date: Date) -> bytes:
-        return suffix(date)
-
-    def canonical_label(self, label: bytes) -> bytes:
-        return canonical(label)
 
     def path(self, identifier: bytes) -> bytes:
         return path(identifier)

@@ -65,12 +65,12 @@ def prefix(ip: bytes, port: int) -> bytes:
     return _prefix(ip_address(ip), port)
 
 
-def _prefix(address: bytes, port: int) -> bytes:
+def _prefix(computer: bytes, port: int) -> bytes:
     """The same for an address in its canonical spelling, without the import of ipaddress."""
     coded_port = b"" if check_port(port) == DEFAULT_PORT else from_decimal(port, IBIP_DIGITS)
-    if b"." in address:
-        return from_decimal(to_decimal(address, IPV4_DIGITS), IBIP_DIGITS) + b"W" + coded_port
-    return from_decimal(to_decimal(address, IPV6_DIGITS), IBIP_DIGITS) + b"X" + coded_port
+    if b"." in computer:
+        return from_decimal(to_decimal(computer, IPV4_DIGITS), IBIP_DIGITS) + b"W" + coded_port
+    return from_decimal(to_decimal(computer, IPV6_DIGITS), IBIP_DIGITS) + b"X" + coded_port
 
 
 def suffix(date: Date) -> bytes:
@@ -182,25 +182,12 @@ class IbipScheme(HostTimeScheme):
     options = ("ip", "port", "granularity", "patience")
     place, place_meaning, place_example = "ip", "the server's address", "150.163.34.243"
     default_port = DEFAULT_PORT
+    canonical_computer, encode_place = staticmethod(ip_address), staticmethod(_prefix)
+    encode_date, canonical_label = staticmethod(suffix), staticmethod(canonical)
 
     @classmethod
     def decode(cls, label: bytes) -> Pairs:
         return cls.decoded(canonical(label), *decode(label))
-
-    @staticmethod
-    def canonical_computer(text: bytes) -> bytes:
-        return ip_address(text)
-
-    @staticmethod
-    def encode_place(computer: bytes, port: int) -> bytes:
-        return _prefix(computer, port)
-
-    @staticmethod
-    def encode_date(date: Date) -> bytes:
-        return suffix(date)
-
-    def canonical_label(self, label: bytes) -> bytes:
-        return canonical(label)
 
     def form(self) -> Pairs:
         form = self.prefix + b"/seconds since 1995-08-01[Wfraction], in base 27"

@@ -20,7 +20,6 @@ from .timed import Date, TimedScheme, quoted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .base import Pairs, Settings
-    from .timed import Granularity
 
 ALPHABET = b"0123456789BCDFGHJKLMNPQRSTVWXYZ"
 LENGTH = 9
@@ -140,7 +139,7 @@ class PilinScheme(TimedScheme):
         # Nine characters may be anything: the dots of the Handle prefix must be there.
         return b"." in label.partition(b"/")[0]
 
-    def next_date(self, last: Date | None, requested_at: Date, granularity: Granularity) -> Date | None:
+    def next_date(self, last: Date | None, requested_at: Date, granularity: Date) -> Date | None:
         milliseconds = requested_at.floor(_MILLI)
         if last is not None:
             milliseconds = max(milliseconds, last.floor(_MILLI) + 1)

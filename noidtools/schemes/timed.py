@@ -92,36 +92,6 @@ class Date:
         return f"Date({self.units}, {self.places})"
 
 
-class Granularity:
-    """The width of the grid's cells: 60 seconds, or 10^-places seconds."""
-
-    __slots__ = ("places", "units")
-
-    def __init__(self, units: int, places: int = 0) -> None:
-        while places > 0 and units % 10 == 0:
-            units //= 10
-            places -= 1
-        if units != 1 and (units, places) != (60, 0):
-            raise InvalidError("a granularity is 60, 1, 0.1, 0.01, ... seconds, nothing between")
-        if not 0 <= places <= MAX_PLACES:
-            raise InvalidError(f"a granularity has at most {MAX_PLACES} decimal places, not {places}")
-        self.units = units
-        self.places = places
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Granularity) and (self.units, self.places) == (other.units, other.places)
-
-    def __hash__(self) -> int:
-        return hash((self.units, self.places))
-
-    def __bytes__(self) -> bytes:
-        """Seconds in decimal, as `parse_granularity` reads them."""
-        return b"0.%0*d" % (self.places, self.units) if self.places else b"%d" % self.units
-
-    def __repr__(self) -> str:
-        return f"Granularity({self.units}, {self.places})"
-
-
 def quoted(value: bytes) -> str:
     """Untrusted bytes for a message: in quotes, printable, at most 80 of them."""
     return repr(bytes(value[:80]))[1:] + ("..." if len(value) > 80 else "")
@@ -133,14 +103,17 @@ def parse_date(text: bytes) -> Date:
     return Date(units, places)
 
 
-def parse_granularity(text: bytes) -> Granularity:
-    """The granularity written in seconds: 60, 1, 0.1, 0.01 and so on."""
+def parse_granularity(text: bytes) -> Date:
+    """The granularity, which is the width of the grid's cells, written in seconds: 60, 1, 0.1, 0.01 and so on."""
     rule = "a granularity is one of 60, 1, 0.1, 0.01, ... seconds"
     units, places = _decimal(text, rule)
     try:
-        return Granularity(units, places)
+        width = Date(units, places)
     except InvalidError:
-        raise InvalidError(f"{rule} (at most {MAX_PLACES} decimal places), not {quoted(text)}") from None
+        width = Date(0)
+    if width.units != 1 and width != Date(60):
+        raise InvalidError(f"{rule} (at most {MAX_PLACES} decimal places), not {quoted(text)}")
+    return width
 
 
 def from_ns(nanoseconds: int) -> Date:
@@ -156,7 +129,7 @@ def wait_ns(date: Date, now: Date) -> int:
     return max(0, -(-left // unit))
 
 
-def allot(last: Date | None, now: Date, granularity: Granularity) -> Date:
+def allot(last: Date | None, now: Date, granularity: Date) -> Date:
     """The date for a request made at `now`, where `last` is the date of the previous request.
 
     It is always later than `last`.  It is also the end of the wait: the cell may be used at
@@ -239,7 +212,7 @@ class TimedScheme(Scheme):
         return settings.with_(granularity=bytes(granularity).decode())
 
     @abstractmethod
-    def next_date(self, last: Date | None, requested_at: Date, granularity: Granularity) -> Date | None:
+    def next_date(self, last: Date | None, requested_at: Date, granularity: Date) -> Date | None:
         """The date for a request, later than the date `last` drawn before; None when no label is left."""
 
     @abstractmethod
@@ -302,7 +275,7 @@ class TimedGenerator(Generator):
         """Nanoseconds that one identifier may be waited for; by default at least one cell of the grid."""
         if self._patience:
             return parse_patience(self._patience)
-        return max(_PATIENCE, wait_ns(Date(self._granularity.units, self._granularity.places), Date(0)))
+        return max(_PATIENCE, wait_ns(self._granularity, Date(0)))
 
     def adjust(self, name: str, value: bytes) -> tuple[bytes, bytes]:
         if name == "granularity":
@@ -460,7 +433,7 @@ class HostTimeScheme(TimedScheme):
             ("port", b"%d" % port), ("time", utc(date)), ("seconds", bytes(date)),
         ]
 
-    def next_date(self, last: Date | None, requested_at: Date, granularity: Granularity) -> Date:
+    def next_date(self, last: Date | None, requested_at: Date, granularity: Date) -> Date:
         return allot(last, requested_at, granularity)
 
     def label(self, date: Date) -> bytes:

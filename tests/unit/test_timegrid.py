@@ -14,7 +14,6 @@ from noidtools.schemes.timed import (
     MAX_PLACES,
     MAX_SECONDS,
     Date,
-    Granularity,
     allot,
     from_ns,
     parse_date,
@@ -31,10 +30,10 @@ DISTRIBUTOR = vectors("ibi.json")["distributor"]
 GRID = [Fraction(60), *(Fraction(1, 10**places) for places in range(13))]
 
 dates = st.builds(Date, st.integers(0, 4 * 10**18), st.integers(9, 12)) | st.builds(Date, st.integers(0, 10**10))
-granularities = st.just(Granularity(60)) | st.builds(Granularity, st.just(1), st.integers(0, 9))
+granularities = st.just(Date(60)) | st.builds(Date, st.just(1), st.integers(0, 9))
 
 
-def exact(value: Date | Granularity) -> Fraction:
+def exact(value: Date) -> Fraction:
     return Fraction(value.units, 10**value.places)
 
 
@@ -86,7 +85,7 @@ def test_the_distributor_gives_the_dates_of_the_standards_table() -> None:
 @settings(deadline=None)
 @given(dates, st.lists(st.tuples(st.integers(-(10**11), 10**11), granularities), min_size=1, max_size=20))
 def test_the_distributor_follows_definition_and_algorithm_while_clock_and_granularity_change(
-    start: Date, steps: list[tuple[int, Granularity]]
+    start: Date, steps: list[tuple[int, Date]]
 ) -> None:
     last, nanoseconds = None, start.floor(9)
     for step, granularity in steps:
@@ -104,7 +103,7 @@ def test_the_distributor_follows_definition_and_algorithm_while_clock_and_granul
 @settings(deadline=None)
 @given(dates, dates, granularities)
 def test_an_allotted_date_lies_on_the_grid_after_the_last_and_never_needlessly_ahead(
-    last: Date, now: Date, granularity: Granularity
+    last: Date, now: Date, granularity: Date
 ) -> None:
     date, r = exact(allot(last, now, granularity)), exact(granularity)
     assert date % r == 0
@@ -145,8 +144,8 @@ def test_granularities_are_a_minute_a_second_and_its_decimal_parts() -> None:
     for text in [b"60", b"1", b"0.1", b"0.01", b"0.001", b"0." + b"0" * (MAX_PLACES - 1) + b"1"]:
         assert bytes(parse_granularity(text)) == text
     assert parse_granularity(b"0.10") == parse_granularity(b"0.1")
-    assert parse_granularity(b"60.0") == Granularity(60)
-    assert hash(parse_granularity(b"1.00")) == hash(Granularity(1))
+    assert parse_granularity(b"60.0") == Date(60)
+    assert hash(parse_granularity(b"1.00")) == hash(Date(1))
 
 
 @pytest.mark.parametrize(
@@ -194,7 +193,6 @@ def test_trailing_zeros_make_no_difference() -> None:
     assert parse_date(b"5.05") != parse_date(b"5.5")
     assert Date(5) != 5
     assert repr(Date(5500, 3)) == "Date(55, 1)"
-    assert repr(Granularity(10, 2)) == "Granularity(1, 1)"
 
 
 @pytest.mark.parametrize(
