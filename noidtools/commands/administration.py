@@ -80,16 +80,12 @@ _CREATION_OPTIONS = (
 # -- dbinfo and note -------------------------------------------------------------------------------------------------
 
 
-def _brief_info(call: Call) -> Answer:
-    return _info_answer(call)
-
-
 def _full_info(call: Call) -> Answer:
     minter = call.minter
-    return _info_answer(call, minter.read(lambda reader: internals(minter, reader)))
+    return _info(call, minter.read(lambda reader: internals(minter, reader)))
 
 
-def _info_answer(call: Call, more: list[tuple[str, bytes]] | None = None) -> Answer:
+def _info(call: Call, more: list[tuple[str, bytes]] | None = None) -> Answer:
     minter = call.minter
     fields = report.properties(minter) + minter.read(lambda reader: report.status(minter, reader))
     if call.session.view == EVERYTHING:
@@ -248,7 +244,7 @@ First: 13030/kt4x551
     ),
     Command(
         "dbinfo", "what the minter is and where it stands",
-        Form("[brief]", _brief_info, READ),
+        Form("[brief]", _info, READ),
         Form("full", _full_info, ADMIN, writes=False),
         Form("dump", _dump, ADMIN, writes=False, streams=True),
         see="tutorial.md#notes-and-the-state-of-the-minter",

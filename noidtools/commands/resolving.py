@@ -40,12 +40,9 @@ def _resolve(call: Call) -> Answer:
     explained, option = call.flag("explain"), call.option("element")
     text, element = call.words[0], None if option is None else option.encode()
     trace: Trace = []
-    outcome = resolution.resolve(call.minter, text, element=element, trace=trace if explained else None)
-    if call.session.view != EVERYTHING and outcome.kind != resolution.FOUND:
-        outcome = _outcome_in_view(call, text, outcome, element, trace if explained else None)
+    outcome = _outcome_of(call, text, element, trace if explained else None)
     if explained:
-        steps = [(step, text) for step, text in trace]
-        return Answer(Fields(*steps, ("answer", _target_text(outcome))), spaced=True, failed=not outcome.targets)
+        return Answer(Fields(*trace, ("answer", _target_text(outcome))), spaced=True, failed=not outcome.targets)
     if not outcome.targets:
         raise NotFoundError(_abstract_refusal(call, text, outcome) or outcome.refusal)
     return Answer(Values([(b"target", outcome.targets[0].url)]))
@@ -58,13 +55,15 @@ def _abstract_refusal(call: Call, text: bytes, outcome: Outcome) -> str:
     return call.read(lambda reader: abstract_refusal(call.minter, reader, text, "leads nowhere by itself"))
 
 
-def _outcome_in_view(
-    call: Call, text: bytes, outcome: Outcome, element: bytes | None, trace: Trace | None
+def _outcome_of(
+    call: Call, text: bytes, element: bytes | None = None, trace: Trace | None = None
 ) -> Outcome:
     """The outcome as this user may see it, which for a name that is not public is that of an unknown one."""
-    return call.minter.read(lambda reader: outcome_in(
-        call.session.view, call.minter, reader, text, outcome, element=element, trace=trace
-    ))
+    minter, view = call.minter, call.session.view
+    outcome = resolution.resolve(minter, text, element=element, trace=trace)
+    if view == EVERYTHING or outcome.kind == resolution.FOUND:
+        return outcome
+    return minter.read(lambda reader: outcome_in(view, minter, reader, text, outcome, element=element, trace=trace))
 
 
 def _target_text(outcome: Outcome) -> bytes:
@@ -116,14 +115,6 @@ def _resolver_for(call: Call, base: str) -> Callable[[str], bytes]:
         return lambda name: location_at(base, name)
 
     return lambda name: destination(_outcome_of(call, name.encode()))
-
-
-def _outcome_of(call: Call, text: bytes) -> Outcome:
-    """What resolving a name gives, as this user may see it."""
-    outcome = resolution.resolve(call.minter, text)
-    if call.session.view == EVERYTHING or outcome.kind == resolution.FOUND:
-        return outcome
-    return call.minter.read(lambda reader: outcome_in(call.session.view, call.minter, reader, text, outcome))
 
 
 def _set_resolver(call: Call) -> Answer:

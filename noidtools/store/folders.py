@@ -276,13 +276,6 @@ def sync_folder(folder: str) -> None:
         os.close(descriptor)
 
 
-def is_writable(path: str, lock: str) -> bool:
-    """Whether this process may write to a file and to its lock, which it makes if there is none."""
-    if not os.access(path, os.W_OK):
-        return False
-    return os.access(lock, os.W_OK) or not os.path.exists(lock) and os.access(os.path.dirname(lock), os.W_OK)
-
-
 def ensure_regular(path: str) -> os.stat_result | None:
     """What the system knows of a file, None if there is none.  Raises StoreError if the path is a link or anything but
     a regular file: another account may have put it there."""

@@ -56,8 +56,9 @@ def add_lock_files(folder: str) -> None:
 
 
 def is_writable(location: str) -> bool:
-    """Whether this process may write the database."""
-    return folders.is_writable(_path(location, DATA), _path(location, WRITER))
+    """Whether this process may write to the database and to its lock, which it makes if there is none."""
+    lock = _path(location, WRITER)
+    return os.access(_path(location, DATA), os.W_OK) and os.access(lock if os.path.exists(lock) else location, os.W_OK)
 
 
 def open_checked(location: str, size: int, *, writable: bool) -> lmdb.Environment:
