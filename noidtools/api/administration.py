@@ -24,9 +24,7 @@ class AdministrationMethods(MinterBase):
 
     def history(self, name: Text) -> list[HistoryEvent]:
         """The events of a name, oldest first.  Raises NotFoundError if there are none."""
-        minter, text = self._open, to_bytes(name)
-        events = minter.read(lambda reader: history.history_of(minter, reader, text))
-        return [history_event(minter, event) for event in events]
+        return [history_event(self._open, event) for event in self._look(history.history_of, to_bytes(name))]
 
     def log(self, *, after: int = 0, since: Moment | None = None, follow: bool = False) -> Iterator[HistoryEvent]:
         """The events of the minter, oldest first, read page by page.
@@ -68,7 +66,7 @@ class AdministrationMethods(MinterBase):
     def note(self, name: Text, text: Text) -> None:
         """Keep a note with the minter, instead of the one of that name if there is one; `info` has all of them."""
         note_name, note_text = to_bytes(name), to_bytes(text)
-        self._write(lambda writer: config.put_note(writer, self._actor, note_name, note_text))
+        self._open.write(lambda writer: config.put_note(writer, self._actor, note_name, note_text))
 
     # -- policies --------------------------------------------------------------------------------------
 
@@ -109,7 +107,7 @@ class AdministrationMethods(MinterBase):
                 if text is not None:
                     policies.set_stated_policy(writer, self._actor, name, to_bytes(text), begin, end)
 
-        self._write(work)
+        self._open.write(work)
         return self.policy()
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import date, datetime, timedelta, timezone
-from typing import Literal, TypeVar, overload
+from typing import Concatenate, Literal, ParamSpec, TypeVar, overload
 
 from .. import resolution, times
 from ..codec import decode_text
@@ -75,6 +75,7 @@ def ensure_count(count: int) -> int:
 
 # -- minting, names and bindings -------------------------------------------------------------------------------------
 
+P = ParamSpec("P")
 T = TypeVar("T")
 D = TypeVar("D")
 
@@ -129,11 +130,18 @@ class MinterBase:
         """
         return self._open.store.transaction(timeout=timeout)
 
-    def _read(self, work: Callable[[Reader], T]) -> T:
-        return self._open.read(work)
+    def _look(self, find: Callable[Concatenate[Minter, Reader, P], T], *args: P.args, **options: P.kwargs) -> T:
+        """What a function finds in a read transaction; the minter and the reader are its first arguments."""
+        minter = self._open
+        return minter.read(lambda reader: find(minter, reader, *args, **options))
 
-    def _write(self, work: Callable[[Writer], T]) -> T:
-        return self._open.write(work)
+    def _change(
+        self, change: Callable[Concatenate[Minter, Writer, Actor, P], T], *args: P.args, **options: P.kwargs
+    ) -> T:
+        """What a function returns from a write transaction; the minter, the writer and the actor are its first
+        arguments."""
+        minter = self._open
+        return minter.write(lambda writer: change(minter, writer, self._actor, *args, **options))
 
     def _display(self, identifier: bytes) -> str:
         """A stored identifier as the minter writes it."""
@@ -188,14 +196,12 @@ class MintingMethods(MinterBase):
 
     def hold(self, *names: Text) -> HoldResult:
         """Put identifiers on hold, so that they are neither minted nor queued."""
-        minter, texts = self._open, [to_bytes(name) for name in names]
-        placed, unqueued = minter.write(lambda writer: queue.place_holds(minter, writer, self._actor, texts))
+        placed, unqueued = self._change(queue.place_holds, _all(names))
         return HoldResult(placed, tuple(self._display(identifier) for identifier in unqueued))
 
     def release(self, *names: Text) -> int:
         """Release holds; returns how many of the identifiers were held."""
-        minter, texts = self._open, [to_bytes(name) for name in names]
-        return minter.write(lambda writer: queue.release_holds(minter, writer, self._actor, texts))
+        return self._change(queue.release_holds, _all(names))
 
     def queue(self, *names: Text, when: str | int | timedelta = "now") -> list[str]:
         """Put identifiers in the queue, from which minting takes before it makes new ones; returns them.
@@ -203,59 +209,43 @@ class MintingMethods(MinterBase):
         when  now, first (before all others), lvf (lowest value first), or after a delay: `30d`, `3600s`, a number of
               seconds, or a timedelta
         """
-        minter, how, texts = self._open, to_delay(when), [to_bytes(name) for name in names]
-        done = minter.write(lambda writer: queue.enqueue(minter, writer, self._actor, how, texts))
+        done = self._change(queue.enqueue, to_delay(when), _all(names))
         return [self._display(identifier) for identifier in done]
 
     def dequeue(self, *names: Text) -> list[str]:
         """Take identifiers out of the queue; returns them."""
-        minter, texts = self._open, [to_bytes(name) for name in names]
-        done = minter.write(lambda writer: queue.dequeue(minter, writer, self._actor, texts))
-        return [self._display(identifier) for identifier in done]
+        return [self._display(identifier) for identifier in self._change(queue.dequeue, _all(names))]
 
     def validate(self, *names: Text, form: str | None = None) -> list[Validity]:
         """Whether each name has the form of this minter's identifiers, or that of a template or scheme in `form`."""
-        texts = [to_bytes(name) for name in names]
-        if form is None:
-            minter = self._open
-            verdicts = minter.read(lambda reader: identifiers.validate_own(minter, reader, texts))
-        else:
-            verdicts = identifiers.validate_form(form, texts)
+        texts = _all(names)
+        verdicts = self._look(identifiers.validate_own, texts) if form is None else (
+            identifiers.validate_form(form, texts))
         return [Validity(decode_text(text), fault is None, fault or "") for text, fault in verdicts]
 
     def publish(self, *names: Text) -> list[Transition]:
         """Publish identifiers that were reserved, so that they resolve."""
-        minter, texts = self._open, [to_bytes(name) for name in names]
-        changes = minter.write(lambda writer: lifecycle.publish(minter, writer, self._actor, texts))
-        return [transition(minter, change) for change in changes]
+        return [transition(self._open, change) for change in self._change(lifecycle.publish, _all(names))]
 
     def reserve(self, *names: Text) -> list[Transition]:
         """Reserve identifiers, so that they do not resolve; one that was not minted is held as well."""
-        minter, texts = self._open, [to_bytes(name) for name in names]
-        changes = minter.write(lambda writer: lifecycle.reserve(minter, writer, self._actor, texts))
-        return [transition(minter, change) for change in changes]
+        return [transition(self._open, change) for change in self._change(lifecycle.reserve, _all(names))]
 
     def withdraw(self, name: Text, *, reason: Text | None = None, successor: Text | None = None) -> Withdrawal:
         """Take an identifier out of use permanently; all interfaces then show when, why and what to use instead.
 
         Raises ConflictError for one that was withdrawn before.
         """
-        minter, text, why, other = self._open, to_bytes(name), _optional(reason), _optional(successor)
-        return withdrawal(*minter.write(
-            lambda writer: lifecycle.withdraw(minter, writer, self._actor, text, why, other)
-        ))
+        return withdrawal(*self._change(lifecycle.withdraw, to_bytes(name), _optional(reason), _optional(successor)))
 
     def tombstone(self, name: Text) -> Withdrawal:
         """What is kept of a withdrawn identifier; raises NotFoundError for one that was not withdrawn."""
-        minter, text = self._open, to_bytes(name)
-        return withdrawal(*minter.read(lambda reader: lifecycle.find_tombstone(minter, reader, text)))
+        return withdrawal(*self._look(lifecycle.find_tombstone, to_bytes(name)))
 
     def amend_tombstone(self, name: Text, *, reason: Text | None = None, successor: Text | None = None) -> Withdrawal:
         """Replace the reason or the successor on the tombstone of a withdrawn identifier; empty text removes it."""
-        minter, text, why, other = self._open, to_bytes(name), _optional(reason), _optional(successor)
-        return withdrawal(*minter.write(
-            lambda writer: lifecycle.amend_tombstone(minter, writer, self._actor, text, why, other)
-        ))
+        return withdrawal(*self._change(
+            lifecycle.amend_tombstone, to_bytes(name), _optional(reason), _optional(successor)))
 
 
 class BindingMethods(MinterBase):
@@ -350,17 +340,14 @@ class BindingMethods(MinterBase):
         )
 
     def _fetch(self, name: Text, wanted: tuple[Text, ...], *, with_circulation: bool) -> FetchedName:
-        minter, text, elements = self._open, to_bytes(name), [to_bytes(element) for element in wanted]
-        fetched = minter.read(
-            lambda reader: fetch_name(minter, reader, text, elements, with_circulation=with_circulation)
-        )
+        fetched = self._look(fetch_name, to_bytes(name), _all(wanted), with_circulation=with_circulation)
         for _, message in unbound_messages(fetched):
             raise NotFoundError(message)
         return fetched
 
     def rules(self) -> list[RuleBinding]:
         """All rules, those of one element in the order in which they are tried."""
-        rules = self._read(lambda reader: list(bindings.all_rules(reader)))
+        rules = self._open.read(lambda reader: list(bindings.all_rules(reader)))
         return [
             RuleBinding(decode_text(pattern), decode_text(element), decode_text(replacement))
             for element, pattern, replacement in rules
@@ -391,6 +378,10 @@ def _binding(bound: bindings.BindResult) -> Binding:
     return Binding(
         decode_text(bound.identifier), decode_text(bound.element), decode_text(bound.how), bound.written, bound.before
     )
+
+
+def _all(texts: Iterable[Text]) -> list[bytes]:
+    return [to_bytes(text) for text in texts]
 
 
 def _optional(text: Text | None) -> bytes | None:

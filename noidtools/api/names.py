@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import overload
+from collections.abc import Callable
+from typing import Concatenate, overload
 
 from ..codec import decode_text
 from ..description import ensure_rdf_format, rdf
@@ -29,13 +30,15 @@ from ..description.facts import (
 )
 from ..description.gatherer import gather_minter, gather_text
 from ..errors import UsageError
-from ..minter import aliases, contexts, custody, identifiers, qualities
+from ..minter import Minter, aliases, contexts, custody, qualities
 from ..minter.aliases import prefer_name, remove_preference
+from ..minter.events import Actor
+from ..minter.identifiers import NameRef
 from ..minter.relations import ABSTRACT_KINDS, Relation, abstract, all_abstractions, claims
 from ..store import Reader, Writer
 from ..times import timestamp
 from ..verification import Verification
-from .minter import MinterBase, Moment, Text, end_timestamp, start_timestamp, to_bytes
+from .minter import MinterBase, Moment, P, Text, end_timestamp, start_timestamp, to_bytes
 
 
 class NameMethods(MinterBase):
@@ -45,15 +48,12 @@ class NameMethods(MinterBase):
 
     def alias(self, alias: Text, target: Text, *, authority: Text = "") -> AliasLink:
         """Make a name an alias of another, so that it resolves as that one does."""
-        minter, name, other, who = self._open, to_bytes(alias), to_bytes(target), to_bytes(authority)
-        return _alias_link(minter.write(
-            lambda writer: aliases.create_alias(minter, writer, self._actor, name, other, who)
-        ))
+        return _alias_link(self._change(
+            aliases.create_alias, to_bytes(alias), to_bytes(target), to_bytes(authority)))
 
     def remove_alias(self, alias: Text) -> AliasLink:
         """Remove an alias; the name stays on hold."""
-        minter, name = self._open, to_bytes(alias)
-        return _alias_link(minter.write(lambda writer: aliases.remove_alias(minter, writer, self._actor, name)))
+        return _alias_link(self._change(aliases.remove_alias, to_bytes(alias)))
 
     def synonym(
         self, one: Text, other: Text, *, authority: Text, start: Moment | None = None, until: Moment | None = None
@@ -74,25 +74,14 @@ class NameMethods(MinterBase):
         relation  synonym, contains, contained-in, realises, realised-by, homologue, homologous-name or equivalent:
                   `relate("hdl:100", "realises", "Kerry's Library", …)`
         """
-        minter, first, second, who = self._open, to_bytes(one), to_bytes(other), to_bytes(authority)
-        kind, begin, end = claims.claim_kind(relation), start_timestamp(start), end_timestamp(until)
-
-        def work(writer: Writer) -> NameRelation:
-            claim = claims.add_claim(minter, writer, self._actor, kind, first, second, who, begin, end)
-            return self._relation(writer, claim.first, claim.relation)
-
-        return minter.write(work)
+        return self._related(
+            claims.add_claim, claims.claim_kind(relation), to_bytes(one), to_bytes(other), to_bytes(authority),
+            start_timestamp(start), end_timestamp(until))
 
     def unrelate(self, one: Text, relation: str, other: Text, *, authority: Text = "") -> NameRelation:
         """Remove a claim about two names and return it; the authority may be left out if there is only one."""
-        minter, first, second, who = self._open, to_bytes(one), to_bytes(other), to_bytes(authority)
-        kind = claims.claim_kind(relation)
-
-        def work(writer: Writer) -> NameRelation:
-            claim = claims.remove_claim(minter, writer, self._actor, kind, first, second, who)
-            return self._relation(writer, claim.first, claim.relation)
-
-        return minter.write(work)
+        return self._related(
+            claims.remove_claim, claims.claim_kind(relation), to_bytes(one), to_bytes(other), to_bytes(authority))
 
     def declare_abstract(self, kind: str, name: Text, *, authority: Text, about: Text = "") -> AbstractName:
         """Declare an abstract context, name or identifier, which names of several systems can realise.
@@ -115,23 +104,15 @@ class NameMethods(MinterBase):
 
     def abstract_names(self) -> list[AbstractName]:
         """All abstract contexts, names and identifiers."""
-        return self._read(lambda reader: [
-            abstract_name(reader, item) for item in all_abstractions(reader)
-        ])
+        return self._open.read(lambda reader: [abstract_name(reader, item) for item in all_abstractions(reader)])
 
     def prefer(self, name: Text, *, authority: Text = "") -> NameRelation:
         """Record that an authority prefers a name among its synonyms."""
-        minter, text, who = self._open, to_bytes(name), to_bytes(authority)
-        return minter.write(
-            lambda writer: self._relation(writer, *prefer_name(minter, writer, self._actor, text, who))
-        )
+        return self._related(prefer_name, to_bytes(name), to_bytes(authority))
 
     def remove_preference(self, name: Text, *, authority: Text = "") -> NameRelation:
         """Remove a preference and return it."""
-        minter, text, who = self._open, to_bytes(name), to_bytes(authority)
-        return minter.write(
-            lambda writer: self._relation(writer, *remove_preference(minter, writer, self._actor, text, who))
-        )
+        return self._related(remove_preference, to_bytes(name), to_bytes(authority))
 
     def relations(self, name: Text) -> list[NameRelation]:
         """The aliases, synonyms, realisations and other relations of a name; an empty list if it has none."""
@@ -143,8 +124,17 @@ class NameMethods(MinterBase):
 
         return list(minter.read(work))
 
-    def _relation(self, writer: Writer, ref: identifiers.NameRef, relation: Relation) -> NameRelation:
-        return name_relation(self._open, writer, ref.display, relation, self._now())
+    def _related(
+        self, change: Callable[Concatenate[Minter, Writer, Actor, P], claims.Claim | tuple[NameRef, Relation]],
+        *args: P.args, **options: P.kwargs,
+    ) -> NameRelation:
+        """The relation that a function makes or removes."""
+        def work(minter: Minter, writer: Writer, actor: Actor) -> NameRelation:
+            done = change(minter, writer, actor, *args, **options)
+            ref, relation = (done.first, done.relation) if isinstance(done, claims.Claim) else done
+            return name_relation(minter, writer, ref.display, relation, self._now())
+
+        return self._change(work)
 
     def _now(self) -> bytes:
         return timestamp(self._actor.now())
@@ -161,21 +151,16 @@ class NameMethods(MinterBase):
         holds       whether it is stated to hold, or not to
         refinement  the context in which an identifier is universal, or the quality of it that is persistent
         """
-        minter, text = self._open, None if name is None else to_bytes(name)
         stated = qualities.StatedQuality(
             quality, to_bytes(authority), holds=holds, refinement=to_bytes(refinement), start=start_timestamp(start),
             until=end_timestamp(until),
         )
-        return _quality_claim(*minter.write(
-            lambda writer: qualities.state_quality(minter, writer, self._actor, stated, text)
-        ))
+        return _quality_claim(*self._change(qualities.state_quality, stated, None if name is None else to_bytes(name)))
 
     def remove_quality(self, quality: str, name: Text | None = None, *, authority: Text = "") -> QualityClaim:
         """Remove what an authority states and return it; the authority may be left out if there is only one."""
-        minter, text, who = self._open, None if name is None else to_bytes(name), to_bytes(authority)
-        return _quality_claim(*minter.write(
-            lambda writer: qualities.remove_quality(minter, writer, self._actor, quality, text, who)
-        ))
+        text = None if name is None else to_bytes(name)
+        return _quality_claim(*self._change(qualities.remove_quality, quality, text, to_bytes(authority)))
 
     def qualities(self, name: Text | None = None) -> list[QualityClaim]:
         """What authorities state of an identifier, or without a name of the minter."""
@@ -191,16 +176,12 @@ class NameMethods(MinterBase):
 
     def cite(self, name: Text) -> list[CitationForm]:
         """The forms in which a name is written, printed, linked and spoken; one form may occur more than once."""
-        minter, text = self._open, to_bytes(name)
-        forms = minter.read(lambda reader: contexts.citation_forms(minter, reader, text))
+        forms = self._look(contexts.citation_forms, to_bytes(name))
         return [CitationForm(form, decode_text(text)) for form, text in forms]
 
     def same(self, one: Text, other: Text) -> Comparison:
         """Whether two texts are the same name, in the context of this minter, and why; else in which other senses."""
-        minter, first, second = self._open, to_bytes(one), to_bytes(other)
-        same, why, senses = minter.read(
-            lambda reader: contexts.compare_names(minter, reader, first, second, self._now())
-        )
+        same, why, senses = self._look(contexts.compare_names, to_bytes(one), to_bytes(other), self._now())
         return Comparison(same, tuple(why), tuple(senses))
 
     # -- custodians ------------------------------------------------------------------------------------
@@ -288,21 +269,19 @@ class NameMethods(MinterBase):
         ]
 
     def _minter_facts(self) -> MinterDescription:
-        minter = self._open
-        return minter.read(lambda reader: gather_minter(minter, reader))
+        return self._look(gather_minter)
 
     def _facts(self, name: Text) -> NameDescription:
-        minter, text = self._open, to_bytes(name)
-        return minter.read(lambda reader: gather_text(minter, reader, text))
+        return self._look(gather_text, to_bytes(name))
 
 
 def _alias_link(change: aliases.AliasChange) -> AliasLink:
     return AliasLink(decode_text(change.alias.display), decode_text(change.target.display), change.unqueued)
 
 
-def _display(ref: identifiers.NameRef | None) -> str | None:
+def _display(ref: NameRef | None) -> str | None:
     return decode_text(ref.display) if ref else None
 
 
-def _quality_claim(ref: identifiers.NameRef | None, stated: qualities.StatedQuality) -> QualityClaim:
+def _quality_claim(ref: NameRef | None, stated: qualities.StatedQuality) -> QualityClaim:
     return quality_claim(_display(ref), stated)

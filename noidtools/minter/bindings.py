@@ -21,7 +21,7 @@ from .events import Change, record_event
 from .lifecycle import ensure_not_gone, state_of, tombstone_of
 from .namespace import ALL_RULES, RULE_MARK
 from .relations.abstract import ensure_concrete
-from .schema import RULES
+from .schema import ELEMENTS, RULES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,11 +109,10 @@ def bind(
     `how` is one of CHANGING or REMOVING; `text` is an identifier in any spelling, or a rule.  Raises NotFoundError or
     ConflictError if `how` demands that something, or nothing, is bound before.
     """
-    rule = text.startswith(RULE_MARK)
-    subject = _RuleSubject(text) if rule else _IdentifierSubject(minter, writer, text)
+    subject = _Subject(minter, writer, text)
     changes: list[Change] = []
     done = [_bind_one(writer, subject, how, element, value, changes) for element, value in pairs]
-    if rule:
+    if subject.pattern is not None:
         schema.renew_rules_version(writer)
     if changes:
         record_event(writer, actor, b"bind " + how, ids=[subject.key], changes=changes)
@@ -121,30 +120,28 @@ def bind(
 
 
 def _bind_one(
-    writer: Writer, subject: _RuleSubject | _IdentifierSubject, how: bytes, element: bytes, value: bytes | None,
-    changes: list[Change],
+    writer: Writer, subject: _Subject, how: bytes, element: bytes, value: bytes | None, changes: list[Change],
 ) -> BindResult:
     circulation.ensure_element(element)
-    old = subject.value_of(writer, element)
+    place = subject.place(element)
+    old = writer.get(*place)
+    where = f"{printable(element)} under {printable(subject.display)}"
     if old is None and how in _MUST_EXIST:
-        raise NotFoundError(f"bind {how.decode()}: nothing is bound to {_place(subject, element)}")
+        raise NotFoundError(f"bind {how.decode()}: nothing is bound to {where}")
     if old is not None and how == b"new":
-        raise ConflictError(f"bind new: something is bound to {_place(subject, element)} already; to change it use set "
-                            "or replace")
+        raise ConflictError(f"bind new: something is bound to {where} already; to change it use set or replace")
     if how in REMOVING:
         if old is not None:
-            subject.delete_value(writer, element)
+            writer.delete(*place)
             changes.append(Change(element, old, None, element=True))
         return BindResult(subject.display, element, how, 0, len(old or b""))
     assert value is not None
     new, items = _combined(how, old or b"", value)
-    subject.put_value(writer, element, new)
+    if subject.pattern is not None:
+        Rule(subject.pattern, new)  # raises InvalidError for what is no rule
+    writer.put(*place, new)
     changes.append(Change(element, old, new, element=True))
     return BindResult(subject.display, element, how, len(value), len(old or b""), items)
-
-
-def _place(subject: _RuleSubject | _IdentifierSubject, element: bytes) -> str:
-    return f"{printable(element)} under {printable(subject.display)}"
 
 
 def _combined(how: bytes, old: bytes, value: bytes) -> tuple[bytes, int]:
@@ -159,15 +156,20 @@ def _combined(how: bytes, old: bytes, value: bytes) -> tuple[bytes, int]:
     return new, count_items(new)
 
 
-class _IdentifierSubject:
-    """An identifier to which elements are bound.
+class _Subject:
+    """An identifier to which elements are bound; or a pattern of identifiers, to which rules are bound, which compute
+    elements when they are fetched.  `pattern` is None for an identifier.
 
-    Raises ConflictError if it was withdrawn, or is a long-term identifier that was neither issued nor held.
+    Raises ConflictError for an identifier that was withdrawn, or is a long-term one that was neither issued nor held.
     """
 
-    __slots__ = ("key", "display")
+    __slots__ = ("key", "display", "pattern")
 
     def __init__(self, minter: Minter, writer: Writer, text: bytes) -> None:
+        self.key = self.display = text
+        self.pattern = text[len(RULE_MARK) :] if text.startswith(RULE_MARK) else None
+        if self.pattern is not None:
+            return
         ref = identifiers.identify_for_change(minter, writer, text)
         self.key, self.display, record = ref.key, ref.display, ref.record
         ensure_not_withdrawn(self.display, record, "bound")
@@ -177,54 +179,15 @@ class _IdentifierSubject:
                 "mint it, or reserve it with 'noid hold set', before binding"
             )
 
-    def value_of(self, reader: Reader, element: bytes) -> bytes | None:
-        return circulation.value_of(reader, self.key, element)
-
-    def put_value(self, writer: Writer, element: bytes, value: bytes) -> None:
-        circulation.put_value(writer, self.key, element, value)
-
-    def delete_value(self, writer: Writer, element: bytes) -> None:
-        circulation.delete_value(writer, self.key, element)
-
-
-class _RuleSubject:
-    """A pattern of identifiers; the elements bound to it are rules, which compute values when they are fetched."""
-
-    __slots__ = ("_pattern", "key", "display")
-
-    def __init__(self, text: bytes) -> None:
-        self._pattern = text[len(RULE_MARK) :]
-        self.key = self.display = text
-
-    def value_of(self, reader: Reader, element: bytes) -> bytes | None:
-        return reader.get(RULES, pair(element, self._pattern))
-
-    def put_value(self, writer: Writer, element: bytes, value: bytes) -> None:
-        Rule(self._pattern, value)  # raises InvalidError for what is no rule
-        writer.put(RULES, pair(element, self._pattern), value)
-
-    def delete_value(self, writer: Writer, element: bytes) -> None:
-        writer.delete(RULES, pair(element, self._pattern))
-
-
-def rules_for(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The rules that compute an element: patterns and replacements, in the order in which they are tried, which is
-    that of the bytes of the patterns."""
-    for key, value in reader.scan(RULES, pair_prefix(element)):
-        yield split_pair(key)[1], value
+    def place(self, element: bytes) -> tuple[bytes, bytes]:
+        """(table, key) of what is bound to an element."""
+        return (ELEMENTS, pair(self.key, element)) if self.pattern is None else (RULES, pair(element, self.pattern))
 
 
 def all_rules(reader: Reader) -> Iterator[tuple[bytes, bytes, bytes]]:
     """Element, pattern and replacement of every rule, for each element in the order in which they are tried."""
     for key, value in reader.scan(RULES):
         yield *split_pair(key), value
-
-
-def elements_of_pattern(reader: Reader, pattern: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The elements that one pattern computes, with their replacements.  Reads all rules, of which there are few."""
-    for element, other, value in all_rules(reader):
-        if other == pattern:
-            yield element, value
 
 
 class RuleCache:
@@ -272,10 +235,8 @@ class RuleCache:
 
 
 def _read_rules(reader: Reader, element: bytes) -> RuleSet | None:
-    pairs = list(rules_for(reader, element))
-    if not pairs:
-        return None
-    return RuleSet(pairs)
+    pairs = [(split_pair(key)[1], value) for key, value in reader.scan(RULES, pair_prefix(element))]
+    return RuleSet(pairs) if pairs else None
 
 
 # -- minting and binding in one transaction --------------------------------------------------------------------------
@@ -446,15 +407,15 @@ def fetch_rules(reader: Reader, text: bytes, wanted: list[bytes]) -> list[Fetche
     NotFoundError if there are none.
     """
     by_element: dict[bytes, list[tuple[bytes, bytes]]] = {}
+    of_pattern: list[tuple[bytes, bytes]] = []
     everything, subject = text == ALL_RULES, text[len(RULE_MARK) :]
     for element, pattern, value in all_rules(reader):
         if everything or element == subject:
             by_element.setdefault(RULE_MARK + element, []).append((pattern, value))
-    groups = list(by_element.items())
-    if not everything:
-        groups.append((text, list(elements_of_pattern(reader, subject))))
+        if pattern == subject and not everything:
+            of_pattern.append((element, value))
     found = []
-    for name, pairs in groups:
+    for name, pairs in (*by_element.items(), (text, of_pattern)):
         fetched = FetchedName(name, name, circulation=b"rule")
         fetched.elements = [pair for pair in pairs if not wanted or pair[0] in wanted]
         if fetched.elements:

@@ -189,14 +189,6 @@ def value_of(reader: Reader, identifier: bytes, element: bytes) -> bytes | None:
     return reader.get(ELEMENTS, pair(identifier, element))
 
 
-def put_value(writer: Writer, identifier: bytes, element: bytes, value: bytes) -> None:
-    writer.put(ELEMENTS, pair(identifier, element), value)
-
-
-def delete_value(writer: Writer, identifier: bytes, element: bytes) -> None:
-    writer.delete(ELEMENTS, pair(identifier, element))
-
-
 def ensure_element(element: bytes) -> None:
     """Raise UsageError for an empty name of an element, InvalidError for one that is too long."""
     if not element:
@@ -208,7 +200,7 @@ def ensure_element(element: bytes) -> None:
 def bind_minted(writer: Writer, identifier: bytes, element: bytes, value: bytes) -> None:
     """Bind a value to an identifier that was minted in this transaction; replaces what is bound, records no event."""
     ensure_element(element)
-    put_value(writer, identifier, element, value)
+    writer.put(ELEMENTS, pair(identifier, element), value)
 
 
 def clear_bindings(writer: Writer, identifier: bytes) -> list[Change]:
@@ -217,7 +209,7 @@ def clear_bindings(writer: Writer, identifier: bytes) -> list[Change]:
         Change(element, value, None, identifier, element=True) for element, value in elements_of(writer, identifier)
     ]
     for change in changes:
-        delete_value(writer, identifier, change.what)
+        writer.delete(ELEMENTS, pair(identifier, change.what))
     return changes
 
 
