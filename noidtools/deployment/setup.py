@@ -46,7 +46,7 @@ _OF_THE_SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "
 _SHARED = ("/home", "/media", "/mnt", "/opt", "/srv", "/var", "/var/cache", "/var/lib", "/var/log", "/var/spool",
            "/var/www")
 # All values are of such characters, so that web servers, systemd and the shell read them alike, unquoted.
-_PATH = re.compile(r"/[A-Za-z0-9._+@/-]+")
+_PATH = re.compile(r"(?:/[A-Za-z0-9._+@-]+)+/?")
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*")
 _LONGEST_HOST = 253
 _ACCOUNT = re.compile(r"[a-z_][a-z0-9_-]{0,31}")

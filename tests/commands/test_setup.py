@@ -169,6 +169,7 @@ def test_without_root_nothing_is_written_to_the_machine(noid, monkeypatch):
     (("nginx", "--minters", "/srv/a b", "--host", "x"), "whole path"),
     (("nginx", "--minters", '/srv/"; }', "--host", "x"), "whole path"),
     (("nginx", "--minters", "/srv/../etc", "--host", "x"), "whole path"),
+    (("nginx", "--minters", "//etc", "--host", "x"), "whole path"),
     (("nginx", "--minters", "/srv/{{ 7 * 7 }}", "--host", "x"), "whole path"),
     (("nginx", "--minters", "/srv/{%x", "--host", "x"), "whole path"),
     (("nginx", "--minters", "/srv/$(id)", "--host", "x"), "whole path"),
