@@ -69,7 +69,7 @@ def test_a_restore_during_which_the_standby_is_lost_leaves_both_minters_complete
 
     def exchange_without_standby(*files):
         set_standby(server, "gone")
-        limits = {"engine.TIMEOUT": 1.5, "engine.STATEMENT_TIMEOUT": 0.5, "writer._LOCK_ATTEMPT": 0.2}
+        limits = {"writer._SETTLE_TIMEOUT": 1.5, "writer.STATEMENT_TIMEOUT": 0.5, "writer._LOCK_ATTEMPT": 0.2}
         for name, seconds in limits.items():
             monkeypatch.setattr(f"noidtools.store.postgres.{name}", seconds)
         exchange(*files)

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from ...errors import NoidError, NoMinterError, OutcomeUnknownError, StoreError, UsageError
+from ...errors import NoidError, OutcomeUnknownError, StoreError, UsageError
 from ..base import share
 from ..folders import (
     ADDRESS_VARIABLE,
@@ -33,18 +33,16 @@ from .connection import ServerError, ensure_no_password, opened_session
 from .engine_file import EngineFile, new_engine_file, path_of, read_engine_file
 from .reader import STATEMENT_TIMEOUT
 from .store import PostgresStore
-from .writer import lock, pauses
+from .writer import PostgresWriter, lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from .. import Readme, Work, Writer
-    from .connection import Session, Step
+    from .connection import Step
 
 # How many rows of a backup are written in one transaction.
 _CHUNK = 20_000
-# Seconds in which a row is locked, or the server says that it cannot be.
-_LOCK_TIMEOUT = STATEMENT_TIMEOUT + 2
 _TRIES = 5
 _NUMBER_TAKEN = "23505"
 
@@ -191,7 +189,7 @@ def _restore(location: str, source: str, adjust: Work) -> str:
             _write_all(folder, _works_of(source, adjust))
             write_readme(folder, readme_of(location))
             write_file(os.path.join(folder, ENGINE_FILE), before.text())
-            _exchange(file, new, before)
+            _exchange(location, new, before)
         except OutcomeUnknownError:
             raise  # the new rows may be the minter's by now
         except BaseException:
@@ -202,49 +200,27 @@ def _restore(location: str, source: str, adjust: Work) -> str:
     return aside
 
 
-def _exchange(file: EngineFile, new: EngineFile, before: EngineFile) -> None:
+def _exchange(location: str, new: EngineFile, before: EngineFile) -> None:
     """Give the name of a minter to the rows of a new one, and another name to its own rows, when nobody writes.
 
-    Raises OutcomeUnknownError if the server was lost during the commit, and for too long after it.
+    That is a write like any other, so that it is settled if the answer to its commit is lost.  Raises
+    OutcomeUnknownError if that takes too long.
     """
-    deadline = monotonic() + TIMEOUT
-    is_asked = False  # whether the server was asked to commit, and its answer is not known
-    for _ in pauses():
-        try:
-            with opened_session(file.address, min(deadline, monotonic() + STATEMENT_TIMEOUT)) as session:
-                here, there = _lock_both(session, new, file)
-                # The locks are granted when every earlier attempt has ended, so what is found now is its outcome.
-                if is_asked and not here:
-                    session.commit([(sql.RENAME, (before.minter, before.minter))], STATEMENT_TIMEOUT)
-                    return
-                is_asked = False
-                if not here or not there:
-                    raise NoMinterError(f"the database at {file.address} has no minter "
-                                        f"{(file if here else new).minter!r} any more: nothing was restored")
-                names = [(sql.RENAME, (before.minter, file.minter)), (sql.RENAME, (file.minter, new.minter))]
-                try:
-                    session.commit(names, STATEMENT_TIMEOUT)
-                    return
-                except ServerError as error:
-                    is_asked = error.outcome_unknown
-                    raise
-        except ServerError as error:
-            if not (is_asked or error.may_run_again or error.is_locked) or monotonic() >= deadline:
-                if not is_asked:
-                    raise error.refusal(file.address, "written", TIMEOUT) from error
-                raise OutcomeUnknownError(
-                    f"the connection with the database at {file.address} was lost when the restored minter was put in "
-                    f"place, and it has not become known whether it is: if noid_minters has {before.minter!r}, which "
-                    f"is what was there before, it is; if it has {new.minter!r}, restore again") from error
+    store = open_store(location)
 
+    def work(writer: Writer) -> None:
+        assert isinstance(writer, PostgresWriter)
+        writer.exchange_names(new.minter, before.minter)
 
-def _lock_both(session: Session, new: EngineFile, file: EngineFile) -> tuple[bool, bool]:
-    """Begin a transaction with two minters locked; returns whether each was found."""
-    here = bool(lock(session, STATEMENT_TIMEOUT, (sql.LOCK, (new.minter,))))
-    row: Step = (sql.LOCK, (file.minter,))
-    # After a wait for another restore, the name belongs to other rows.
-    there = session.run([row], _LOCK_TIMEOUT)[0] or session.run([row], _LOCK_TIMEOUT)[0]
-    return here, bool(there)
+    try:
+        store.write(work)
+    except OutcomeUnknownError as error:
+        raise OutcomeUnknownError(
+            f"the connection with the database at {new.address} was lost when the restored minter was put in place, "
+            f"and it has not become known whether it is: if noid_minters has {before.minter!r}, which is what was "
+            f"there before, it is; if it has {new.minter!r}, restore again") from error
+    finally:
+        store.close()
 
 
 def _works_of(source: str, adjust: Work) -> Iterator[Work]:

@@ -11,7 +11,7 @@ import os
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from ...errors import OutcomeUnknownError, StoreError
+from ...errors import NoMinterError, OutcomeUnknownError, StoreError
 from ..keys import stored_value
 from ..sql_tables import LONGEST_KEY
 from . import sql
@@ -194,6 +194,15 @@ class PostgresWriter(Rows):
             self._known.clear()
             self._send()
 
+    def exchange_names(self, new: str, before: str) -> None:
+        """Give the name of this minter to the rows of a new one, and the name `before` to its own rows."""
+        name = self.minter.name
+        if not self._send((sql.LOCK, (new,))):
+            raise NoMinterError(f"the database at {self.minter.pool.address} has no minter {new!r} any more: nothing "
+                                "was restored")
+        self._steps += [(sql.RENAME, (before, name)), (sql.RENAME, (name, new))]
+        self._is_changed = True
+
     # -- savepoints ------------------------------------------------------------------------------------
 
     def savepoint(self) -> Savepoint:
@@ -365,11 +374,11 @@ def _locked_version(minter: MinterConnection, session: Session, seconds: float) 
     return minter.observe(rows, monotonic())
 
 
-def lock(session: Session, seconds: float, *rows: Step) -> list[Row]:
-    """Begin a transaction and lock rows, for which at most ten seconds are waited; returns those found by the last."""
+def lock(session: Session, seconds: float, row: Step) -> list[Row]:
+    """Begin a transaction and lock a row, for which at most ten seconds are waited; returns what was found."""
     wait = max(0.001, min(_LOCK_ATTEMPT, seconds))
-    begin: list[Step] = [(sql.BEGIN_WRITE, ()), (sql.LOCK_TIMEOUT, (f"{round(1000 * wait + 1)}ms",))]
-    return session.run([*begin, *rows], wait + _LOCK_ANSWER)[-1]
+    steps: list[Step] = [(sql.BEGIN_WRITE, ()), (sql.LOCK_TIMEOUT, (f"{round(1000 * wait + 1)}ms",)), row]
+    return session.run(steps, wait + _LOCK_ANSWER)[-1]
 
 
 def _ensure_nothing_lost(writer: PostgresWriter) -> None:
