@@ -146,6 +146,7 @@ def _check_queue(examination: Examination) -> None:
     for key, identifier in examination.items(QUEUE):
         name = examination.name(identifier)
         record, indexed = find(reader, identifier), reader.get(QUEUED, identifier)
+        mend = partial(_mend_entry, key, identifier)
         if not identifier or not _is_queue_key(key, identifier):
             examination.report(f"the entry of {name} in the queue is damaged: restore a backup, or compare with one")
             continue
@@ -155,18 +156,15 @@ def _check_queue(examination: Examination) -> None:
                                "with one")
         elif not record.queued:
             examination.report(f"{name} is in the queue, but its circulation record says otherwise: it would be minted "
-                               "once more", partial(_mend_superfluous_entry, key, identifier))
+                               "once more", mend)
         elif indexed is None:
             examination.misplaced.add(identifier)
-            examination.report(f"{name} is in the queue, but not in the index of the queue",
-                               partial(_mend_index, key, identifier))
+            examination.report(f"{name} is in the queue, but not in the index of the queue", mend)
         elif indexed != key and reader.get(QUEUE, indexed) == identifier:
-            examination.report(f"{name} is in the queue twice, and would be minted twice",
-                               partial(_mend_superfluous_entry, key, identifier))
+            examination.report(f"{name} is in the queue twice, and would be minted twice", mend)
         elif indexed != key:
             examination.misplaced.add(identifier)
-            examination.report(f"the index of the queue has another place for {name}",
-                               partial(_mend_index, key, identifier))
+            examination.report(f"the index of the queue has another place for {name}", mend)
     last = schema.last_queue_number(reader)
     if last is None or newest > last:
         fault = "damaged" if last is None else "not greater than all others"
@@ -185,32 +183,21 @@ def _check_queue_index(examination: Examination) -> None:
                            f"{consequence}", partial(_mend_entry, key, identifier))
 
 
-def _mend_superfluous_entry(key: bytes, identifier: bytes, writer: Writer) -> bool:
+def _mend_entry(key: bytes, identifier: bytes, writer: Writer) -> bool:
+    """Let the queue and its index agree about an identifier that one of them has under a key: both have it, in one
+    place, if its circulation record says that it is queued, and else neither."""
     record, indexed = find(writer, identifier), writer.get(QUEUED, identifier)
-    if record is not None and record.queued and (indexed == key or writer.get(QUEUE, indexed or b"") != identifier):
-        return False
+    in_queue = writer.get(QUEUE, key) == identifier
+    elsewhere = indexed not in (None, key) and writer.get(QUEUE, indexed or b"") == identifier
+    if record is not None and record.queued and _is_queue_key(key, identifier) and not elsewhere:
+        writer.put(QUEUE, key, identifier)
+        writer.put(QUEUED, identifier, key)
+        return not in_queue or indexed != key
+    if in_queue:
+        writer.delete(QUEUE, key)
     if indexed == key:
         writer.delete(QUEUED, identifier)
-    return writer.delete(QUEUE, key)
-
-
-def _mend_index(key: bytes, identifier: bytes, writer: Writer) -> bool:
-    if writer.get(QUEUE, key) != identifier or writer.get(QUEUED, identifier) == key:
-        return False
-    writer.put(QUEUED, identifier, key)
-    return True
-
-
-def _mend_entry(key: bytes, identifier: bytes, writer: Writer) -> bool:
-    """Put an entry of the index into the queue, or remove it if its identifier is not queued."""
-    if writer.get(QUEUED, identifier) != key or writer.get(QUEUE, key) == identifier:
-        return False
-    record = find(writer, identifier)
-    if record is not None and record.queued and _is_queue_key(key, identifier):
-        writer.put(QUEUE, key, identifier)
-    else:
-        writer.delete(QUEUED, identifier)
-    return True
+    return in_queue or indexed == key
 
 
 def _mend_number(newest: int, writer: Writer) -> bool:
