@@ -121,7 +121,7 @@ def test_the_figures_equal_the_clients_own_counts(watched, seconds):
     expected = {name: sum(count for (query, _), count in total.items() if f"?{name}" in query) for name in ours}
     resolved = sum(count for (query, _), count in total.items() if "/ark:" in query)
     mints = total["/noidu_kt5?mint+1", 200]
-    assert mints > 10 and total["/noidu_kt5?mint+x", 400] > 10 and resolved > 10
+    assert mints and total["/noidu_kt5?mint+x", 400] and resolved
 
     def figures() -> tuple:
         return ({name: watched.value(f'sum(noid_requests_total{{{label}="{value}"}})') - before[name]

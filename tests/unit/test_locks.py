@@ -16,7 +16,7 @@ from noidtools.store.folders import put_in_place
 from noidtools.store.locks import ReadersWriterLock
 from support.process import wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.only("lmdb")]
 
 T = b"t"
 

@@ -157,7 +157,7 @@ def test_a_process_that_stops_in_the_middle_of_a_change_loses_the_lock_and_is_to
         store.suspend()
     with pytest.raises(BusyError, match="try again"), local.transaction() as writer:
         writer.put(T, b"a", b"never")
-        other.write(lambda writer: writer.put(T, b"b", b"2"), timeout=5)
+        other.write(lambda writer: writer.put(T, b"b", b"2"), timeout=25)
     assert keys(local) == [b"a", b"b"] and value(local, b"a") == b"1"
 
 

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from noidtools import store as stores
 from noidtools.errors import BusyError, ConflictError, NoidError, NoMinterError, StoreError
-from noidtools.store import create_store, exists, open_store, restore_store
+from noidtools.store import ADDRESS_VARIABLE, create_store, exists, open_store, restore_store
 from support import memory_store
 from support.postgres import postgres_address
 
@@ -40,7 +40,8 @@ def make(engine: str, location, fill=lambda writer: None, **options):
 
 
 @pytest.fixture(params=ENGINES)
-def engine(request) -> str:
+def engine(request, monkeypatch) -> str:
+    monkeypatch.delenv(ADDRESS_VARIABLE, raising=False)
     return request.param
 
 

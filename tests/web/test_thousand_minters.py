@@ -66,6 +66,7 @@ def test_a_thousand_minters_are_served_by_threads_with_few_open_files(folder):
     assert most <= 3 * (base.MOST_OPEN + 2 * THREADS)
 
 
+@pytest.mark.only("lmdb")
 def test_a_name_that_no_minter_claims_opens_none_of_them_again(tmp_path, monkeypatch):
     monkeypatch.setattr(base, "MOST_OPEN", 2)
     dbdirs = [tmp_path / f"m{letter}" for letter in "bcdfgh"]
