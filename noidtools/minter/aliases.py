@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..errors import ConflictError, NotFoundError, UsageError, printable
 from ..times import timestamp
-from . import circulation, identifiers, qualities, queue, relations
+from . import circulation, identifiers, queue, relations
 from .circulation import HELD, Circulation, ensure_not_withdrawn, save
 from .events import Change, property_changes, record_event
 from .identifiers import NameRef
@@ -263,6 +263,8 @@ def _ensure_commitment(minter: Minter, reader: Reader, ref: NameRef, authority: 
     The minter guarantees it for what is registered here, by being long-term or by its policy on persistence; the
     authority does so for any name by stating that it is persistent.
     """
+    from . import qualities  # which other commands about names do without
+
     if qualities.guarantees_persistence(reader, ref.key, authority, today):
         return
     promise = persistence(reader)

@@ -7,6 +7,8 @@ label is the same name under the other.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ..errors import ConflictError, InvalidError, NoidError, NotFoundError, printable
 from ..names import citation, targets
 from ..schemes import read_form
@@ -33,16 +35,14 @@ _LONGEST_PURPOSE = 4096
 _LONGEST = 200
 
 
+@dataclass(frozen=True, slots=True)
 class ContextAlias:
     """The claim of `authority`, since the date `since`, that `alias` is another label of the context `target`."""
 
-    __slots__ = ("alias", "authority", "since", "target")
-
-    def __init__(self, alias: str, target: str, authority: str, since: bytes) -> None:
-        self.alias = alias
-        self.target = target
-        self.authority = authority
-        self.since = since
+    alias: str
+    target: str
+    authority: str
+    since: bytes
 
     @property
     def triple(self) -> tuple[bytes, bytes, bytes]:

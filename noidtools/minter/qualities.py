@@ -10,6 +10,8 @@ What no software can find out, an authority states of a name or of the minter.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from ..codec import pack, pair, pair_prefix, split_pair, unpack
 from ..errors import InvalidError, NotFoundError, UsageError, printable
 from ..times import timestamp
@@ -41,6 +43,7 @@ _SIGNS = {HOLDS: b"+", FAILS: b"-", UNKNOWN: b"?"}
 _VERDICTS = {sign: verdict for verdict, sign in _SIGNS.items()}
 
 
+@dataclass(frozen=True, slots=True)
 class Quality:
     """A quality that an identifier has or has not.
 
@@ -49,13 +52,10 @@ class Quality:
     rule     what it demands
     """
 
-    __slots__ = ("letter", "name", "rule", "section")
-
-    def __init__(self, name: str, letter: bytes, section: str, rule: str) -> None:
-        self.name = name
-        self.letter = letter
-        self.section = section
-        self.rule = rule
+    name: str
+    letter: bytes
+    section: str
+    rule: str
 
 
 REGISTERED = Quality("registered", b"r", "9.3", "something is kept about the name here")
@@ -73,6 +73,7 @@ QUALITIES = (
 _BY_LETTER = {quality.letter: quality for quality in QUALITIES}
 
 
+@dataclass(slots=True)
 class Finding:
     """The result of verifying one quality of one identifier.
 
@@ -80,20 +81,18 @@ class Finding:
     detail   why, in words; may be empty
     date     when it was stored, empty if it is not stored yet
     common   whether it is the same for all identifiers, because it follows from the minter's settings and policies
-    code     quality and verdict in two bytes
     """
 
-    __slots__ = ("code", "common", "date", "detail", "quality", "verdict")
+    quality: Quality
+    verdict: str
+    detail: str = ""
+    date: bytes = b""
+    common: bool = field(default=False, kw_only=True)
 
-    def __init__(
-        self, quality: Quality, verdict: str, detail: str = "", date: bytes = b"", *, common: bool = False
-    ) -> None:
-        self.quality = quality
-        self.verdict = verdict
-        self.detail = detail
-        self.date = date
-        self.common = common
-        self.code = quality.letter + _SIGNS[verdict]
+    @property
+    def code(self) -> bytes:
+        """Quality and verdict in two bytes."""
+        return self.quality.letter + _SIGNS[self.verdict]
 
     def line(self) -> bytes:
         """The verdict, the section of the rule, and the detail."""
@@ -192,6 +191,7 @@ MINTER = b""
 _LONGEST_CONTEXT = 1000
 
 
+@dataclass(frozen=True, slots=True)
 class StatableQuality:
     """A quality that can be stated.
 
@@ -200,13 +200,10 @@ class StatableQuality:
     refined_by   what refines it: `context` (in which context it holds), `quality` (of what it is a quality), or nothing
     """
 
-    __slots__ = ("name", "of_minter", "refined_by", "section")
-
-    def __init__(self, name: str, section: str, *, of_minter: bool = False, refined_by: str = "") -> None:
-        self.name = name
-        self.section = section
-        self.of_minter = of_minter
-        self.refined_by = refined_by
+    name: str
+    section: str
+    of_minter: bool = False
+    refined_by: str = ""
 
 
 STATABLE = {quality.name: quality for quality in (
@@ -219,6 +216,7 @@ STATABLE = {quality.name: quality for quality in (
 _REFINING_QUALITIES = (*(quality.name for quality in QUALITIES), "actionable", *STATABLE)
 
 
+@dataclass(slots=True)
 class StatedQuality:
     """What an authority states of a name, or of the minter.
 
@@ -230,17 +228,13 @@ class StatedQuality:
     event         the number of the event that recorded it
     """
 
-    __slots__ = ("authority", "event", "holds", "quality", "refinement", "start", "until")
-
-    def __init__(self, quality: str, authority: bytes, *, holds: bool = True, refinement: bytes = b"",
-                 start: bytes = b"", until: bytes = b"", event: int = 0) -> None:
-        self.quality = quality
-        self.authority = authority
-        self.holds = holds
-        self.refinement = refinement
-        self.start = start
-        self.until = until
-        self.event = event
+    quality: str
+    authority: bytes
+    holds: bool = True
+    refinement: bytes = b""
+    start: bytes = b""
+    until: bytes = b""
+    event: int = 0
 
     def in_force(self, date: bytes) -> bool:
         """Whether it is stated for a date of fourteen digits."""

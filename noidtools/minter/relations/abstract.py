@@ -13,7 +13,7 @@ from ...codec import percent_decode
 from ...errors import ConflictError, InvalidError, NotFoundError, printable
 from ...times import timestamp
 from .. import identifiers, relations
-from ..events import Change, record_event
+from ..events import property_changes, record_event
 from . import (
     CONTEXT,
     LONGEST_NAME,
@@ -30,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...store import Reader, Writer
     from .. import Minter
-    from ..events import Actor
+    from ..events import Actor, Change
     from ..identifiers import NameRef
 
 
@@ -157,10 +157,9 @@ def _place(reader: Reader, text: bytes) -> tuple[bytes, bytes]:
 
 
 def _changes(key: bytes, before: Abstraction | None, after: Abstraction | None) -> list[Change]:
-    old, new = ((value.kind.encode(), value.authority, value.about) if value else (b"", b"", b"")
-                for value in (before, after))
-    return [Change(what, one or None, other or None, key)
-            for what, one, other in zip((b"abstract", b"authority", b"about"), old, new, strict=True) if one != other]
+    old, new = ({"abstract": each.kind.encode(), "authority": each.authority, "about": each.about} if each else {}
+                for each in (before, after))
+    return property_changes(key, old, new)
 
 
 def _ensure_text(what: str, text: bytes, longest: int) -> None:
