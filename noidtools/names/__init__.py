@@ -20,7 +20,7 @@ In all of them escapes are in upper case, and octets that no URI can hold are es
 From the first `?` or `#` on, the text is a query, kept aside exactly as written; but
 in `hdl:` and `doi:` outside a URL a `#` belongs to the name, since DOI names have it.
 
-A resolver parses once, looks up `candidates`, then follows `cuts`.
+A resolver parses once, looks up `spellings`, then follows `cuts`.
 """
 
 from __future__ import annotations
@@ -108,11 +108,6 @@ def parse(text: bytes, labels: tuple[bytes, ...] = ()) -> Name:
     return Name((b"", bare, b"", bare), text, bare)
 
 
-def normal(text: bytes, labels: tuple[bytes, ...] = ()) -> bytes:
-    """The name as a minter with these labels stores it (see `stored`)."""
-    return stored(parse(text, labels), labels)
-
-
 def stored(name: Name, labels: tuple[bytes, ...] = ()) -> bytes:
     """An ARK as `NAAN/name`, any other name in normal form; the minter's own label taken off."""
     return _unlabelled(name.scheme, name.body, labels)
@@ -148,30 +143,18 @@ def is_labelled(scheme: bytes, labels: Iterable[bytes]) -> bool:
     return any(_own_label(scheme, label).startswith(spelled(scheme, b"")) for label in labels)
 
 
-def candidates(name: Name, labels: tuple[bytes, ...] = ()) -> list[bytes]:
-    """The keys under which a store may hold this name, in the order in which to try them.
+def spellings(name: Name, labels: tuple[bytes, ...] = ()) -> list[bytes]:
+    """The keys under which a store may hold this name with its query, in the order in which to try them.
 
     As given first, then without its scheme, then in normal form; last the readings
     that only a lookup can confirm: hyphens kept (a template such as `b-c.rddd` mints
     them), a plain `NAAN/name` read as an ARK, escapes undone (some alphabets mint `#`).
-    Only the first two hold the query.
     """
     keys = [name.given.strip()]
     if name.query and _unmistakable(name, labels):
         keys.append(name.written + name.query)
-    keys += _readings(name, labels)
-    return [key for key in dict.fromkeys(keys) if key]
-
-
-def spellings(name: Name, labels: tuple[bytes, ...] = ()) -> list[bytes]:
-    """As `candidates`, in the same order, but each of them holds the query."""
-    if not name.query:
-        return candidates(name, labels)
-    keys = [name.given.strip()]
-    if _unmistakable(name, labels):
-        keys.append(name.written + name.query)
     keys += [reading + name.query for reading in _readings(name, labels)]
-    return list(dict.fromkeys(keys))
+    return [key for key in dict.fromkeys(keys) if key]
 
 
 def _readings(name: Name, labels: tuple[bytes, ...]) -> list[bytes]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
 
 from .. import resolution
@@ -36,7 +36,6 @@ from ..minter.qualities import (
     UNKNOWN,
     WELL_FORMED,
     Finding,
-    Quality,
     has_failure,
     save_findings,
     verdicts,
@@ -57,34 +56,29 @@ if TYPE_CHECKING:
 # -- the inspection of one name --------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Statement:
-    """Whether something holds, None if that is not known; if not, why; and whether it is so for all identifiers."""
-
-    holds: bool | None
-    why: str = ""
-    _: KW_ONLY
-    common: bool = True
+_HOLDING = {quality: Finding(quality, HOLDS) for quality in QUALITIES}
 
 
-def _persistent(promise: policies.Persistence | None, today: bytes) -> Statement:
-    """Whether the time lasts for which identifiers were promised to be kept."""
+def _persistent(promise: policies.Persistence | None, today: bytes) -> Finding:
+    """Whether the time lasts for which identifiers were promised to be kept; it is so for all of them."""
     if promise is None:
-        return Statement(None, "nothing was promised: run 'noid policy persistence'")
+        return Finding(PERSISTENT, UNKNOWN, "nothing was promised: run 'noid policy persistence'", common=True)
     if today < promise.start:
-        return Statement(None, f"it is promised from {display_day(promise.start)} on")
+        return Finding(PERSISTENT, UNKNOWN, f"it is promised from {display_day(promise.start)} on", common=True)
     if promise.until and today > promise.until:
-        return Statement(False, f"it was promised until {display_day(promise.until)} only")
-    return Statement(True)
+        return Finding(PERSISTENT, FAILS, f"it was promised until {display_day(promise.until)} only", common=True)
+    return _HOLDING[PERSISTENT]
 
 
-def _accountable(custodians: list[Custodian], *, common: bool) -> Statement:
+def _accountable(custodians: list[Custodian], *, common: bool) -> Finding:
+    """Whether somebody who can be reached answers for an identifier, or for all that have no custodian of their own."""
     if not custodians:
-        return Statement(None, "nobody was named to answer for it: run 'noid custodian set'", common=common)
+        why = "nobody was named to answer for it: run 'noid custodian set'"
+        return Finding(ACCOUNTABLE, UNKNOWN, why, common=common)
     if not any(custodian.contact for custodian in custodians):
-        name = printable(custodians[0].name)
-        return Statement(False, f"{name} answers for it, but with no contact", common=common)
-    return Statement(True, common=common)
+        why = f"{printable(custodians[0].name)} answers for it, but with no contact"
+        return Finding(ACCOUNTABLE, FAILS, why, common=common)
+    return _HOLDING[ACCOUNTABLE]
 
 
 # -- Looking at identifiers: what can be found out about their qualities from the minter itself ----------------------
@@ -133,9 +127,6 @@ class Inspection:
         return self.findings if self.link is None else [*self.findings, self.link]
 
 
-_HOLDING = {quality: Finding(quality, HOLDS) for quality in QUALITIES}
-
-
 class Inspector:
     """Looks at a minter in one moment; `today` is its date, `view` what the user may see."""
 
@@ -149,7 +140,7 @@ class Inspector:
         self._element = printable(resolution.target_element(reader))
         self._labels = minter.namespace.labels
         self._never_twice = "N" in minter.scheme.durability(minter.settings)
-        self._persistent = _finding_of(PERSISTENT, _persistent(policies.persistence(reader), today))
+        self._persistent = _persistent(policies.persistence(reader), today)
         self._accountable = _accountable(custody.present(custody.custodians_of(reader, custody.MINTER)), common=True)
         # Mostly none has a custodian of its own, and then there is no need to look for each.
         self._some_have_own = custody.has_custodians_of_identifiers(reader)
@@ -184,7 +175,7 @@ class Inspector:
         result.findings = [
             _HOLDING[REGISTERED], *self._formed(identifier, alias is not None), self._unique(identifier, record),
             *self._leading(result, self._state(identifier, record, alias), bound, outcome),
-            _finding_of(ACCOUNTABLE, self._responsible(identifier)), self._persistent,
+            self._responsible(identifier), self._persistent,
         ]
         return result
 
@@ -244,8 +235,7 @@ class Inspector:
             return is_bound, Finding(RESOLVABLE, FAILS, reason)
         return is_bound, _HOLDING[RESOLVABLE]
 
-    def _responsible(self, identifier: bytes) -> Statement:
-        """Whether somebody who can be reached answers for an identifier."""
+    def _responsible(self, identifier: bytes) -> Finding:
         own = custody.present(custody.custodians_of(self._reader, identifier)) if self._some_have_own else []
         return _accountable(own, common=False) if own else self._accountable
 
@@ -263,13 +253,6 @@ def _host_fault(urls: list[bytes]) -> str:
         except InvalidError as error:
             return error.message
     return ""
-
-
-def _finding_of(quality: Quality, statement: Statement) -> Finding:
-    if statement.holds:
-        return _HOLDING[quality]
-    verdict = UNKNOWN if statement.holds is None else FAILS
-    return Finding(quality, verdict, statement.why, common=statement.common)
 
 
 # -- the verification of many ----------------------------------------------------------------------------------------

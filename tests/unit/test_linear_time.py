@@ -17,7 +17,7 @@ from noidtools.commands.lines import LineSource, read_elements, read_one_element
 from noidtools.errors import InvalidError, NoidError, printable
 from noidtools.minter.bindings import FetchedName
 from noidtools.minter.identifiers import validate_form
-from noidtools.names import candidates, citation, cuts, parse, spellings, targets
+from noidtools.names import citation, cuts, parse, spellings, targets
 from noidtools.rules import parse_replacement
 from noidtools.schemes.base import pairtree_path
 from noidtools.transfer import InputFile
@@ -43,7 +43,7 @@ class _Lines(LineSource):
 
 def _names(text: bytes) -> None:
     name = parse(text, LABELS)
-    candidates(name, LABELS), spellings(name, LABELS)
+    spellings(name, LABELS)
     for _ in cuts(name, LABELS):
         pass
 
