@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..times import Clock
 
     Pairs = list[tuple[str, bytes]]
+    FormChecker = Callable[[bytes], tuple[str, bool | None]]
 
 
 # -- settings --------------------------------------------------------------------------------------------------------
@@ -220,8 +221,19 @@ class Scheme(ABC):
         """Raise InvalidError for what this minter cannot make; `state` is the generator's, needed if it `grows`."""
 
     def form_checker(self, state: bytes | None) -> FormChecker:
-        """A checker for many identifiers; `state` as for `ensure_valid`."""
-        return FormChecker(self, state)
+        """A function that checks the form of many identifiers; `state` as for `ensure_valid`.
+
+        It returns what is wrong with the form, empty if nothing is; and whether the check character is right, None
+        where there is none to look at.
+        """
+        def faults(identifier: bytes) -> tuple[str, bool | None]:
+            try:
+                self.ensure_valid(identifier, state)
+            except InvalidError as error:
+                return error.message, None
+            return "", None
+
+        return faults
 
     def find_mistyped(self, texts: Iterable[bytes], state: bytes | None) -> Mistyped | None:
         """The last of these texts that looks like a mistyped identifier; None if one of them is well-formed.
@@ -324,27 +336,6 @@ class Mistyped:
     def __init__(self, fault: str, corrections: Callable[[], Iterator[bytes]]) -> None:
         self.fault = fault
         self.corrections = corrections
-
-
-class FormChecker:
-    """Checks the form of many identifiers, as it is for one state of the generator."""
-
-    __slots__ = ("_scheme", "_state")
-
-    def __init__(self, scheme: Scheme, state: bytes | None) -> None:
-        self._scheme = scheme
-        self._state = state
-
-    def faults(self, identifier: bytes) -> tuple[str, bool | None]:
-        """What is wrong with the form, empty if nothing is; and whether the check character is right.
-
-        The second is None where there is no check character to look at.
-        """
-        try:
-            self._scheme.ensure_valid(identifier, self._state)
-        except InvalidError as error:
-            return error.message, None
-        return "", None
 
 
 # -- folders of identifiers ------------------------------------------------------------------------------------------

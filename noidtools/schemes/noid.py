@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from ..codec import pack, pack_numbers, replace_number, unpack, unpack_numbers
 from ..errors import ExhaustedError, InvalidError, UsageError, printable
-from .base import FormChecker, Generator, Mistyped, Scheme
+from .base import Generator, Mistyped, Scheme
 from .template import CHECK_ONLY, RANDOM, REPERTOIRES, UNLIMITED, Checker, Template, ensure_form, own_repertoire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from .base import FormChecker, MintRequest, Mistyped, Pairs, Settings
-    from .template import Template
+    from .base import FormChecker, MintRequest, Pairs, Settings
 
 
 # -- the order of the labels -----------------------------------------------------------------------------------------
@@ -236,9 +235,7 @@ class NoidScheme(Scheme):
             raise fault
 
     def form_checker(self, state: bytes | None) -> FormChecker:
-        if self.free:
-            return super().form_checker(state)
-        return TemplateChecker(self, state)
+        return super().form_checker(state) if self.free else _template_checker(self, state)
 
     def find_mistyped(self, texts: Iterable[bytes], state: bytes | None) -> Mistyped | None:
         if self.free or not self.template.checked:
@@ -437,27 +434,20 @@ def _checked_at_last(settings: Settings, template: Template) -> str:
 # -- the form of identifiers -----------------------------------------------------------------------------------------
 
 
-class TemplateChecker(FormChecker):
-    """Checks many identifiers of a template; what depends on the template alone is computed once."""
+def _template_checker(scheme: NoidScheme, state: bytes | None) -> FormChecker:
+    """As `Scheme.form_checker`; what depends on the template alone is computed once."""
+    first_part = scheme.first_part
+    templates = [(template, scheme.checker(template) if template.checked else None)
+                 for template in scheme.templates(state)]
 
-    __slots__ = ("_first_part", "_templates")
-
-    def __init__(self, scheme: NoidScheme, state: bytes | None) -> None:
-        super().__init__(scheme, state)
-        self._first_part = scheme.first_part
-        self._templates = [
-            (template, scheme.checker(template) if template.checked else None)
-            for template in scheme.templates(state)
-        ]
-
-    def faults(self, identifier: bytes) -> tuple[str, bool | None]:
+    def faults(identifier: bytes) -> tuple[str, bool | None]:
         text = identifier.decode("utf-8", "replace")
-        if not text.startswith(self._first_part):
-            return f"{printable(identifier)} does not begin with {self._first_part}", None
-        own = text[len(self._first_part) :]
+        if not text.startswith(first_part):
+            return f"{printable(identifier)} does not begin with {first_part}", None
+        own = text[len(first_part) :]
         fault = ""
         sound: bool | None = None
-        for template, checker in self._templates:
+        for template, checker in templates:
             label = own if checker is None else own[:-1]
             try:
                 template.ensure_label(label)
@@ -470,6 +460,8 @@ class TemplateChecker(FormChecker):
             if sound:
                 return "", True
         return ("", sound) if sound is not None else (fault, None)
+
+    return faults
 
 
 def _mistyped_among(scheme: NoidScheme, texts: Iterable[bytes], state: bytes | None) -> Mistyped | None:

@@ -135,7 +135,7 @@ class Inspector:
         self._view = view
         self._everything = reader
         self._reader = reader = lifecycle.reader_in(view, reader)
-        self._form = identifiers.form_checker(minter, reader)
+        self._form_faults = identifiers.form_checker(minter, reader)
         self._find = resolution.Lookup(minter, self._everything).find
         self._element = printable(resolution.target_element(reader))
         self._labels = minter.namespace.labels
@@ -193,7 +193,7 @@ class Inspector:
         return Inspection(identifier, display, False, [Finding(REGISTERED, FAILS, why), *self._formed(identifier)])
 
     def _formed(self, identifier: bytes, is_alias: bool = False) -> tuple[Finding, ...]:
-        fault, sound = self._form.faults(identifier)
+        fault, sound = self._form_faults(identifier)
         if is_alias and (fault or sound is False):
             return (Finding(WELL_FORMED, UNKNOWN, "it is an alias, which may have any form"),)
         formed = Finding(WELL_FORMED, FAILS, fault) if fault else _HOLDING[WELL_FORMED]
