@@ -28,6 +28,7 @@ def folder(tmp_path_factory):
     first = Noid.created(folder / "m0", ".sddd")
     first.set_target("000", "https://target.example/")
     first.close()
+    _age(folder / "m0")
     for number in range(1, COUNT):
         shutil.copytree(folder / "m0", folder / f"m{number}")
     return folder
