@@ -260,8 +260,10 @@ def write_readme(folder: str, readme: Readme) -> None:
 
 
 def write_file(path: str, content: bytes) -> None:
-    """Make a file that is on disk when this returns."""
-    with open(path, "wb") as file:
+    """Make a file that is on disk when this returns; what is there, perhaps a link of another account, is removed."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    with open(path, "xb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

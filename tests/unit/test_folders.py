@@ -80,6 +80,15 @@ def test_what_a_replacement_killed_before_its_steps_left_does_not_replace_what_i
     assert found(both)["elsewhere"] == "old" and not (both / "old").exists()
 
 
+def test_a_file_takes_the_place_of_a_link_which_is_not_followed(tmp_path):
+    other, link = tmp_path / "other", tmp_path / "link"
+    other.write_bytes(b"other")
+    link.symlink_to(other)
+    for content in (b"1", b"2"):
+        folders.write_file(str(link), content)
+        assert link.read_bytes() == content and not link.is_symlink() and other.read_bytes() == b"other"
+
+
 def test_a_name_aside_is_free(tmp_path, monkeypatch):
     monkeypatch.setattr(folders, "system_clock", lambda: 0)
     first = folders.aside_name(str(tmp_path / "NOID"), "moved")
