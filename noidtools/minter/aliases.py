@@ -9,12 +9,12 @@ from __future__ import annotations
 from ..errors import ConflictError, NotFoundError, UsageError, printable
 from ..times import timestamp
 from . import circulation, identifiers, queue, relations
-from .circulation import HELD, Circulation, ensure_not_withdrawn, save
+from .circulation import Circulation, ensure_not_withdrawn
 from .events import Change, property_changes, record_event
 from .identifiers import NameRef
 from .policies import persistence
 from .relations import ALIAS, ALIAS_OF, PREFERRED, SYNONYM, Relation, delete_relation, put_relation, relations_of
-from .schema import ALIASES, add_to_held_count
+from .schema import ALIASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def create_alias(
     relations.put_relation(writer, ref.key, Relation(ALIAS_OF, other.key, other.display, authority, start, event=event))
     relations.put_relation(writer, other.key, Relation(ALIAS, ref.key, ref.display, authority, start, event=event))
     _ensure_no_loop(minter, writer, ref)
-    return AliasChange(ref, other, _hold(minter, writer, ref.key, record, event))
+    return AliasChange(ref, other, queue.place_hold(minter, writer, ref.key, record, event))
 
 
 def remove_alias(minter: Minter, writer: Writer, actor: Actor, alias: bytes) -> AliasChange:
@@ -137,18 +137,6 @@ def _properties(relation: Relation | None) -> dict[str, bytes]:
 def _delete_alias_relations(writer: Writer, key: bytes, relation: Relation) -> None:
     relations.delete_relation(writer, key, relation)
     relations.delete_relation(writer, relation.other, Relation(ALIAS, key))
-
-
-def _hold(minter: Minter, writer: Writer, key: bytes, record: Circulation, event: int) -> bool:
-    """Put a name on hold and take it out of the queue; returns whether it was queued."""
-    queued = record.queued
-    if queued:
-        record = queue.take_from_queue(minter, writer, key, record, event)
-    if not record.held:
-        record.flags |= HELD
-        add_to_held_count(writer, 1)
-    save(writer, key, record)
-    return queued
 
 
 def ensure_ends(minter: Minter, reader: Reader, key: bytes) -> None:

@@ -168,15 +168,21 @@ def place_holds(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]
     unqueued = []
     for identifier in (ref.key for ref in refs):
         record = find(writer, identifier) or Circulation()
-        if record.queued:
-            record = take_from_queue(minter, writer, identifier, record, event)
+        placed += not record.held
+        if place_hold(minter, writer, identifier, record, event):
             unqueued.append(identifier)
-        if not record.held:
-            record.flags |= HELD
-            placed += 1
-        save(writer, identifier, record)
-    schema.add_to_held_count(writer, placed)
     return placed, unqueued
+
+
+def place_hold(minter: Minter, writer: Writer, identifier: bytes, record: Circulation, event: int) -> bool:
+    """Put an identifier on hold and take it out of the queue; returns whether it was queued."""
+    queued = record.queued
+    if queued:
+        record = take_from_queue(minter, writer, identifier, record, event)
+    schema.add_to_held_count(writer, int(not record.held))
+    record.flags |= HELD
+    save(writer, identifier, record)
+    return queued
 
 
 def release_holds(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) -> int:
