@@ -27,7 +27,6 @@ from .lookup import (
     Outcome,
     fallback_target,
     follow_aliases,
-    lookup_in,
 )
 
 TYPE_CHECKING = False
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from ..minter.folder import MinterFolder
     from ..names import Name
     from ..store import Reader
-    from .lookup import Trace
     T = TypeVar("T")
 
 
@@ -113,22 +111,10 @@ def select_entries(entries: Sequence[MinterEntry], name: Name) -> list[MinterEnt
     return [entry for entry in entries if entry.accepts_any_name]
 
 
-def resolve_among(
-    entries: Sequence[MinterEntry], text: bytes, *, element: bytes | None = None, trace: Trace | None = None
-) -> Outcome:
-    """What becomes of a name among several minters."""
-    def look_up(entry: MinterEntry, text: bytes) -> Outcome:
-        if trace is not None:
-            trace.append(("minter", entry.name.encode("utf-8", "surrogateescape")))
-        return lookup_in(entry.open(), text, element, trace)
-
-    return follow_aliases(lambda text: _ask(entries, text, look_up), text, trace)
-
-
 def resolve_and_gather(
     entries: Sequence[MinterEntry], text: bytes, gather: Callable[[Reader, Outcome], T]
 ) -> tuple[Outcome, T | None]:
-    """As `resolve_among`, with what `gather` reads about the outcome in the transaction that found it.
+    """What becomes of a name among several minters, with what `gather` reads about it in the transaction that found it.
 
     `gather` is called for each minter in which the name is looked up, with the outcome there, and may be called again;
     it must have no effects.  Aliases of names of the same minter are followed in one transaction.  No transaction

@@ -20,13 +20,14 @@ from noidtools.commands.idempotency import IdempotentRun
 from noidtools.errors import ConflictError, NoidError
 from noidtools.minter import Minter, location_of
 from noidtools.minter.folder import MinterFolder
-from noidtools.resolution.catalogue import Catalogue, resolve_among
+from noidtools.resolution.catalogue import Catalogue
 from noidtools.times import SECOND
 from support import memory_store
 from support.minter import Noid
 from support.postgres import postgres_address
 from support.process import wait_until
 from support.recorded import as_answered_now, comparable
+from support.resolving import resolve_among
 
 RECORDED = json.loads(
     (Path(__file__).resolve().parent.parent / "fixtures" / "answers.json").read_text(encoding="utf-8")

@@ -6,8 +6,9 @@ import pytest
 
 from noidtools import names
 from noidtools.resolution import NOT_FOUND
-from noidtools.resolution.catalogue import MinterEntry, resolve_among, select_entries
+from noidtools.resolution.catalogue import MinterEntry, select_entries
 from support.minter import Noid
+from support.resolving import resolve_among
 from support.templates import LONG_TERM
 
 A = "https://a.example/"

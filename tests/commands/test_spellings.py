@@ -19,9 +19,10 @@ from noidtools.commands.command import Form
 from noidtools.errors import ConflictError, ForbiddenError, InvalidError, NoidError, NotFoundError
 from noidtools.minter.qualities import last_findings
 from noidtools.minter.schema import META
-from noidtools.resolution.catalogue import MinterEntry, resolve_among
+from noidtools.resolution.catalogue import MinterEntry
 from support.minter import Noid
 from support.project import ROOT
+from support.resolving import resolve_among
 from support.wsgi import resolver_of
 
 pytestmark = pytest.mark.slow

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from noidtools.resolution import ALIAS
-from noidtools.resolution.catalogue import MinterEntry, resolve_among, resolve_and_gather
+from noidtools.resolution import ALIAS, resolve
+from noidtools.resolution.catalogue import MinterEntry, resolve_and_gather
 from support.minter import Noid
 from support.read_counter import counted_reads
 from support.templates import CHECKED, LONG_TERM
@@ -48,12 +48,24 @@ def test_the_outcome_is_that_of_resolving_alone(several, name, fallback):
         several[fallback].records("resolver", "fallback", "https://n2t.example/")
     domains = [MinterEntry(name, live.opened) for name, live in several.items()]
     for among in (domains, domains[:1], []):
-        alone = resolve_among(among, name.encode())
         outcome, gathered = resolve_and_gather(among, name.encode(), lambda _, outcome: (outcome.kind, outcome.value))
-        facts = ("kind", "by", "minter", "identifier", "value", "suffix", "pattern", "reason")
-        assert [getattr(outcome, fact) for fact in facts] == [getattr(alone, fact) for fact in facts]
+        if len(among) == 1:
+            alone = resolve(among[0].open(), name.encode())
+            facts = ("kind", "by", "minter", "identifier", "value", "suffix", "pattern", "reason")
+            assert [getattr(outcome, fact) for fact in facts] == [getattr(alone, fact) for fact in facts]
         assert outcome.kind != ALIAS
         assert gathered == (None if outcome.minter is None else (outcome.kind, outcome.value))
+
+
+@pytest.mark.parametrize(("name", "target"), [
+    ("ark:/13030/kt4x551", "kt"), ("ark:/13030/kt4x551/page?q", "kt/page?q"), ("13030/kt154d9", "kt"),
+    ("13030/ktalias/page", "kt/page"), ("13030/kx0", "kx"), ("old", "kx"), ("older/page", "kx/page"),
+    ("second", "free2"), ("back", "kx"), ("ark:/13030/f54x54g11", "f5"),
+])
+def test_aliases_are_followed_from_one_minter_to_another(several, name, target):
+    domains = [MinterEntry(name, live.opened) for name, live in several.items()]
+    outcome, _ = resolve_and_gather(domains, name.encode(), lambda *_: True)
+    assert [found.url.decode() for found in outcome.targets] == [A + target]
 
 
 @pytest.mark.parametrize(("name", "minter"), [
