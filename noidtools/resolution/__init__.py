@@ -22,7 +22,6 @@ from .lookup import (
     destination,
     fallback_target,
     follow_aliases,
-    lookup_in,
     outcome_in,
     resolve,
     target_element,
@@ -36,5 +35,5 @@ if TYPE_CHECKING:
 __all__ = [
     "ABSTRACT", "ALIAS", "CANARY", "ELEMENT", "FALLBACK", "FOUND", "GONE", "INVALID", "NAME", "NOT_FOUND",
     "PASSTHROUGH", "PASSTHROUGH_ELEMENT", "RESERVED", "USUAL_ELEMENT", "Lookup", "Outcome", "Trace", "destination",
-    "fallback_target", "follow_aliases", "lookup_in", "outcome_in", "resolve", "target_element", "wrong_canaries",
+    "fallback_target", "follow_aliases", "outcome_in", "resolve", "target_element", "wrong_canaries",
 ]

@@ -346,21 +346,17 @@ def follow_aliases(ask: Callable[[bytes], Outcome], given: bytes, trace: Trace |
         seen.append(outcome.value)
 
 
-def lookup_in(minter: Minter, given: bytes, element: bytes | None, trace: Trace | None) -> Outcome:
-    """The outcome of a name in one minter; an alias is not followed."""
+def resolve(minter: Minter, given: bytes, *, element: bytes | None = None, trace: Trace | None = None) -> Outcome:
+    """The outcome of a name in one minter, aliases followed."""
     def work(reader: Reader) -> tuple[Outcome, Trace]:
         steps: Trace = []  # its own, since the work may be run again
-        return Lookup(minter, reader, element, None if trace is None else steps).find(given), steps
+        kept = None if trace is None else steps
+        return follow_aliases(Lookup(minter, reader, element, kept).find, given, kept), steps
 
     outcome, steps = minter.read(work)
     if trace is not None:
         trace.extend(steps)
     return outcome
-
-
-def resolve(minter: Minter, given: bytes, *, element: bytes | None = None, trace: Trace | None = None) -> Outcome:
-    """The outcome of a name in one minter, aliases followed."""
-    return follow_aliases(lambda text: lookup_in(minter, text, element, trace), given, trace)
 
 
 def outcome_in(
