@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import binascii
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ..codec import pack, split_pair, unpack
 from ..errors import InvalidError, NoidError
@@ -129,43 +129,38 @@ def name_data(
     if name.alias is not None:
         data["alias"] = json_text(name.alias)
     if name.tombstone is not None:
-        data["withdrawn"] = [json_text(part) for part in unpack(name.tombstone)]
+        data["withdrawn"] = _fields_data(name.tombstone)
     if history:
         data["events"] = [int.from_bytes(rest, "big") for rest, _ in name.events] if complete else name.event_numbers()
     if complete:
-        data |= _stored_data(name)
+        stored = {kind: getattr(name, kind) for kind in _STORED}
+        data |= {kind: _STORED[kind](value) for kind, value in stored.items() if value is not None and value != []}
     return data
 
 
-def _stored_data(name: StoredName) -> dict[str, object]:
-    data: dict[str, object] = {}
-    if name.queue is not None:
-        data["queue"] = json_base64(name.queue)
-    if name.pepper is not None:
-        data["pepper"] = json_base64(name.pepper)
-    if name.verified is not None:
-        data["verified"] = json_base64(name.verified)
-    if name.abstract is not None:
-        data["abstract"] = [json_text(part) for part in unpack(name.abstract)]
-    for kind, rows in (("relations", name.relations), ("claims", name.claims)):
-        if rows:
-            data[kind] = [_relation_data(rest, value) for rest, value in rows]
-    for kind in ROWS:
-        rows = getattr(name, kind)
-        if rows:
-            data[kind] = [row_data(rest, value) for rest, value in rows]
-    return data
-
-
-def _relation_data(rest: bytes, value: bytes) -> object:
-    """The kind, the authority and the other name, then the fields of the value."""
-    authority, other = split_pair(rest[1:])
-    return [json_text(part) for part in (rest[:1], authority, other, *unpack(value))]
+def _fields_data(packed: bytes) -> object:
+    return [json_text(part) for part in unpack(packed)]
 
 
 def row_data(rest: bytes, value: bytes) -> object:
     """What follows the identifier in the key, then the fields of the value."""
     return [json_text(part) for part in (rest, *unpack(value))]
+
+
+def _rows_data(rows: list[tuple[bytes, bytes]]) -> object:
+    return [row_data(rest, value) for rest, value in rows]
+
+
+def _relations_data(rows: list[tuple[bytes, bytes]]) -> object:
+    """Of each relation the kind, the authority and the other name, then the fields of the value."""
+    return [[json_text(part) for part in (rest[:1], *split_pair(rest[1:]), *unpack(value))] for rest, value in rows]
+
+
+# What only a complete export has of an identifier: attributes of StoredName, and how each is written.
+_STORED: dict[str, Callable[[Any], object]] = {
+    "queue": json_base64, "pepper": json_base64, "verified": json_base64, "abstract": _fields_data,
+    "relations": _relations_data, "claims": _relations_data, **dict.fromkeys(ROWS, _rows_data),
+}
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
@@ -255,15 +250,9 @@ def read_header(line: bytes) -> dict[str, Any] | None:
 _OF_THE_MINTER = frozenset(("meta", "config", "note", "rule", "change", "end", "noidtools", *ROWS))
 
 
-# The fields of an identifier in our exports.
-_FIELDS = frozenset((
-    "id", "key", "state", "circulation", "held", "elements", "alias", "withdrawn", "events", "queue", "pepper",
-    "verified", "abstract", "relations", "claims", *ROWS,
-))
-
-
-# Those of them that are not imported into a minter that exists.
-_LEFT_OUT = frozenset(("events", "queue", "pepper", "verified", "abstract", "relations", "claims", *ROWS))
+# The fields of an identifier in our exports that are not imported into a minter that exists, and all of them.
+_LEFT_OUT = frozenset(("events", *_STORED))
+_FIELDS = _LEFT_OUT | {"id", "key", "state", "circulation", "held", "elements", "alias", "withdrawn"}
 
 
 def read_jsonl(file: InputFile) -> Iterator[Entry | BadLineError]:
