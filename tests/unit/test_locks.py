@@ -437,3 +437,29 @@ def test_threads_open_and_close_the_same_store(tmp_path):
     with Readers(4, use) as readers:
         wait_until(lambda: readers.rounds > 200, 30)
     assert os.path.realpath(tmp_path / "minters" / "store") not in base._stores().shared
+
+
+@pytest.mark.only("lmdb")
+def test_who_opens_a_store_during_restores_finds_it(tmp_path):
+    """Between the two steps of a replacement there is no folder, and nobody may be told so."""
+    make(tmp_path / "store", b"old").close()
+    done = threading.Event()
+
+    def take_away(old: str, away: str) -> None:
+        os.rename(old, away)
+        time.sleep(0.005)
+
+    def replace() -> None:
+        for number in range(20):
+            new = tmp_path / "other" / str(number)
+            make(new, b"new").close()
+            put_in_place(str(new), str(tmp_path / "store"), str(tmp_path / f"away{number}"), take_away)
+        done.set()
+
+    thread = threading.Thread(target=replace)
+    thread.start()
+    while not done.is_set():
+        store = open_store(str(tmp_path / "store"))
+        assert which(store) in (b"old", b"new")
+        store.close()
+    thread.join()

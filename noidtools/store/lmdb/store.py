@@ -10,7 +10,7 @@ from time import monotonic, time
 import lmdb
 
 from ...codec import successor
-from ...errors import NoidError, StoreError
+from ...errors import NoidError, NoMinterError, StoreError
 from .. import folders
 from ..base import BaseStore, StoreStatus, note_open, note_shut
 from ..keys import head_length, stored_key, stored_value, true_item, true_items
@@ -38,6 +38,9 @@ _STALE_READERS_EVERY = 60.0
 
 # Seconds within which two changes of a file may have the same time.
 _COARSEST_TIME = 2.0
+
+# How often a database is looked for that is being replaced.
+_MOST_OPENINGS = 5
 
 _identities = count(1)
 
@@ -283,6 +286,9 @@ class LmdbStore(BaseStore):
                 return bool(environment.reader_check())
             finally:
                 self.leave()
+        if isinstance(self._refusal(error), NoMinterError):
+            # A restore may be about to put the new folder in place.
+            return attempt < _MOST_OPENINGS and folders.complete_replacement(self.location)
         return False
 
     def _refusal(self, error: Exception) -> NoidError | None:
@@ -310,15 +316,21 @@ class LmdbStore(BaseStore):
 
     def _open(self) -> None:
         self._ensure_usable()  # another thread may have closed it while this one waited
-        # A restore replaces the whole folder.  The old file stays open, by which other processes notice it, too.
-        if files.inode(self.location) == self._folder and files.file_of(self.location)[0] != self._file:
+        # A restore replaces the whole folder: if the file is the new one, so is the folder, which is looked at later.
+        # The old file stays open, by which other processes notice it, too.
+        if files.file_of(self.location)[0] != self._file and files.inode(self.location) == self._folder:
             raise files.moved_in(self.location)
         self._shut()
         while True:
             before, folder = files.file_of(self.location)[0], files.inode(self.location)
             stamp = self._stamp()
             self.writable = files.is_writable(self.location)
-            environment = files.open_checked(self.location, RESERVED, writable=self.writable)
+            try:
+                environment = files.open_checked(self.location, RESERVED, writable=self.writable)
+            except StoreError:
+                if files.inode(self.location) == folder:
+                    raise
+                continue  # a restore came between
             # LMDB opens one file after the other: if a restore came between, they are of two databases.
             self._file, self._lock_file = files.file_of(self.location)
             if self._file == before and files.inode(self.location) == folder:
