@@ -7,7 +7,7 @@ does not, the work is run again in a snapshot.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from itertools import islice
+from itertools import chain, islice
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,9 @@ STATEMENT_TIMEOUT = 10.0
 
 # How many rows a scan reads at first, and later; and how many values a transaction remembers.
 _FIRST_PAGE, PAGE, _MOST_KNOWN = 200, 2_000, 10_000
+
+# How many places are read by the statement for a few.
+_FEW = 6
 
 _HEAD = head_length(LONGEST_KEY)
 
@@ -96,13 +99,17 @@ class Rows(ABC):
         known = self._known
         missing = list(dict.fromkeys(place for place in wanted if place not in known))
         if missing:
-            rows = self._query(sql.GET_MANY, *map(list, zip(*missing, strict=True)))
-            found = {place: row[2] for place, row in zip(missing, rows, strict=True)}
+            found = dict(zip(missing, self._values(missing), strict=True))
             if len(known) + len(found) <= _MOST_KNOWN:
                 known.update(found)
             else:
                 known = known | found
         return [_true_value(place, known[place]) for place in wanted]
+
+    def _values(self, places: list[Place]) -> list[bytes | None]:
+        if len(places) <= _FEW:
+            return list(self._query(sql.get(len(places)), *chain.from_iterable(places))[0][2:])
+        return [row[2] for row in self._query(sql.GET_MANY, *map(list, zip(*places, strict=True)))]
 
     def scan(
         self, table: bytes, prefix: bytes = b"", *, after: bytes | None = None, limit: int | None = None,

@@ -30,7 +30,16 @@ LOCK_NUMBER = "SELECT id, version FROM noid_minters WHERE id = %b FOR UPDATE"
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 VERSION = "SELECT id, version FROM noid_minters WHERE name = %b::text"
-# Values at some places.  Subqueries make the server look each key up in the index, however wrong its statistics are.
+
+
+def get(count: int) -> str:
+    """Reads a few places, whose values are columns of one row; twice as fast as GET_MANY.  Parameters: table and key of
+    each, and the name of the minter."""
+    value = "(SELECT value FROM noid_data WHERE minter = m.id AND tbl = %b AND key = %b)"
+    return f"SELECT m.id, m.version, {', '.join([value] * count)} FROM noid_minters m WHERE m.name = %b::text"
+
+
+# Many places.  Subqueries make the server look each key up in the index, however wrong its statistics are.
 GET_MANY = """\
 SELECT m.id, m.version, (SELECT d.value FROM noid_data d WHERE d.minter = m.id AND d.tbl = p.tbl AND d.key = p.key)
 FROM noid_minters m, unnest(%b::bytea[], %b::bytea[]) WITH ORDINALITY AS p (tbl, key, n)
