@@ -194,7 +194,22 @@ class NoidScheme(Scheme):
 
     @classmethod
     def check_settings(cls, settings: Settings) -> Settings:
-        return _checked_settings(cls, settings)
+        if settings.long_term and not (settings["naan"] and settings["naa"] and settings["subnaa"]):
+            raise UsageError(
+                "a long-term minter needs a NAAN, a NAA and a SubNAA: dbcreate Template long NAAN NAA SubNAA"
+            )
+        if settings.long_term and not settings["template"]:
+            raise UsageError("a long-term minter needs a template")
+        scheme = cls(settings)
+        template = scheme.template
+        if template.checked:
+            if template.check_mark == CHECK_ONLY:
+                own_repertoire(scheme.first_part, template.letters)
+            try:
+                template.ensure_checkable(len(scheme.first_part) + len(template.letters) + 1)
+            except ExhaustedError as error:
+                raise InvalidError(error.message) from None
+        return settings.with_(at_last=_checked_at_last(settings, template))
 
     @property
     def grows(self) -> bool:
@@ -240,7 +255,20 @@ class NoidScheme(Scheme):
     def find_mistyped(self, texts: Iterable[bytes], state: bytes | None) -> Mistyped | None:
         if self.free or not self.template.checked:
             return None
-        return _mistyped_among(self, texts, state)
+        found = None
+        templates = list(self.templates(state))
+        for text in texts:
+            for template in templates:
+                surplus = len(text) - len(self.first_part) - len(template.letters) - 1
+                if surplus and (surplus < 0 or template.total is not None):
+                    continue
+                try:
+                    ensure_form(template, self.first_part, text)
+                except InvalidError as error:
+                    found = _mistyped(text, template, self.first_part, error.message)
+                else:
+                    return None
+        return found
 
     def generator(self, state: bytes | None) -> NoidGenerator:
         return NoidGenerator(self, state)
@@ -397,26 +425,6 @@ class NoidGenerator(Generator):
 # -- settings of a new minter ----------------------------------------------------------------------------------------
 
 
-def _checked_settings(scheme_class: type[NoidScheme], settings: Settings) -> Settings:
-    """As `Scheme.check_settings`."""
-    if settings.long_term and not (settings["naan"] and settings["naa"] and settings["subnaa"]):
-        raise UsageError(
-            "a long-term minter needs a NAAN, a NAA and a SubNAA: dbcreate Template long NAAN NAA SubNAA"
-        )
-    if settings.long_term and not settings["template"]:
-        raise UsageError("a long-term minter needs a template")
-    scheme = scheme_class(settings)
-    template = scheme.template
-    if template.checked:
-        if template.check_mark == CHECK_ONLY:
-            own_repertoire(scheme.first_part, template.letters)
-        try:
-            template.ensure_checkable(len(scheme.first_part) + len(template.letters) + 1)
-        except ExhaustedError as error:
-            raise InvalidError(error.message) from None
-    return settings.with_(at_last=_checked_at_last(settings, template))
-
-
 def _checked_at_last(settings: Settings, template: Template) -> str:
     """The setting at-last (what happens when the namespace is used up), with its default filled in."""
     at_last = settings["at-last"] or ("wrap" if settings["term"] == "short" else "stop")
@@ -462,24 +470,6 @@ def _template_checker(scheme: NoidScheme, state: bytes | None) -> FormChecker:
         return ("", sound) if sound is not None else (fault, None)
 
     return faults
-
-
-def _mistyped_among(scheme: NoidScheme, texts: Iterable[bytes], state: bytes | None) -> Mistyped | None:
-    """As `Scheme.find_mistyped`, for a template with a check character."""
-    found = None
-    first_part, templates = scheme.first_part, list(scheme.templates(state))
-    for text in texts:
-        for template in templates:
-            surplus = len(text) - len(first_part) - len(template.letters) - 1
-            if surplus and (surplus < 0 or template.total is not None):
-                continue
-            try:
-                ensure_form(template, first_part, text)
-            except InvalidError as error:
-                found = _mistyped(text, template, first_part, error.message)
-            else:
-                return None
-    return found
 
 
 def _mistyped(text: bytes, template: Template, first_part: str, fault: str) -> Mistyped:

@@ -128,9 +128,6 @@ class Link:
     verdict: str
     detail: str
 
-    def __repr__(self) -> str:
-        return f"Link({self.verdict!r}, {self.detail!r})"
-
 
 class _LinkTask:
     """A link in progress.  `link` is its result, or the exception that a fault of ours raised."""
