@@ -98,7 +98,7 @@ def test_serve_by_fastcgi_finishes_its_requests_before_it_stops(fcgi: Served) ->
         fcgi.process.send_signal(signal.SIGTERM)
         status, _, text = gateway.answer(peer)
     assert status == 200 and text.endswith(b"bulk: 3000 commands, 3000 done, 0 refused\n")
-    assert fcgi.process.wait(20) == 0
+    assert fcgi.process.wait(60) == 0
 
 
 def test_serve_by_http_finishes_its_requests_before_it_stops(http_server: Served) -> None:
@@ -110,7 +110,7 @@ def test_serve_by_http_finishes_its_requests_before_it_stops(http_server: Served
     http_server.process.send_signal(signal.SIGINT)
     thread.join()
     assert replies[0][0] == 200 and replies[0][1].endswith(b"bulk: 3000 commands, 3000 done, 0 refused\n")
-    assert http_server.process.wait(20) == 0
+    assert http_server.process.wait(60) == 0
 
 
 @pytest.mark.parametrize("way", ["--fcgi", "--http"])
