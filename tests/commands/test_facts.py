@@ -275,7 +275,7 @@ def test_what_may_be_batched_runs_in_a_transaction_with_others(
 ) -> None:
     call = call_of(noid, row, template[1])
     transactions.clear()
-    noid.session.write_together(lambda _: [record.data() for record in call.run().records])
+    noid.session.minter.write(lambda _: [record.data() for record in call.run().records], shared=True)
     assert len(transactions) == 1
 
 
