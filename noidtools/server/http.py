@@ -94,7 +94,7 @@ def application() -> Callable[..., Iterable[bytes]]:
         body = site(environ, start_response)
         # A web server that still sends takes a refusal that comes earlier for a broken connection.
         length = environ.get("CONTENT_LENGTH") or "0"
-        if length.isdigit() and int(length) <= _LARGEST_REST:
+        if environ["REQUEST_METHOD"] not in ("GET", "HEAD") and length.isdigit() and int(length) <= _LARGEST_REST:
             while environ["wsgi.input"].read(_PIECE):
                 pass
         return body
