@@ -45,7 +45,6 @@ _WHOLE = (b"set", b"new", b"replace")
 _AT_THE_END = (b"append", b"add")
 _AT_THE_BEGINNING = (b"prepend", b"insert")
 _LAST_ITEM = (b"append-item", b"add-item")
-_FIRST_ITEM = (b"prepend-item", b"insert-item")
 
 
 class BindResult:
