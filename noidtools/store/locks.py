@@ -51,14 +51,18 @@ class ReadersWriterLock:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Wait until no other thread has the lock, and hold it for the `with` block."""
+        """Wait until no other thread has the lock, and hold it for the `with` block.
+
+        Raises BusyError if others have it for too long: threads in the transactions of two stores might wait for each
+        other.
+        """
         with self._condition:
             while self._exclusive:
                 self._condition.wait()
             self._exclusive = True
             try:
-                while self._shared:
-                    self._condition.wait()
+                if not self._condition.wait_for(lambda: not self._shared, TIMEOUT):
+                    raise BusyError(f"another thread has been in a transaction for over {TIMEOUT:g} seconds; try again")
             except BaseException:
                 self._end_exclusive()
                 raise

@@ -74,6 +74,20 @@ def shared(lock: ReadersWriterLock):
         lock.release_shared()
 
 
+def test_exclusive_use_is_waited_for_with_a_limit_and_others_go_on_afterwards(monkeypatch):
+    monkeypatch.setattr("noidtools.store.locks.TIMEOUT", 0.1)
+    lock = ReadersWriterLock()
+    lock.acquire_shared()
+    with pytest.raises(BusyError, match="try again"), lock.exclusive():
+        raise AssertionError("another thread has the lock")
+    lock.acquire_shared()
+    lock.release_shared()
+    lock.release_shared()
+    with lock.exclusive():
+        assert not lock.is_free
+    assert lock.is_free
+
+
 def test_a_thread_that_waits_for_exclusive_use_gets_it_while_others_come_and_go_without_a_gap():
     lock = ReadersWriterLock()
 
