@@ -152,7 +152,7 @@ def test_a_server_that_does_not_answer_is_given_up(store, relay, monkeypatch):
 
 
 def test_a_process_that_stops_in_the_middle_of_a_change_loses_the_lock_and_is_told(local, other, monkeypatch):
-    monkeypatch.setattr(sql, "CONFIGURE", sql.CONFIGURE.replace("60000", "100"))
+    monkeypatch.setattr(sql, "CONFIGURE", sql.CONFIGURE.replace("60000", "1000"))
     for store in (local, other):
         store.suspend()
     with pytest.raises(BusyError, match="try again"), local.transaction() as writer:

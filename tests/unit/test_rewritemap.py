@@ -109,6 +109,7 @@ def test_a_value_can_never_become_two_lines(minter, replies, value):
     assert not any(octet < 0x20 or octet == 0x7F for octet in reply[:-1])
 
 
+@pytest.mark.only("lmdb")
 def test_replies_are_cached_until_the_database_changes(minter, replies, monkeypatch):
     looked_up = []
     follow = noidr.follow_aliases
@@ -127,6 +128,7 @@ def test_replies_are_cached_until_the_database_changes(minter, replies, monkeypa
     assert looked_up[3:] == [b"x", b"y", NAME]
 
 
+@pytest.mark.only("lmdb")
 def test_without_a_named_element_the_minters_choice_is_read(minter, replies):
     minter.records("bind", "set", NAME, "where", "https://b.example/y")
     assert replies.reply(NAME) == b"https://a.example/x\n"
