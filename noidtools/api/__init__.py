@@ -14,7 +14,6 @@ from types import TracebackType
 from ..errors import NoidError
 from ..minter import Minter, creation
 from ..minter.events import Actor, process_owner
-from ..minter.folder import make_folder
 from ..times import Clock, system_clock
 from .administration import AdministrationMethods
 from .minter import BindingMethods, MintingMethods, Text, to_bytes
@@ -96,15 +95,8 @@ def create_minter(
     values = {name: str(value) for name, value in options.items() if value is not None}
     values |= {"scheme": scheme, "template": template, "term": term, "naan": naan, "naa": naa, "subnaa": subnaa}
     settings = creation.new_settings(values, labels)
-    folder, actor = os.fspath(path), _actor(who, clock)
-    created = make_folder(folder)
-    try:
-        return OpenMinter(creation.create(folder, settings, actor, address=store, read=read), actor)
-    except BaseException:
-        if created:
-            with suppress(OSError):
-                os.rmdir(folder)
-        raise
+    actor = _actor(who, clock)
+    return OpenMinter(creation.create(os.fspath(path), settings, actor, address=store, read=read), actor)
 
 
 def _actor(who: Text | None, clock: Clock) -> Actor:

@@ -6,12 +6,13 @@ import os
 
 from .. import times
 from ..errors import ConflictError, UsageError, printable
-from ..minter import creation, policies, report, tokens
+from ..minter import creation, location_of, policies, report, tokens
 from ..minter.config import all_notes, put_note
 from ..minter.folder import is_served, minters_with_prefix
 from ..minter.policies import ADMIN, CLASSES, EVERYTHING, READ, minting_policy
 from ..minter.report import dump, internals, properties
 from ..schemes import scheme_for
+from ..store import exists
 from .answers import Answer, Fields
 from .command import Command, Form, Option, as_text
 
@@ -51,7 +52,7 @@ def _dbcreate(call: Call) -> Answer:
 def _ensure_own_prefix(dbdir: str, settings: Settings) -> None:
     """Refuse a minter that would mint the names of another one in the same folder, if that is served."""
     prefix = scheme_for(settings).namespace_prefix
-    if not settings["naan"] or not prefix:
+    if not settings["naan"] or not prefix or exists(location_of(dbdir)):
         return
     folder = os.path.dirname(os.path.abspath(dbdir))
     others = minters_with_prefix(folder, prefix) if is_served(folder) else []
@@ -223,10 +224,10 @@ COMMANDS = (
         ), _dbcreate),
         options=_CREATION_OPTIONS, shell_only=True, see="templates.md",
         about="""\
-Makes the folder NOID in Dbdir, whole or not at all. Template says what identifiers look like; without one the minter
-binds anything and mints 0, 1, 2, and so on. Term is long, medium (the default) or short. NAAN is the number of the name
-assigning authority, NAA its name and SubNAA the part of it that mints; a long-term minter needs all three. A hyphen
-leaves a place empty.
+Makes the folder NOID in Dbdir atomically, and Dbdir if it does not exist. Template says what identifiers look like;
+without one the minter binds anything and mints 0, 1, 2, and so on. Term is long, medium (the default) or short. NAAN is
+the number of the name assigning authority, NAA its name and SubNAA the part of it that mints; a long-term minter needs
+all three. A hyphen leaves a place empty.
 
 In a folder whose minters are served together, two with the same NAAN and prefix would mint the same names; the second
 is refused unless --same-prefix is given.
@@ -236,8 +237,7 @@ Each scheme has its own options, which the command schemes lists.
 With --store the minter is in a database server, and the folder NOID holds its address: see scale.md.
 """,
         example="""\
-$ mkdir kt5 && cd kt5
-$ noid dbcreate kt.reeded long 13030 cdlib.org dpg | grep -E 'Template|First'
+$ noid -f kt5 dbcreate kt.reeded long 13030 cdlib.org dpg | grep -E 'Template|First'
 Template: kt.reeded
 First: 13030/kt4x551
 """,

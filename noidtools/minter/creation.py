@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+
 from ..errors import InvalidError, UsageError
 from ..schemes import NAMES, scheme_class, scheme_for
 from ..schemes.base import SETTINGS, Settings
@@ -9,6 +12,7 @@ from ..store import create_store
 from ..times import timestamp
 from . import Minter, location_of
 from .events import record_event
+from .folder import make_folder
 from .report import creation_report
 from .schema import write_settings
 
@@ -78,7 +82,7 @@ def _ensure_text(name: str, text: str) -> None:
 
 
 def create(dbdir: str, settings: Settings, actor: Actor, *, address: str = "", read: str = "") -> Minter:
-    """Create a minter in an existing folder and open it.  Its database appears complete, in one step, or not at all.
+    """Create a minter in a folder, which is made if it does not exist, and open it.  Its database appears atomically.
 
     `address` and `read` are those of a database server: see `create_store`.
     """
@@ -88,6 +92,13 @@ def create(dbdir: str, settings: Settings, actor: Actor, *, address: str = "", r
         write_settings(writer, settings)
         record_event(writer, actor, b"dbcreate", settings["template"].encode() or settings["scheme"].encode())
 
-    store = create_store(location_of(dbdir), fill, readme=creation_report(settings, scheme_for(settings)),
-                         address=address, read=read)
+    made = make_folder(dbdir)
+    try:
+        store = create_store(location_of(dbdir), fill, readme=creation_report(settings, scheme_for(settings)),
+                             address=address, read=read)
+    except BaseException:
+        if made:
+            with suppress(OSError):
+                os.rmdir(dbdir)
+        raise
     return Minter(dbdir, store=store)

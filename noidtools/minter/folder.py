@@ -8,6 +8,7 @@ import threading
 
 from ..errors import NoidError, NoMinterError, NotFoundError, StoreError
 from ..store import exists
+from ..store.folders import ensure_own
 from . import Minter, location_of
 
 # What the last part of an address begins with at which a minter takes commands.
@@ -115,7 +116,11 @@ class SingleMinter(MinterFolder):
 
 
 def make_folder(folder: str) -> bool:
-    """Make a folder if there is none; returns whether it was made.  Raises StoreError if it cannot be made."""
+    """Make a folder for a minter if there is none; returns whether it was made.
+
+    Raises StoreError if it cannot be made, or if this is root and the place belongs to somebody else.
+    """
+    ensure_own(folder)
     try:
         os.mkdir(folder)
     except FileExistsError:

@@ -72,7 +72,7 @@ def test_dbcreate_in_a_folder_without_write_permission_is_refused(noid):
         assert list(noid.folder.iterdir()) == []
     finally:
         noid.folder.chmod(0o755)
-    assert "cannot create a minter" in noid.refused("-f", "/nonexistent", "dbcreate", status=1)
+    assert "/nonexistent/a cannot be made: No such file" in noid.refused("-f", "/nonexistent/a", "dbcreate", status=1)
 
 
 def test_a_database_of_a_newer_format_is_refused(minter, noid_process):

@@ -40,6 +40,13 @@ def test_a_second_dbcreate_is_refused_and_changes_nothing(noid):
     assert noid("mint", "1") == "id: 3\n\n"
 
 
+def test_dbcreate_makes_its_folder_and_leaves_none_if_it_is_refused(noid):
+    assert "First: 0" in noid("-f", "new", "dbcreate", ".sd")
+    assert noid("-f", "new", "mint", "1") == "id: 0\n\n"
+    assert "database server" in noid.refused("-f", "other", "dbcreate", ".sd", "--store", "x:y")
+    assert not (noid.folder / "other").exists()
+
+
 def test_dbcreate_leaves_a_report_beside_the_database(noid):
     noid("dbcreate", "f5.reedeedk", "long", "13030", "cdlib.org", "oac/cmp")
     report = (noid.folder / "NOID" / "README").read_text()

@@ -36,6 +36,10 @@ def test_the_second_minter_is_refused_in_a_served_folder_unless_told_otherwise(s
     Noid.created(served / "kt7", *LONG_TERM, "--same-prefix").close()
 
 
+def test_a_minter_that_is_there_already_is_not_accused_of_itself(served):
+    assert "kt5/NOID exists already" in refused(served / "kt5", *LONG_TERM)
+
+
 @pytest.mark.parametrize("link", ["noidu_kt5", "noidr_kt5"])
 def test_a_link_for_the_web_server_tells_that_a_folder_is_served(tmp_path, link):
     Noid.created(tmp_path / "kt5", *LONG_TERM).close()

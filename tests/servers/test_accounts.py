@@ -77,6 +77,20 @@ def test_what_another_account_has_put_beside_a_minter_leads_root_nowhere(folder,
     assert listing(tmp_path) == before
 
 
+@pytest.mark.skipif(not IS_ROOT, reason="only root could")
+def test_root_makes_no_folder_in_that_of_another_account_nor_through_its_links(folder, tmp_path):
+    assert f"{folder} belongs to www-data" in NoidProcess(folder).refused("-f", "new", "dbcreate", ".zd")
+    assert not (folder / "new").exists()
+    noid = NoidProcess(tmp_path)
+    noid("dbcreate", ".sddd")
+    (tmp_path / "elsewhere").mkdir()
+    (folder / "00").symlink_to(tmp_path / "elsewhere")
+    os.lchown(folder / "00", *server_ids())
+    assert "is a link of another account, which is not followed" in noid.refused("mint", "--folders", str(folder), "1")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert noid.ids(1) == ["000"]
+
+
 @pytest.mark.parametrize("name", ["data.mdb", "lock.mdb", "writer.lock"])
 @pytest.mark.parametrize("command", [("mint", "1"), ("dbinfo",), ("backup", "copy")])
 def test_a_symbolic_link_among_the_files_is_refused_and_its_target_left_alone(tmp_path, victim, name, command):
