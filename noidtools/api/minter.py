@@ -238,8 +238,15 @@ class MintingMethods(MinterBase):
         """
         return withdrawal(*self._change(lifecycle.withdraw, to_bytes(name), _optional(reason), _optional(successor)))
 
+    def make_unavailable(self, name: Text, *, reason: Text | None = None) -> Withdrawal:
+        """Show a tombstone in place of a published identifier, until it is published again; replaces an earlier reason.
+
+        Raises ConflictError for one that is not published.
+        """
+        return withdrawal(*self._change(lifecycle.make_unavailable, to_bytes(name), _optional(reason)))
+
     def tombstone(self, name: Text) -> Withdrawal:
-        """What is kept of a withdrawn identifier; raises NotFoundError for one that was not withdrawn."""
+        """What is shown of an identifier that was withdrawn or is unavailable; raises NotFoundError for any other."""
         return withdrawal(*self._look(lifecycle.find_tombstone, to_bytes(name)))
 
     def amend_tombstone(self, name: Text, *, reason: Text | None = None, successor: Text | None = None) -> Withdrawal:

@@ -1,5 +1,5 @@
-"""Commands for holding and queueing identifiers, for the state of a name (reserved, published, withdrawn), and for its
-custodians.
+"""Commands for holding and queueing identifiers, for the state of a name (reserved, published, unavailable,
+withdrawn), and for its custodians.
 """
 
 from __future__ import annotations
@@ -51,6 +51,13 @@ def _withdraw(call: Call) -> Answer:
     ))
 
 
+def _make_unavailable(call: Call) -> Answer:
+    minter, (reason, _) = call.minter, _tombstone_texts(call)
+    return _tombstone_answer(*minter.write(
+        lambda writer: lifecycle.make_unavailable(minter, writer, call.actor, call.words[0], reason)
+    ))
+
+
 def _show_tombstone(call: Call) -> Answer:
     minter = call.minter
     return _tombstone_answer(*call.read(lambda reader: lifecycle.find_tombstone(minter, reader, call.words[0])))
@@ -70,7 +77,8 @@ def _tombstone_texts(call: Call) -> tuple[bytes | None, bytes | None]:
 
 def _tombstone_answer(own: NameRef, tombstone: lifecycle.Tombstone) -> Answer:
     gone = withdrawal(own, tombstone)
-    fields = [("id", gone.identifier), ("State", lifecycle.WITHDRAWN_STATE), ("Withdrawn", timestamp_text(gone.date)),
+    label = "Withdrawn" if gone.state == lifecycle.WITHDRAWN_STATE else "Since"
+    fields = [("id", gone.identifier), ("State", gone.state), (label, timestamp_text(gone.date)),
               ("Reason", gone.reason), ("Successor", gone.successor)]
     return Answer(Fields(*((label, value) for label, value in fields if value)), spaced=True)
 
@@ -223,7 +231,28 @@ Successor: 13030/kt4x551
 """,
     ),
     Command(
-        "tombstone", "what is kept of a withdrawn identifier; correct it",
+        "unavailable", "show a tombstone in place of a published identifier, until it is published again",
+        Form("Id [--reason Text]", _make_unavailable, BIND),
+        options=_TEXT_OPTIONS[:1], see="lifecycle-and-history.md#make-unavailable",
+        about="""\
+The name does not resolve until `publish` makes it available again, and those who ask for it are told why. What is bound
+stays and can be changed. Given again, the command replaces the reason.
+""",
+        example="""\
+$ noid unavailable 13030/kt4x551 --reason 'The rights are being clarified.'
+id: 13030/kt4x551
+State: unavailable
+Since: …
+Reason: The rights are being clarified.
+
+$ noid publish 13030/kt4x551
+id: 13030/kt4x551
+State: published
+
+""",
+    ),
+    Command(
+        "tombstone", "what is shown in place of an identifier that was withdrawn or is unavailable; correct it",
         Form("Id", _show_tombstone, READ),
         Form("Id [--reason Text] [--successor Name]", _amend_tombstone, ADMIN),
         options=_TEXT_OPTIONS, see="lifecycle-and-history.md#withdraw",

@@ -46,13 +46,17 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """A withdrawn identifier.  `minted` is None for one that never was; `reason` and `successor` may be empty."""
+    """An identifier that was withdrawn or is unavailable (its `state`) since `date`.
+
+    `minted` is None for one that was never minted; `reason` and `successor` may be empty.
+    """
 
     identifier: str
     date: datetime
     minted: datetime | None
     reason: str
     successor: str
+    state: str = "withdrawn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +156,11 @@ def transition(minter: Minter, change: StateChange) -> Transition:
 
 
 def withdrawal(ref: NameRef, tombstone: Tombstone) -> Withdrawal:
-    """A withdrawn identifier."""
+    """An identifier that was withdrawn or is unavailable."""
+    state = "unavailable" if ref.record is not None and ref.record.unavailable else "withdrawn"
     return Withdrawal(
         decode_text(ref.display), required_moment(tombstone.date), moment(tombstone.minted),
-        decode_text(tombstone.reason), decode_text(tombstone.successor),
+        decode_text(tombstone.reason), decode_text(tombstone.successor), state,
     )
 
 

@@ -252,7 +252,7 @@ class NameDescription:
     name               the name as it is cited, such as `ark:/13030/kt639k9`
     identifier         the same as its minter stores it
     minter             its minter
-    state              reserved, published or withdrawn; empty if only a rule knows the name
+    state              reserved, published, unavailable or withdrawn; empty if only a rule knows the name
     date               when it was last issued, queued or withdrawn
     minted             when a withdrawn name was first issued
     reason             why it was withdrawn
@@ -274,7 +274,7 @@ class NameDescription:
 
     Only in a complete description:
 
-    state_since        when it came into its state; of a withdrawn name always
+    state_since        when it came into its state; of a withdrawn or unavailable name always
     representations    its spellings in citations
     policies           its own
     actions            what can be done with it
@@ -431,7 +431,7 @@ class NameRecord:
     """An identifier with its elements.
 
     identifier   as the minter writes it
-    state        reserved, published or withdrawn; None for a name that has no state, such as a rule
+    state        reserved, published, unavailable or withdrawn; None for a name that has no state, such as a rule
     held         whether it is on hold
     circulation  its circulation record in one line: history, date, actor and number
     elements     values by element name

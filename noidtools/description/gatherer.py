@@ -124,7 +124,7 @@ def gather_outcome(
     minter = outcome.minter
     if minter is None:
         return None
-    if outcome.kind in (resolution.FOUND, resolution.GONE) and outcome.by != "fallback":
+    if outcome.kind in (resolution.FOUND, resolution.GONE, resolution.UNAVAILABLE) and outcome.by != "fallback":
         facts = _gather(minter, reader, outcome.identifier, outcome, extent)
         return _targets_only(facts) if targets_only else facts
     identifier = known_identifier(minter, reader, text)
@@ -172,7 +172,7 @@ def _targets_only(facts: NameDescription) -> NameDescription:
 
     Everything else is left out: what was added to the facts later is not published by oversight.
     """
-    withdrawn = facts.state == lifecycle.WITHDRAWN_STATE
+    withdrawn = facts.state in (lifecycle.WITHDRAWN_STATE, lifecycle.UNAVAILABLE_STATE)
     minter = MinterDescription(
         name=facts.minter.name, namespace=facts.minter.namespace, names=facts.minter.names, base=facts.minter.base,
         custodians=(CustodyPeriod("unknown", start=facts.minter.custodians[-1].start, appointed=False),),
@@ -214,7 +214,8 @@ def _gather(
     name = decode_text(cited_name(minter, identifier))
     tombstone = tombstone_of(reader, identifier)
     # What was bound to a withdrawn name is in its history only.
-    elements, whole_sizes = ({}, {}) if tombstone else _elements(reader, identifier, extent)
+    withdrawn = state == lifecycle.WITHDRAWN_STATE
+    elements, whole_sizes = ({}, {}) if withdrawn else _elements(reader, identifier, extent)
     requested_targets = () if outcome.by == "fallback" else redirect_targets(outcome.targets)
     date = date_and_actor(reader, record.event)[0] if record and record.history else b""
     own_custodians = custody.custodians_of(reader, identifier)
@@ -224,7 +225,7 @@ def _gather(
         minter=gather_minter(minter, reader, complete=extent.complete),
         state=state,
         state_since=moment(tombstone.date) if tombstone else None,
-        date=moment(tombstone.date if tombstone else date),
+        date=moment(tombstone.date if tombstone and withdrawn else date),
         minted=moment(tombstone.minted) if tombstone else None,
         reason=decode_text(tombstone.reason) if tombstone else "",
         successor_relation=_successor(minter, reader, identifier, tombstone),
@@ -237,7 +238,7 @@ def _gather(
         elements=elements,
         whole_sizes=whole_sizes,
         relations=gather_relations(minter, reader, identifier, minter.namespace.display(identifier), extent.relations),
-        findings=() if tombstone else tuple(map(quality_finding, last_findings(reader, identifier))),
+        findings=() if withdrawn else tuple(map(quality_finding, last_findings(reader, identifier))),
         statements=stated_qualities(reader, identifier, name),
         custodians=tuple(custody_period(minter, one) for one in own_custodians) if custody.present(own_custodians)
         else (),

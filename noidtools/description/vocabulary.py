@@ -87,7 +87,8 @@ def _terms(words: str) -> dict[str, str]:
     return {word: f"{'noid' if word in _OWN else 'pil'}:{word.title().replace('-', '')}" for word in words.split()}
 
 
-STATES = _terms("reserved published withdrawn")
+# A name that is unavailable for a while is known to the public all the same.
+STATES = _terms("reserved published withdrawn") | {"unavailable": "pil:Published"}
 POLICIES = {
     "label-format": "pil:LabelFormatPolicy",
     "access": "pil:AccessPolicy",

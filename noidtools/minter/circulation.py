@@ -1,4 +1,4 @@
-"""Circulation records of identifiers (issued, queued, held; reserved, withdrawn), their aliases and bound elements.
+"""Circulation records of identifiers (issued, queued, held; reserved, unavailable, withdrawn), aliases and elements.
 
 The history in a circulation record is a string of letters, newest first: `i` issued, `q` queued, `u` taken out of the
 queue, `f` imported, because it is of foreign origin.  The record points to the event in which its newest letter was
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
     from ..store import Reader, Writer
 
-HELD, PEPPERED, RESERVED, WITHDRAWN = 1, 2, 4, 8
+HELD, PEPPERED, RESERVED, WITHDRAWN, UNAVAILABLE = 1, 2, 4, 8, 16
+
+# The flags of names that resolvers do not answer for.
+NOT_PUBLIC = RESERVED | WITHDRAWN | UNAVAILABLE
 
 # The letter in the history of an identifier that was made elsewhere and imported.
 FOREIGN = b"f"
@@ -34,7 +37,7 @@ _HISTORY = slice(12, None)
 class Circulation:
     """The circulation record of an identifier.
 
-    flags    HELD, PEPPERED, RESERVED and WITHDRAWN, combined
+    flags    HELD, PEPPERED, RESERVED, WITHDRAWN and UNAVAILABLE, combined
     event    the number of the event in which the newest letter was written
     number   how many identifiers the generator had drawn by then
     history  letters, newest first
@@ -61,9 +64,13 @@ class Circulation:
         return bool(self.flags & WITHDRAWN)
 
     @property
+    def unavailable(self) -> bool:
+        return bool(self.flags & UNAVAILABLE)
+
+    @property
     def unusual(self) -> bool:
-        """Whether it is reserved or withdrawn."""
-        return bool(self.flags & (RESERVED | WITHDRAWN))
+        """Whether it is reserved, unavailable or withdrawn."""
+        return bool(self.flags & NOT_PUBLIC)
 
     @property
     def issued(self) -> bool:
@@ -162,9 +169,6 @@ def in_circulation(reader: Reader, *, after: bytes | None = None) -> Iterator[tu
 
 # -- aliases -----------------------------------------------------------------------------------------------------------
 
-# The flags of names that resolvers do not answer for.
-NOT_PUBLIC = RESERVED | WITHDRAWN
-
 # How many identifiers are looked up at once.
 _PAGE = 500
 _LONGEST_ELEMENT = 65536
@@ -257,7 +261,7 @@ def bound_identifiers(reader: Reader, *, after: bytes | None = None) -> Iterator
 
 
 def public_values(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The values of one element, of all identifiers that are neither aliases nor reserved nor withdrawn."""
+    """The values of one element, of all identifiers that are no aliases and that resolvers answer for."""
     items = ((identifier, value) for _, identifier, value in bindings_after(reader, element) if value is not None)
     while page := list(islice(items, _PAGE)):
         found = reader.get_many([place for identifier, _ in page

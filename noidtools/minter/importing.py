@@ -26,8 +26,8 @@ class ImportRow:
     """One record of a file: an identifier, and what it shall have.
 
     key, display   the identifier as stored, and as written in answers
-    state          reserved or withdrawn, else empty; reason and successor of a withdrawn one; the name of which it is
-                   an alias
+    state          reserved, unavailable or withdrawn, else empty; reason and successor of one of the last two; the name
+                   of which it is an alias
     status         what was done, once it was; a record that cannot be read has it from the beginning
     """
 
@@ -52,8 +52,8 @@ class ImportRow:
 
     @property
     def is_related(self) -> bool:
-        """Whether it is more than bindings: an alias, or withdrawn.  That is an event of its own."""
-        return bool(self.alias) or self.state == "withdrawn"
+        """Whether it is more than bindings: an alias, unavailable or withdrawn.  That is an event of its own."""
+        return bool(self.alias) or self.state in ("unavailable", "withdrawn")
 
     @property
     def is_refused(self) -> bool:
@@ -201,12 +201,16 @@ class ImportPage(Applied):
             schema.note_foreign(writer)
 
     def _relate(self, writer: Writer, row: ImportRow) -> None:
-        """Make an identifier an alias, or withdraw it, as the export of another minter says."""
+        """Make an identifier an alias or unavailable, or withdraw it, as the export of another minter says."""
         try:
             if row.alias:
                 if circulation.alias_target(writer, row.key) != row.alias:
                     aliases.create_alias(self._minter, writer, self._actor, row.display, row.alias)
-            elif lifecycle.tombstone_of(writer, row.key) is None and row.key in self._new_records:
+            elif lifecycle.tombstone_of(writer, row.key) is not None or row.key not in self._new_records:
+                return
+            elif row.state == "unavailable":
+                lifecycle.make_unavailable(self._minter, writer, self._actor, row.display, row.reason or None)
+            else:
                 lifecycle.withdraw(self._minter, writer, self._actor, row.display, row.reason or None,
                                    row.successor or None)
         except NoidError as error:

@@ -1,15 +1,16 @@
-"""The states of an identifier (reserved, published, withdrawn), and the tombstones of those that were withdrawn.
+"""The states of an identifier (reserved, published, unavailable, withdrawn), and the tombstones of the last two.
 
-    reserved    registered, but not public: it does not resolve
-    published   resolvers answer for it; the state of a new identifier, unless the policy on minting is reserve
-    withdrawn   no longer registered: it is never minted again and cannot be changed; all interfaces show its tombstone
+    reserved     registered, but not public: it does not resolve
+    published    resolvers answer for it; the state of a new identifier, unless the policy on minting is reserve
+    unavailable  published, but resolvers show a tombstone until it is published again
+    withdrawn    no longer registered: it is never minted again and cannot be changed; all interfaces show its tombstone
 
 A name that is only held or queued and has nothing bound counts as reserved, because there is nothing to resolve.  An
 alias has the state of the name at the end of its chain.  Names that were never minted, held, queued or bound have no
 state.
 
-A tombstone can be corrected although the identifier cannot be changed: it is a record of the withdrawal, not of the
-identifier.
+A tombstone can be corrected although a withdrawn identifier cannot be changed: it is a record of the withdrawal, not
+of the identifier.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from . import aliases, circulation, identifiers, queue, relations, schema
 from .circulation import (
     HELD,
     RESERVED,
+    UNAVAILABLE,
     WITHDRAWN,
     Circulation,
     ensure_not_withdrawn,
@@ -41,8 +43,8 @@ if TYPE_CHECKING:
     from . import Minter
     from .events import Actor
 
-RESERVED_STATE, PUBLISHED_STATE, WITHDRAWN_STATE = "reserved", "published", "withdrawn"
-STATES = (RESERVED_STATE, PUBLISHED_STATE, WITHDRAWN_STATE)
+RESERVED_STATE, PUBLISHED_STATE, UNAVAILABLE_STATE, WITHDRAWN_STATE = STATES = (
+    "reserved", "published", "unavailable", "withdrawn")
 _MINTING = (b"mint", b"peppermint")
 
 
@@ -85,6 +87,8 @@ def _own_state(reader: Reader, identifier: bytes, record: Circulation | None) ->
     if record is not None:
         if record.withdrawn:
             return WITHDRAWN_STATE
+        if record.unavailable:
+            return UNAVAILABLE_STATE
         if record.reserved:
             return RESERVED_STATE
         if record.was_issued:
@@ -128,12 +132,14 @@ def ensure_known(minter: Minter, reader: Reader, ref: NameRef) -> None:
 
 
 def publish(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) -> list[StateChange]:
-    """Publish identifiers, so that they resolve; those that are published already stay so.
+    """Publish identifiers, so that they resolve; those that are published already stay so.  The tombstone of one that
+    was unavailable is removed.
 
     Raises NotFoundError for one that is not known, ConflictError for one that was withdrawn, is an alias, or was not
     minted and has nothing bound.
     """
     transitions: dict[bytes, StateChange] = {}
+    removed: list[Change] = []
     for name in texts:
         ref, record = _identify_for_change(minter, writer, name, "published")
         ensure_known(minter, writer, ref)
@@ -142,17 +148,20 @@ def publish(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) ->
                                 "nothing to publish: bind something first")
         before = state_of(writer, ref.key, record)
         transitions.setdefault(ref.key, StateChange(ref.key, before, PUBLISHED_STATE, before == PUBLISHED_STATE))
-        if record is not None and record.reserved:
-            record.flags &= ~RESERVED
+        if record is not None and record.unavailable:
+            removed += tombstone_changes(ref.key, tombstone_of(writer, ref.key), None)
+            writer.delete(TOMBSTONES, ref.key)
+        if record is not None and record.unusual:
+            record.flags &= ~(RESERVED | UNAVAILABLE)
             save(writer, ref.key, record)
-    _record_states(writer, actor, b"publish", transitions.values())
+    _record_states(writer, actor, b"publish", transitions.values(), removed)
     return list(transitions.values())
 
 
 def reserve(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) -> list[StateChange]:
     """Reserve identifiers, so that they do not resolve.  One that is not issued is also held, so that it is not minted.
 
-    Raises ConflictError for one that was withdrawn or is an alias.
+    Raises ConflictError for one that was withdrawn, is unavailable or is an alias.
     """
     stored: dict[bytes, Circulation] = {}
     transitions = []
@@ -161,6 +170,9 @@ def reserve(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) ->
         ref, record = _identify_for_change(minter, writer, name, "reserved")
         if ref.key in stored:
             continue
+        if record is not None and record.unavailable:
+            raise ConflictError(f"{printable(ref.display)} is unavailable, and the public knows of it: publish it with "
+                                "'noid publish' before you reserve it")
         stored[ref.key] = known = record or Circulation()
         transitions.append(
             StateChange(ref.key, state_of(writer, ref.key, record), RESERVED_STATE, known.reserved, known.queued)
@@ -180,6 +192,33 @@ def reserve(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) ->
     return transitions
 
 
+def make_unavailable(
+    minter: Minter, writer: Writer, actor: Actor, text: bytes, reason: bytes | None = None
+) -> tuple[NameRef, Tombstone]:
+    """Let resolvers show a tombstone in place of a published identifier, until it is published again.
+
+    For one that is unavailable already the reason is replaced.  Raises NotFoundError for one that is not known,
+    ConflictError for one that is not published.
+    """
+    ref, record = _identify_for_change(minter, writer, text, "made unavailable")
+    ensure_known(minter, writer, ref)
+    if record is not None and record.unavailable:
+        return amend_tombstone(minter, writer, actor, text, reason or b"")
+    state = state_of(writer, ref.key, record)
+    if state != PUBLISHED_STATE:
+        raise ConflictError(f"{printable(ref.display)} is {state}, so that nobody can miss it: only a published "
+                            "identifier can be made unavailable")
+    after = new_tombstone(minter, writer, actor, ref, reason, None)
+    changes = [Change(b"state", PUBLISHED_STATE.encode(), UNAVAILABLE_STATE.encode(), ref.key),
+               *tombstone_changes(ref.key, None, after)]
+    event = record_event(writer, actor, UNAVAILABLE_STATE.encode(), ids=[ref.key], changes=changes)
+    ref.record = record or Circulation()
+    ref.record.flags |= UNAVAILABLE
+    save(writer, ref.key, ref.record)
+    write_tombstone(writer, ref, None, after, event)
+    return ref, after
+
+
 def withdraw(
     minter: Minter, writer: Writer, actor: Actor, text: bytes, reason: bytes | None = None,
     successor: bytes | None = None,
@@ -197,7 +236,7 @@ def withdraw(
     after = new_tombstone(minter, writer, actor, ref, reason, successor)
     state = state_of(writer, ref.key, ref.record)
     changes = [Change(b"state", state.encode() if state else None, b"withdrawn", ref.key)]
-    changes += tombstone_changes(ref.key, None, after)
+    changes += tombstone_changes(ref.key, tombstone_of(writer, ref.key), after)
     changes += aliases.drop_preferences(writer, ref.key)
     if ref.record is not None and ref.record.queued:
         changes.append(Change(b"queue", b"queued", None, ref.key))
@@ -206,7 +245,7 @@ def withdraw(
     record = ref.record or Circulation()
     if record.queued:
         record = queue.take_from_queue(minter, writer, ref.key, record, event)
-    record.flags = record.flags & ~RESERVED | WITHDRAWN
+    record.flags = record.flags & ~(RESERVED | UNAVAILABLE) | WITHDRAWN
     save(writer, ref.key, record)
     write_tombstone(writer, ref, None, after, event)
     return ref, after
@@ -241,11 +280,11 @@ _FIELDS = 5
 
 
 class Tombstone:
-    """What resolvers show of a withdrawn identifier.
+    """What resolvers show of an identifier that was withdrawn or is unavailable.
 
-    date           when it was withdrawn, in fourteen digits
+    date           since when, in fourteen digits
     minted         when it was first minted; empty if it never was
-    reason         why it was withdrawn; empty if no reason was stated
+    reason         why; empty if no reason was stated
     successor      the name to use instead, as written in answers; empty if there is none
     successor_key  the same as stored
     """
@@ -267,7 +306,7 @@ class Tombstone:
 
 
 def tombstone_of(reader: Reader, identifier: bytes) -> Tombstone | None:
-    """The tombstone of an identifier, None if it was not withdrawn; without a successor that the user may not see."""
+    """The tombstone of an identifier, None if it has none; without a successor that the user may not see."""
     packed = reader.get(TOMBSTONES, identifier)
     if packed is None:
         return None
@@ -281,11 +320,12 @@ def tombstone_of(reader: Reader, identifier: bytes) -> Tombstone | None:
 
 
 def find_tombstone(minter: Minter, reader: Reader, text: bytes) -> tuple[NameRef, Tombstone]:
-    """The withdrawn identifier that a text means, and its tombstone; raises NotFoundError if it was not withdrawn."""
+    """The identifier that a text means, and its tombstone; raises NotFoundError if it has none."""
     ref = identifiers.identify(minter, reader, text)
     tombstone = tombstone_of(reader, ref.key)
     if tombstone is None:
-        raise NotFoundError(f"{printable(ref.display)} was not withdrawn, and has no tombstone")
+        raise NotFoundError(f"{printable(ref.display)} was neither withdrawn nor made unavailable, and has no "
+                            "tombstone")
     return ref, tombstone
 
 
@@ -304,7 +344,7 @@ def sentence_about(reader: Reader, ref: NameRef) -> str:
 def new_tombstone(
     minter: Minter, reader: Reader, actor: Actor, ref: NameRef, reason: bytes | None, successor: bytes | None
 ) -> Tombstone:
-    """The tombstone of an identifier that is withdrawn now, for the caller to write with `write_tombstone`."""
+    """A tombstone that begins now, for the caller to write with `write_tombstone`."""
     new = Tombstone(timestamp(actor.now()), _first_minted(reader, ref.key), b"", b"", b"")
     _set_texts(minter, reader, ref, new, reason, successor)
     return new
@@ -314,15 +354,17 @@ def amend_tombstone(
     minter: Minter, writer: Writer, actor: Actor, text: bytes, reason: bytes | None = None,
     successor: bytes | None = None,
 ) -> tuple[NameRef, Tombstone]:
-    """Replace the reason or the successor on the tombstone of a withdrawn identifier; empty ones are removed.
+    """Replace the reason or the successor on the tombstone of an identifier; empty ones are removed.
 
-    Raises NotFoundError if it was not withdrawn, UsageError if there is nothing to replace, ForbiddenError where a
-    pepper is missing.
+    Raises NotFoundError if it has none, UsageError if there is nothing to replace, ConflictError for a successor of an
+    identifier that is only unavailable, ForbiddenError where a pepper is missing.
     """
     if reason is None and successor is None:
         raise UsageError("there is nothing to change: give a reason or a successor")
     ref, before = find_tombstone(minter, writer, text)
     identifiers.ensure_pepper(writer, ref)
+    if successor and ref.record is not None and ref.record.unavailable:
+        raise ConflictError(f"{printable(ref.display)} is only unavailable: a successor is for one that was withdrawn")
     after = Tombstone(before.date, before.minted, before.reason, before.successor, before.successor_key)
     _set_texts(minter, writer, ref, after, reason, successor)
     changes = tombstone_changes(ref.key, before, after)
@@ -346,7 +388,7 @@ def write_tombstone(writer: Writer, ref: NameRef, before: Tombstone | None, afte
         relations.put_relation(writer, after.successor_key, backward)
 
 
-def tombstone_changes(identifier: bytes, before: Tombstone | None, after: Tombstone) -> list[Change]:
+def tombstone_changes(identifier: bytes, before: Tombstone | None, after: Tombstone | None) -> list[Change]:
     """What differs between two tombstones, for an event."""
     old, new = ({"reason": each.reason, "successor": each.successor} if each else {} for each in (before, after))
     return property_changes(identifier, old, new)

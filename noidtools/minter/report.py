@@ -11,7 +11,7 @@ from ..schemes.base import DURABILITY_MEANINGS, durability_letters
 from ..store.sql_tables import TRUE_ROWS
 from ..times import posix
 from . import schema
-from .circulation import HELD, RESERVED, WITHDRAWN
+from .circulation import HELD, RESERVED, UNAVAILABLE, WITHDRAWN
 from .events import newest_number, read_event
 from .queue import queue_length
 from .schema import ALIASES, ELEMENTS, EVENTS, IDS, READABLE
@@ -194,6 +194,7 @@ VIEWS = f"""\
 CREATE OR REPLACE VIEW noid_identifiers AS
 SELECT m.name AS minter, {_TEXT.format("d.key")} AS identifier,
     {_flag(HELD)} AS held, {_flag(RESERVED)} AS reserved, {_flag(WITHDRAWN)} AS withdrawn,
+    {_flag(UNAVAILABLE)} AS unavailable,
     {_number("d.value", 1, 5)} AS event, {_number("d.value", 6, 6)} AS drawn,
     {_TEXT.format("substring(d.value FROM 13)")} AS history
 {_rows(IDS)};

@@ -16,6 +16,7 @@ from .lookup import (
     PASSTHROUGH,
     PASSTHROUGH_ELEMENT,
     RESERVED,
+    UNAVAILABLE,
     USUAL_ELEMENT,
     Lookup,
     Outcome,
@@ -34,6 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ABSTRACT", "ALIAS", "CANARY", "ELEMENT", "FALLBACK", "FOUND", "GONE", "INVALID", "NAME", "NOT_FOUND",
-    "PASSTHROUGH", "PASSTHROUGH_ELEMENT", "RESERVED", "USUAL_ELEMENT", "Lookup", "Outcome", "Trace", "destination",
-    "fallback_target", "follow_aliases", "outcome_in", "resolve", "target_element", "wrong_canaries",
+    "PASSTHROUGH", "PASSTHROUGH_ELEMENT", "RESERVED", "UNAVAILABLE", "USUAL_ELEMENT", "Lookup", "Outcome", "Trace",
+    "destination", "fallback_target", "follow_aliases", "outcome_in", "resolve", "target_element", "wrong_canaries",
 ]

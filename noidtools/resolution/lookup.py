@@ -24,6 +24,7 @@ from ..codec import ALPHANUMERIC, percent_decode
 from ..errors import ForbiddenError, printable
 from ..minter import circulation, config
 from ..minter.circulation import NOT_PUBLIC, WITHDRAWN
+from ..minter.circulation import UNAVAILABLE as UNAVAILABLE_FLAG
 from ..minter.identifiers import first_known, identify_parsed, parse_name, typing_fault
 from ..minter.lifecycle import reader_in
 from ..minter.namespace import LONGEST_BEGINNING, LONGEST_IDENTIFIER
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     Trace = list[tuple[str, bytes]]
 
 FOUND, GONE, RESERVED, NOT_FOUND, INVALID, ALIAS = "found", "gone", "reserved", "not found", "invalid", "alias"
-ABSTRACT = "abstract"
+ABSTRACT, UNAVAILABLE = "abstract", "unavailable"
 
 # The settings of a resolver (see config.py), and the element that is read unless another is chosen.
 ELEMENT, FALLBACK, PASSTHROUGH, CANARY = (
@@ -162,6 +163,8 @@ class Lookup:
         if flags & NOT_PUBLIC:
             if flags & WITHDRAWN:
                 return Outcome(GONE, self._minter, key, suffix=suffix, reason="the name was withdrawn")
+            if flags & UNAVAILABLE_FLAG:
+                return Outcome(UNAVAILABLE, self._minter, key, suffix=suffix, reason="the name is unavailable")
             return Outcome(RESERVED, self._minter, key, suffix=suffix, reason=_IS_RESERVED)
         if not value or value.isspace():
             return None
@@ -177,6 +180,8 @@ class Lookup:
             self._note("stored", b"nothing is bound to " + self._element)
         elif hit.kind == GONE:
             self._note("stored", hit.identifier + b" was withdrawn")
+        elif hit.kind == UNAVAILABLE:
+            self._note("stored", hit.identifier + b" is unavailable")
         elif hit.kind == RESERVED:
             self._note("stored", hit.identifier + b" is reserved")
         else:
@@ -210,7 +215,7 @@ class Lookup:
         return None
 
     def _based(self, name: Name) -> Outcome | None:
-        """Names that take precedence over rules: a withdrawn or reserved base, and a stored name with a query."""
+        """Names that take precedence over rules: a base that is closed, and a stored name with a query."""
         for keys, rest in self._namespace.beginnings(name):
             hit = self._at_first_known(keys, rest)
             if hit is None:
@@ -226,8 +231,8 @@ class Lookup:
         return None
 
     def _closed_base(self, name: Name) -> Outcome | None:
-        """The withdrawn or reserved name that this one extends after an escaped boundary, as in `NAME%2Fx`, or after
-        a character that no name has, as in `NAME|x`."""
+        """The withdrawn, unavailable or reserved name that this one extends after an escaped boundary, as in
+        `NAME%2Fx`, or after a character that no name has, as in `NAME|x`."""
         found = name.found[:_LONGEST_BASE]
         plain = percent_decode(found).translate(_BOUNDARY)
         if plain == found:
@@ -245,10 +250,10 @@ class Lookup:
         return None
 
     def _is_closed(self, hit: Outcome) -> bool:
-        """Whether a stored name was withdrawn or is reserved, or is an alias of such a name."""
+        """Whether a stored name was withdrawn, is unavailable or reserved, or is an alias of such a name."""
         if hit.kind == ALIAS:
             hit = follow_aliases(Lookup(self._minter, self._reader, self._element).find, hit.identifier)
-        return hit.kind in (GONE, RESERVED)
+        return hit.kind in (GONE, RESERVED, UNAVAILABLE)
 
     def _extended(self, name: Name) -> Outcome | None:
         if not self._passes(b""):

@@ -292,7 +292,7 @@ class Importer:
                          entry.alias)
 
     def _adopt_ezid(self, entry: Entry) -> None:
-        """In a record of EZID, bind the target as resolvers here expect it, and keep reserved what is not public."""
+        """In a record of EZID, bind the target as resolvers here expect it, and take over its status."""
         if not entry.ezid:
             return
         values = dict(entry.pairs)
@@ -302,5 +302,8 @@ class Importer:
                                "has another value: remove one of them")
         entry.pairs = [(self._options.target if element == anvl.EZID_TARGET else element, value)
                        for element, value in values.items()]
-        if not values.get(anvl.EZID_STATUS, b"public").strip().startswith(b"public"):
+        status, _, reason = values.get(anvl.EZID_STATUS, b"public").partition(b"|")
+        if status.strip() == b"unavailable":
+            entry.state, entry.reason = "unavailable", reason.strip()
+        elif status.strip() != b"public":
             entry.state = "reserved"

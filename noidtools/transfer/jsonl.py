@@ -129,7 +129,7 @@ def name_data(
     if name.alias is not None:
         data["alias"] = json_text(name.alias)
     if name.tombstone is not None:
-        data["withdrawn"] = _fields_data(name.tombstone)
+        data["unavailable" if record is not None and record.unavailable else "withdrawn"] = _fields_data(name.tombstone)
     if history:
         data["events"] = [int.from_bytes(rest, "big") for rest, _ in name.events] if complete else name.event_numbers()
     if complete:
@@ -252,7 +252,7 @@ _OF_THE_MINTER = frozenset(("meta", "config", "note", "rule", "change", "end", "
 
 # The fields of an identifier in our exports that are not imported into a minter that exists, and all of them.
 _LEFT_OUT = frozenset(("events", *_STORED))
-_FIELDS = _LEFT_OUT | {"id", "key", "state", "circulation", "held", "elements", "alias", "withdrawn"}
+_FIELDS = _LEFT_OUT | {"id", "key", "state", "circulation", "held", "elements", "alias", "withdrawn", "unavailable"}
 
 
 def read_jsonl(file: InputFile) -> Iterator[Entry | BadLineError]:
@@ -302,9 +302,9 @@ def _entry(line: int, data: dict[str, Any], *, exported: bool) -> Entry | None:
         if strange is not None:
             raise InvalidError(f"{strange[:60]!r} stands beside 'elements', and is therefore no element: put it there")
         entry = Entry(line, name, elements_from(data.get("elements", {})))
-        entry.state = data["state"] if data.get("state") in ("reserved", "withdrawn") else ""
+        entry.state = data["state"] if data.get("state") in ("reserved", "unavailable", "withdrawn") else ""
         entry.alias = as_bytes(data.get("alias", ""), "alias")
-        stone = data.get("withdrawn")
+        stone = data.get("withdrawn", data.get("unavailable"))
         if isinstance(stone, list) and len(stone) > 3:
             entry.reason, entry.successor = as_bytes(stone[2], "the reason"), as_bytes(stone[3], "the successor")
     for _, value in entry.pairs:

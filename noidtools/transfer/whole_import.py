@@ -161,7 +161,8 @@ class WholeImport:
         for attribute in ("alias", "queue", "pepper", "verified"):
             if attribute in data:
                 setattr(name, attribute, as_bytes(data[attribute], attribute))
-        name.tombstone, name.abstract = _fields(data, "withdrawn"), _fields(data, "abstract")
+        name.tombstone = _fields(data, "withdrawn") or _fields(data, "unavailable")
+        name.abstract = _fields(data, "abstract")
         name.relations = [_relation(relation) for relation in as_list(data.get("relations", []), "relations")]
         name.claims = [_relation(claim) for claim in as_list(data.get("claims", []), "claims")]
         for kind in jsonl.ROWS:

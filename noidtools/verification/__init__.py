@@ -85,8 +85,11 @@ def _accountable(custodians: list[Custodian], *, common: bool) -> Finding:
 
 # Characters that have one spelling only, in every kind of name.
 _PLAIN = b"0123456789abcdefghijklmnopqrstuvwxyz"
-_RESERVED = "it is reserved, and not yet for the public"
 _WITHDRAWN = "it was withdrawn"
+_NOT_LEADING = {
+    lifecycle.RESERVED_STATE: "it is reserved, and not yet for the public",
+    lifecycle.UNAVAILABLE_STATE: "it is unavailable for now", lifecycle.WITHDRAWN_STATE: _WITHDRAWN,
+}
 
 
 @dataclass(slots=True)
@@ -222,7 +225,7 @@ class Inspector:
     def _leading(self, result: Inspection, state: str, bound: bool, outcome: Outcome) -> tuple[Finding, ...]:
         """Whether the name is bound and resolves; nothing of the kind is stated while it is not published."""
         if state != lifecycle.PUBLISHED_STATE:
-            why = _RESERVED if state == lifecycle.RESERVED_STATE else _WITHDRAWN
+            why = _NOT_LEADING[state]
             return (_HOLDING[BOUND] if bound else Finding(BOUND, UNKNOWN, why)), Finding(RESOLVABLE, UNKNOWN, why)
         is_bound = _HOLDING[BOUND] if bound else Finding(BOUND, FAILS, "nothing is bound to it")
         if outcome.kind != resolution.FOUND or outcome.by == "fallback":
@@ -240,7 +243,7 @@ class Inspector:
         return _accountable(own, common=False) if own else self._accountable
 
     def _state(self, identifier: bytes, record: Circulation | None, alias: bytes | None) -> str:
-        if record is not None and record.was_issued and not record.reserved and not record.withdrawn and alias is None:
+        if record is not None and record.was_issued and not record.unusual and alias is None:
             return lifecycle.PUBLISHED_STATE  # as nearly all are, without further questions
         return lifecycle.state_of(self._reader, identifier, record) or lifecycle.PUBLISHED_STATE
 

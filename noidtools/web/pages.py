@@ -48,7 +48,8 @@ def name_page(
         return _response(status, _abstract_page(facts, path_of), headers)
     if facts.elsewhere:
         return _response(status, _elsewhere_page(facts, path_of), headers)
-    template, labels = ("tombstone.html", _ON_TOMBSTONE) if facts.state == "withdrawn" else ("name.html", _SUPPORT)
+    template = "tombstone.html" if facts.state in ("withdrawn", "unavailable") else "name.html"
+    labels = _ON_TOMBSTONE if facts.state == "withdrawn" else _SUPPORT
     page = _render(
         template, facts=facts, address=address, path_of=path_of, note=note, finding_text=finding_text,
         elements=_elements(facts), support=_support(facts, labels), related=other_relations(facts),

@@ -23,7 +23,7 @@ from ..errors import NotFoundError
 from ..minter.lifecycle import reader_in
 from ..minter.policies import TARGETS
 from ..names import targets
-from ..resolution import FOUND, GONE, INVALID, RESERVED, outcome_in
+from ..resolution import FOUND, GONE, INVALID, RESERVED, UNAVAILABLE, outcome_in
 from ..resolution.catalogue import Catalogue, resolve_and_gather
 from . import pages
 from .monitoring import PAGES, Monitoring
@@ -58,6 +58,8 @@ _TEXT, _JSON, _HTML = "text/plain", "application/json", "text/html"
 _RDF = {media_type: form for form, media_type in RDF_FORMATS.items()}
 _METHODS = ("GET", "HEAD")
 _DESCRIPTION_QUERIES = (b"info", b"", b"?")
+# What is answered with a tombstone.
+_ON_TOMBSTONES = (GONE, UNAVAILABLE)
 _VARY = ("Vary", "Accept")
 _HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]")
 
@@ -146,7 +148,7 @@ def _gather(request: _NameRequest, reader: Reader, outcome: Outcome) -> _Knowled
     reader = reader_in(view, reader)
     facts = None
     extent = gatherer.COMPLETE if request.media_type in _RDF else gatherer.SUMMARY
-    if request.wants_description or outcome.kind in (FOUND, GONE):
+    if request.wants_description or outcome.kind in (FOUND, *_ON_TOMBSTONES):
         facts = gatherer.gather_outcome(reader, outcome, request.name, extent, targets_only=view == TARGETS)
     elif view != TARGETS:
         facts = gatherer.gather_abstract(minter, reader, request.name, extent)
@@ -164,7 +166,7 @@ def _gather(request: _NameRequest, reader: Reader, outcome: Outcome) -> _Knowled
 
 def _respond_to_name(request: _NameRequest, outcome: Outcome, knowledge: _Knowledge) -> Response:
     facts = knowledge.facts
-    if facts is not None and (request.wants_description or outcome.kind == GONE or facts.abstract):
+    if facts is not None and (request.wants_description or outcome.kind in _ON_TOMBSTONES or facts.abstract):
         return _description(request, facts)
     if outcome.kind == FOUND:
         if outcome.by != "fallback" and request.wants_rdf:
@@ -200,7 +202,8 @@ def _description(request: _NameRequest, facts: NameDescription, note: str = "") 
     address = codec.decode_text(request.origin + path)
     status = 200
     if not request.wants_description:
-        status = 410 if facts.state == "withdrawn" else 300 if facts.abstract else 200
+        # What is unavailable may come back; 410 would tell others to forget the name.
+        status = {"withdrawn": 410, "unavailable": 404}.get(facts.state, 300 if facts.abstract else 200)
     headers = [_VARY, ("Link", f'<{path.decode()}>; rel="cite-as"')]
     if request.wants_description:
         request.ensure_acceptable()

@@ -6,7 +6,7 @@ import pytest
 
 from noidtools.codec import pack, pair
 from noidtools.minter.check import examination
-from noidtools.minter.circulation import HELD, PEPPERED, RESERVED, WITHDRAWN
+from noidtools.minter.circulation import HELD, PEPPERED, RESERVED, UNAVAILABLE, WITHDRAWN
 from noidtools.minter.events import number_key
 from noidtools.minter.schema import (
     ABSTRACT,
@@ -341,4 +341,4 @@ def test_the_flags_are_all_that_records_know():
     """Else check would report the records of a new one as damaged."""
     from noidtools.minter.check import names
 
-    assert HELD | PEPPERED | RESERVED | WITHDRAWN == names._FLAGS
+    assert HELD | PEPPERED | RESERVED | WITHDRAWN | UNAVAILABLE == names._FLAGS

@@ -76,7 +76,7 @@ def test_a_record_of_ezid_has_its_target_where_resolvers_look_and_keeps_what_is_
     record = ":: ark:/99999/{0}\n_target: https://a.example/{0}\n_status: {1}\n_created: 1\nerc.what: 100%25\n\n"
     load(minter, "anvl", record.format("a", "public") + record.format("b", "reserved")
          + record.format("c", "unavailable | gone"))
-    assert [minter.state(f"99999/{name}") for name in "abc"] == ["published", "reserved", "reserved"]
+    assert [minter.state(f"99999/{name}") for name in "abc"] == ["published", "reserved", "unavailable"]
     assert minter.resolved("ark:/99999/a") == "https://a.example/a"
     assert minter.text("get", "99999/a", "erc.what") == "100%\n"
     load(minter, "csv", "_id,_target,_status\nark:/99999/d,https://a.example/d,public\n")

@@ -1,4 +1,4 @@
-"""Reserved, published, withdrawn: each command and each refusal."""
+"""Reserved, published, unavailable, withdrawn: each command and each refusal."""
 
 from __future__ import annotations
 
@@ -32,6 +32,54 @@ def bound(minter: Noid) -> str:
     (identifier,) = minter.mint()
     minter.records("bind", "set", identifier, "_t", URL)
     return identifier
+
+
+# -- unavailable -----------------------------------------------------------------------------------------------------
+
+
+def test_an_unavailable_identifier_shows_a_tombstone_until_it_is_published_again(minter):
+    identifier = bound(minter)
+    (made,) = minter.records("unavailable", identifier, "--reason", "under repair")
+    assert (made["state"], made["reason"]) == ("unavailable", "under repair")
+    assert minter.state(identifier) == "unavailable"
+    assert minter.resolved(identifier) == minter.resolved(identifier + "/page/2") == "unavailable"
+    assert minter.records("tombstone", identifier)[0]["reason"] == "under repair"
+    minter.records("unavailable", identifier, "--reason", "lost")
+    assert minter.records("tombstone", identifier)[0]["reason"] == "lost"
+    minter.records("bind", "set", identifier, "_t", URL + "/new")
+    minter.records("publish", identifier)
+    assert minter.resolved(identifier) == URL + "/new"
+    with pytest.raises(NotFoundError, match="has no tombstone"):
+        minter.records("tombstone", identifier)
+    assert minter.records("check")[0]["ok"]
+
+
+def test_an_unavailable_identifier_keeps_what_is_bound_and_can_be_withdrawn(minter):
+    identifier = bound(minter)
+    minter.records("unavailable", identifier, "--reason", "under repair")
+    assert "State: unavailable\n" in minter.text("fetch", identifier) and URL in minter.text("get", identifier, "_t")
+    (gone,) = minter.records("withdraw", identifier, "--reason", "destroyed")
+    assert (gone["state"], gone["reason"]) == ("withdrawn", "destroyed")
+    assert minter.state(identifier) == "withdrawn"
+    assert minter.records("check")[0]["ok"]
+
+
+def test_only_a_published_identifier_can_be_made_unavailable(minter):
+    identifier = bound(minter)
+    minter.records("reserve", identifier)
+    with pytest.raises(ConflictError, match="only a published identifier"):
+        minter.records("unavailable", identifier)
+    minter.records("publish", identifier)
+    minter.records("unavailable", identifier)
+    with pytest.raises(ConflictError, match="publish it with 'noid publish' before"):
+        minter.records("reserve", identifier)
+    with pytest.raises(ConflictError, match="a successor is for one that was withdrawn"):
+        minter.records("tombstone", identifier, "--successor", "x99")
+    with pytest.raises(NotFoundError):
+        minter.records("unavailable", "x77")
+    minter.records("withdraw", identifier)
+    with pytest.raises(ConflictError, match="cannot be made unavailable"):
+        minter.records("unavailable", identifier)
 
 
 # -- states ----------------------------------------------------------------------------------------------------------

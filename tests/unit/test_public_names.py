@@ -31,7 +31,7 @@ RESULTS = {
 METHODS = {
     "abstract_names", "alias", "amend_tombstone", "bind", "bind_many", "cite", "close", "closed", "custodian",
     "custodians", "declare_abstract", "dequeue", "describe", "describe_rdf", "elements", "fetch", "get", "history",
-    "hold", "info", "items", "log", "mint", "mint_many", "note", "peppermint", "policy", "prefer",
+    "hold", "info", "items", "log", "make_unavailable", "mint", "mint_many", "note", "peppermint", "policy", "prefer",
     "present_custodians", "publish", "qualities", "queue", "relate", "relations", "release", "remove_abstract",
     "remove_alias", "remove_custodian", "remove_preference", "remove_quality", "remove_synonym", "reserve", "resolve",
     "rules", "same", "set_custodian", "set_policy", "state_quality", "synonym", "tombstone", "transaction", "unrelate",

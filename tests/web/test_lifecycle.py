@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from support.minter import create_in_child, run_in_child
-from support.wsgi import USER, CommandClient
+from support.minter import Noid, create_in_child, run_in_child
+from support.wsgi import USER, CommandClient, resolver_of
 
 
 def test_an_identifier_is_reserved_published_and_withdrawn_by_url_and_in_bulk(tmp_path):
@@ -48,3 +48,25 @@ def test_a_withdrawn_identifier_answers_with_its_tombstone_by_url(tmp_path):
     assert web("tombstone+x00+--reason+mine").status == 401
     for words in ("bind+set+x00+a+b", "synonym+x00+y+--authority+me", "withdraw+x00", "custodian+set+Kim+x00"):
         assert web(words, user=USER).status == 409, words
+
+
+def test_an_unavailable_name_is_404_with_a_page_that_says_why(tmp_path):
+    minter = Noid.with_clock(tmp_path, "x.sdd")
+    minter.records("mint", "1", "_t", "https://a.example/")
+    minter.records("unavailable", "x00", "--reason", "being repaired")
+    resolver = resolver_of(minter)
+    page = resolver("/x00", HTTP_ACCEPT="text/html")
+    assert page.status == 404 and "being repaired" in page.text and "not available at present" in page.text
+    assert "Location" not in page.headers and resolver("/x00?info").status == 200
+    minter.records("publish", "x00")
+    assert resolver("/x00").status == 302
+    minter.close()
+
+
+def test_who_may_bind_may_make_a_name_unavailable(tmp_path):
+    create_in_child(tmp_path / "kt5", "x.sdd")
+    run_in_child(tmp_path / "kt5", "mint", "1")
+    web = CommandClient(tmp_path)
+    assert web("unavailable+x00").status == 401
+    reply = web("unavailable+x00+--reason+being%20repaired", user=USER, accept="application/json")
+    assert reply.json["records"][0]["state"] == "unavailable"

@@ -15,7 +15,7 @@ from ...errors import ConflictError, NoidError, printable
 from ...rules import Rule
 from ...store import Reader, Writer
 from .. import aliases, relations, schema
-from ..circulation import HELD, PEPPERED, RESERVED, WITHDRAWN, Circulation, alias_target, find
+from ..circulation import HELD, PEPPERED, RESERVED, UNAVAILABLE, WITHDRAWN, Circulation, alias_target, find
 from ..contexts import CLAIM
 from ..policies import CLASSES, INITIAL_STATE, PERSISTENCE_DATES, PUBLISH, RESERVE, AccessRule
 from ..qualities import is_sound
@@ -43,7 +43,7 @@ from ..schema import (
 )
 from .examination import Examination, are_dates, fields_of, is_date, parts_of
 
-_FLAGS = HELD | PEPPERED | RESERVED | WITHDRAWN
+_FLAGS = HELD | PEPPERED | RESERVED | WITHDRAWN | UNAVAILABLE
 _SMALLEST_RECORD = 12
 _DATE, _SEQUENCE = slice(0, 14), slice(14, 20)
 _DIGEST_SIZE = 32
@@ -121,8 +121,9 @@ def _check_record(examination: Examination, identifier: bytes, record: Circulati
     if record.flags & PEPPERED and reader.get(PEPPERS, identifier) is None:
         examination.report(f"{name} is peppered, but the digest of its pepper is missing: anybody who may bind can "
                            "change it; restore a backup, or compare with one")
-    if record.withdrawn and reader.get(TOMBSTONES, identifier) is None:
-        examination.report(f"{name} was withdrawn, but its tombstone is missing: 'noid history {name}' has the reason")
+    if record.flags & (WITHDRAWN | UNAVAILABLE) and reader.get(TOMBSTONES, identifier) is None:
+        examination.report(f"{name} was withdrawn or made unavailable, but its tombstone is missing: "
+                           f"'noid history {name}' has the reason")
 
 
 def _mend_held_count(writer: Writer) -> bool:
@@ -233,9 +234,9 @@ def _check_tombstones(examination: Examination) -> None:
         if fields is None or not is_date(fields[0]) or not (is_date(fields[1]) or not fields[1]):
             examination.report(f"the tombstone of {name} is damaged: compare with a backup; 'noid history {name}' has "
                                "the reason")
-        if record is None or not record.withdrawn:
+        if record is None or not record.flags & (WITHDRAWN | UNAVAILABLE):
             examination.report(f"{name} has a tombstone, but its circulation record does not say that it was "
-                               "withdrawn: restore a backup, or compare with one")
+                               "withdrawn or is unavailable: restore a backup, or compare with one")
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
