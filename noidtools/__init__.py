@@ -5,9 +5,6 @@
     with noidtools.open("kt5") as minter:
         (identifier,) = minter.mint()
         minter.bind(identifier, "_t", "https://example.org/")
-
-`Call`, `Session`, `run` and `Actor` are the language of the shell and the web:
-words in, an answer out.  `Site` is the WSGI application that serves it.
 """
 
 from __future__ import annotations
@@ -17,7 +14,6 @@ if TYPE_CHECKING:
     from .api import OpenMinter
     from .api import create_minter as create
     from .api import open_minter as open
-    from .commands import Call, Session, run
     from .description.conversion import ChangedValue, HistoryEvent, MintCount, Transition, ValueDigest, Withdrawal
     from .description.facts import (
         AbstractName,
@@ -60,28 +56,20 @@ if TYPE_CHECKING:
         StoreError,
         UsageError,
     )
-    from .minter import Minter
-    from .minter.events import Actor
-    from .minter.folder import MinterFolder, SingleMinter
     from .version import __version__
-    from .web.site import Site
 
 __all__ = [
-    "AbstractName", "Actor", "AliasLink", "Binding", "BusyError", "Call", "ChangedValue", "CitationForm",
-    "Comparison", "ConflictError", "ContextClaim", "CustodyPeriod", "ExhaustedError", "ForbiddenError", "GoneError",
-    "HistoryEvent", "HoldResult", "InvalidError", "MintCount", "Minter", "MinterDescription", "MinterFolder",
-    "MinterInfo", "MinterPolicy", "NameDescription", "NameRecord", "NameRelation", "NoMinterError", "NoidError",
-    "NotFoundError", "OfferedAction", "OpenMinter", "OutcomeUnknownError", "PerformedAction", "PersistencePromise",
-    "PolicyStatement", "QualityClaim", "QualityFinding", "RedirectTarget", "Resolution", "RuleBinding", "Session",
-    "SingleMinter", "Site", "StoreError", "Transition", "UsageError", "Validity", "ValueDigest", "VerifiedName",
-    "Withdrawal", "__version__", "create", "open", "run",
+    "AbstractName", "AliasLink", "Binding", "BusyError", "ChangedValue", "CitationForm", "Comparison",
+    "ConflictError", "ContextClaim", "CustodyPeriod", "ExhaustedError", "ForbiddenError", "GoneError", "HistoryEvent",
+    "HoldResult", "InvalidError", "MintCount", "MinterDescription", "MinterInfo", "MinterPolicy", "NameDescription",
+    "NameRecord", "NameRelation", "NoMinterError", "NoidError", "NotFoundError", "OfferedAction", "OpenMinter",
+    "OutcomeUnknownError", "PerformedAction", "PersistencePromise", "PolicyStatement", "QualityClaim",
+    "QualityFinding", "RedirectTarget", "Resolution", "RuleBinding", "StoreError", "Transition", "UsageError",
+    "Validity", "ValueDigest", "VerifiedName", "Withdrawal", "__version__", "create", "open",
 ]
 
 # Where the public names are; a name that is another there follows a colon.
 _HOMES = {"__version__": "version", "open": "api:open_minter", "create": "api:create_minter", "OpenMinter": "api",
-          "Actor": "minter.events",
-          "Minter": "minter", "MinterFolder": "minter.folder", "SingleMinter": "minter.folder", "Site": "web.site",
-          "Call": "commands", "Session": "commands", "run": "commands",
           **dict.fromkeys(("ChangedValue", "HistoryEvent", "MintCount", "Transition", "ValueDigest", "Withdrawal"),
                           "description.conversion")}
 

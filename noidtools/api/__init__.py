@@ -16,7 +16,7 @@ from ..minter import Minter, creation
 from ..minter.events import Actor, process_owner
 from ..times import Clock, system_clock
 from .administration import AdministrationMethods
-from .minter import BindingMethods, MintingMethods, Text, to_bytes
+from .minter import BindingMethods, MintingMethods, SchemeName, Term, Text, to_bytes
 from .names import NameMethods
 
 __all__ = ["OpenMinter", "create_minter", "open_minter"]
@@ -64,8 +64,8 @@ def open_minter(
 
 
 def create_minter(
-    path: str | os.PathLike[str], template: str = "", *, term: str = "medium", naan: str = "", naa: str = "",
-    subnaa: str = "", labels: Sequence[str] = (), scheme: str = "noid", seed: int | None = None,
+    path: str | os.PathLike[str], template: str = "", *, term: Term = "medium", naan: str = "", naa: str = "",
+    subnaa: str = "", labels: Sequence[str] = (), scheme: SchemeName = "noid", seed: int | None = None,
     at_last: str | None = None, computer: str | None = None, ip: str | None = None, port: int | None = None,
     prefix: str | None = None, granularity: str | float | None = None, patience: str | float | None = None,
     store: str = "", read: str = "", who: Text | None = None, clock: Clock = system_clock,
@@ -73,10 +73,9 @@ def create_minter(
     """Create a minter in a folder, which is made if it does not exist, and open it.
 
     template  Prefix.Mask, such as f5.reedeedk; empty for a minter that only binds
-    term      long, medium or short
     naan, naa, subnaa  the name assigning authority: number, name, and part of it
     labels    what may stand before identifiers, such as ark:/; the first is written before each
-    scheme    how labels are made: noid, ibi, ibip or pilin
+    scheme    how labels are made
     seed      noid: which quasi-random order
     at_last   noid: what happens when all are used: stop, wrap or addN
     computer, ip, port  ibi and ibip: the server's domain name or address, and its port

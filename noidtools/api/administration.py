@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..minter import config, history, policies, report
 from ..minter.policies import minting_policy
 from ..store import Reader, Writer
-from .minter import MinterBase, Moment, Text, end_timestamp, start_timestamp, to_bytes
+from .minter import MinterBase, MintingPolicy, Moment, Text, end_timestamp, start_timestamp, to_bytes
 
 # Who may use a class of commands: one of the words anyone, authenticated, nobody and default, or users.
 Audience = str | Sequence[str]
@@ -87,7 +87,7 @@ class AdministrationMethods(MinterBase):
 
     def set_policy(
         self, *, read: Audience | None = None, mint: Audience | None = None, bind: Audience | None = None,
-        admin: Audience | None = None, minting: str | None = None, association: Text | None = None,
+        admin: Audience | None = None, minting: MintingPolicy | None = None, association: Text | None = None,
         persistence: Text | None = None, start: Moment | None = None, until: Moment | None = None,
     ) -> MinterPolicy:
         """Change the policies that are named, all or none, and return them all.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import date, datetime, timedelta, timezone
-from typing import Concatenate, Literal, ParamSpec, TypeVar, overload
+from typing import Concatenate, Literal, ParamSpec, TypeVar, get_args, overload
 
 from .. import resolution, times
 from ..codec import decode_text
@@ -24,6 +24,23 @@ from ..store import TIMEOUT, Reader, Writer
 Text = str | bytes
 # A day, a moment, or text such as 2026, 2026-11, 2026-11-16 or 2026-11-16T00:28:25Z.
 Moment = date | datetime | str
+
+# Words that arguments accept.
+How = Literal["new", "replace", "set", "append", "add", "prepend", "insert", "append-item", "add-item",
+              "prepend-item", "insert-item", "delete", "purge", "mint", "peppermint"]
+MintedState = Literal["published", "reserved"]
+MintingPolicy = Literal["publish", "reserve", "default"]
+QueueTime = Literal["now", "first", "lvf"]
+Term = Literal["long", "medium", "short"]
+SchemeName = Literal["noid", "ibi", "ibip", "pilin"]
+RelationName = Literal["synonym", "contains", "contained-in", "realises", "realised-by", "homologue",
+                       "homologous-name", "equivalent"]
+AbstractKind = Literal["context", "name", "identifier"]
+QualityName = Literal["universal", "persistent", "trusted", "reliable", "nameable"]
+RdfFormat = Literal["turtle", "json-ld", "xml"]
+
+# What is minted in one transaction at most: more might not fit into one, and others wait meanwhile.
+_MOST_AT_ONCE = 1_000_000
 
 
 def to_bytes(text: Text) -> bytes:
@@ -59,11 +76,11 @@ def _date_text(moment: Moment) -> str:
     raise UsageError(f"a date is given as datetime, date or text, not as {type(moment).__name__}")
 
 
-def to_delay(delay: str | int | timedelta) -> bytes:
-    """A word of the queue such as `first`, or a delay: `30d`, seconds, or a timedelta."""
+def to_delay(delay: QueueTime | int | timedelta) -> bytes:
+    """A word of the queue such as `first`, or a delay: seconds, or a timedelta."""
     if isinstance(delay, timedelta):
         delay = delay.days * 86400 + delay.seconds
-    return to_bytes(f"{delay}s" if isinstance(delay, int) else delay)
+    return f"{delay}s".encode() if isinstance(delay, int) else to_bytes(delay)
 
 
 def ensure_count(count: int) -> int:
@@ -152,27 +169,34 @@ class MintingMethods(MinterBase):
     """The methods of a minter about identifiers: minting, holds and the queue, validation, states."""
 
     def mint(
-        self, count: int = 1, *, element: Text | None = None, value: Text = "", patience: float | None = None
+        self, count: int = 1, *, elements: Mapping[str, Text] | None = None, state: MintedState | None = None,
+        patience: float | None = None,
     ) -> list[str]:
-        """Mint `count` identifiers, each with `element` bound to `value` if an element is named: all or none.
+        """Mint `count` identifiers in one transaction, at most a million: all or none.  For more see `mint_many`.
 
-        Where labels are made from the time, the call waits until the last of them is due, and raises BusyError if
-        that is more than `patience` seconds ahead; without it, more than the minter's own limit.  Raises
-        ExhaustedError if fewer are left.  For large numbers see `mint_many`.
+        elements  what is bound to each of them
+        state     published or reserved, if not what the minter's policy says
+        patience  where labels are made from the time, how many seconds to wait for one, if not the minter's own limit
+
+        Raises ExhaustedError if fewer are left, BusyError if one would have to be waited for longer.
         """
-        return self._mint(count, _options(element, value), patience)
+        return self._mint(count, _options(elements, state), patience)
 
     def peppermint(
-        self, count: int = 1, *, element: Text | None = None, value: Text = "", patience: float | None = None
+        self, count: int = 1, *, elements: Mapping[str, Text] | None = None, state: MintedState | None = None,
+        patience: float | None = None,
     ) -> list[str]:
         """As `mint`; each result is `ID!PEPPER`, as later changes of that identifier need it.
 
         The pepper is stored nowhere: this is the only time it can be seen.
         """
-        return self._mint(count, _options(element, value, peppered=True), patience)
+        return self._mint(count, _options(elements, state, peppered=True), patience)
 
     def _mint(self, count: int, options: minting.MintOptions, patience: float | None) -> list[str]:
         minter, wanted, limit = self._open, ensure_count(count), _nanoseconds(patience)
+        if wanted > _MOST_AT_ONCE:
+            raise UsageError(f"mint makes all or none, and at most {_MOST_AT_ONCE:,} identifiers: for {wanted:,} use "
+                             "mint_many")
 
         def work(_: Writer) -> list[str]:
             chunks = minting.mint(minter, self._actor, wanted, options, patience=limit)
@@ -181,8 +205,8 @@ class MintingMethods(MinterBase):
         return minter.write(work)
 
     def mint_many(
-        self, count: int, *, element: Text | None = None, value: Text = "", peppered: bool = False,
-        patience: float | None = None,
+        self, count: int, *, elements: Mapping[str, Text] | None = None, state: MintedState | None = None,
+        peppered: bool = False, patience: float | None = None,
     ) -> Iterator[str]:
         """Mint `count` identifiers in transactions of some thousands, and yield each once it is on disk.
 
@@ -190,7 +214,7 @@ class MintingMethods(MinterBase):
         transaction are minted in vain.  If fewer are left, ExhaustedError is raised after the last one.  Inside
         `transaction` they are on disk only when that ends.
         """
-        options, wanted = _options(element, value, peppered=peppered), ensure_count(count)
+        options, wanted = _options(elements, state, peppered=peppered), ensure_count(count)
         chunks = minting.mint(self._open, self._actor, wanted, options, patience=_nanoseconds(patience))
         return (decode_text(identifier) for chunk in chunks for identifier in chunk)
 
@@ -203,11 +227,11 @@ class MintingMethods(MinterBase):
         """Release holds; returns how many of the identifiers were held."""
         return self._change(queue.release_holds, _all(names))
 
-    def queue(self, *names: Text, when: str | int | timedelta = "now") -> list[str]:
+    def queue(self, *names: Text, when: QueueTime | int | timedelta = "now") -> list[str]:
         """Put identifiers in the queue, from which minting takes before it makes new ones; returns them.
 
-        when  now, first (before all others), lvf (lowest value first), or after a delay: `30d`, `3600s`, a number of
-              seconds, or a timedelta
+        when  now, first (before all others), lvf (lowest value first), or after a delay: a number of seconds, or a
+              timedelta
         """
         done = self._change(queue.enqueue, to_delay(when), _all(names))
         return [self._display(identifier) for identifier in done]
@@ -258,8 +282,8 @@ class MintingMethods(MinterBase):
 class BindingMethods(MinterBase):
     """The methods of a minter about bindings and resolution."""
 
-    def bind(self, name: Text, element: Text, value: Text | None = None, *, how: str = "set") -> Binding:
-        """Bind `value` to `element` under a name.
+    def bind(self, name: Text, element: Text, value: Text | None = None, *, how: How = "set") -> Binding:
+        """Bind `value` to `element` under a name.  An empty value is a value; an empty target leads nowhere.
 
         how  set         whether or not something is bound
              new         only if nothing is bound
@@ -280,7 +304,7 @@ class BindingMethods(MinterBase):
         )
         return _binding(done)
 
-    def bind_many(self, name: Text, elements: Mapping[str, Text], *, how: str = "set") -> list[Binding]:
+    def bind_many(self, name: Text, elements: Mapping[str, Text], *, how: How = "set") -> list[Binding]:
         """Bind several elements under one name, all or none; `how` as in `bind`, but for delete and purge."""
         how_bytes = to_bytes(how)
         pairs: list[tuple[bytes, bytes | None]] = [
@@ -365,14 +389,14 @@ class BindingMethods(MinterBase):
 
         element  the element that holds targets, if not the minter's usual one
         explain  return a Resolution for every outcome, with a trace of the steps; without it, a name that does not
-                 resolve raises NotFoundError
+                 resolve raises NotFoundError, and one that was withdrawn GoneError
         """
         trace: resolution.Trace | None = [] if explain else None
         chosen = None if element is None else to_bytes(element)
         outcome = resolution.resolve(self._open, to_bytes(name), element=chosen, trace=trace)
         targets = redirect_targets(outcome.targets)
         if not targets and not explain:
-            raise NotFoundError(outcome.refusal)
+            raise outcome.error()
         first = targets[0] if targets else None
         return Resolution(
             outcome.kind, decode_text(outcome.identifier), first.url if first else None, first.code if first else 0,
@@ -395,9 +419,14 @@ def _optional(text: Text | None) -> bytes | None:
     return None if text is None else to_bytes(text)
 
 
-def _options(element: Text | None, value: Text, *, peppered: bool = False) -> minting.MintOptions:
-    name = None if element is None else to_bytes(element)
-    return minting.MintOptions(peppered=peppered, element=name, value=to_bytes(value))
+def _options(
+    elements: Mapping[str, Text] | None, state: MintedState | None, *, peppered: bool = False
+) -> minting.MintOptions:
+    if state not in (None, *get_args(MintedState)):
+        raise UsageError(f"what is minted is published or reserved, not {state!r}")
+    pairs = {to_bytes(element): to_bytes(value) for element, value in (elements or {}).items()}
+    reserved = None if state is None else state == "reserved"
+    return minting.MintOptions(peppered=peppered, elements=pairs, reserved=reserved)
 
 
 def _nanoseconds(seconds: float | None) -> int | None:

@@ -38,7 +38,19 @@ from ..minter.relations import ABSTRACT_KINDS, Relation, abstract, all_abstracti
 from ..store import Reader, Writer
 from ..times import timestamp
 from ..verification import Verification
-from .minter import MinterBase, Moment, P, Text, end_timestamp, start_timestamp, to_bytes
+from .minter import (
+    AbstractKind,
+    MinterBase,
+    Moment,
+    P,
+    QualityName,
+    RdfFormat,
+    RelationName,
+    Text,
+    end_timestamp,
+    start_timestamp,
+    to_bytes,
+)
 
 
 class NameMethods(MinterBase):
@@ -66,31 +78,30 @@ class NameMethods(MinterBase):
         return self.unrelate(one, "synonym", other, authority=authority)
 
     def relate(
-        self, one: Text, relation: str, other: Text, *, authority: Text, start: Moment | None = None,
+        self, one: Text, relation: RelationName, other: Text, *, authority: Text, start: Moment | None = None,
         until: Moment | None = None,
     ) -> NameRelation:
         """Record what an authority claims of two names, from now on or for a span of time.
 
-        relation  synonym, contains, contained-in, realises, realised-by, homologue, homologous-name or equivalent:
-                  `relate("hdl:100", "realises", "Kerry's Library", …)`
+        relation  as in `relate("hdl:100", "realises", "Kerry's Library", …)`
         """
         return self._related(
             claims.add_claim, claims.claim_kind(relation), to_bytes(one), to_bytes(other), to_bytes(authority),
             start_timestamp(start), end_timestamp(until))
 
-    def unrelate(self, one: Text, relation: str, other: Text, *, authority: Text = "") -> NameRelation:
+    def unrelate(self, one: Text, relation: RelationName, other: Text, *, authority: Text = "") -> NameRelation:
         """Remove a claim about two names and return it; the authority may be left out if there is only one."""
         return self._related(
             claims.remove_claim, claims.claim_kind(relation), to_bytes(one), to_bytes(other), to_bytes(authority))
 
-    def declare_abstract(self, kind: str, name: Text, *, authority: Text, about: Text = "") -> AbstractName:
+    def declare_abstract(self, kind: AbstractKind, name: Text, *, authority: Text, about: Text = "") -> AbstractName:
         """Declare an abstract context, name or identifier, which names of several systems can realise.
 
         about  what a context is for, or what an identifier identifies, in words
         """
         minter, text, who, what = self._open, to_bytes(name), to_bytes(authority), to_bytes(about)
         if kind not in ABSTRACT_KINDS:
-            raise UsageError(f"{kind!r} is nothing abstract: say one of {', '.join(ABSTRACT_KINDS)}")
+            raise UsageError(f"{kind!r} is nothing abstract, but one of these is: {', '.join(ABSTRACT_KINDS)}")
         return minter.write(lambda writer: abstract_name(
             writer, abstract.declare_abstract(minter, writer, self._actor, kind, text, who, what)
         ))
@@ -142,12 +153,12 @@ class NameMethods(MinterBase):
     # -- qualities -------------------------------------------------------------------------------------
 
     def state_quality(
-        self, quality: str, name: Text | None = None, *, authority: Text, holds: bool = True, refinement: Text = "",
-        start: Moment | None = None, until: Moment | None = None,
+        self, quality: QualityName, name: Text | None = None, *, authority: Text, holds: bool = True,
+        refinement: Text = "", start: Moment | None = None, until: Moment | None = None,
     ) -> QualityClaim:
         """Record what an authority states of an identifier, or without a name of the minter.
 
-        quality     universal, persistent, trusted, reliable or nameable; the last three also of the minter
+        quality     of the minter only trusted, reliable or nameable
         holds       whether it is stated to hold, or not to
         refinement  the context in which an identifier is universal, or the quality of it that is persistent
         """
@@ -157,7 +168,7 @@ class NameMethods(MinterBase):
         )
         return _quality_claim(*self._change(qualities.state_quality, stated, None if name is None else to_bytes(name)))
 
-    def remove_quality(self, quality: str, name: Text | None = None, *, authority: Text = "") -> QualityClaim:
+    def remove_quality(self, quality: QualityName, name: Text | None = None, *, authority: Text = "") -> QualityClaim:
         """Remove what an authority states and return it; the authority may be left out if there is only one."""
         text = None if name is None else to_bytes(name)
         return _quality_claim(*self._change(qualities.remove_quality, quality, text, to_bytes(authority)))
@@ -250,7 +261,7 @@ class NameMethods(MinterBase):
         """
         return self._minter_facts() if name is None else self._facts(name)
 
-    def describe_rdf(self, name: Text | None = None, *, format: str = "turtle") -> str:
+    def describe_rdf(self, name: Text | None = None, *, format: RdfFormat = "turtle") -> str:
         """The same as RDF: turtle, json-ld or xml.  Needs the package rdflib; raises UsageError without it."""
         form = ensure_rdf_format(format)
         if name is None:

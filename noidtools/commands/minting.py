@@ -186,10 +186,8 @@ def _ensure_local(call: Call) -> None:
 
 
 def _mint_options(call: Call) -> minting.MintOptions:
-    peppered = call.command is PEPPERMINT
-    if len(call.words) == 1:
-        return minting.MintOptions(peppered=peppered)
-    return minting.MintOptions(peppered=peppered, element=call.words[1], value=call.words[2])
+    elements = {call.words[1]: call.words[2]} if len(call.words) > 1 else None
+    return minting.MintOptions(peppered=call.command is PEPPERMINT, elements=elements)
 
 
 def _patience(call: Call) -> int | None:

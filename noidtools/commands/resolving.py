@@ -44,7 +44,8 @@ def _resolve(call: Call) -> Answer:
     if explained:
         return Answer(Fields(*trace, ("answer", _target_text(outcome))), spaced=True, failed=not outcome.targets)
     if not outcome.targets:
-        raise NotFoundError(_abstract_refusal(call, text, outcome) or outcome.refusal)
+        abstract = _abstract_refusal(call, text, outcome)
+        raise NotFoundError(abstract) if abstract else outcome.error()
     return Answer(Values([(b"target", outcome.targets[0].url)]))
 
 

@@ -27,20 +27,20 @@ class MintOptions:
     """What is done with each identifier that is minted.
 
     peppered  whether it gets a pepper
-    element   the element that is bound to it, None for none
-    value     the value of that element
+    elements  the values that are bound to it, by element
+    reserved  whether it is reserved in place of published; None for what the minter's policy says
     unbound   elements that must not be bound already: an identifier that was never issued, but to which somebody has
               bound one of these, is skipped, so that the binding is not lost
     """
 
-    __slots__ = ("peppered", "element", "value", "unbound")
+    __slots__ = ("peppered", "elements", "reserved", "unbound")
 
-    def __init__(self, *, peppered: bool = False, element: bytes | None = None, value: bytes = b"",
-                 unbound: tuple[bytes, ...] = ()) -> None:
+    def __init__(self, *, peppered: bool = False, elements: dict[bytes, bytes] | None = None,
+                 reserved: bool | None = None, unbound: tuple[bytes, ...] = ()) -> None:
         self.peppered = peppered
-        self.element = element
-        self.value = value
-        self.unbound = unbound if element is None else (element,)
+        self.elements = elements or {}
+        self.reserved = reserved
+        self.unbound = unbound or tuple(self.elements)
 
     @property
     def plain(self) -> bool:
@@ -169,7 +169,7 @@ class _MintRun:
         self.minted: list[bytes] = []
         self._requested = requested
         self._tallied = self._new_holds = 0
-        self._reserving = minting_policy(writer) == RESERVE
+        self._reserving = minting_policy(writer) == RESERVE if options.reserved is None else options.reserved
         self._flags = (HELD if minter.settings.long_term else 0) | (RESERVED if self._reserving else 0)
         self._claims: bool | None = None
         self._continued = bool(event) and may_continue(writer, event, actor)
@@ -177,8 +177,7 @@ class _MintRun:
 
     def _begin_event(self) -> int:
         changes = [events.Change(b"state", None, b"reserved")] if self._reserving else []
-        if self.options.element is not None:
-            changes.append(events.Change(self.options.element, None, self.options.value, element=True))
+        changes += [events.Change(name, None, value, element=True) for name, value in self.options.elements.items()]
         verb = b"peppermint" if self.options.peppered else b"mint"
         return events.record_event(self.writer, self.actor, verb, changes=changes)
 
@@ -252,8 +251,8 @@ class _MintRun:
         new = advanced(self.writer, identifier, record, b"i", self.event, number)
         new.flags = flags
         save(self.writer, identifier, new)
-        if self.options.element is not None:
-            circulation.bind_minted(self.writer, identifier, self.options.element, self.options.value)
+        for element, value in self.options.elements.items():
+            circulation.bind_minted(self.writer, identifier, element, value)
         self.minted.append(display)
 
     def _clear(self, identifier: bytes) -> None:
@@ -268,9 +267,9 @@ class _MintRun:
             changes += cleared + custody.clear_custody(self.writer, self.actor, identifier)
             changes += qualities.clear_qualities(self.writer, identifier)
         for change in changes:
-            if change.element and change.what == self.options.element:
+            if change.element and change.what in self.options.elements:
                 # The minting binds this element again, with this value.
-                change.after = self.options.value
+                change.after = self.options.elements[change.what]
         if changes:
             events.record_event(self.writer, self.actor, b"clear", ids=[identifier, *others], changes=changes)
 

@@ -21,7 +21,7 @@ from itertools import chain
 
 from .. import names
 from ..codec import ALPHANUMERIC, percent_decode
-from ..errors import ForbiddenError, printable
+from ..errors import ForbiddenError, GoneError, NotFoundError, printable
 from ..minter import circulation, config
 from ..minter.circulation import NOT_PUBLIC, WITHDRAWN
 from ..minter.circulation import UNAVAILABLE as UNAVAILABLE_FLAG
@@ -96,6 +96,10 @@ class Outcome:
     def refusal(self) -> str:
         """The sentence for a name without target."""
         return f"{printable(self.identifier)} does not resolve: {self.reason or 'its target cannot be used'}"
+
+    def error(self) -> NotFoundError:
+        """The refusal of a name without target."""
+        return (GoneError if self.kind == GONE else NotFoundError)(self.refusal)
 
     @property
     def targets(self) -> list[Target]:

@@ -14,6 +14,7 @@ from noidtools import (
     ConflictError,
     ExhaustedError,
     ForbiddenError,
+    GoneError,
     InvalidError,
     NoidError,
     NotFoundError,
@@ -21,6 +22,7 @@ from noidtools import (
     StoreError,
     UsageError,
 )
+from noidtools.minter import Minter
 from noidtools.minter.events import Actor
 from noidtools.minter.report import dump
 from support.clock import SettableClock
@@ -184,8 +186,50 @@ def test_a_count_is_a_whole_number(minter, count):
 
 
 def test_minting_binds_at_once(minter):
-    ids = minter.mint(2, element="_t", value=URL)
+    ids = minter.mint(2, elements={"_t": URL})
     assert [minter.get(identifier, "_t") for identifier in ids] == [URL, URL]
+
+
+def test_minting_binds_several_elements_and_sets_the_state_in_one_event(minter):
+    (identifier,) = minter.mint(elements={"_t": URL, "title": "Kant", "cover": b"\xff"}, state="reserved")
+    assert minter.elements(identifier, raw=True) == {b"_t": URL.encode(), b"title": b"Kant", b"cover": b"\xff"}
+    assert minter.fetch(identifier).state == "reserved"
+    (event,) = minter.history(identifier)
+    assert event.action == "mint" and [(change.what, change.after) for change in event.changes] == [
+        ("state", "reserved"), ("_t", URL), ("title", "Kant"), ("cover", "\udcff")]
+    minter.publish(identifier)
+    assert minter.resolve(identifier).target == URL
+    minter.set_policy(minting="reserve")
+    (public,) = minter.mint(elements={"_t": URL}, state="published")
+    assert minter.fetch(public).state == "published"
+    (peppered,) = minter.peppermint(elements={"a": "1", "b": "2"}, state="reserved")
+    assert minter.elements(peppered) == {"a": "1", "b": "2"}
+    assert [minter.fetch(name).state for name in minter.mint_many(2, state="published")] == ["published"] * 2
+    with pytest.raises(UsageError, match="published or reserved"):
+        minter.mint(state="withdrawn")
+
+
+def test_an_element_that_is_no_name_undoes_the_minting(minter):
+    with pytest.raises(UsageError, match="element name is empty"):
+        minter.mint(elements={"fine": "1", "": "2"})
+    assert minter.info().drawn == 0
+
+
+def test_more_than_fits_into_a_transaction_is_refused_before_it_begins(tmp_path):
+    with create(tmp_path / "large", ".reeeeeeeek", "medium") as minter:
+        for mint in (minter.mint, minter.peppermint):
+            with pytest.raises(UsageError, match="at most 1,000,000 identifiers: for 8,000,000 use mint_many"):
+                mint(8_000_000)
+        assert minter.info().drawn == 0
+
+
+@pytest.mark.long
+@pytest.mark.only("lmdb")
+def test_what_does_not_fit_into_a_transaction_is_refused_in_words(tmp_path):
+    with create(tmp_path / "large", ".reeeeeeeek", "medium") as minter:
+        with pytest.raises(StoreError, match="^this is too much for one transaction, so nothing was changed"):
+            minter.mint(500_000, elements={"text": "x" * 1900})
+        assert minter.info().drawn == 0 and len(minter.mint()) == 1
 
 
 def test_minting_gives_all_or_none(tmp_path):
@@ -232,7 +276,7 @@ def test_many_end_where_the_namespace_ends(tmp_path):
 
 
 def test_many_may_be_peppered_and_bound(minter):
-    ids = list(minter.mint_many(3, peppered=True, element="_t", value=URL))
+    ids = list(minter.mint_many(3, peppered=True, elements={"_t": URL}))
     assert [minter.get(identifier.partition("!")[0], "_t") for identifier in ids] == [URL] * 3
 
 
@@ -378,6 +422,17 @@ def test_what_leads_nowhere_is_refused_or_explained(minter):
     minter.bind(identifier, "_t", URL)
     minter.withdraw(identifier)
     assert minter.resolve(identifier, explain=True).outcome == "gone"
+    for name in (identifier, identifier + "/page"):
+        with pytest.raises(GoneError, match="was withdrawn"):
+            minter.resolve(name)
+
+
+def test_an_empty_target_is_kept_and_leads_nowhere(minter):
+    (identifier,) = minter.mint(elements={"_t": URL})
+    assert minter.bind(identifier, "_t", "").before == len(URL)
+    assert minter.get(identifier, "_t") == ""
+    with pytest.raises(NotFoundError, match="nothing says where it leads"):
+        minter.resolve(identifier)
 
 
 # -- holds, queue, validity, states ----------------------------------------------------------------------------------
@@ -641,7 +696,7 @@ def ids(found: list[str]) -> list[dict]:
 # last, that the state of both minters is the same afterwards is all that is compared.
 OPERATIONS = [
     ("mint 3", lambda m: m.mint(3), ids),
-    ("mint 2 _t https://example.org/a", lambda m: m.mint(2, element="_t", value=URL), ids),
+    ("mint 2 _t https://example.org/a", lambda m: m.mint(2, elements={"_t": URL}), ids),
     ("bind set {0} _t https://example.org/b", lambda m: m.bind(FIRST, "_t", OTHER), bound),
     ("bind append {0} _t /c", lambda m: m.bind(FIRST, "_t", "/c", how="append"), bound),
     ("bind add {0} what Origin", lambda m: m.bind(FIRST, "what", "Origin", how="add"), bound),
@@ -720,7 +775,7 @@ class CommandTwin(Noid):
         return Actor(b"me/us", b"python", self.clock)
 
 
-def stored(minter: noidtools.Minter) -> list[tuple[str, bytes]]:
+def stored(minter: Minter) -> list[tuple[str, bytes]]:
     """Everything that is in the database."""
     return list(dump(minter))
 
@@ -802,7 +857,7 @@ def test_abstract_names_and_claims(tmp_path):
 
 def test_stated_and_verified_qualities_and_custodians_with_purposes(tmp_path):
     with noidtools.create(tmp_path / "x", ".sdd") as minter:
-        (name,) = minter.mint(element="_t", value="https://example.org/")
+        (name,) = minter.mint(elements={"_t": "https://example.org/"})
         claim = minter.state_quality("persistent", name, authority="Jo", refinement="resolvable", until="2126")
         assert (claim.identifier, claim.quality, claim.holds) == (name, "persistent", True)
         assert claim.refinement == "resolvable" and claim.until.year == 2126

@@ -72,11 +72,11 @@ def test_a_transaction_that_raises_leaves_nothing(minter):
 
 def test_a_refusal_of_a_call_undoes_the_transaction_unless_it_is_caught(minter):
     with pytest.raises(ConflictError), minter.transaction():
-        (identifier,) = minter.mint(element="_t", value=URL)
+        (identifier,) = minter.mint(elements={"_t": URL})
         minter.bind(identifier, "_t", URL, how="new")
     assert minter.info().drawn == 0
     with minter.transaction():
-        (identifier,) = minter.mint(element="_t", value=URL)
+        (identifier,) = minter.mint(elements={"_t": URL})
         with pytest.raises(ConflictError):
             minter.bind_many(identifier, {"what": "first", "_t": URL}, how="new")
     assert minter.elements(identifier) == {"_t": URL}, "of the refused call nothing is left"
@@ -84,9 +84,9 @@ def test_a_refusal_of_a_call_undoes_the_transaction_unless_it_is_caught(minter):
 
 def test_a_nested_transaction_is_a_savepoint(minter):
     with minter.transaction():
-        (kept,) = minter.mint(element="_t", value=URL)
+        (kept,) = minter.mint(elements={"_t": URL})
         with pytest.raises(LookupError), minter.transaction():
-            (gone,) = minter.mint(element="_t", value=URL)
+            (gone,) = minter.mint(elements={"_t": URL})
             with minter.transaction():
                 minter.bind(kept, "_t", "changed")
             raise LookupError
@@ -226,7 +226,7 @@ def test_a_transaction_belongs_to_its_thread(minter):
 
 def test_threads_write_their_transactions_one_after_the_other(minter):
     """Each reads a number and writes the next: none is lost."""
-    (counter,) = minter.mint(element="n", value="0")
+    (counter,) = minter.mint(elements={"n": "0"})
 
     def add(_: int) -> None:
         with minter.transaction():

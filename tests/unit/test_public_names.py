@@ -7,16 +7,21 @@ import dataclasses
 import inspect
 import subprocess
 import sys
+import typing
 
 import pytest
 
 import noidtools
-from noidtools import errors
+from noidtools import errors, schemes
+from noidtools.api import minter as words
+from noidtools.description import RDF_FORMATS
+from noidtools.minter import relations
+from noidtools.minter.bindings import HOWS
+from noidtools.minter.creation import TERMS
+from noidtools.minter.qualities import STATABLE
 from support.project import ROOT
 
-FUNCTIONS = {"create", "open", "run"}
-COMMAND_LANGUAGE = {"Actor", "Call", "Minter", "Session"}
-SERVING = {"MinterFolder", "SingleMinter", "Site"}
+FUNCTIONS = {"create", "open"}
 ERRORS = {
     "BusyError", "ConflictError", "ExhaustedError", "ForbiddenError", "GoneError", "InvalidError", "NoMinterError",
     "NoidError", "NotFoundError", "OutcomeUnknownError", "StoreError", "UsageError",
@@ -41,7 +46,7 @@ METHODS = {
 
 def test_the_public_names_are_these():
     assert set(noidtools.__all__) == {
-        "OpenMinter", "__version__", *FUNCTIONS, *COMMAND_LANGUAGE, *SERVING, *ERRORS, *RESULTS}
+        "OpenMinter", "__version__", *FUNCTIONS, *ERRORS, *RESULTS}
     assert noidtools.__all__ == sorted(noidtools.__all__)
     for name in noidtools.__all__:
         assert getattr(noidtools, name) is not None and name in dir(noidtools)
@@ -83,6 +88,19 @@ def test_a_result_is_immutable_and_documented(name):
     assert result.__doc__ and not result.__doc__.startswith(f"{name}(")
 
 
+@pytest.mark.parametrize(("words", "accepted"), [
+    (words.How, [how.decode() for how in HOWS]),
+    (words.Term, TERMS),
+    (words.SchemeName, schemes.NAMES),
+    (words.RelationName, relations.CLAIMED),
+    (words.AbstractKind, relations.ABSTRACT_KINDS),
+    (words.QualityName, STATABLE),
+    (words.RdfFormat, RDF_FORMATS),
+])
+def test_the_types_of_words_have_all_that_are_accepted(words, accepted):
+    assert set(typing.get_args(words)) == set(accepted)
+
+
 def test_every_error_has_a_kind_and_is_one_of_ours():
     assert {name for name, value in vars(errors).items() if isinstance(value, type)
             and issubclass(value, errors.NoidError)} == ERRORS | {"LoginNeededError", "NotInstalledError"}
@@ -118,6 +136,8 @@ def test_opening_a_minter_loads_neither_the_web_nor_rdf():
 
 CLIENT = """
 import noidtools
+from noidtools.minter.folder import MinterFolder
+from noidtools.web.site import Site
 
 def work(minter: noidtools.OpenMinter) -> list[str]:
     ids: list[str] = minter.mint(3)
@@ -129,6 +149,16 @@ def work(minter: noidtools.OpenMinter) -> list[str]:
     system: noidtools.MinterDescription = minter.describe()
     number: int = minter.get(ids[0], "_t")  # type: ignore[assignment]
     minter.bind(ids[0], "_t", value, "set")  # type: ignore[call-arg]
+    minter.bind(ids[0], "_t", value, how="upsert")  # type: ignore[arg-type]
+    minter.mint(elements={"title": "Kant", "cover": b"PNG"}, state="reserved")
+    minter.mint(state="withdrawn")  # type: ignore[arg-type]
+    minter.queue(ids[0], when="later")  # type: ignore[arg-type]
+    minter.queue(ids[0], when=3600)
+    minter.set_policy(minting="never")  # type: ignore[arg-type]
+    minter.relate(ids[0], "cousin", ids[1], authority="us")  # type: ignore[arg-type]
+    minter.describe_rdf(format="csv")  # type: ignore[arg-type]
+    noidtools.create("f6", term="forever")  # type: ignore[arg-type]
+    noidtools.create("f6", scheme="uuid")  # type: ignore[arg-type]
     with minter.transaction():
         resolution = minter.resolve(ids[0])
         resolution.code = 301  # type: ignore[misc]
@@ -139,7 +169,7 @@ def work(minter: noidtools.OpenMinter) -> list[str]:
 
 with noidtools.create("f5", "f5.reedeedk", naan="13030", labels=["ark:/"]) as minter:
     work(minter)
-site = noidtools.Site(noidtools.MinterFolder("."))
+site = Site(MinterFolder("."))
 """
 
 

@@ -41,6 +41,7 @@ def test_a_withdrawn_identifier_answers_with_its_tombstone_by_url(tmp_path):
     web("mint+2+_t+https:%2F%2Fa.example%2F", user=USER)
     web("withdraw+x00+--reason+twice+--successor+x01", user=USER)
     assert web("get+x00+_t").status == web("get+x00").status == web("fetch+x00+_t").status == 410
+    assert web("resolve+x00").status == web("resolve+x00/page").status == 410
     assert "x00 was withdrawn on " in web("get+x00+_t").text and "a.example" not in web("get+x00").text
     fetched = web("fetch+x00")
     assert fetched.status == 200 and "State: withdrawn\n" in fetched.text and "a.example" not in fetched.text

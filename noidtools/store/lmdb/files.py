@@ -233,6 +233,8 @@ def translated(error: Exception, location: str) -> NoidError:
     if isinstance(error, lmdb.MapFullError):
         return StoreError(f"the transaction needs more room than was set aside for {location}; now there is more, so "
                           "do it again")
+    if isinstance(error, lmdb.TxnFullError):
+        return StoreError("this is too much for one transaction, so nothing was changed: do it in several")
     if "No space left" in text or "Disk quota" in text or ("Input/output" in text and is_full(location)):
         return StoreError(f"the disk under {location} is full: nothing was changed; make room and try again")
     if "mdb_txn_begin: Resource temporarily unavailable" in text:
