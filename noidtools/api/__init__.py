@@ -19,13 +19,17 @@ from .administration import AdministrationMethods
 from .minter import BindingMethods, MintingMethods, SchemeName, Term, Text, to_bytes
 from .names import NameMethods
 
-__all__ = ["OpenMinter", "create_minter", "open_minter"]
+__all__ = ["MinterMethods", "OpenMinter", "create_minter", "open_minter"]
 
 # How events name this interface.
 _INTERFACE = b"python"
 
 
-class OpenMinter(MintingMethods, BindingMethods, NameMethods, AdministrationMethods):
+class MinterMethods(MintingMethods, BindingMethods, NameMethods, AdministrationMethods):
+    """All methods of a minter, which somebody else opens and closes."""
+
+
+class OpenMinter(MinterMethods):
     """A minter to work with, made by `noidtools.open` or `noidtools.create`.
 
     Used in a `with` statement it is closed at the end.  Threads may share one; after a fork the child opens it

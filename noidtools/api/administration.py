@@ -61,7 +61,7 @@ class AdministrationMethods(MinterBase):
                 details={label: decode_text(value) for label, value in pairs},
             )
 
-        return minter.read(work)
+        return self._read(work)
 
     def note(self, name: Text, text: Text) -> None:
         """Keep a note with the minter, instead of the one of that name if there is one; `info` has all of them."""
@@ -83,7 +83,7 @@ class AdministrationMethods(MinterBase):
                 persistence=_promise(reader),
             )
 
-        return minter.read(work)
+        return self._read(work)
 
     def set_policy(
         self, *, read: Audience | None = None, mint: Audience | None = None, bind: Audience | None = None,

@@ -15,6 +15,8 @@ from ..errors import InvalidError, NotFoundError, StoreError, UsageError
 from ..minter import Minter, bindings, identifiers, lifecycle, minting, queue
 from ..minter.bindings import FetchedName, bind_elements, fetch_name, split_items, unbound_messages
 from ..minter.events import Actor
+from ..minter.lifecycle import reader_in
+from ..minter.policies import EVERYTHING
 from ..schemes.timed import parse_patience
 from ..store import TIMEOUT, Reader, Writer
 
@@ -105,13 +107,14 @@ _RAISE = _Missing()
 
 
 class MinterBase:
-    """An open minter and an actor.  May be shared between threads."""
+    """An open minter, an actor, and what the actor may see of it (see minter/policies.py).  Threads may share one."""
 
     _minter: Minter | None = None
 
-    def __init__(self, minter: Minter, actor: Actor) -> None:
+    def __init__(self, minter: Minter, actor: Actor, view: str = EVERYTHING) -> None:
         self._minter = minter
         self._actor = actor
+        self._view = view
 
     @property
     def _open(self) -> Minter:
@@ -147,10 +150,14 @@ class MinterBase:
         """
         return self._open.store.transaction(timeout=timeout)
 
+    def _read(self, work: Callable[[Reader], T]) -> T:
+        """Run `work` in a read transaction in which there is what the actor may see."""
+        return self._open.read(lambda reader: work(reader_in(self._view, reader)))
+
     def _look(self, find: Callable[Concatenate[Minter, Reader, P], T], *args: P.args, **options: P.kwargs) -> T:
         """What a function finds in a read transaction; the minter and the reader are its first arguments."""
         minter = self._open
-        return minter.read(lambda reader: find(minter, reader, *args, **options))
+        return self._read(lambda reader: find(minter, reader, *args, **options))
 
     def _change(
         self, change: Callable[Concatenate[Minter, Writer, Actor, P], T], *args: P.args, **options: P.kwargs
@@ -378,7 +385,7 @@ class BindingMethods(MinterBase):
 
     def rules(self) -> list[RuleBinding]:
         """All rules, those of one element in the order in which they are tried."""
-        rules = self._open.read(lambda reader: list(bindings.all_rules(reader)))
+        rules = self._read(lambda reader: list(bindings.all_rules(reader)))
         return [
             RuleBinding(decode_text(pattern), decode_text(element), decode_text(replacement))
             for element, pattern, replacement in rules

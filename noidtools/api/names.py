@@ -115,7 +115,7 @@ class NameMethods(MinterBase):
 
     def abstract_names(self) -> list[AbstractName]:
         """All abstract contexts, names and identifiers."""
-        return self._open.read(lambda reader: [abstract_name(reader, item) for item in all_abstractions(reader)])
+        return self._read(lambda reader: [abstract_name(reader, item) for item in all_abstractions(reader)])
 
     def prefer(self, name: Text, *, authority: Text = "") -> NameRelation:
         """Record that an authority prefers a name among its synonyms."""
@@ -133,7 +133,7 @@ class NameMethods(MinterBase):
             ref = abstract.identify_with_abstract(minter, reader, text)[0]
             return gather_relations(minter, reader, ref.key, ref.display, now=self._now())
 
-        return list(minter.read(work))
+        return list(self._read(work))
 
     def _related(
         self, change: Callable[Concatenate[Minter, Writer, Actor, P], claims.Claim | tuple[NameRef, Relation]],
@@ -181,7 +181,7 @@ class NameMethods(MinterBase):
             ref = None if text is None else qualities.identify_subject(minter, reader, text)
             return stated_qualities(reader, ref.key if ref else qualities.MINTER, _display(ref))
 
-        return list(minter.read(work))
+        return list(self._read(work))
 
     # -- spellings -------------------------------------------------------------------------------------
 
@@ -200,20 +200,20 @@ class NameMethods(MinterBase):
     def custodian(self, name: Text | None = None) -> CustodyPeriod:
         """The present custodian of an identifier, or without a name of the minter: the one without a purpose first."""
         minter = self._open
-        return self._period(minter.read(
+        return self._period(self._read(
             lambda reader: custody.current_custodians(minter, reader, self._subject(reader, name))[0]
         ))
 
     def present_custodians(self, name: Text | None = None) -> list[CustodyPeriod]:
         """All present custodians of an identifier, or of the minter, each for its purpose."""
         minter = self._open
-        found = minter.read(lambda reader: custody.current_custodians(minter, reader, self._subject(reader, name)))
+        found = self._read(lambda reader: custody.current_custodians(minter, reader, self._subject(reader, name)))
         return [self._period(custodian) for custodian in found]
 
     def custodians(self, name: Text | None = None) -> list[CustodyPeriod]:
         """All custodians of an identifier, or of the minter, oldest first.  Raises NotFoundError if none was named."""
         minter = self._open
-        stored = minter.read(lambda reader: custody.custody_history(minter, reader, self._subject(reader, name)))
+        stored = self._read(lambda reader: custody.custody_history(minter, reader, self._subject(reader, name)))
         return [self._period(custodian) for custodian in stored]
 
     def set_custodian(

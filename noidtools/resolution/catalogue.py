@@ -15,6 +15,7 @@ from .. import names
 from ..console import OccasionalLog
 from ..errors import NoidError
 from ..minter import Minter, circulation, config, schema
+from ..minter.identifiers import identify
 from ..minter.relations import has_abstractions
 from .lookup import (
     ABSTRACT,
@@ -57,6 +58,11 @@ class MinterEntry:
         self.accepts_any_name = not minter.scheme.namespace_prefix
         # The version of the store, and what was read of it then: whether there are names of any form, and the fallback.
         self._known: tuple[object, tuple[bool, bytes | None]] | None = None
+
+    def knows(self, text: bytes) -> bool:
+        """Whether anything is stored about the name."""
+        minter = self.open()
+        return minter.read(lambda reader: identify(minter, reader, text).known)
 
     def has_other(self, text: bytes) -> bool:
         """Whether this minter has the name as an abstract one, or it or a beginning of it as an alias or as one that
@@ -109,6 +115,16 @@ def select_entries(entries: Sequence[MinterEntry], name: Name) -> list[MinterEnt
     if longest:
         return [entry for entry, length in zip(entries, lengths, strict=True) if length == longest]
     return [entry for entry in entries if entry.accepts_any_name]
+
+
+def entry_of(entries: Sequence[MinterEntry], text: bytes) -> MinterEntry | None:
+    """The minter to which a name belongs: where names are bound and changed; None if there is none."""
+    selected = select_entries(entries, names.parse(text))
+    if len(selected) == 1 and not selected[0].accepts_any_name:
+        return selected[0]
+    owners = (entry for entry in entries if entry not in selected and entry.has_other(text))
+    known = (entry for entry in selected if entry.knows(text))
+    return next(known, None) or next(owners, None) or next(iter(selected), None)
 
 
 def resolve_and_gather(

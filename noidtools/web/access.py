@@ -1,0 +1,151 @@
+"""Minters as the sender of a request may use them, for the interfaces whose requests are not commands of ours.
+
+Each of these interfaces asks here which minter a name, or a NAAN and a shoulder, belongs to.  It gets the Python
+interface of that minter, which shows what the sender may see, and changes it as commands do: in one transaction, which
+requests at the same time share, and once for each Idempotency-Key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from .. import names
+from ..api import MinterMethods
+from ..codec import pack, unpack
+from ..errors import ConflictError, NotFoundError, printable
+from ..minter import Minter
+from ..minter.events import Actor
+from ..minter.folder import MinterFolder
+from ..minter.policies import READ, AccessPolicy
+from ..minter.replies import KeyReplies
+from ..resolution.catalogue import Catalogue, MinterEntry, entry_of
+from ..store import Writer
+from ..times import SECOND
+from .group_commit import run_in_group
+from .request import Request
+from .response import Response
+
+
+class MinterAccess:
+    """A minter and what the sender of a request may do with it.
+
+    name    that of its folder
+    minter  the minter itself
+    """
+
+    def __init__(self, request: Request, name: str, minter: Minter) -> None:
+        self.name = name
+        self.minter = minter
+        self._request = request
+        self._policy: AccessPolicy = request.authenticate(minter)
+        self._actor = Actor(request.contact, b"web")
+
+    @property
+    def user(self) -> bytes:
+        """The name of the user, empty for one who did not log in."""
+        return self._request.user
+
+    def may(self, access: str) -> bool:
+        """Whether the sender is admitted to an access class."""
+        return self._policy.rules[access].admits(self.user)
+
+    def ensure(self, what: str, *classes: str) -> None:
+        """Raise LoginNeededError or ForbiddenError unless the sender is admitted to these access classes."""
+        self._policy.ensure(what, classes, self.user)
+
+    def python(self) -> MinterMethods:
+        """The Python interface of the minter; it shows what the sender may see."""
+        return MinterMethods(self.minter, self._actor, self._policy.view(self.user))
+
+    def change(self, what: str, access: tuple[str, ...], work: Callable[[MinterMethods], Response],
+               body: bytes = b"") -> Response:
+        """The response of `work`, which changes the minter in one transaction.
+
+        With an Idempotency-Key it is done once, and the response of the first time is repeated; `body` is that of the
+        request.  Raises ForbiddenError for what a page of another site sends.
+        """
+        request, minter = self._request, self.minter
+        request.ensure_may_write()
+        self.ensure(what, *access)
+        key = request.idempotency_key
+
+        def run(writer: Writer) -> Response:
+            if not key:
+                return work(self.python())
+            replies = KeyReplies(request.owner, key, self._actor.now() // SECOND)
+            sent = _digest(request, body)
+            stored = replies.find(writer, 0)
+            if stored is None:
+                response = work(self.python())
+                replies.store(writer, 0, sent, _packed(response))
+                return response
+            if stored[0] != sent:
+                raise ConflictError("this Idempotency-Key was used for another request: a new request needs a new key")
+            return _unpacked(stored[1])
+
+        return run_in_group(minter, lambda: minter.write(run))
+
+
+class Minters:
+    """The minters that are served, for one interface."""
+
+    def __init__(self, folder: MinterFolder) -> None:
+        self._catalogue = Catalogue(folder)
+
+    def readable(self, request: Request) -> list[MinterAccess]:
+        """The minters that the sender may read, in the order of their names."""
+        found = (_access(request, entry) for entry in self._catalogue.entries())
+        return [access for access in found if access.may(READ)]
+
+    def named(self, request: Request, name: str) -> MinterAccess:
+        """The minter in the folder of this name; raises NotFoundError if there is none."""
+        for entry in self._catalogue.entries():
+            if entry.name == name:
+                return _access(request, entry)
+        raise NotFoundError(f"there is no minter {name[:60]!a} here")
+
+    def at_shoulder(self, request: Request, prefix: bytes) -> MinterAccess:
+        """The minter that mints names with this NAAN and shoulder, `13030/kt`; raises NotFoundError if there is none.
+
+        The prefix may have a label of ARKs in front.
+        """
+        wanted = names.parse(prefix).body
+        for entry in self._catalogue.entries():
+            minter = entry.open()
+            if minter.settings["template"] and minter.scheme.namespace_prefix == wanted:
+                return MinterAccess(request, entry.name, minter)
+        raise NotFoundError(f"no minter here mints names that begin with {printable(prefix)[:60]}")
+
+    def of_name(self, request: Request, text: bytes) -> MinterAccess:
+        """The minter to which a name belongs, in any spelling; raises NotFoundError if there is none."""
+        entry = entry_of(self._catalogue.entries(), text)
+        if entry is None:
+            raise NotFoundError(f"no minter here is responsible for {printable(text)[:60]}")
+        return _access(request, entry)
+
+
+def _access(request: Request, entry: MinterEntry) -> MinterAccess:
+    return MinterAccess(request, entry.name, entry.open())
+
+
+# -- responses that can be repeated ----------------------------------------------------------------------------------
+
+
+def _digest(request: Request, body: bytes) -> bytes:
+    parts = [request.method, request.path, request.header("QUERY_STRING")]
+    return hashlib.sha256(pack([*(part.encode("utf-8", "surrogateescape") for part in parts), body])).digest()
+
+
+def _packed(response: Response) -> bytes:
+    if not isinstance(response.body, bytes):
+        raise TypeError("a response that is stored has a body of bytes")
+    headers = [text.encode("latin-1") for header in response.headers for text in header]
+    return pack([b"%d" % response.status, response.content_type.encode("latin-1"), response.body, *headers])
+
+
+def _unpacked(packed: bytes) -> Response:
+    status, content_type, body, *headers = unpack(packed)
+    texts = [text.decode("latin-1") for text in headers]
+    pairs = list(zip(texts[::2], texts[1::2], strict=True))
+    return Response(int(status), content_type.decode("latin-1"), body, [*pairs, ("Idempotency-Replayed", "true")])
