@@ -138,31 +138,41 @@ def _collect_garbage() -> None:
 
 
 def _options(program: str, words: list[bytes]) -> tuple[str, list[bytes]]:
-    """Dbdir and the command's words.  Options end at the command word, so values may look like options."""
-    chosen: str | None = None
-    while words and words[0].startswith(b"-") and words[0] != b"-":
-        option, words = words[0], words[1:]
-        if option == b"--":
+    """Dbdir and the words of the command; they are -v and help where these are options.
+
+    As in the original, -f and -h may stand after the command as well.  `--` ends them, so that any word can be given.
+    """
+    folder = b""
+    version = explained = False
+    command: list[bytes] = []
+    pending = words[::-1]
+    while pending:
+        word = pending.pop()
+        name, equals, value = word.partition(b"=")
+        if word == b"--":
+            command += [word, *pending[::-1]] if command else pending[::-1]
             break
-        if option.startswith(b"-f"):
-            value = option[2:]
-            if not value:
-                if not words:
-                    raise UsageError("option -f needs a folder")
-                value, words = words[0], words[1:]
-            chosen = os.fsdecode(value)
-        elif option in (b"-v", b"--version"):
-            words = [b"-v"]
+        if name in (b"-f", b"--f"):
+            if not equals and not pending:
+                raise UsageError("option -f needs a folder")
+            folder = value if equals else pending.pop()
+        elif word in (b"-h", b"--help"):
+            explained = True
+        elif command or not word.startswith(b"-") or word == b"-":
+            command.append(word)
+        elif word.startswith(b"-f"):
+            folder = word[2:]
+        elif word in (b"-v", b"--version"):
+            version = True
             break
-        elif option in (b"-h", b"--help"):
-            words = [b"help"]
-            break
-        elif option in (b"-vh", b"-hv"):
-            words = [b"-v", b"help"]
-            break
+        elif word in (b"-vh", b"-hv"):
+            version = explained = True
         else:
-            raise UsageError(f"there is no option {printable(option)}: run 'noid -h'")
-    return chosen or default_dbdir(program, os.environ.get("NOID", ""), ""), words or [b"help"]
+            raise UsageError(f"there is no option {printable(word)}: run 'noid -h'")
+    if explained or (not command and not version):
+        command = [b"help", *(word for word in command[:1] if word != b"-")]
+    dbdir = os.fsdecode(folder) or default_dbdir(program, os.environ.get("NOID", ""), "")
+    return dbdir, [b"-v", *command] if version else command
 
 
 def _clock() -> Clock:

@@ -262,7 +262,7 @@ Note: owner: digital collections
     ),
     Command(
         "note", "keep a note with the minter, shown by dbinfo",
-        Form("Name Text", _note, ADMIN), see="tutorial.md#notes-and-the-state-of-the-minter",
+        Form("Name Text", _note, ADMIN), see="tutorial.md#notes-and-the-state-of-the-minter", options_first=True,
         about="""\
 A note of the same name is replaced.
 """,

@@ -90,12 +90,12 @@ def _fetch_names(call: Call, *, with_circulation: bool) -> list[FetchedName]:
 COMMANDS = (
     Command(
         "bind", "bind a value to an element of an identifier, or remove it",
-        Form(f"{_CHANGING} Id Element Value", _bind, BIND, too_few="a Value is missing"),
+        Form(f"{_CHANGING} Id Element Value", _bind, BIND),
         Form(f"{_CHANGING} Id :|:-", _bind, BIND),
         Form(f"{_REMOVING} Id Element|:|:-", _bind, BIND, too_many="removing takes no Value"),
         Form(f"{_MINTING} new Element Value", _bind, MINT, BIND),
         Form(f"{_MINTING} new :|:-", _bind, MINT, BIND),
-        input_at=2, see="tutorial.md#the-ways-to-bind",
+        input_at=2, options_first=True, see="tutorial.md#the-ways-to-bind",
         about="""\
 new needs that nothing is bound; replace, append, prepend and delete need that something is; set, add, insert and purge
 take both. append and add put the value at the end of what is bound, prepend and insert at its beginning. With -item

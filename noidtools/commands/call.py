@@ -51,19 +51,23 @@ _loaded: dict[bytes, Command] = {}
 def command_for(words: list[bytes]) -> Command:
     """The command that these words call; raises UsageError if there is none of that name."""
     if not words:
-        raise UsageError("no command was given: say help for a list")
+        raise UsageError("no command was given: 'noid help' lists them")
     known = _loaded.get(words[0])
     if known is not None:
         return known
     name = printable(words[0])
     if name not in _CHAPTERS:
-        raise UsageError(f"there is no command {name[:60]!r}: say help for a list")
+        raise UsageError(unknown_command(name))
     return _load(name)
 
 
-def find_command(name: str) -> Command | None:
-    """The command of this name, None if there is none."""
-    return _load(name) if name in _CHAPTERS else None
+def unknown_command(name: str) -> str:
+    """The sentence about a command that does not exist, with the one that was probably meant."""
+    import difflib
+
+    meant = difflib.get_close_matches(name[:60], _CHAPTERS, 1)
+    remedy = f"did you mean {meant[0]}?" if meant else "'noid help' lists them"
+    return f"there is no command {name[:60]!r}: {remedy}"
 
 
 def is_command(name: str) -> bool:
@@ -207,9 +211,9 @@ class Invocation:
     def reads_input(self) -> str:
         """':' or ':-' where elements are to be read from the input, else ''."""
         place = self.command.input_at
-        if place is None or len(self.args) != place + 1 or self.args[place] not in (b":", b":-"):
+        if place is None or len(self.words) != place + 1 or self.words[place] not in (b":", b":-"):
             return ""
-        return self.args[place].decode()
+        return self.words[place].decode()
 
     def _fact(self, fact: Fact) -> bool:
         return fact if isinstance(fact, bool) else fact(self)
@@ -272,9 +276,9 @@ class Call(Invocation):
         """All commands, for help."""
         return all_commands()
 
-    def find_command(self, name: str) -> Command | None:
-        """The command of this name, None if there is none."""
-        return find_command(name)
+    def command_for(self, words: list[bytes]) -> Command:
+        """The command that these words call; raises UsageError if there is none of that name."""
+        return command_for(words)
 
     def run(self) -> Answer:
         """Run the command; raises UsageError if the words do not fit, and the NoidErrors of the command.

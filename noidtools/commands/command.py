@@ -34,16 +34,18 @@ class Pattern:
     """A parsed usage.
 
     literals   for each place the words that may stand there, empty if any word may
+    places     for each place what the usage calls it
     counts     how many words there may be
     unbounded  whether there may be more than that
     options    the names of the options
     required   those of them that must be present
     """
 
-    __slots__ = ("literals", "counts", "unbounded", "options", "required", "_depth", "_fixed")
+    __slots__ = ("literals", "places", "counts", "unbounded", "options", "required", "_depth", "_fixed")
 
     def __init__(self, usage: str, valued: set[str]) -> None:
         self.literals: list[tuple[bytes, ...]] = []
+        self.places: list[str] = []
         self.unbounded = False
         self.options: set[str] = set()
         self.required: set[str] = set()
@@ -79,7 +81,8 @@ class Pattern:
     def _add_word(self, token: str) -> None:
         if token.endswith("…"):
             self.unbounded = True
-        choices = token.removesuffix("…").split("|")
+        self.places.append(token.removesuffix("…"))
+        choices = self.places[-1].split("|")
         self.literals.append(() if any(choice[0].isupper() for choice in choices)
                              else tuple(choice.encode() for choice in choices))
 
@@ -114,6 +117,11 @@ class Pattern:
         """Whether this many words are not too many."""
         return self.unbounded or count <= max(self.counts)
 
+    def missing(self, count: int) -> str:
+        """What the usage calls the words that are missing after this many."""
+        *others, last = self.places[count : min(more for more in self.counts if more > count)]
+        return f"{', '.join(others)} and {last} are missing" if others else f"{last} is missing"
+
     def fits(self, words: list[bytes], options: Options) -> bool:
         """Whether words and options are of this usage."""
         return self.admits_count(len(words)) and self.mismatch(words) is None and self.admits_options(options)
@@ -142,8 +150,10 @@ class Option:
         return f"--{self.name} {self.value}".rstrip()
 
 
-def split_options(args: list[bytes], known: tuple[Option, ...], *, first: bool) -> tuple[Options, list[bytes]]:
-    """Split words into options, `--name value` or `--name=value`, and the remaining words.
+def split_options(
+    args: list[bytes], known: tuple[Option, ...], *, of: str, first: bool
+) -> tuple[Options, list[bytes]]:
+    """Split the words of the command `of` into options, `--name value` or `--name=value`, and the remaining words.
 
     The options end at `--`, and with `first` at the first other word.  Raises UsageError for an unknown option, for a
     value that is missing or superfluous, and with `first` for an option after the first word.
@@ -163,11 +173,11 @@ def split_options(args: list[bytes], known: tuple[Option, ...], *, first: bool) 
         if not word.startswith(b"--"):
             words.append(word)
             if first:
-                _ensure_no_option(pending, known)
+                _ensure_no_option(pending, known, of)
                 break
             continue
         name, equals, value = word[2:].partition(b"=")
-        option = _option(name, known)
+        option = _option(name, known, of)
         if not option.value:
             if equals:
                 raise UsageError(f"option --{option.name} takes no value")
@@ -179,22 +189,23 @@ def split_options(args: list[bytes], known: tuple[Option, ...], *, first: bool) 
     return options, words + pending[::-1]
 
 
-def _ensure_no_option(words: list[bytes], known: tuple[Option, ...]) -> None:
+def _ensure_no_option(words: list[bytes], known: tuple[Option, ...], of: str) -> None:
     """Raise UsageError if a word is an option that should have come earlier: taken as a word, it might be bound."""
     names = {option.name.encode() for option in known}
     for word in words:
         name = word[2:].partition(b"=")[0]
         if word.startswith(b"--") and name in names:
-            raise UsageError(f"--{name.decode()} comes before the other words; if it is one of them, say -- before the "
-                             "first")
+            raise UsageError(f"--{name.decode()} must come before the other words; if it is one of them, write -- "
+                             f"after {of}")
 
 
-def _option(name: bytes, known: tuple[Option, ...]) -> Option:
+def _option(name: bytes, known: tuple[Option, ...], of: str) -> Option:
     for option in known:
         if option.name.encode() == name:
             return option
-    names = ", ".join(f"--{option.name}" for option in known)
-    raise UsageError(f"there is no option --{printable(name)[:60]}: known are {names}")
+    remedy = f"its options are {', '.join(f'--{option.name}' for option in known)}" if known else (
+        f"write -- after {of} if it is a word")
+    raise UsageError(f"{of} has no option --{printable(name)[:60]}: {remedy}")
 
 
 def as_text(word: bytes, what: str) -> str:
@@ -223,42 +234,57 @@ def misfit_error(
     lead, count, place = pattern.lead(words), len(words), pattern.mismatch(words)
     near = [other for other, other_pattern in command.patterns if other_pattern.lead(words) == lead]
     # Where the closest form takes any word, but not without its option, the word was meant for another form.
-    meant = lead == 0 and words and pattern.required - options.keys() and _has_leading_words(command)
+    meant = lead == 0 and words and pattern.required - options.keys() and _leading_words(command)
     if (lead < 0 or meant) and command.forms[1:]:
-        return _refusal(command, f"{command.name} {printable(words[0])[:60]!r}?", command.forms)
+        return _refusal(command, f"{command.name} has no form {printable(words[0])[:60]!r}", command.forms,
+                        ", ".join(_leading_words(command)))
     if not pattern.admits_options(options):
         foreign = [name for name in options if name not in pattern.options]
         missing = [name for name in sorted(pattern.required) if name not in options]
         why = f"--{foreign[0]} does not go with this" if foreign else f"--{missing[0]} is missing"
+    elif not pattern.has_room(count):
+        why = form.too_many or f"too many words for {command.name}"
     elif not pattern.admits_count(count):
-        many = not pattern.has_room(count)
-        why = (form.too_many if many else form.too_few) or f"too {'many' if many else 'few'} words for {command.name}"
+        why = pattern.missing(count)
     else:
         assert place is not None
         *others, last = [literal.decode() for literal in pattern.literals[place]]
         choice = f"{', '.join(others)} or {last}" if others else f"the word {last}"
         why = f"write {choice} in place of {printable(words[place])[:60]!r}"
-    return _refusal(command, f"{why}:", near)
+    return _refusal(command, why, near, first=words[0].decode() if lead > 0 else "")
 
 
-def _has_leading_words(command: Command) -> bool:
-    """Whether some forms begin with a word of their own."""
-    return any(pattern.literals and pattern.literals[0] for _, pattern in command.patterns)
+def _leading_words(command: Command) -> list[str]:
+    """The words of their own with which forms of the command begin."""
+    found = [literal.decode() for _, pattern in command.patterns for literal in (pattern.literals or [()])[0]]
+    return list(dict.fromkeys(found))
 
 
-def _refusal(command: Command, why: str, forms: Iterable[Form]) -> UsageError:
-    *others, last = command.usages(forms)
-    remedy = f"{', '.join(others)} or {last}" if others else last
+def _chosen(usage: str, word: str) -> str:
+    """The usage, with this word in place of the choice with which it begins."""
+    choice, blank, rest = usage.partition(" ")
+    return word + blank + rest if word in choice.split("|") else usage
+
+
+def _refusal(command: Command, why: str, forms: Iterable[Form], summary: str = "", first: str = "") -> UsageError:
+    """An error that ends with the usages of these forms.
+
+    summary  what is written in place of usages that are too long
+    first    the word with which the forms begin, for those that begin with a choice of words
+    """
+    *others, last = [f"{command.name} {_chosen(form.usage, first)}".rstrip() for form in forms]
+    remedy = f"use {', '.join(others)} or {last}" if others else f"use {last}"
     if others and len(remedy) > _LONGEST_REMEDY:
-        remedy = f"help {command.name} to see its forms"
-    return UsageError(f"{why} say {remedy}")
+        explained = f"run 'noid help {command.name}'"
+        remedy = f"use {summary}; {explained}" if summary else explained
+    return UsageError(f"{why}: {remedy}")
 
 
 # -- commands --------------------------------------------------------------------------------------------------------
 
 
 # What is said of an interrupted command that changes bindings.
-LOGGED = "'noid log' has the event if something was changed; say the same again to go on"
+LOGGED = "'noid log' has the event if something was changed; run the same command again to go on"
 
 
 class Form:
@@ -278,16 +304,16 @@ class Form:
     gives_file   whether the answer is a file and no records, so that it cannot be used in bulk
     interrupted   what to say about what was done, if it is interrupted and does not say more itself; empty if it may
                   end at once, because nothing is left of it that has to be removed
-    too_few, too_many    messages for a wrong number of words, in place of the general ones
+    too_many   the message for too many words, in place of the general one
     """
 
     __slots__ = ("usage", "run", "access", "writes", "streams", "batches", "shell_only", "takes_file",
-                 "gives_file", "interrupted", "too_few", "too_many")
+                 "gives_file", "interrupted", "too_many")
 
     def __init__(
         self, usage: str, run: Handler, *access: str, writes: bool | None = None, streams: Fact = False,
         batches: Fact | None = None, shell_only: bool = False, takes_file: bool = False, gives_file: bool = False,
-        interrupted: str = "", too_few: str = "", too_many: str = "",
+        interrupted: str = "", too_many: str = "",
     ) -> None:
         self.usage = usage
         self.run = run
@@ -299,7 +325,6 @@ class Form:
         self.takes_file = takes_file
         self.gives_file = gives_file
         self.interrupted = interrupted
-        self.too_few = too_few
         self.too_many = too_many
 
 
@@ -363,8 +388,7 @@ class Command:
         Words that fit no form are returned with the closest form and with the UsageError that is to be raised.
         """
         try:
-            options, words = ({}, args) if not self.options else split_options(
-                args, self.options, first=self.options_first)
+            options, words = split_options(args, self.options, of=self.name, first=self.options_first)
         except UsageError as error:
             return self._strictest(), {}, args, error
         form = self._fitting(words, options)

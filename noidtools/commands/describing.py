@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..description import RDF_FORMATS, ensure_rdf_format
-from ..errors import ForbiddenError, NoMinterError, UsageError
+from ..errors import ConflictError, ForbiddenError, NoMinterError, UsageError
 from ..minter import contexts, events, identifiers, schema
 from ..minter.contexts import citation_forms, compare_names, withdrawal_note
 from ..minter.identifiers import identify, validate_form, validate_own, without_context
@@ -91,7 +91,7 @@ def _set_context_purpose(call: Call) -> Answer:
 
 def _change_context_alias(call: Call) -> Answer:
     if len(call.values("authority")) > 1:
-        raise UsageError("one claim is made by one authority: say context alias From To --authority Who for each")
+        raise UsageError("one claim is made by one authority: use context alias From To --authority Who for each")
     alias, target = (as_text(word, "the label of a context") for word in call.words[1:])
     authority = call.option("authority") or ""
     change = contexts.remove_context_alias if call.flag("remove") else contexts.add_context_alias
@@ -143,6 +143,15 @@ def _decode(call: Call) -> Answer:
         label = raw  # a label means the same everywhere; a minter only strips what it puts in front
     label = without_context(label)
     return Answer(Fields(*form_of(label).decode(label)), spaced=True)
+
+
+def _show_timing(call: Call) -> Answer:
+    """The setting of the generator that the command is named after."""
+    name, minter = call.command.name, call.minter
+    value = dict(call.read(lambda reader: schema.generator_of(minter.scheme, reader)).status()).get(name.capitalize())
+    if value is None:
+        raise ConflictError(f"this minter has no {name}: its labels are not made from the time")
+    return Answer(Fields((name, value)), spaced=True)
 
 
 def _adjust_timing(call: Call) -> Answer:
@@ -289,19 +298,22 @@ milliseconds: 13417400695269
 """,
     ),
     Command(
-        "granularity", "set how far apart labels made from the time are: 60, 1, 0.1, 0.01, … seconds",
-        Form("Seconds", _adjust_timing, ADMIN), see="time-labels.md",
+        "granularity", "show or set how far apart labels made from the time are: 60, 1, 0.1, 0.01, … seconds",
+        Form("", _show_timing, READ), Form("Seconds", _adjust_timing, ADMIN), see="time-labels.md",
         example="""\
 $ mkdir ibi && noid -f ibi dbcreate --scheme ibi --computer mtc-m18.sid.inpe.br | grep Scheme
 Scheme: ibi
+$ noid -f ibi granularity
+granularity: 1
+
 $ noid -f ibi granularity 0.1
 ok: granularity is 0.1, was 1
 
 """,
     ),
     Command(
-        "patience", "set how many seconds one identifier made from the time may be waited for",
-        Form("Seconds", _adjust_timing, ADMIN), see="time-labels.md",
+        "patience", "show or set for how many seconds a label made from the time may be waited for",
+        Form("", _show_timing, READ), Form("Seconds", _adjust_timing, ADMIN), see="time-labels.md",
         about="""\
 A longer wait is refused as busy, and takes no identifier.
 """,

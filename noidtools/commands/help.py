@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..errors import NotFoundError, printable
 from ..minter.policies import READ
 from .answers import Answer, Text
 from .command import Command, Form
@@ -39,11 +38,7 @@ def _help(call: Call) -> Answer:
 
 
 def _help_with(call: Call) -> Answer:
-    name = printable(call.words[0])
-    command = call.find_command(name)
-    if command is None:
-        raise NotFoundError(f"there is no command {name!r}: say help for a list")
-    return Answer(Text(explain(command)), spaced=True)
+    return Answer(Text(explain(call.command_for(call.words))), spaced=True)
 
 
 def _hello(call: Call) -> Answer:

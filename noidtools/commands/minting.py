@@ -219,7 +219,7 @@ def _mint_command(name: str, summary: str, about: str, example: str, see: str) -
         name, summary,
         Form("[--patience S] [--folders Dir] N", _mint, MINT, streams=_is_long_mint, batches=_is_short_mint),
         Form("[--patience S] [--folders Dir] N Element Value", _mint, MINT, BIND, streams=_is_long_mint,
-             batches=_is_short_mint, too_few="an Element needs a Value"),
+             batches=_is_short_mint),
         options=(Option("--patience S", "where labels are made from the time, wait up to S seconds for each"),
                  Option("--folders Dir", "make the folder of each identifier, as path prints it, below Dir")),
         options_first=True, about=about, example=example, see=see,

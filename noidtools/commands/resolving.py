@@ -352,7 +352,7 @@ ok: 13030/kt4x551 leads to https://library.example/kt4x551
     ),
     Command(
         "route", "which of several minters names an item, by rules in a file",
-        Form("Item [--routes File]", _route, too_few="which item?", too_many="which item?"),
+        Form("Item [--routes File]", _route),
         options=(Option("--routes File", "the rules; Dbdir/routes, unless given"),), shell_only=True,
         see="time-labels.md",
         about="""\

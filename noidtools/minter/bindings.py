@@ -87,9 +87,7 @@ class BindResult:
 def ensure_how(how: bytes) -> None:
     """Raise UsageError for what is no way to bind."""
     if how not in HOWS:
-        raise UsageError(
-            f"bind {printable(how)!r}? say one of {b', '.join(HOWS).decode()}"
-        )
+        raise UsageError(f"{printable(how)!r} is no way to bind: use {b', '.join(HOWS).decode()}")
 
 
 def ensure_value_fits(how: bytes, value: bytes | None) -> None:
@@ -97,7 +95,7 @@ def ensure_value_fits(how: bytes, value: bytes | None) -> None:
     if how in REMOVING and value is not None:
         raise UsageError(f"bind {how.decode()} takes no Value")
     if how not in REMOVING and value is None:
-        raise UsageError(f"a Value is missing: say bind {how.decode()} Id Element Value")
+        raise UsageError(f"Value is missing: use bind {how.decode()} Id Element Value")
 
 
 def bind(
@@ -175,7 +173,7 @@ class _Subject:
         if minter.settings.long_term and not (record and (record.held or record.issued)):
             raise ConflictError(
                 f"{printable(self.display)} is a long-term identifier that was neither issued nor held: "
-                "mint it, or reserve it with 'noid hold set', before binding"
+                f"mint it, or place a hold on it with 'noid hold set {printable(self.display)}', before binding"
             )
 
     def place(self, element: bytes) -> tuple[bytes, bytes]:

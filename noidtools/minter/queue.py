@@ -141,7 +141,7 @@ def _due_date(how: bytes, now: int) -> bytes:
         return timestamp(now)
     number, unit = (how[:-1], how[-1:]) if how[-1:] in _UNITS else (how, b"s")
     if not number.isdigit() or len(number) > 15:
-        raise UsageError(f"queue {printable(how)!r}? say {QUEUE_HOWS}")
+        raise UsageError(f"{printable(how)!r} is no way to queue: use {QUEUE_HOWS}")
     return timestamp_after(now, int(number) * _UNITS[unit])
 
 

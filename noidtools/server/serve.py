@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 
-from ..commands import Invocation, command_for
+from ..commands import Invocation
 from ..console import log_line
 from ..errors import UsageError
 from ..minter import location_of
@@ -98,11 +97,6 @@ class Options:
 
 
 def serve(dbdir: str, args: list[bytes]) -> int:
-    if args and args[0] in (b"--help", b"-h", b"help"):
-        from ..commands.help import explain
-
-        sys.stdout.buffer.write(explain(command_for([b"serve"])).encode())
-        return 0
     options = Options(args)
     settings = options.settings(dbdir)
     if options.protocol == "fcgi" and has_listener():

@@ -22,6 +22,19 @@ def test_dbdir_is_found_by_option_environment_or_name(noid):
     assert "no minter in" in noid.refused("mint", "1", status=1)
 
 
+def test_the_folder_may_be_named_after_the_command_as_in_the_original(noid):
+    (noid.folder / "d").mkdir()
+    for number, words in enumerate((
+        ["mint", "1", "-f", "d"], ["mint", "1", "--f", "d"], ["mint", "1", "-f=d"], ["mint", "--f=d", "1"],
+        ["--f", "d", "mint", "1"], ["-f=d", "mint", "1"],
+    )):
+        if not number:
+            noid("dbcreate", ".sd", "-f", "d")
+        assert noid(*words) == f"id: {number}\n\n"
+    assert noid("-", "-f", "d", stdin=b"mint 1\n") == "id: 6\n\n"
+    assert "needs a folder" in noid.refused("mint", "1", "-f", status=2)
+
+
 def test_a_folder_may_have_a_name_that_is_no_text(noid_process):
     noid_process("dbcreate", ".sd")
     noid_process.ids(1)

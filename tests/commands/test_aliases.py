@@ -17,7 +17,7 @@ def minter(free_with_clock):
 
 
 def related(minter: Noid, name: str) -> list[tuple]:
-    return [(r["relation"], r["name"], r["authority"]) for r in minter.records("relations", name)]
+    return [(r["relation"], r["name"], r["authority"]) for r in minter.records("relations", "--", name)]
 
 
 def test_an_alias_resolves_and_has_the_state_of_its_target(ark):

@@ -107,7 +107,7 @@ def test_what_cannot_be_done_is_refused_and_nothing_is_moved(minter):
         ("yesterday", "new", "yesterday"), (BEFORE, "", "exists"), (BEFORE, "/dev/full/x", "cannot be written"),
     ]:
         assert expected in minter.refused("log", "--archive", date, file)
-    assert "say log" in minter.refused("log", "--archive", BEFORE)
+    assert "use log" in minter.refused("log", "--archive", BEFORE)
     assert minter.text("dbinfo", "dump") == before and taken.read_text() == "mine"
     assert not list(minter.folder.parent.glob("*.new"))
 

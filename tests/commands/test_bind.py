@@ -9,11 +9,20 @@ import pytest
 
 def test_a_value_that_looks_like_an_option_is_a_value(noid):
     noid("dbcreate")
-    for value in ("-v", "--help", "+1", "-", "--"):
+    for value in ("-v", "--draft", "+1", "-", "--"):
         noid("bind", "set", "x", "e", value)
         assert noid("get", "x", "e") == f"{value}\n"
-    noid("bind", "set", "-f", "--seed", "-h")
-    assert noid("get", "-f", "--seed") == "-h\n"
+
+
+def test_after_two_hyphens_every_word_stands_for_itself(noid):
+    noid("dbcreate")
+    for value in ("--help", "-h", "-f", "--f=x", "-f=x"):
+        noid("bind", "--", "set", "x", "e", value)
+        assert noid("get", "x", "e") == f"{value}\n"
+    noid("bind", "--", "set", "-f", "--seed", "-h")
+    assert noid("get", "--", "-f", "--seed") == "-h\n"
+    noid("bind", "--", "set", "y", ":", stdin=b"title: -h\n\n")
+    assert noid("get", "y", "title") == "-h\n"
 
 
 def test_with_a_template_only_its_identifiers_are_bound(noid):

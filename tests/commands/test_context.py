@@ -46,17 +46,17 @@ def test_each_change_of_the_context_is_one_event(noid):
     (["alias", "a", "c", "--authority", " "], "an authority is named"),
     (["alias", "a", "c", "--authority", "x\ny"], "an authority is named"),
     (["alias", b"\xff", "c", "--authority", "x"], "not valid UTF-8"),
-    (["alias", "a", "c"], "say context"),
-    (["alias", "a", "--authority", "x"], "say context"),
-    (["alias", "a", "c", "--authority", "x", "--authority", "y"], "say context"),
+    (["alias", "a", "c"], "use context"),
+    (["alias", "a", "--authority", "x"], "use context"),
+    (["alias", "a", "c", "--authority", "x", "--authority", "y"], "use context"),
     (["alias", "--remove", "a", "c", "--authority", "x"], "x does not claim that a is an alias for c"),
-    (["resolver"], "say context"),
-    (["resolver", "https://example.org/", "--remove"], "say context"),
+    (["resolver"], "use context"),
+    (["resolver", "https://example.org/", "--remove"], "use context"),
     (["resolver", "ftp://example.org/"], "a web address"),
     (["resolver", "https://example.org/?x="], "a web address"),
     (["resolver", "https://example.org/ x"], "a web address"),
     (["resolver", "javascript:alert(1)"], "a web address"),
-    (["nonsense"], "say context"),
+    (["nonsense"], "use context"),
 ])
 def test_wrong_statements_about_a_context_are_refused(noid, words, message):
     noid("dbcreate", ".zd")

@@ -142,6 +142,8 @@ hello                                           | read      |
 """
 # These change the time from one label to the next, which the minter of these tests does not have.
 TIMED = """
+granularity                                     | read      |
+patience                                        | read      |
 granularity 60                                  | admin     | writes batches
 patience 5                                      | admin     | writes batches
 """
@@ -285,7 +287,8 @@ def test_a_minter_of_time_is_adjusted_in_one_transaction(tmp_path: Path, transac
         before = noid.text("dbinfo", "dump")
         transactions.clear()
         call_of(noid, row, {}).run()
-        assert len(transactions) == 1 and noid.text("dbinfo", "dump") != before
+        writes = "writes" in row.facts
+        assert len(transactions) == writes and (noid.text("dbinfo", "dump") != before) == writes
     noid.close()
 
 

@@ -34,7 +34,39 @@ def test_every_command_is_explained(noid):
         assert noid("help", command.name).startswith(command.usage)
         assert f"`{command.name}" in documentation, f"the documentation does not explain {command.name}"
     assert noid() == listed == noid("-h")
-    noid.refused("help", "nosuch", status=1)
+    noid.refused("help", "nosuch", status=2)
+
+
+def test_help_is_an_option_of_every_command_and_nothing_is_done(noid):
+    from noidtools.commands import all_commands
+
+    noid("dbcreate")
+    before = noid("log")
+    for command in all_commands():
+        explained = noid("help", command.name)
+        assert noid(command.name, "--help") == noid(command.name, "-h") == noid("--help", command.name) == explained
+        assert noid(command.name, "x", "--help", "y") == explained
+    assert noid("log") == before and sorted(path.name for path in noid.folder.iterdir()) == ["NOID"]
+
+
+def test_help_of_a_command_needs_no_minter(noid):
+    assert noid("-f", "/nowhere", "mint", "-h") == noid("help", "mint") == noid("mint", "1", "-h", "-f", "/nowhere")
+
+
+def test_a_mistyped_command_is_answered_with_the_one_that_was_meant(noid):
+    for words in (["mnit", "1"], ["help", "mnit"], ["mintt"]):
+        assert noid.refused(*words, status=2).endswith("did you mean mint?")
+    assert "help" in noid.refused("xyzzy", status=2)
+
+
+def test_an_unknown_option_is_named_as_such_by_every_command(noid):
+    from noidtools.commands import all_commands
+
+    noid("dbcreate")
+    before = noid("log")
+    for command in all_commands():
+        assert noid.refused(command.name, "--nosuch", status=2).startswith(f"{command.name} has no option --nosuch: ")
+    assert noid("log") == before and sorted(path.name for path in noid.folder.iterdir()) == ["NOID"]
 
 
 def test_hello_and_the_version_are_printed(noid):

@@ -49,7 +49,7 @@ def test_a_list_must_be_there_where_the_way_to_bind_says_so(minter):
     for how in ("append-item", "prepend-item"):
         assert f"bind {how}: nothing is bound to list" in minter.refused("bind", how, "kt4x551", "list", "x", status=1)
     assert "may not be empty" in minter.refused("bind", "add-item", "kt4x551", "list", "", status=1)
-    assert "a Value is missing" in minter.refused("bind", "add-item", "kt4x551", "list", status=2)
+    assert "Value is missing" in minter.refused("bind", "add-item", "kt4x551", "list", status=2)
 
 
 def test_items_of_several_lines_and_several_elements_can_be_told_apart(minter):

@@ -15,7 +15,7 @@ def test_mint_binds_an_element_to_each_new_identifier(noid):
     noid("dbcreate", ".sd")
     assert noid("mint", "2", "status", "draft") == "id: 0\nid: 1\n\n"
     assert noid("get", "1", "status") == "draft\n"
-    assert "needs a Value" in noid.refused("mint", "1", "status", status=2)
+    assert "Value is missing" in noid.refused("mint", "1", "status", status=2)
 
 
 def test_a_mint_of_one_transaction_is_done_when_it_was_run_and_what_ends_half_way_is_answered_with_its_refusal(noid):

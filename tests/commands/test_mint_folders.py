@@ -37,9 +37,9 @@ def test_each_identifier_gets_the_folder_that_path_prints(noid, store):
     ("mint", "1", "--folders", "store"), ("peppermint", "1", "--folders=store"), ("mint", "1", "--patience", "5"),
     ("get", "xv0000", "--items"),
 ])
-def test_an_option_behind_the_first_word_is_refused_and_not_bound(noid, store, words):
+def test_an_option_after_the_first_word_is_refused_and_not_bound(noid, store, words):
     noid("dbcreate", "xv.sdddd")
-    assert "comes before the other words" in noid.refused(*words, status=2)
+    assert "must come before the other words" in noid.refused(*words, status=2)
     assert folders(store) == ["."] and noid.ids(1) == ["xv0000"]
 
 

@@ -23,5 +23,5 @@ def test_the_first_route_that_matches_decides(noid):
 def test_a_file_that_cannot_be_read_is_refused(noid):
     assert "cannot be read: No such file" in noid.refused("route", "x", status=1)
     assert "cannot be read" in noid.refused("route", "x", "--routes", ".", status=1)
-    assert "which item" in noid.refused("route", status=2)
-    assert "which item" in noid.refused("route", "a", "b", status=2)
+    assert "Item" in noid.refused("route", status=2)
+    assert "Item" in noid.refused("route", "a", "b", status=2)

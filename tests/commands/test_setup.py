@@ -164,7 +164,7 @@ def test_without_root_nothing_is_written_to_the_machine(noid, monkeypatch):
 
 @pytest.mark.parametrize(("words", "expected"), [
     (("nginx",), "--host is missing"), (("nginx", "--minters", "/srv/noid"), "--host is missing"),
-    (("iis", *HOST), "setup 'iis'?"), (("nginx", *HOST, "--way", "cgi+map"), "choose one of proxy, fastcgi"),
+    (("iis", *HOST), "setup has no form 'iis'"), (("nginx", *HOST, "--way", "cgi+map"), "choose one of proxy, fastcgi"),
     (("nginx", *HOST, "--way", "\n"), "choose one of"), (("nginx", "--minters", "srv", "--host", "x"), "whole path"),
     (("nginx", "--minters", "/srv/a b", "--host", "x"), "whole path"),
     (("nginx", "--minters", '/srv/"; }', "--host", "x"), "whole path"),

@@ -205,3 +205,16 @@ def test_labels_are_unique_and_in_order_whatever_the_clock_does(tmp_path, words)
     moments = [noid.text("decode", label).partition("time: ")[2].partition("\n")[0] for label in made]
     assert [moment.rstrip("Z") for moment in moments] == sorted(moment.rstrip("Z") for moment in moments)
     noid.close()
+
+
+def test_patience_and_granularity_without_a_number_show_the_value(timed):
+    timed("dbcreate", "--scheme", "ibi", "--computer", "a.example", "--patience", "7")
+    assert (timed("patience"), timed("granularity")) == ("patience: 7\n\n", "granularity: 1\n\n")
+    timed("granularity", "0.1")
+    assert timed("granularity") == "granularity: 0.1\n\n"
+
+
+def test_a_minter_of_a_template_has_neither_patience_nor_granularity(noid):
+    noid("dbcreate", ".sd")
+    for name in ("patience", "granularity"):
+        assert "not made from the time" in noid.refused(name, status=1)

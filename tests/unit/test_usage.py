@@ -61,47 +61,50 @@ OPTIONS = (Option("--authority Who", ""), Option("--remove", ""))
     (b"- -x", {}, [b"-", b"-x"]),
 ])
 def test_options_stand_anywhere_until_two_hyphens(line: bytes, options: dict, words: list[bytes]) -> None:
-    assert split_options(line.split(b" "), OPTIONS, first=False) == (options, words)
+    assert split_options(line.split(b" "), OPTIONS, of="command", first=False) == (options, words)
 
 
 def test_options_may_have_to_stand_first() -> None:
-    assert split_options([b"--remove", b"a", b"--other", b"b"], OPTIONS, first=True) == (
+    assert split_options([b"--remove", b"a", b"--other", b"b"], OPTIONS, of="command", first=True) == (
         {"remove": [""]}, [b"a", b"--other", b"b"])
-    assert split_options([b"--remove", b"--", b"a", b"--authority"], OPTIONS, first=True) == (
+    assert split_options([b"--remove", b"--", b"a", b"--authority"], OPTIONS, of="command", first=True) == (
         {"remove": [""]}, [b"a", b"--authority"])
-    with pytest.raises(UsageError, match="--authority comes before the other words"):
-        split_options([b"--remove", b"a", b"--authority", b"b"], OPTIONS, first=True)
+    with pytest.raises(UsageError, match="--authority must come before the other words"):
+        split_options([b"--remove", b"a", b"--authority", b"b"], OPTIONS, of="command", first=True)
 
 
 @pytest.mark.parametrize(("line", "sentence"), [
-    (b"--nothing", "no option --nothing: known are --authority, --remove"), (b"--remove=x", "takes no value"),
+    (b"--nothing", "command has no option --nothing: its options are --authority, --remove"),
+    (b"--remove=x", "takes no value"),
     (b"a --authority", "needs a value"), (b"--authority=\xff", "not valid UTF-8"), (b"--\n", r"no option --\\n"),
 ])
 def test_what_is_no_option_is_refused(line: bytes, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
-        split_options(line.split(b" "), OPTIONS, first=False)
+        split_options(line.split(b" "), OPTIONS, of="command", first=False)
 
 
 @pytest.mark.parametrize(("line", "sentence"), [
-    ("hello you", "too many words for hello: say hello"),
-    ("get", "too few words for get: say get [--items] Id [Element…]"),
-    ("hold keep x", "hold 'keep'? say hold set Id… or hold release Id…"),
-    ("hold set", "too few words for hold: say hold set Id…"),
-    ("mint", "too few words for mint: say mint [--patience S] [--folders Dir] N or "
+    ("hello you", "too many words for hello: use hello"),
+    ("get", "Id is missing: use get [--items] Id [Element…]"),
+    ("hold keep x", "hold has no form 'keep': use hold set Id… or hold release Id…"),
+    ("hold set", "Id is missing: use hold set Id…"),
+    ("mint", "N is missing: use mint [--patience S] [--folders Dir] N or "
              "mint [--patience S] [--folders Dir] N Element Value"),
-    ("mint 1 e", "an Element needs a Value: say mint [--patience S] [--folders Dir] N or "
+    ("mint 1 e", "Value is missing: use mint [--patience S] [--folders Dir] N or "
                  "mint [--patience S] [--folders Dir] N Element Value"),
-    ("bind mint x e v", "write the word new in place of 'x': say bind mint|peppermint new Element Value or "
-                        "bind mint|peppermint new :|:-"),
-    ("bind delete x e v", "removing takes no Value: say bind delete|purge Id Element|:|:-"),
-    ("custodian set", "too few words for custodian: say custodian set Name [Id] [--contact Contact] [--purpose Text]"),
-    ("custodian remove x --contact c", "--contact does not go with this: say custodian remove [Id] [--purpose Text]"),
-    ("synonym a b", "--authority is missing: say synonym Name Name --authority Who [--from Date] [--until Date] or "
+    ("bind mint x e v", "write the word new in place of 'x': use bind mint new Element Value or bind mint new :|:-"),
+    ("bind delete x e v", "removing takes no Value: use bind delete Id Element|:|:-"),
+    ("custodian set", "Name is missing: use custodian set Name [Id] [--contact Contact] [--purpose Text]"),
+    ("custodian remove x --contact c", "--contact does not go with this: use custodian remove [Id] [--purpose Text]"),
+    ("synonym a b", "--authority is missing: use synonym Name Name --authority Who [--from Date] [--until Date] or "
                     "synonym --remove Name Name [--authority Who]"),
-    ("dbinfo all", "dbinfo 'all'? say dbinfo [brief], dbinfo full or dbinfo dump"),
-    ("policy label-format x", "the label format follows from the template and is not set by hand: say policy "
-                              "read|mint|bind|admin|label-format|minting|association|persistence"),
-    ("verify x --timeout 5", "--links is missing: say help verify to see its forms"),
+    ("bind set x", "Element and Value are missing: use bind set Id Element Value or bind set Id :|:-"),
+    ("bind foo x e v", "bind has no form 'foo': use new, replace, set, append, add, prepend, insert, append-item, "
+                       "add-item, prepend-item, insert-item, delete, purge, mint, peppermint; run 'noid help bind'"),
+    ("dbinfo all", "dbinfo has no form 'all': use dbinfo [brief], dbinfo full or dbinfo dump"),
+    ("policy label-format x", "the label format follows from the template and is not set by hand: use policy "
+                              "label-format"),
+    ("verify x --timeout 5", "--links is missing: run 'noid help verify'"),
 ])
 def test_a_refusal_names_the_usage_of_the_form_that_comes_closest(line: str, sentence: str) -> None:
     with pytest.raises(UsageError) as caught:

@@ -77,7 +77,7 @@ def test_a_fault_in_the_middle_of_an_answer_is_reported_at_its_end(
 
 def test_help_for_one_command_explains_that_command(web: CommandClient) -> None:
     assert web("help+mint").text.startswith("mint ")
-    assert web("help+nothing").status == 404
+    assert web("help+nothing").status == 400
 
 
 def test_data_reaches_the_command_as_it_was_encoded(web: CommandClient) -> None:
