@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..description import RDF_FORMATS, ensure_rdf_format
 from ..errors import ConflictError, ForbiddenError, NoMinterError, UsageError
-from ..minter import contexts, events, identifiers, schema
+from ..minter import config, contexts, identifiers, schema
 from ..minter.contexts import citation_forms, compare_names, withdrawal_note
 from ..minter.identifiers import identify, validate_form, validate_own, without_context
 from ..minter.policies import ADMIN, READ
@@ -156,17 +156,8 @@ def _show_timing(call: Call) -> Answer:
 
 def _adjust_timing(call: Call) -> Answer:
     """Change the setting of the generator that the command is named after."""
-    name, (value,) = call.command.name, call.words
-    minter = call.minter
-
-    def work(writer: Writer) -> tuple[bytes, bytes]:
-        generator = schema.generator_of(minter.scheme, writer)
-        before, after = generator.adjust(name, value)
-        schema.save_generator(writer, generator)
-        events.record_event(writer, call.actor, name.encode(), changes=[events.Change(name.encode(), before, after)])
-        return before, after
-
-    before, after = minter.write(work)
+    minter, name, (value,) = call.minter, call.command.name, call.words
+    before, after = minter.write(lambda writer: config.adjust_generator(minter, writer, call.actor, name, value))
     return Answer(Fields(("ok", b"%b is %b, was %b" % (name.encode(), after, before))), spaced=True)
 
 

@@ -10,7 +10,7 @@ from ..minter.check import examine, repair
 from ..minter.copying import copy_minter
 from ..minter.folder import MinterFolder, SingleMinter
 from ..minter.report import VIEW_ROLES, VIEWS, minter_figures
-from ..resolution import wrong_canaries
+from ..resolution.settings import wrong_canaries
 from ..store.sql_tables import ROLES, TABLES
 from ..times import SECOND, iso_datetime
 from .answers import Answer, Fields, Text
@@ -40,8 +40,8 @@ def _restore(call: Call) -> Answer:
         fields.append(("Replaced", os.fsencode(done.aside)))
     fields.append(("note", _about_drawn(done, skip)))
     if done.tokens:
-        note = b"tokens that may have been revoked since are valid again, and have to be revoked anew: "
-        fields.append(("note", note + b", ".join(done.tokens)))
+        note = "tokens that may have been revoked since are valid again, and have to be revoked anew: "
+        fields.append(("note", (note + ", ".join(done.tokens)).encode()))
     return Answer(Fields(*fields), spaced=True)
 
 

@@ -6,13 +6,12 @@ import os
 from hashlib import sha256
 
 from .. import resolution
-from ..errors import ForbiddenError, InvalidError, NoidError, NotFoundError, StoreError, UsageError, printable
-from ..minter import bindings, config
-from ..minter.identifiers import identify
+from ..errors import ForbiddenError, InvalidError, NotFoundError, StoreError, UsageError, printable
+from ..minter import config
 from ..minter.policies import ADMIN, EVERYTHING, READ
 from ..minter.relations.abstract import abstract_refusal
 from ..names import targets
-from ..resolution import destination, outcome_in
+from ..resolution import destination, outcome_in, settings
 from ..rules import Rule
 from . import lines
 from .answers import Answer, Fields, Values
@@ -22,11 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..minter import Minter
-    from ..minter.identifiers import NameRef
     from ..resolution import Outcome, Trace
-    from ..store import Reader, Writer
-    from .answers import Record
+    from ..store import Reader
     from .call import Call
 
     # The minter for an item, None for an item that the rule does not take.
@@ -86,24 +82,17 @@ _ELEMENT = Option("--element Element", "the element that holds the target, in pl
 
 def check_canaries(call: Call) -> Answer:
     """Resolve every canary and compare its target; with --through by a request to a web resolver."""
-    canaries = call.minter.read(lambda reader: config.values(reader, resolution.CANARY))
-    if call.session.view != EVERYTHING:
-        # Who may only read is told nothing of names that are not public, nor where they are to lead.
-        canaries = {name: expected for name, expected in canaries.items()
-                    if resolution.resolve(call.minter, name.encode()).kind != resolution.RESERVED}
-    if not canaries:
+    # Who may only read is told nothing of names that are not public, nor where they are to lead.
+    found = settings.check_canaries(call.minter, _resolver_for(call, call.option("through") or ""),
+                                    reserved=call.session.view == EVERYTHING)
+    if not found:
         return Answer(Fields(("note", b"there is nothing to check: set names with 'resolver canary Name Target'")),
                       spaced=True)
-    where = _resolver_for(call, call.option("through") or "")
-    records: list[Record] = []
-    failed = False
-    for name, expected in canaries.items():
-        found = where(name)
-        right = found == expected
-        failed = failed or not right
-        text = name.encode() + b" leads to " + found
-        records.append(Fields(("ok", text) if right else ("error", text + b", not to " + expected)))
-    return Answer(*records, spaced=True, failed=failed)
+    records = []
+    for name, target, expected in found:
+        text = name.encode() + b" leads to " + target
+        records.append(Fields(("ok", text) if target == expected else ("error", text + b", not to " + expected)))
+    return Answer(*records, spaced=True, failed=any(target != expected for _, target, expected in found))
 
 
 def _resolver_for(call: Call, base: str) -> Callable[[str], bytes]:
@@ -120,76 +109,35 @@ def _resolver_for(call: Call, base: str) -> Callable[[str], bytes]:
 
 def _set_resolver(call: Call) -> Answer:
     """Change the setting that the first word names."""
-    name, value = f"resolver/{call.words[0].decode()}", call.words[1]
-    call.minter.write(lambda writer: config.change(writer, call.actor, name, None if value == b"-" else value))
+    name, value = call.words[0].decode(), None if call.words[1] == b"-" else call.words[1]
+    call.minter.write(lambda writer: settings.set_resolver(writer, call.actor, name, value))
     return _resolver_settings(call)
 
 
-def _set_fallback(call: Call) -> Answer:
-    if call.words[1] != b"-":
-        _ensure_fallback(call.words[1])
-    return _set_resolver(call)
-
-
-def _ensure_fallback(value: bytes) -> None:
-    probe = targets.extended(value.replace(resolution.NAME, targets.SUFFIX), b"x")
-    if probe is None or targets.location(probe) != probe or value[:1] in (b"", b"/") or b"|" in value:
-        raise InvalidError("a fallback is the URL of another resolver, such as https://n2t.net/, to which the name "
-                           "is added at the end, or where it says ${name}")
-
-
 def _set_passthrough_of(call: Call) -> Answer:
-    minter, (_, value, identifier) = call.minter, call.words
-    how, bound = (b"set", b"off") if value == b"off" else (b"purge", None)
-    pairs = [(resolution.PASSTHROUGH_ELEMENT, bound)]
-
-    def work(writer: Writer) -> bytes:
-        bindings.bind(minter, writer, call.actor, how, identifier, pairs)
-        return _without_pepper(identify(minter, writer, identifier), identifier)
-
-    return Answer(Fields(("ok", b"passthrough is " + value + b" for " + minter.write(work))), spaced=True)
+    minter, (_, value, text) = call.minter, call.words
+    name = minter.write(lambda writer: settings.set_passthrough(minter, writer, call.actor, text, on=value == b"on"))
+    return Answer(Fields(("ok", b"passthrough is " + value + b" for " + name)), spaced=True)
 
 
 def _set_canary(call: Call) -> Answer:
-    minter, (_, raw, *expected) = call.minter, call.words
-    as_text(raw, "the name of a canary")
-    target = expected[0] if expected and expected[0] else destination(resolution.resolve(minter, raw))
+    minter, (_, text, *expected) = call.minter, call.words
+    as_text(text, "the name of a canary")
+    target = expected[0] if expected and expected[0] else destination(resolution.resolve(minter, text))
     value = None if target == b"-" else target
-
-    def work(writer: Writer) -> bytes:
-        config.change(writer, call.actor, f"{resolution.CANARY}/{_canary_name(minter, writer, raw)}", value)
-        return _without_pepper(identify(minter, writer, raw), raw)
-
-    done = b" is no longer checked" if value is None else b" must lead to " + target
-    return Answer(Fields(("ok", minter.write(work) + done)), spaced=True)
-
-
-def _canary_name(minter: Minter, reader: Reader, text: bytes) -> str:
-    """The spelling under which this name is a canary already, else the text without its pepper."""
-    ref = identify(minter, reader, text)
-    for name in config.values(reader, resolution.CANARY):
-        try:
-            if identify(minter, reader, name.encode()).key == ref.key:
-                return name
-        except NoidError:
-            continue  # it was set with a pepper that has changed since, or by a release that accepted any text
-    return _without_pepper(ref, text).decode()
-
-
-def _without_pepper(ref: NameRef, text: bytes) -> bytes:
-    """The name as it was written, without its pepper: settings, events and replies that are stored show no pepper."""
-    return ref.display if ref.peppered else text
+    name = minter.write(lambda writer: settings.set_canary(minter, writer, call.actor, text, value))
+    return Answer(Fields(("ok", name + (b" is no longer checked" if value is None else b" must lead to " + target))),
+                  spaced=True)
 
 
 def _resolver_settings(call: Call) -> Answer:
     def work(reader: Reader) -> list[tuple[str, bytes]]:
-        fields = [
+        return [
             ("element", resolution.target_element(reader)),
             ("fallback", config.value(reader, resolution.FALLBACK) or b"none"),
             ("passthrough", config.value(reader, resolution.PASSTHROUGH) or b"on"),
+            *(("canary", name.encode() + b" " + target) for name, target in settings.canaries(reader).items()),
         ]
-        canaries = config.values(reader, resolution.CANARY)
-        return fields + [("canary", name.encode() + b" " + target) for name, target in canaries.items()]
 
     return Answer(Fields(*call.minter.read(work)), spaced=True)
 
@@ -313,7 +261,7 @@ NULL
         "resolver", "how names are resolved, and which are checked",
         Form("", _resolver_settings, ADMIN, writes=False),
         Form("element Element|-", _set_resolver, ADMIN),
-        Form("fallback Url|-", _set_fallback, ADMIN),
+        Form("fallback Url|-", _set_resolver, ADMIN),
         Form("passthrough on|off|-", _set_resolver, ADMIN),
         Form("passthrough on|off Id", _set_passthrough_of, ADMIN),
         Form("canary Name [Target|-]", _set_canary, ADMIN),

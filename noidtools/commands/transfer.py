@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
-from ..errors import NoidError, StoreError, UsageError, printable
+from ..errors import NoidError, UsageError, printable
 from ..minter import location_of
 from ..minter.changes import LeftAlone
 from ..minter.perl import import_perl
@@ -14,12 +14,11 @@ from ..minter.policies import ADMIN
 from ..resolution import maps, target_element
 from ..store import exists
 from ..times import first_second
-from ..transfer import BadLineError, InputFile
+from ..transfer import open_input
 from ..transfer.exporter import FORMS, Export, Selection
 from ..transfer.importer import Importer, ImportOptions
-from ..transfer.jsonl import read_header
 from ..transfer.retarget import Retargeting, undo
-from ..transfer.whole_import import WholeImport
+from ..transfer.whole_import import import_whole
 from .answers import Answer, Fields, FileChunk, PreparedRecord, Record
 from .command import LOGGED, Command, Form, Option, as_text
 
@@ -82,7 +81,7 @@ def _import(call: Call) -> Answer:
     form = call.words[0].decode()
     with _opened(call, 1) as file:
         if call.session.local and not exists(location_of(call.session.dbdir)):
-            return _create_by_import(call, form, file)
+            return _create_by_import(call, file)
         if call.option("store"):
             raise UsageError("--store is for a minter that is made from a complete export: there is one here already")
         return _run_import(call, form, file, _import_options(call, b"import", call.option("on-conflict") or "refuse"))
@@ -125,25 +124,15 @@ def _import_records(report: ImportReport, options: ImportOptions) -> Iterator[Re
         yield Fields(("note", b"'noid undo %d' takes the bindings back%b" % (report.number, stay)))
 
 
-def _create_by_import(call: Call, form: str, file: IO[bytes]) -> Answer:
+def _create_by_import(call: Call, file: IO[bytes]) -> Answer:
     """Make a minter from a complete export."""
-    source = InputFile(file)
-    lines = source.lines()
-    first = next(lines, b"")
-    header = read_header(first) if form == "jsonl" else None
-    if header is None or not header.get("complete"):
-        raise StoreError(f"there is no minter in {call.session.dbdir}, and only a complete export can make one (export "
-                         "jsonl --history): make one with 'noid dbcreate' first")
     if call.flag("dry-run"):
         raise UsageError("--dry-run is for an import into a minter: there is none here")
-    whole = WholeImport(source, first, header, lines)
-    try:
-        with _complete_or_not(call):
-            whole.create(call.session.dbdir, call.session.progress, address=call.option("store") or "").close()
-    except BadLineError as error:
-        error.message += " (no minter was made)"
-        raise
-    return Answer(Fields(("ok", b"a minter was made from the export"), ("Identifiers", b"%d" % whole.identifiers)),
+    with _complete_or_not(call):
+        minter, identifiers = import_whole(file, call.session.dbdir, call.session.progress,
+                                           address=call.option("store") or "")
+    minter.close()
+    return Answer(Fields(("ok", b"a minter was made from the export"), ("Identifiers", b"%d" % identifiers)),
                   spaced=True)
 
 
@@ -163,11 +152,7 @@ def _opened(call: Call, place: int) -> IO[bytes]:
         if call.file is None:
             raise UsageError("no file was given: name one, or send it to standard input")
         return call.file
-    path = os.fsdecode(call.words[place])
-    try:
-        return open(path, "rb")
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
+    return open_input(os.fsdecode(call.words[place]))
 
 
 def _source_name(call: Call) -> bytes:

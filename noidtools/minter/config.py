@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from ..errors import InvalidError
 from .events import Change, record_event
-from .schema import CONFIG, NOTES
+from .schema import CONFIG, NOTES, generator_of, save_generator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..store import Reader, Writer
+    from . import Minter
     from .events import Actor
 
 
@@ -43,6 +44,15 @@ def change(writer: Writer, actor: Actor, name: str, new: bytes | None) -> None:
     else:
         writer.put(CONFIG, name.encode(), new)
     record_event(writer, actor, b"config", changes=[Change(name.encode(), before, new)])
+
+
+def adjust_generator(minter: Minter, writer: Writer, actor: Actor, name: str, new: bytes) -> tuple[bytes, bytes]:
+    """Change the granularity or the patience of a scheme of time; returns the value before and the new one."""
+    generator = generator_of(minter.scheme, writer)
+    before, after = generator.adjust(name, new)
+    save_generator(writer, generator)
+    record_event(writer, actor, name.encode(), changes=[Change(name.encode(), before, after)])
+    return before, after
 
 
 # -- notes -----------------------------------------------------------------------------------------------------------

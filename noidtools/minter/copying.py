@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from ..errors import BusyError, ConflictError, NoidError, StoreError
@@ -52,7 +52,7 @@ _ITEMS, _BYTES = 5_000, 16 << 20
 _MARK = ".NOID-copy-"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Copied:
     """What a copy is.
 
@@ -249,11 +249,11 @@ def _put(table: bytes, items: list[Item], writer: Writer) -> None:
 _CHUNK = 10_000
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Restored:
     """What a restore did.
 
-    aside    where the minter lies that was replaced, None if there was none
+    aside    where the minter is that was replaced, None if there was none
     drawn    how many identifiers the restored minter has drawn, those that were skipped included
     skipped  how many of them were skipped
     timed    whether labels are made from the time, so that nothing needs to be skipped
@@ -261,12 +261,12 @@ class Restored:
     tokens   the names of valid tokens that the minter that was replaced does not have, as if they had been revoked
     """
 
-    aside: str | None = None
-    drawn: int = 0
-    skipped: int = 0
-    timed: bool = False
-    lost: int | None = None
-    tokens: list[bytes] = field(default_factory=list)
+    aside: str | None
+    drawn: int
+    skipped: int
+    timed: bool
+    lost: int | None
+    tokens: tuple[str, ...]
 
 
 def back_up(minter: Minter, destination: str) -> int:
@@ -287,35 +287,38 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0) -> Restored:
     The generator draws `skip` identifiers and drops them: they are neither held nor ever minted.  That is for those
     that were minted after the backup, of which the restored minter knows nothing.
     """
-    done = Restored()
     location = location_of(dbdir)
+    drawn = skipped = 0
+    timed = False
+    tokens: list[bytes] = []
 
     def adjust(writer: Writer) -> None:
+        nonlocal drawn, skipped, timed, tokens
         schema.note_move(writer, None)  # who restores a minter that was moved wants to use it here
         scheme = scheme_for(Settings.unpacked(schema.packed_settings(writer, source)))
         generator = schema.generator_of(scheme, writer)
-        done.timed = scheme.timed
-        done.skipped = 0
+        timed, skipped = scheme.timed, 0
         request = MintRequest(actor.clock)
-        while done.skipped < skip and not scheme.timed:
-            drawn = generator.draw(min(skip - done.skipped, _CHUNK), request)
-            if not drawn:
+        while skipped < skip and not timed:
+            made = generator.draw(min(skip - skipped, _CHUNK), request)
+            if not made:
                 break
-            done.skipped += len(drawn)
-        if done.skipped:
+            skipped += len(made)
+        if skipped:
             schema.save_generator(writer, generator)
-        done.drawn = generator.drawn
-        done.tokens = [token.name for token in all_tokens(writer) if not token.is_expired()]
-        record_event(writer, actor, b"restore", b"skipped %d" % done.skipped)
+        drawn = generator.drawn
+        tokens = [token.name for token in all_tokens(writer) if not token.is_expired()]
+        record_event(writer, actor, b"restore", b"skipped %d" % skipped)
 
-    done.aside = restore_store(location, source, adjust)
-    if done.aside is not None:
-        _compare(done, done.aside)
-    return done
+    aside = restore_store(location, source, adjust)
+    before = None if aside is None else _replaced(aside)
+    lost = None if before is None else max(0, before[0] - drawn)
+    known = before[1] if before else set()
+    return Restored(aside, drawn, skipped, timed, lost, tuple(name.decode() for name in tokens if name not in known))
 
 
-def _compare(done: Restored, aside: str) -> None:
-    """Find out what is not as it was in the minter that was replaced, as far as that one can be read."""
+def _replaced(aside: str) -> tuple[int, set[bytes]] | None:
+    """How many identifiers the minter that was replaced had drawn, and its tokens; None if it cannot be read."""
     def work(reader: Reader) -> tuple[int, set[bytes]]:
         scheme = scheme_for(Settings.unpacked(schema.packed_settings(reader, aside)))
         return schema.generator_of(scheme, reader).drawn, {token.name for token in all_tokens(reader)}
@@ -323,8 +326,7 @@ def _compare(done: Restored, aside: str) -> None:
     with suppress(NoidError):
         store = open_store(aside)
         try:
-            drawn, known = store.read(work)
+            return store.read(work)
         finally:
             store.close()
-        done.lost = max(0, drawn - done.drawn)
-        done.tokens = [name for name in done.tokens if name not in known]
+    return None

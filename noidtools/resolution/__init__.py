@@ -26,7 +26,6 @@ from .lookup import (
     outcome_in,
     resolve,
     target_element,
-    wrong_canaries,
 )
 
 TYPE_CHECKING = False
@@ -36,5 +35,5 @@ if TYPE_CHECKING:
 __all__ = [
     "ABSTRACT", "ALIAS", "CANARY", "ELEMENT", "FALLBACK", "FOUND", "GONE", "INVALID", "NAME", "NOT_FOUND",
     "PASSTHROUGH", "PASSTHROUGH_ELEMENT", "RESERVED", "UNAVAILABLE", "USUAL_ELEMENT", "Lookup", "Outcome", "Trace",
-    "destination", "fallback_target", "follow_aliases", "outcome_in", "resolve", "target_element", "wrong_canaries",
+    "destination", "fallback_target", "follow_aliases", "outcome_in", "resolve", "target_element",
 ]

@@ -106,6 +106,14 @@ class InputFile:
         return line.removeprefix(_BYTE_ORDER_MARK)
 
 
+def open_input(path: str) -> IO[bytes]:
+    """Open a file to be imported; raises StoreError if it cannot be read."""
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
+
+
 def _size_of(file: IO[bytes]) -> int:
     """The size of a file in bytes, 0 if it is none that has one, such as a pipe."""
     try:

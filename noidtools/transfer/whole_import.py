@@ -27,7 +27,7 @@ from .jsonl import as_bytes, as_list, as_number, edit_from, event_from, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import IO, Any, TypeVar
 
     from ..console import Progress
 
@@ -35,6 +35,30 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _LINES_TOGETHER = 5000
+
+
+def import_whole(
+    file: IO[bytes], dbdir: str, progress: Progress | None = None, *, address: str = ""
+) -> tuple[Minter, int]:
+    """Make the minter of a complete export in an existing folder; returns it, open, and how many identifiers it has.
+
+    address  of the database server that is to hold it: see `create_store`
+
+    Raises ConflictError if there is a minter in the folder, InvalidError for what is not such an export.
+    """
+    source = InputFile(file)
+    lines = source.lines()
+    first = next(lines, b"")
+    header = jsonl.read_header(first)
+    if header is None or not header.get("complete"):
+        raise InvalidError(f"there is no minter in {dbdir}, and only a complete export can make one, in jsonl and with "
+                           "the history: create a minter first")
+    whole = WholeImport(source, first, header, lines)
+    try:
+        return whole.create(dbdir, progress, address=address), whole.identifiers
+    except BadLineError as error:
+        error.message += " (no minter was made)"
+        raise
 
 
 class WholeImport:

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from ..errors import LoginNeededError, NoidError
 from ..minter.policies import EVERYTHING, READ, AccessPolicy
 from ..minter.report import minter_figures
-from ..resolution import wrong_canaries
+from ..resolution.settings import wrong_canaries
 from .response import HttpError, Response
 
 TYPE_CHECKING = False

@@ -1,0 +1,97 @@
+"""The settings of a minter's resolver, and its canaries: names whose target is known, so wrong ones are noticed."""
+
+from __future__ import annotations
+
+from ..errors import InvalidError, NoidError
+from ..minter import bindings, config
+from ..minter.identifiers import identify
+from ..names import targets
+from .lookup import (
+    CANARY,
+    FALLBACK,
+    NAME,
+    PASSTHROUGH_ELEMENT,
+    RESERVED,
+    destination,
+    resolve,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..minter import Minter
+    from ..minter.events import Actor
+    from ..minter.identifiers import NameRef
+    from ..store import Reader, Writer
+
+
+def canaries(reader: Reader) -> dict[str, bytes]:
+    """Where the names must lead that are checked, by name."""
+    return config.values(reader, CANARY)
+
+
+def set_resolver(writer: Writer, actor: Actor, name: str, value: bytes | None) -> None:
+    """Change element, fallback or passthrough; None is the default.  Raises InvalidError for what is no fallback."""
+    setting = f"resolver/{name}"
+    if setting == FALLBACK and value is not None:
+        _ensure_fallback(value)
+    config.change(writer, actor, setting, value)
+
+
+def _ensure_fallback(value: bytes) -> None:
+    probe = targets.extended(value.replace(NAME, targets.SUFFIX), b"x")
+    if probe is None or targets.location(probe) != probe or value[:1] in (b"", b"/") or b"|" in value:
+        raise InvalidError("a fallback is the URL of another resolver, such as https://n2t.net/, to which the name "
+                           "is added at the end, or where it says ${name}")
+
+
+def set_passthrough(minter: Minter, writer: Writer, actor: Actor, text: bytes, *, on: bool) -> bytes:
+    """Whether extensions of one name are passed through; returns the name without its pepper."""
+    how, bound = (b"purge", None) if on else (b"set", b"off")
+    bindings.bind(minter, writer, actor, how, text, [(PASSTHROUGH_ELEMENT, bound)])
+    return _without_pepper(identify(minter, writer, text), text)
+
+
+# -- canaries --------------------------------------------------------------------------------------------------------
+
+
+def set_canary(minter: Minter, writer: Writer, actor: Actor, text: bytes, target: bytes | None) -> bytes:
+    """Set where a name must lead, or with None end its checks; returns the name without its pepper."""
+    config.change(writer, actor, f"{CANARY}/{_canary_name(minter, writer, text)}", target)
+    return _without_pepper(identify(minter, writer, text), text)
+
+
+def _canary_name(minter: Minter, reader: Reader, text: bytes) -> str:
+    """The spelling under which this name is a canary already, else the text without its pepper."""
+    ref = identify(minter, reader, text)
+    for name in canaries(reader):
+        try:
+            if identify(minter, reader, name.encode()).key == ref.key:
+                return name
+        except NoidError:
+            continue  # it was set with a pepper that has changed since, or by a release that accepted any text
+    return _without_pepper(ref, text).decode()
+
+
+def _without_pepper(ref: NameRef, text: bytes) -> bytes:
+    """The name as it was written, without its pepper: settings, events and replies that are stored show no pepper."""
+    return ref.display if ref.peppered else text
+
+
+def check_canaries(
+    minter: Minter, target_of: Callable[[str], bytes] | None = None, *, reserved: bool = True
+) -> list[tuple[str, bytes, bytes]]:
+    """Each canary with the target that it has, as `target_of` says or else in this minter, and the one it must have.
+
+    reserved  whether those are included that are not public
+    """
+    where = target_of or (lambda name: destination(resolve(minter, name.encode())))
+    return [(name, where(name), expected) for name, expected in minter.read(canaries).items()
+            if reserved or resolve(minter, name.encode()).kind != RESERVED]
+
+
+def wrong_canaries(minter: Minter) -> list[str]:
+    """The canaries of a minter that lead elsewhere than they must; those that expect a status are for web resolvers."""
+    return [name for name, target, expected in check_canaries(minter)
+            if target != expected and not expected.startswith(b"status ")]
