@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import islice
 
-from .. import names
 from ..codec import decode_text
 from ..minter import Minter, qualities
 from ..minter.circulation import is_known
@@ -216,20 +215,27 @@ def gather_relations(
 
 def name_relation(minter: Minter, reader: Reader, display: bytes, relation: Relation, now: bytes) -> NameRelation:
     """A relation of a name; `display` is the name as written in answers."""
+    other = _other(minter, relation)
     abstract = find_abstraction(reader, relation.other)
     scopes: list[Abstraction] = []
     if relation.kind in (HOMOLOGUE, HOMOLOGOUS_NAME):
-        scopes = homology_scopes(minter, reader, display, relation.display, now)
+        scopes = homology_scopes(minter, reader, display, other, now)
     elsewhere = not abstract and bool(relation.other) and _is_elsewhere(minter, reader, relation.other)
-    other = relation.display or relation.other
     return NameRelation(
         identifier=decode_text(display), relation=relation.word, name=decode_text(other),
         authority=decode_text(relation.authority), start=moment(relation.start), until=moment(relation.until),
         current=relation.holds_at(now), event=relation.event,
-        cited=cited_other(minter, relation.other, relation.display), abstract=abstract.kind if abstract else "",
+        cited=cited_other(minter, relation.other, other), abstract=abstract.kind if abstract else "",
         scopes=tuple(decode_text(scope.display) for scope in scopes), derived=relation.derived, elsewhere=elsewhere,
         address=decode_text(citation.public_address(other)) if elsewhere else "",
     )
+
+
+def _other(minter: Minter, relation: Relation) -> bytes:
+    """The other name of a relation as it was given; releases before 0.2.0 put the label of the minter before it."""
+    other = relation.display or relation.other
+    with_label = other == minter.with_label(relation.other)
+    return minter.namespace.display(relation.other) if with_label else other
 
 
 def _is_elsewhere(minter: Minter, reader: Reader, key: bytes) -> bool:
@@ -239,15 +245,7 @@ def _is_elsewhere(minter: Minter, reader: Reader, key: bytes) -> bool:
 
 def cited_other(minter: Minter, key: bytes, display: bytes) -> str:
     """Another name as it is cited; one of this minter gets its label."""
-    if not key or display != minter.with_label(key) or b"://" in key or names.parse(key).scheme:
-        return decode_text(display)
-    return decode_text(cited_name(minter, key))
-
-
-def cited_name(minter: Minter, identifier: bytes) -> bytes:
-    """An identifier with the first label of its minter, also where the label is implied by the scheme."""
-    labels = minter.namespace.labels
-    return labels[0] + identifier if labels else identifier
+    return decode_text(minter.namespace.cite(key) if minter.namespace.owns(key) else display)
 
 
 def abstract_name(reader: Reader, abstraction: Abstraction) -> AbstractName:

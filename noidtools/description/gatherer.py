@@ -30,7 +30,6 @@ from ..resolution import Outcome
 from ..store import Reader
 from .conversion import (
     abstract_name,
-    cited_name,
     cited_other,
     custody_period,
     gather_relations,
@@ -202,7 +201,7 @@ def known_identifier(minter: Minter, reader: Reader, text: bytes) -> bytes | Non
 def suggested_name(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
     """The name in circulation that was probably meant by a mistyped one; None if there is none, or several."""
     identifier = suggest_correction(minter, reader, parse_name(minter, reader, text))
-    return None if identifier is None else cited_name(minter, identifier)
+    return None if identifier is None else minter.namespace.cite(identifier)
 
 
 def _gather(
@@ -211,7 +210,7 @@ def _gather(
     """The facts of an identifier of which this is the outcome, or the outcome of a longer name that extends it."""
     record = circulation.find(reader, identifier)
     state = lifecycle.state_of(reader, identifier, record) or ""
-    name = decode_text(cited_name(minter, identifier))
+    name = decode_text(minter.namespace.cite(identifier))
     tombstone = tombstone_of(reader, identifier)
     # What was bound to a withdrawn name is in its history only.
     withdrawn = state == lifecycle.WITHDRAWN_STATE
@@ -294,7 +293,7 @@ def _completed(
 ) -> NameDescription:
     """The facts with those that only a complete description has."""
     forms = [CitationForm(form, decode_text(text)) for form, text in citation.representations(
-        identifier, labels=minter.namespace.labels, resolvers=resolvers(reader), has_check=False
+        identifier, labels=minter.namespace.labels_of(identifier), resolvers=resolvers(reader), has_check=False
     )]
     addresses = [form.text for form in forms if form.form == "web"]
     public = facts.state in (lifecycle.PUBLISHED_STATE, "")
@@ -348,7 +347,7 @@ def _performed(reader: Reader, identifier: bytes) -> Iterator[PerformedAction]:
 def gather_minter(minter: Minter, reader: Reader, *, complete: bool = True) -> MinterDescription:
     """What is known of a minter; unless `complete` only its names, its authority and its custodians."""
     settings = minter.settings
-    namespace = cited_name(minter, minter.scheme.namespace_prefix)
+    namespace = minter.namespace.cite(minter.scheme.namespace_prefix)
     context = namespace.rstrip(b"/")
     facts = MinterDescription(
         name=os.path.basename(os.path.abspath(minter.dbdir)) or "minter",

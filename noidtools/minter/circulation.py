@@ -13,7 +13,7 @@ from itertools import islice
 from ..codec import pair, pair_end, pair_prefix, split_pair
 from ..errors import ConflictError, InvalidError, UsageError, printable
 from .events import Change, date_and_actor, index_event
-from .schema import ALIASES, ELEMENTS, IDS
+from .schema import ALIASES, CLAIMS, ELEMENTS, IDS, RELATIONS, STATED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -277,6 +277,12 @@ def public_values(reader: Reader, element: bytes) -> Iterator[tuple[bytes, bytes
 def is_known(reader: Reader, identifier: bytes) -> bool:
     """Whether anything at all is stored about an identifier."""
     return find_known(reader, identifier)[0]
+
+
+def is_claimed(reader: Reader, name: bytes) -> bool:
+    """Whether anything was claimed about a name: a relation or a quality."""
+    start = pair_prefix(name)
+    return any(next(reader.scan(table, start, limit=1), None) is not None for table in (RELATIONS, CLAIMS, STATED))
 
 
 def is_beginning(reader: Reader, beginning: bytes) -> bool:

@@ -119,11 +119,11 @@ def citation_forms(minter: Minter, reader: Reader, text: bytes) -> list[tuple[st
     Raises InvalidError for a mistyped name of this minter, NotFoundError for the name of something abstract.
     """
     ensure_concrete(minter, reader, text, "is not cited by itself")
-    labels = minter.namespace.labels
-    own = identifiers.own_identifier(minter, reader, text)
-    name = identifiers.parse_name(minter, reader, text) if own is None else own
-    checked = own is not None and "T" in minter.scheme.durability(minter.settings)
-    return citation.representations(name, labels=labels, resolvers=identifiers.resolvers(reader), has_check=checked)
+    ref = identifiers.identify(minter, reader, text)
+    identifiers.ensure_not_mistyped(minter, reader, ref, text)
+    labels = minter.namespace.labels_of(ref.key)
+    checked = bool(labels) and ref.well_formed and "T" in minter.scheme.durability(minter.settings)
+    return citation.representations(ref.key, labels=labels, resolvers=identifiers.resolvers(reader), has_check=checked)
 
 
 def withdrawal_note(minter: Minter, reader: Reader, text: bytes) -> str:

@@ -50,22 +50,20 @@ class NameRef:
     record       its circulation record, None if it has none
     known        whether anything is stored about it: circulation, elements, or what it is an alias of
     well_formed  whether it is known, or has the form of this minter's identifiers
-    foreign      whether it is not known, and its scheme is not one of this minter's names
     peppered     whether the text contained its pepper
     """
 
-    __slots__ = ("display", "foreign", "key", "known", "peppered", "record", "well_formed")
+    __slots__ = ("display", "key", "known", "peppered", "record", "well_formed")
 
     def __init__(
         self, key: bytes, display: bytes, *, record: Circulation | None = None, known: bool = False,
-        well_formed: bool = False, foreign: bool = False, peppered: bool = False,
+        well_formed: bool = False, peppered: bool = False,
     ) -> None:
         self.key = key
         self.display = display
         self.record = record
         self.known = known
         self.well_formed = known or well_formed
-        self.foreign = foreign
         self.peppered = peppered
 
 
@@ -114,10 +112,11 @@ def identify_parsed(minter: Minter, reader: Reader, name: Name, *, unknown: byte
         for key in keys:
             if is_well_formed(minter, reader, key):
                 return NameRef(key, minter.namespace.display(key), well_formed=True)
-    key = minter.namespace.new_key(name)
-    if (name.scheme or b"://" in key) and not minter.namespace.is_own(name):
-        return NameRef(key, name.text + name.query, foreign=True)
-    return NameRef(key, minter.namespace.display(key), well_formed=minter.scheme.free)
+    key, former = minter.namespace.new_key(name), minter.namespace.former_key(name)
+    display = minter.namespace.display(key)
+    if former != key and circulation.is_claimed(reader, former):
+        key = former
+    return NameRef(key, display, well_formed=minter.scheme.free)
 
 
 def first_known(
@@ -216,13 +215,16 @@ def own_identifier(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
     Raises InvalidError for one that was mistyped.
     """
     ref = identify(minter, reader, text)
-    if ref.well_formed:
-        return ref.key
-    if not ref.known:
+    ensure_not_mistyped(minter, reader, ref, text)
+    return ref.key if ref.well_formed else None
+
+
+def ensure_not_mistyped(minter: Minter, reader: Reader, ref: NameRef, text: bytes) -> None:
+    """Raise InvalidError if the text, which means `ref`, looks like a mistyped identifier of this minter."""
+    if not ref.well_formed:
         fault = typing_fault(minter, reader, parse_name(minter, reader, text))
         if fault is not None:
             raise InvalidError(fault)
-    return None
 
 
 # -- the form of a minter's identifiers ------------------------------------------------------------------------------

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 RULE_MARK = b":idmap/"
 ALL_RULES = b":idmap"
 
+# Releases before 0.2.0 stored every ARK without its label, also those of other NAANs.
+_ARK_LABELS = (b"ark:/", b"ark:")
+
 # A longer identifier is a mistake or an attack, and would make every message about it unreadable.
 LONGEST_IDENTIFIER = 65536
 
@@ -67,15 +70,36 @@ class Namespace:
         self.reads_urls = any(label[:4].lower() == b"http" for label in labels)
 
     def display(self, key: bytes) -> bytes:
-        """A stored name as written in answers: with the label of the minter, unless it is a rule or a foreign name."""
-        if not self._display_label:
-            return key
+        """A stored name as written in answers: with the label of the settings, if it is one of this minter's names."""
+        return self._labelled(self._display_label, key)
+
+    def cite(self, key: bytes) -> bytes:
+        """A stored name as it is cited: as `display`, also with the label that the NAAN or the scheme implies."""
+        return self._labelled(self.labels[0] if self.labels else b"", key)
+
+    def labels_of(self, key: bytes) -> tuple[bytes, ...]:
+        """The labels that may be written before a stored name: those of the minter, none before another's name."""
+        return self.labels if self.cite(key) != key else ()
+
+    def _labelled(self, label: bytes, key: bytes) -> bytes:
+        is_ark = label in _ARK_LABELS and _has_naan(key)
+        return label + key if label and (is_ark or self.owns(key)) else key
+
+    def owns(self, key: bytes) -> bool:
+        """Whether a stored name is one of this minter's: by its NAAN or its beginning, whether it was minted or not.
+
+        In a minter without a template these are all names but those of other systems.
+        """
         # A scheme ends in a colon, which may be percent-encoded; nearly all keys have neither and need no parsing.
         if (b":" in key or b"%" in key) and (
             key.startswith(RULE_MARK) or b"://" in key or names.parse(key).scheme
         ):
-            return key
-        return self._display_label + key
+            return False
+        if self._naan and key.startswith(self._naan + b"/"):
+            return True
+        if not self.scheme.owns(key):
+            return False
+        return not self.scheme.free or not (len(key.split()) > 1 or (names.has_ibi_outline(key) and key.isupper()))
 
     # -- from text to keys -----------------------------------------------------------------------------
 
@@ -95,6 +119,10 @@ class Namespace:
             if text.startswith(label) and self._has_prefix(text[len(label) :]):
                 return text[len(label) :]
         return text
+
+    def _has_label(self, key: bytes) -> bool:
+        """Whether a key is a name of this minter with its label, under which none is stored."""
+        return self._without_label(key) is not key
 
     def beginning_spellings(self, name: Name) -> list[bytes]:
         """As `spellings`, for the beginning of a name: with what keys begin that the beginning may mean.
@@ -133,7 +161,7 @@ class Namespace:
             keys.append(self._without_label(text))
         keys += [key + name.query for key in self._as_written(name, len(name.written))]
         # A text that begins with a label is not tried as a key itself, because `display` would add a second label.
-        keys += [key for key in names.spellings(name, self.labels) if key != text]
+        keys += [key for key in names.spellings(name, self.labels) if key != text and not self._has_label(key)]
         if name.query:
             keys = [self._canonical(key, name.query) for key in keys]
         else:
@@ -153,7 +181,8 @@ class Namespace:
                     yield keys, rest
                 length = len(name.written) + len(name.query) - len(after)
                 keys, rest = [self.scheme.canonical(key) for key in self._as_written(name, length)], after
-            keys.append(self.scheme.canonical(key))
+            if not self._has_label(key):
+                keys.append(self.scheme.canonical(key))
             if self._upper_case_naan:
                 keys += self._with_own_naan(keys[-1:])
         if keys:
@@ -177,12 +206,22 @@ class Namespace:
         return []
 
     def new_key(self, name: Name) -> bytes:
-        """The key of a name that is not stored yet: its normal form, which every spelling of it leads to.
+        """The key of a name that is not stored yet, which every spelling of it leads to: its normal form, without the
+        label if it is this minter's, with its own scheme if it is of another one.
 
         A name of white space only, which a minter without a template may store, stays as it is.
         """
-        normal = self.scheme.canonical(names.stored(name, self.labels)) + name.query
-        return normal or self.literal_key(name.given)
+        normal = self._normal(name)
+        if name.scheme and not self._is_own(name, normal):
+            normal = names.kept(name)
+        return normal + name.query or self.literal_key(name.given)
+
+    def former_key(self, name: Name) -> bytes:
+        """The key under which releases before 0.2.0 stored claims about a name of another minter."""
+        return self._normal(name) + name.query
+
+    def _normal(self, name: Name) -> bytes:
+        return self.scheme.canonical(names.stored(name, self.labels))
 
     def rule_keys(self, name: Name, key: bytes) -> Iterator[bytes]:
         """The texts with which rules are matched: the identifier, the normal form, all other spellings, and last the
@@ -198,14 +237,14 @@ class Namespace:
                 yielded.add(text)
                 yield text
 
-    def is_own(self, name: Name) -> bool:
-        """Whether a name with a scheme belongs to this minter: by its NAAN or its prefix, or because a label of the
-        minter has that scheme."""
+    def _is_own(self, name: Name, normal: bytes) -> bool:
+        """Whether a name with a scheme, of which this is the normal form without labels, belongs to this minter: by its
+        NAAN or its prefix, or because a label of the minter has that scheme."""
         if self._naan and name.scheme == b"ark":
             return name.body.startswith(self._naan.lower() + b"/")
         if names.is_labelled(name.scheme, self._stripped):
             return True
-        return names.is_labelled(name.scheme, self._implied) and self._has_prefix(self.new_key(name))
+        return names.is_labelled(name.scheme, self._implied) and self._has_prefix(normal)
 
     def _canonical(self, key: bytes, query: bytes) -> bytes:
         if query and key.endswith(query):
@@ -217,6 +256,11 @@ class Namespace:
         is not."""
         lower = self._naan.lower() + b"/"
         return [self._naan + key[len(self._naan) :] for key in keys if key.startswith(lower)]
+
+
+def _has_naan(key: bytes) -> bool:
+    """Whether a name begins with a NAAN of five digits."""
+    return key[:5].isdigit() and key[5:6] == b"/"
 
 
 def _hyphenated_uuids(keys: list[bytes]) -> list[bytes]:

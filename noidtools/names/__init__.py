@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     Parts = tuple[bytes, bytes, bytes, bytes]  # scheme, body, query, written
     Reader = Callable[[bytes, bool], Parts | None]  # the text after the scheme; whether it is from a URL
 
+# What asks for the description of a name, at its end: it is no part of the name.
+_INFLECTIONS = (b"?info", b"??", b"?")
+
 RESOLVERS = (  # they serve one scheme and leave its label out
     (b"doi.org/", b"doi"),
     (b"dx.doi.org/", b"doi"),
@@ -108,6 +111,23 @@ def parse(text: bytes, labels: tuple[bytes, ...] = ()) -> Name:
     return Name((b"", bare, b"", bare), text, bare)
 
 
+def without_inflection(text: bytes) -> bytes:
+    """A text without the `?`, `??` or `?info` at its end that asks for the description of a name."""
+    head, mark, rest = text.rstrip().partition(b"?")
+    return head if mark + rest in _INFLECTIONS else text
+
+
+def kept(name: Name) -> bytes:
+    """A name as it is stored and written where it is not a minter's own: with its scheme, in normal form.
+
+    An ARK keeps the label that it was given with, `ark:/` or `ark:`.
+    """
+    if name.scheme != b"ark":
+        return name.text
+    label = name.found[:5].lower()
+    return (label[:4] if label.startswith(b"ark:") and label != b"ark:/" else b"ark:/") + name.body
+
+
 def stored(name: Name, labels: tuple[bytes, ...] = ()) -> bytes:
     """An ARK as `NAAN/name`, any other name in normal form; the minter's own label taken off."""
     return _unlabelled(name.scheme, name.body, labels)
@@ -149,6 +169,7 @@ def spellings(name: Name, labels: tuple[bytes, ...] = ()) -> list[bytes]:
     As given first, then without its scheme, then in normal form; last the readings
     that only a lookup can confirm: hyphens kept (a template such as `b-c.rddd` mints
     them), a plain `NAAN/name` read as an ARK, escapes undone (some alphabets mint `#`).
+    An ARK may be stored without its label, or as `kept` writes it.
     """
     keys = [name.given.strip()]
     if name.query and _unmistakable(name, labels):
@@ -163,13 +184,13 @@ def _readings(name: Name, labels: tuple[bytes, ...]) -> list[bytes]:
     if not scheme:
         ark = _ark(keys[0], False) if _SLASH in written else None
         if ark is not None and not ark[2]:
-            keys += (ark[1], _unlabelled(b"ark", ark[1], labels))
-    elif not _unmistakable(name, labels):
-        return keys
+            keys += (ark[1], _unlabelled(b"ark", ark[1], labels), b"ark:/" + ark[1], b"ark:" + ark[1])
     elif scheme == b"ark":
-        keys.insert(0, _unlabelled(scheme, written, labels))
+        keys = [b"ark:/" + name.body, b"ark:" + name.body, _unlabelled(scheme, written, labels), *keys]
+    elif not _unmistakable(name, labels):
+        return [*keys, name.text]
     else:
-        keys += (written, name.body, _unlabelled(scheme, written, labels))
+        keys += (written, name.body, _unlabelled(scheme, written, labels), name.text)
     if _PERCENT in written:
         plain = percent_decode(written)
         keys += (plain, _unlabelled(scheme, plain, labels))
@@ -370,12 +391,12 @@ def _in_url(text: bytes, labels: tuple[bytes, ...]) -> tuple[Parts, bytes] | Non
         if label[:4].lower() == b"http" and base and address.startswith(base):
             path, query = _cut(text[start + len(base) :])
             body = percent_decode(path)
-            if body and (place < len(labels) or _has_ibi_outline(body)):
+            if body and (place < len(labels) or has_ibi_outline(body)):
                 return (b"", body, query, body), path + query
     return None
 
 
-def _has_ibi_outline(body: bytes) -> bool:
+def has_ibi_outline(body: bytes) -> bool:
     """Whether it may be a repository name (`sid.inpe.br/mtc-m18/2009/02.16.17.46`) or an IBIp label (`8JMW/34PG`)."""
     parts = body.upper().split(b"/")
     if len(parts) == 2:

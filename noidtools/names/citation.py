@@ -12,7 +12,7 @@ import html
 
 from ..codec import ALPHANUMERIC, PATH, UNRESERVED, normalize_escapes, percent_decode, percent_encode
 from ..errors import InvalidError, UsageError
-from . import RESOLVERS, Name, parse, spelled, stored
+from . import RESOLVERS, Name, kept, parse, spelled, stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _cited(name: Name | bytes, labels: tuple[bytes, ...]) -> tuple[bytes, bytes,
         if not known.scheme:
             url = labels[0][:4].lower() == b"http"
             return b"", identifier, labels[0] + (percent_encode(identifier, PATH) if url else identifier)
-    return known.scheme, known.body, known.text
+    return known.scheme, known.body, kept(known)
 
 
 def _web(resolver: bytes, scheme: bytes, body: bytes, canonical: bytes) -> bytes:

@@ -194,6 +194,10 @@ class Scheme(ABC):
         """What all identifiers of this minter begin with; empty where they have no such beginning."""
         return b""
 
+    def owns(self, identifier: bytes) -> bool:
+        """Whether an identifier is in the namespace of this minter, by its beginning, whatever its form."""
+        return identifier.startswith(self.namespace_prefix)
+
     @classmethod
     @abstractmethod
     def check_settings(cls, settings: Settings) -> Settings:

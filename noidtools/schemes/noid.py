@@ -219,6 +219,15 @@ class NoidScheme(Scheme):
     def namespace_prefix(self) -> bytes:
         return b"" if self.free else self.first_part.encode()
 
+    def owns(self, identifier: bytes) -> bool:
+        if self.first_part or self.free:
+            return identifier.startswith(self.first_part.encode())
+        # Without a common beginning, only the characters tell.
+        characters = "".join(self.template.alphabets)
+        if self.template.checked:
+            characters += REPERTOIRES[self.template.check_letter]
+        return not identifier.translate(None, characters.encode())
+
     def templates(self, state: bytes | None) -> Iterator[Template]:
         """The template, and after it those into which its mask has grown, in that order."""
         for grown in range(1 + (int(unpack(state, most=2)[1]) if state else 0)):

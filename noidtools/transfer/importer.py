@@ -281,14 +281,10 @@ class Importer:
         # A name that is known here is accepted as it is, but not with a line break around it.
         if controls and (not ref.known or text.strip() != text.strip(b" ")):
             raise InvalidError(f"{printable(text[:200])} has a control character, and is therefore no name")
-        if ref.record is None and not ref.well_formed:
-            fault = identifiers.typing_fault(self._minter, reader, self._minter.namespace.parse(text))
-            if fault is not None:
-                raise InvalidError(fault)
+        identifiers.ensure_not_mistyped(self._minter, reader, ref, text)
         identifiers.ensure_pepper(reader, ref)
         self._adopt_ezid(entry)
-        display = self._minter.namespace.display(ref.key)
-        return ImportRow(entry.line, ref.key, display, entry.pairs, entry.state, entry.reason, entry.successor,
+        return ImportRow(entry.line, ref.key, ref.display, entry.pairs, entry.state, entry.reason, entry.successor,
                          entry.alias)
 
     def _adopt_ezid(self, entry: Entry) -> None:

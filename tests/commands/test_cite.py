@@ -54,8 +54,29 @@ def test_every_form_of_a_citation_is_the_same_name(f5):
 def test_names_of_other_minters_are_cited_in_their_own_context(noid):
     noid("dbcreate", "--label", "hdl:102.100.272/", ".zd")
     assert ("info", "info:hdl/102.100.272/7") in forms(noid("cite", "7"))
-    assert ("canonical", "ark:13030/x") in forms(noid("cite", "ark:/13030/x"))
+    assert ("canonical", "ark:/13030/x") in forms(noid("cite", "ark:/13030/x"))
     assert ("urn", "urn:nbn:de-x") in forms(noid("cite", "URN:NBN:de-x"))
+
+
+@pytest.mark.parametrize(("given", "canonical"), [
+    ("http://purl.org/1/321", "http://purl.org/1/321"), ("8JMKD3MGP8W/34PGRBS", "8JMKD3MGP8W/34PGRBS"),
+    ("http://urlib.net/LK47B6W/362SFKH", "LK47B6W/362SFKH"), ("ISBN 0596000278", "ISBN 0596000278"),
+    ("sid.inpe.br/mtc-m18@80/2009/02.16.17.46", "sid.inpe.br/mtc-m18@80/2009/02.16.17.46"),
+    ("shelf/17", "shelf/17"), ("ark:/12345/x", "ark:/12345/x"), ("https://doi.org/10.1000/182", "doi:10.1000/182"),
+])
+@pytest.mark.parametrize("words", [
+    ("f5.reedeedk", "long", "13030", "cdlib.org", "oac/cmp"),
+    ("--label", "ark:/", "f5.reedeedk", "long", "13030", "cdlib.org", "oac/cmp"),
+    ("--label", "hdl:", "--scheme", "pilin", "--prefix", "102.100.272"), ("kt.reeded",), (),
+], ids=" ".join)
+def test_a_name_of_another_system_is_not_cited_with_the_label_of_the_minter(noid, words, given, canonical):
+    noid("dbcreate", *words)
+    cited = dict(forms(noid("cite", given)))
+    assert cited["canonical"] == canonical
+    assert ("ark" in cited) == canonical.startswith("ark:") and ("hdl" in cited) == canonical.startswith("doi:")
+    if not canonical.startswith("http"):
+        noid("alias", given, "https://elsewhere.example/")
+    assert dict(forms(noid("cite", given)))["canonical"] == canonical
 
 
 def test_a_minter_of_anything_cites_anything(noid):
@@ -64,7 +85,7 @@ def test_a_minter_of_anything_cites_anything(noid):
     assert dict(forms(noid("cite", b"caf\xc3\xa9 \"x\"")))["encoded"] == "caf%C3%A9%20%22x%22"
     shown = noid("cite", b"\xff<script>")
     assert dict(forms(shown))["encoded"] == "%FF%3Cscript%3E"
-    assert "canonical: ark:13030/x" in noid("cite", "ark:/13030/x")
+    assert "canonical: ark:/13030/x" in noid("cite", "ark:/13030/x")
 
 
 def test_a_handle_minter_needs_no_label_to_cite_handles(noid):

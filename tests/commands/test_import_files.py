@@ -157,7 +157,7 @@ def test_an_alias_that_is_left_out_is_a_failure_with_its_reason(free):
 def test_the_report_writes_names_as_answers_do_and_promises_no_more_than_undo_does(tmp_path):
     minter = Noid.created(tmp_path, *LONG_TERM)
     first, second = load(minter, "csv", CSV), load(minter, "csv", CSV)
-    assert "line: 2 99999/a: 2 bound\n" in first and "line: 2 99999/a: 2 unchanged\n" in second
+    assert "line: 2 ark:/99999/a: 2 bound\n" in first and "line: 2 ark:/99999/a: 2 unchanged\n" in second
     assert "takes the bindings back; the new identifiers stay recorded as foreign\n" in first and "note" not in second
     assert "line: 2 99999/c: recorded\n" in (report := load(minter, "csv", "id,title\n99999/c,\n"))
     assert "event: " in report and "undo" not in report

@@ -171,7 +171,7 @@ def test_bad_words_are_refused(kerry, words, kind):
 
 
 CLAIMS = [
-    ("contains", "https://n2t.net", "ark:/13030", "https://n2t.net contains ark:13030"),
+    ("contains", "https://n2t.net", "ark:/13030", "https://n2t.net contains ark:/13030"),
     ("equivalent", "xyzzy", "doi:10.1000/1", "http://purl.kerry.org/xyzzy and doi:10.1000/1 are equivalent"),
     ("homologue", "xyzzy", "hdl:100/xyzzy", "http://purl.kerry.org/xyzzy and hdl:100/xyzzy are homologues"),
     ("homologous-name", "xyzzy", "hdl:100/xyzzy",

@@ -723,3 +723,28 @@ def test_a_control_character_around_a_name_is_refused_by_changes(tmp_path, name)
         words = [name if word == "{}" else word for word in command.split()]
         assert "control character" in noid.refusal(*words).message
     noid.close()
+
+
+@pytest.mark.parametrize(("given", "kept"), [
+    ("ark:/13030/x", "ark:/13030/x"), ("ark:13030/x", "ark:13030/x"), ("https://n2t.net/ark:/13030/x", "ark:/13030/x"),
+    ("hdl:10.5/X", "hdl:10.5/X"), ("ISBN 0-596-00027-8", "ISBN 0-596-00027-8"), ("13030/x-y", "13030/x-y"),
+])
+def test_a_minter_without_a_template_keeps_the_name_that_it_was_given(tmp_path, given, kept):
+    noid = Noid.created(tmp_path)
+    assert noid("bind", "set", given, "e", "v").startswith(f"Id:      {kept}\n")
+    assert noid("fetch", given) == noid("fetch", kept) == f"id:    {kept}\nCirc:  uncirculated\ne: v\n\n"
+    assert f"canonical: {kept}\n" in noid("cite", given)
+    assert f'{{"id":"{kept}",' in noid("export", "jsonl")
+    assert f"id: {kept}\n" in noid("history", given)
+    if ":" in kept:
+        assert f"\n<{kept}> a " in noid("describe", given)
+
+
+def test_in_a_minter_without_a_template_all_spellings_of_an_ark_find_it(tmp_path):
+    noid = Noid.created(tmp_path)
+    noid("bind", "set", "ark:/13030/x", "_t", TARGET)
+    for spelled in ("ark:13030/x", "ARK:/13030/x", "13030/x", "https://n2t.net/ark:/13030/x", "info:ark/13030/x",
+                    "ark:/13030/x/", " ark:/13030/-x "):
+        assert noid("get", spelled, "_t") == TARGET + "\n"
+        assert noid("resolve", spelled) == noid("resolve", "ark:/13030/x")
+    assert noid.resolved("ark:13030/x/page") == TARGET + "/page"

@@ -27,6 +27,7 @@ def as_answered_now(words: list[str], answer: str) -> str:
     Release 0.1.0 put the minter's label before rules and foreign names, too, and refused to fetch an identifier that
     has nothing but its circulation record.
     """
+    answer = answer.replace("ark:/old/17", "old/17")
     if words[0] == "verify":
         # What is found is stored only if that is asked for, and each identifier has an answer.
         return re.sub(r"(persistent: (holds|unknown|fails)[^\n]*\n)(?=\n)",

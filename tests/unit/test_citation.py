@@ -77,7 +77,7 @@ def test_an_ark_is_cited_in_every_form() -> None:
         (b"13030/ab#c", ARK, {"canonical": b"ark:/13030/ab%23c", "web": b"https://r.example/ark:/13030/ab%23c"}),
         (b"kt5", (b"ark:/13030/",), {"canonical": b"ark:/13030/kt5", "ark": b"ark:13030/kt5"}),
         (parse(b"ark:/13030/k-t5"), ARK, {"canonical": b"ark:/13030/kt5"}),
-        (parse(b"ark:/13030/kt5"), (), {"canonical": b"ark:13030/kt5"}),
+        (parse(b"ark:/13030/kt5"), (), {"canonical": b"ark:/13030/kt5", "ark": b"ark:13030/kt5"}),
         (parse(b"hdl:1/x"), ARK, {"canonical": b"hdl:1/x"}),
     ],
 )  # fmt: skip

@@ -40,19 +40,24 @@ def space(**values: str) -> Namespace:
         ({}, b" x ", [b" x ", b"x"]),
         ({}, b"x%20y", [b"x%20y", b"x y"]),
         (NAAN, b"ark:/13030/f5-4", [b"13030/f5-4", b"13030/f54"]),
-        (NAAN, b"ark:/99999/f5-4", [b"ark:/99999/f5-4", b"99999/f5-4", b"99999/f54"]),
+        (NAAN, b"ark:/99999/f5-4", [
+            b"ark:/99999/f5-4", b"ark:/99999/f54", b"ark:99999/f54", b"99999/f5-4", b"99999/f54"]),
         (NAAN, b"https://n2t.net/ark:/13030/f54", [b"https://n2t.net/ark:/13030/f54", b"13030/f54"]),
         (NAAN, b"ark:13030/f5-4?q-q", [b"13030/f5-4?q-q", b"13030/f54?q-q"]),
         ({"labels": "x:"}, b"x:a", [b"a"]),
         ({"labels": "x:"}, b"x:x:a", [b"x:a"]),
         ({"labels": "x:\nx:y:"}, b"x:y:a", [b"a"]),
-        ({"labels": "https://n2t.net/ark:/13030/"}, b"ark:13030/f5-4", [b"ark:13030/f5-4", b"f5-4", b"f54"]),
-        ({"labels": "https://n2t.net/ark:/13030/"}, b"13030/f54", [b"13030/f54", b"f54"]),
-        ({"template": "f5.rdd", "naan": "B5"}, b"ark:/b5/f51", [b"ark:/b5/f51", b"b5/f51", b"B5/f51"]),
+        ({"labels": "https://n2t.net/ark:/13030/"}, b"ark:13030/f5-4", [
+            b"ark:13030/f5-4", b"ark:/13030/f54", b"ark:13030/f54", b"f5-4", b"f54"]),
+        ({"labels": "https://n2t.net/ark:/13030/"}, b"13030/f54", [
+            b"13030/f54", b"f54", b"ark:/13030/f54", b"ark:13030/f54"]),
+        ({"template": "f5.rdd", "naan": "B5"}, b"ark:/b5/f51", [
+            b"ark:/b5/f51", b"ark:b5/f51", b"b5/f51", b"B5/f51"]),
         (SETTINGS[6], b"hdl:102.100.272/rplz54pqh", [b"102.100.272/RPLZ54PQH"]),
         ({}, b"ark:/1/550e8400e29b41d4a716446655440000", [
-            b"ark:/1/550e8400e29b41d4a716446655440000", b"1/550e8400e29b41d4a716446655440000",
-            b"ark:/1/550e8400-e29b-41d4-a716-446655440000", b"1/550e8400-e29b-41d4-a716-446655440000"]),
+            b"ark:/1/550e8400e29b41d4a716446655440000", b"ark:1/550e8400e29b41d4a716446655440000",
+            b"1/550e8400e29b41d4a716446655440000", b"ark:/1/550e8400-e29b-41d4-a716-446655440000",
+            b"ark:1/550e8400-e29b-41d4-a716-446655440000", b"1/550e8400-e29b-41d4-a716-446655440000"]),
     ],
 )
 def test_the_keys_are_tried_from_the_literal_one_to_the_normal_form(values, text, keys):
@@ -98,17 +103,51 @@ def test_beginnings_are_shorter_and_their_rest_is_the_end_of_the_text(values, te
 
 
 @pytest.mark.parametrize(
-    ("values", "text", "own"),
+    ("values", "text", "key", "display"),
     [
-        (NAAN, b"ark:/13030/x", True), (NAAN, b"ark:/13031/x", False), (NAAN, b"hdl:1.2/x", False),
-        ({"labels": "ark:/"}, b"ark:/99999/x", True), ({}, b"ark:/99999/x", False),
-        ({"labels": "https://n2t.net/ark:/"}, b"ark:/99999/x", True), ({"labels": "doi:"}, b"doi:10.1/x", True),
-        (SETTINGS[6], b"hdl:102.100.272/RPLZ54PQH", True), (SETTINGS[6], b"hdl:10.1/x", False),
+        (NAAN, b"ark:/13030/x-1", b"13030/x1", b"13030/x1"),
+        (NAAN, b"ark:/13031/x", b"ark:/13031/x", b"ark:/13031/x"),
+        (NAAN, b"ark:13031/x", b"ark:13031/x", b"ark:13031/x"),
+        (NAAN, b"https://n2t.net/ark:/13031/x", b"ark:/13031/x", b"ark:/13031/x"),
+        (NAAN, b"info:ark/13031/x", b"ark:/13031/x", b"ark:/13031/x"),
+        (SETTINGS[2], b"13030/x", b"13030/x", b"ark:/13030/x"),
+        (SETTINGS[2], b"shelf/17", b"shelf/17", b"shelf/17"),
+        (SETTINGS[2], b"ISBN 0596000278", b"ISBN 0596000278", b"ISBN 0596000278"),
+        (SETTINGS[2], b"8JMKD3MGP8W/34PGRBS", b"8JMKD3MGP8W/34PGRBS", b"8JMKD3MGP8W/34PGRBS"),
+        (SETTINGS[2], b"hdl:1.2/x", b"hdl:1.2/x", b"hdl:1.2/x"),
+        (SETTINGS[2], b"http://purl.org/1/321", b"http://purl.org/1/321", b"http://purl.org/1/321"),
+        ({"template": ".rdd", "labels": "x:"}, b"x:17", b"17", b"x:17"),
+        ({"template": ".rdd", "labels": "x:"}, b"shelf", b"shelf", b"shelf"),
+        ({"template": ".rdek", "labels": "x:"}, b"x:17w", b"17w", b"x:17w"),
+        ({}, b"ark:/99999/x", b"ark:/99999/x", b"ark:/99999/x"),
+        ({}, b"ARK:99999/x-1/", b"ark:99999/x1", b"ark:99999/x1"),
+        ({"labels": "ark:/"}, b"ark:/99999/x", b"99999/x", b"ark:/99999/x"),
+        ({"labels": "ark:/"}, b"ISBN 0596000278", b"ISBN 0596000278", b"ISBN 0596000278"),
+        ({"labels": "ark:/"}, b"8JMKD3MGP8W/34PGRBS", b"8JMKD3MGP8W/34PGRBS", b"8JMKD3MGP8W/34PGRBS"),
+        ({"labels": "https://n2t.net/ark:/"}, b"ark:/99999/x", b"99999/x", b"https://n2t.net/ark:/99999/x"),
+        ({"labels": "doi:"}, b"doi:10.1/x", b"10.1/x", b"doi:10.1/x"),
+        (SETTINGS[6], b"hdl:102.100.272/RPLZ54PQH", b"102.100.272/RPLZ54PQH", b"102.100.272/RPLZ54PQH"),
+        (SETTINGS[6], b"hdl:10.1/x", b"hdl:10.1/x", b"hdl:10.1/x"),
     ],
 )
-def test_a_name_with_a_scheme_is_own_by_naan_prefix_or_label(values, text, own):
+def test_only_a_name_of_this_minter_is_stored_without_its_label_and_shown_with_it(values, text, key, display):
     names = space(**values)
-    assert names.is_own(names.parse(text)) is own
+    assert names.new_key(names.parse(text)) == key
+    assert names.display(key) == display
+
+
+@pytest.mark.parametrize(
+    ("values", "key", "cited"),
+    [
+        (NAAN, b"13030/f54x54g11", b"ark:/13030/f54x54g11"), (NAAN, b"99999/x", b"ark:/99999/x"),
+        (NAAN, b"shelf/17", b"shelf/17"), (SETTINGS[6], b"102.100.272/RPLZ54PQH", b"hdl:102.100.272/RPLZ54PQH"),
+        (SETTINGS[6], b"102.100.273/RPLZ54PQH", b"102.100.273/RPLZ54PQH"), ({}, b"13030/x", b"13030/x"),
+    ],
+)
+def test_a_name_is_cited_with_the_label_that_its_minter_implies(values, key, cited):
+    names = space(**values)
+    assert names.cite(key) == cited
+    assert names.labels_of(key) == (names.labels if cited != key else ())
 
 
 def test_rules_see_the_identifier_first_the_name_as_given_last_and_no_spelling_twice():

@@ -50,7 +50,7 @@ def identify_with_abstract(
         if abstraction is not None:
             ref.key, ref.display = key, abstraction.display
             return ref, abstraction
-    if not ref.foreign:
+    if b"://" not in ref.key and not names.parse(ref.key).scheme:
         ref.key = find_named(reader, text, ref.key)[0]
     return ref, None
 
