@@ -101,7 +101,7 @@ class FolderMaker:
         parent = self._base
         for part in path[len(self._base) :].strip(b"/").split(b"/"):
             parent = os.path.join(parent, part)
-            if os.path.islink(parent) and os.lstat(parent).st_uid != os.geteuid():
+            if os.path.islink(parent) and os.lstat(parent).st_uid not in (0, os.geteuid()):
                 raise OSError(f"{printable(parent)} is a link of another account, which is not followed")
             if not os.path.isdir(parent):
                 os.mkdir(parent)

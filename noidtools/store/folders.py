@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from ..errors import ConflictError, StoreError
 from ..times import system_clock, timestamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from . import Readme
 
@@ -28,6 +29,9 @@ _LONGEST_TEXT = 1 << 20
 
 # The file in a folder that is to take the place of another one: the name that the other one gets.
 _REPLACES = "replaces"
+
+# The folders that threads of this process are filling.
+_unfinished: set[str] = set()
 
 # Seconds in which a process that replaces a folder gives the new one its name.
 _REPLACEMENT = 0.5
@@ -45,14 +49,10 @@ def create_folder(target: str, fill: Callable[[str], None], *, what: str = "a mi
         raise ConflictError(f"{target} exists already: to make {what} here, move it away or remove it first")
     parent = os.path.dirname(target) or "."
     try:
-        new = _new_folder(target)
-        try:
+        with _new_folder(target) as new:
             fill(new)
             sync_folder(new)
             os.rename(new, target)
-        except BaseException:
-            remove_folder(new)
-            raise
         sync_folder(parent)
     except OSError as error:
         if os.path.lexists(target):
@@ -65,13 +65,9 @@ def replace_folder(target: str, fill: Callable[[str], None], aside: str) -> None
 
     To be called by a process that keeps writers away.  If anything is raised, the old folder is in its place.
     """
-    new = _new_folder(target)
-    try:
+    with _new_folder(target) as new:
         fill(new)
         put_in_place(new, target, aside, move_folder)
-    except BaseException:
-        remove_folder(new)
-        raise
 
 
 def put_in_place(new: str, target: str, aside: str, take_away: Callable[[str, str], None]) -> None:
@@ -117,7 +113,13 @@ def complete_replacement(target: str) -> bool:
 
 
 def _is_taken_away(target: str, ready: str) -> bool:
-    """Whether what was at the target is where it is put when it is replaced by the folder that is ready."""
+    """Whether what was at the target is where it is put when it is replaced by the folder that is ready.
+
+    Another account may have made that one: a link is not followed, and root takes its own alone.
+    """
+    found = os.lstat(ready)
+    if not stat.S_ISDIR(found.st_mode) or (found.st_uid and not os.geteuid()):
+        return False
     aside = read_text(os.path.join(ready, _REPLACES))
     return bool(aside) and os.path.lexists(os.path.join(os.path.dirname(target), os.fsdecode(aside)))
 
@@ -127,14 +129,27 @@ def _ready_name(target: str) -> str:
     return os.path.join(folder, f".{name}-ready")
 
 
-def _new_folder(target: str) -> str:
-    """Make a folder beside a target; those that killed processes left are removed."""
-    parent, name = os.path.split(target)
-    mark = f".{name}-new-"
-    remove_leftovers(parent or ".", mark)
-    new = os.path.join(parent, f"{mark}{os.getpid()}")
-    os.mkdir(new)
-    return new
+@contextmanager
+def _new_folder(target: str) -> Iterator[str]:
+    """Make a folder beside a target, and remove it if the `with` block raises; those of killed processes are removed."""
+    remove_unfinished(target)
+    parent, name = os.path.split(os.path.abspath(target))
+    new = os.path.join(parent, f".{name}-new-{threading.get_ident()}-{os.getpid()}")
+    _unfinished.add(new)
+    try:
+        os.mkdir(new)
+        yield new
+    except BaseException:
+        remove_folder(new)
+        raise
+    finally:
+        _unfinished.discard(new)
+
+
+def remove_unfinished(target: str) -> None:
+    """Remove the folders that killed processes left when they made one for this target."""
+    parent, name = os.path.split(os.path.abspath(target))
+    remove_leftovers(parent, f".{name}-new-")
 
 
 def move_folder(source: str, target: str) -> None:
@@ -153,22 +168,31 @@ def remove_folder(folder: str) -> None:
     """Remove a folder with all that is in it, as far as this process can; links are removed, not followed."""
     import shutil
 
+    if os.path.islink(folder):
+        with suppress(OSError):
+            os.unlink(folder)
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_leftovers(parent: str, mark: str) -> None:
     """Remove the folders whose names begin with this mark and end in the number of a process that has ended."""
-    for name in os.listdir(parent):
-        if name.startswith(mark) and not _is_alive(name.rpartition("-")[2]):
-            remove_folder(os.path.join(parent, name))
+    try:
+        names = os.listdir(parent)
+    except OSError:
+        return  # they stay where they are
+    for name in names:
+        path = os.path.join(parent, name)
+        if name.startswith(mark) and path not in _unfinished and not _is_alive(name.rpartition("-")[2]):
+            remove_folder(path)
 
 
 def _is_alive(pid: str) -> bool:
+    """Whether another process has this number."""
     if pid == str(os.getpid()):
-        return False  # this process is not making another one
+        return False
     try:
         os.kill(int(pid), 0)
-    except (ProcessLookupError, ValueError):
+    except (ProcessLookupError, ValueError, OverflowError):
         return False
     except PermissionError:
         pass  # another user's, but alive
@@ -205,19 +229,23 @@ def copy_permissions(old: str, new: str) -> None:
 
 
 def ensure_own(location: str) -> None:
-    """Raise StoreError if this is root, and a store or the folder above it belongs to somebody else.
+    """Raise StoreError if this is root, and a store, the folder above it or a link on the way belongs to somebody else.
 
-    Whoever owns the folder could put links into it, which root would follow; and files that root makes could not be
+    The owner of the folder could put links into it, which root would follow; and files that root makes could not be
     used by the owner.
     """
     if os.geteuid():
         return
-    above = os.path.dirname(os.path.abspath(location))
-    for path, look in ((above, os.stat), (location, os.lstat), (location, os.stat)):
+    location = os.path.join(os.getcwd(), location)
+    parts = location.split("/")
+    way = ["/".join(parts[:end]) for end in range(2, len(parts) + 1)]
+    links = [path for path in way if os.path.islink(path)]
+    real = os.path.realpath(location)
+    for path in (*links, os.path.realpath(os.path.dirname(location)), os.path.dirname(real), real):
         try:
-            owner = look(path).st_uid
+            owner = os.lstat(path).st_uid
         except OSError:
-            continue  # there is none, which others say
+            continue  # there is none; it is refused where it is needed
         if owner:
             user = _user_name(owner)
             raise StoreError(f"{path} belongs to {user}, and root does not use the minters of others: run 'runuser -u "

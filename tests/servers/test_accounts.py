@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -89,6 +90,109 @@ def test_root_makes_no_folder_in_that_of_another_account_nor_through_its_links(f
     assert "is a link of another account, which is not followed" in noid.refused("mint", "--folders", str(folder), "1")
     assert list((tmp_path / "elsewhere").iterdir()) == []
     assert noid.ids(1) == ["000"]
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """A folder of root's in which everybody may write."""
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    return folder
+
+
+@pytest.fixture
+def roots(tmp_path: Path) -> Path:
+    """A minter of root's, with a backup in the folder `backup`."""
+    folder = tmp_path / "roots"
+    folder.mkdir()
+    noid = NoidProcess(folder)
+    noid("dbcreate", ".zd")
+    noid("backup", "backup")
+    return folder
+
+
+def give_away(*paths: Path) -> None:
+    for path in paths:
+        os.lchown(path, *server_ids())
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root could")
+@pytest.mark.parametrize("link", [False, True])
+def test_a_folder_that_another_account_has_made_ready_does_not_become_a_minter_of_root(shared, roots, link):
+    """As a restore leaves one that is killed between its two steps."""
+    made = roots / "NOID" if link else shared / "made"
+    if not link:
+        shutil.copytree(roots / "NOID", made)
+        give_away(made, *made.iterdir())
+    (made / "replaces").write_bytes(b"aside")
+    ready, aside = shared / ".NOID-ready", shared / "aside"
+    aside.touch()
+    if link:
+        ready.symlink_to(made)
+    else:
+        made.rename(ready)
+    give_away(ready, aside)
+    before = listing(roots)
+    for words in (("mint", "1"), ("dbinfo",), ("copy", ".", "other", "--move")):
+        assert "there is no minter" in NoidProcess(shared).refused(*words)
+    NoidProcess(shared)("dbcreate", "x.sdd")
+    assert NoidProcess(shared).ids(1) == ["x00"]
+    NoidProcess(shared)("restore", str(roots / "backup"))
+    assert not os.path.lexists(ready) and (shared / "NOID").lstat().st_uid == 0
+    assert listing(roots) == before
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root could")
+@pytest.mark.parametrize("words", [
+    ("mint", "1"), ("restore", "roots/backup"), ("dbcreate", ".zd"), ("copy", "shared/kt5", "new", "--move"),
+    ("copy", "shared/kt5", "shared/kt5"), ("copy", "roots", "shared/kt5/other"),
+], ids=" ".join)
+def test_root_does_not_follow_the_link_of_another_account_to_a_minter(shared, roots, tmp_path, words):
+    (shared / "kt5").symlink_to(roots)
+    give_away(shared / "kt5")
+    before = listing(tmp_path)
+    noid = NoidProcess(tmp_path)
+    assert "shared/kt5 belongs to www-data" in noid.refused("-f", "shared/kt5", *words)
+    assert listing(tmp_path) == before
+    (shared / "kt5").unlink()
+    (shared / "kt5").symlink_to(roots)  # a link of root's own
+    assert noid("-f", "shared/kt5", "mint", "1") == "id: 0\n\n"
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root could")
+@pytest.mark.parametrize("source", ["folder", "file", "link"])
+def test_root_restores_no_backup_of_another_account(shared, roots, source):
+    backup = roots / "backup"
+    if source == "link":
+        given = shared / "link"
+        given.symlink_to(backup)
+        give_away(given)
+    else:
+        give_away(backup, *backup.iterdir())
+        given = backup / "data.mdb" if source == "file" else backup
+    assert "belongs to www-data" in NoidProcess(shared).refused("restore", str(given))
+    assert not (shared / "NOID").exists()
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root could")
+def test_what_looks_like_the_rest_of_a_killed_process_is_removed_and_not_followed(shared, roots, victim):
+    before = listing(roots)
+    for number, mark in enumerate(("new", "copy", "new-99999999999999999999")):
+        planted = shared / f".NOID-{mark}-99999{number}"
+        planted.mkdir()
+        (planted / "link").symlink_to(roots)
+        linked = shared / f".NOID-{mark}-88888{number}"
+        linked.symlink_to(roots)
+        give_away(planted, planted / "link", linked)
+    (shared / "NOID.moved").symlink_to(victim)
+    give_away(shared / "NOID.moved")
+    noid = NoidProcess(shared)
+    noid("dbcreate", ".zd")
+    noid("copy", ".", ".")
+    noid("copy", ".", "../other", "--move")
+    assert listing(roots) == before and victim.read_bytes() == b"important"
+    assert not list(shared.glob(".NOID-*"))
 
 
 @pytest.mark.parametrize("name", ["data.mdb", "lock.mdb", "writer.lock"])

@@ -6,6 +6,7 @@ A backup of a store of another engine is the same; and databases of other progra
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from itertools import islice
 
 import lmdb
@@ -15,7 +16,9 @@ from ..folders import (
     aside_name,
     copy_permissions,
     create_folder,
+    ensure_own,
     readme_of,
+    remove_unfinished,
     replace_folder,
     sync_folder,
     write_readme,
@@ -52,6 +55,7 @@ def back_up(location: str, destination: str, copy: Callable[[str], None]) -> int
         copy(folder)
         os.chmod(os.path.join(folder, DATA), os.stat(os.path.join(location, DATA)).st_mode & 0o777)
 
+    remove_unfinished(os.path.realpath(location))  # a killed restore leaves a whole copy
     return _make_backup(destination, fill, readme_of(location))
 
 
@@ -124,22 +128,32 @@ def restore(location: str, source: str, adjust: Callable[[str], None]) -> str | 
     if not os.path.lexists(location):
         create_folder(location, fill)
         return None
-    aside = aside_name(location, "replaced")
-    lock = WriterLock(os.path.join(location, WRITER))
     try:
-        lock.acquire(TIMEOUT)
-        try:
+        with _locked(location):
+            aside = aside_name(location, "replaced")
             replace_folder(location, fill, aside)
-        finally:
-            lock.release()
-            lock.close()
     except OSError as error:
         raise translated(error, location) from error
     return aside
 
 
+@contextmanager
+def _locked(location: str) -> Iterator[None]:
+    """Keep writers away from the database in a folder."""
+    lock = WriterLock(os.path.join(location, WRITER))
+    lock.acquire(TIMEOUT)
+    try:
+        yield
+    finally:
+        lock.release()
+        lock.close()
+
+
 def _data_of(source: str) -> str:
-    return os.path.join(source, DATA) if os.path.isdir(source) else source
+    """The data file of a backup.  Raises StoreError if it is another account's, and this is root."""
+    data = os.path.join(source, DATA) if os.path.isdir(source) else source
+    ensure_own(data)
+    return data
 
 
 def _fill(folder: str, data: str) -> None:

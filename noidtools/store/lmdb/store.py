@@ -316,6 +316,7 @@ class LmdbStore(BaseStore):
 
     def _open(self) -> None:
         self._ensure_usable()  # another thread may have closed it while this one waited
+        folders.ensure_own(self.location)
         # A restore replaces the whole folder: if the file is the new one, so is the folder, which is looked at later.
         # The old file stays open, by which other processes notice it, too.
         if files.file_of(self.location)[0] != self._file and files.inode(self.location) == self._folder:

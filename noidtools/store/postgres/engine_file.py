@@ -16,7 +16,7 @@ import os
 from dataclasses import dataclass, replace
 
 from ...errors import NoMinterError, StoreError, UsageError
-from ..folders import ENGINE_FILE
+from ..folders import ENGINE_FILE, ensure_regular
 
 _LARGEST = 10_000
 
@@ -58,6 +58,8 @@ def path_of(location: str) -> str:
 def read_engine_file(location: str) -> EngineFile:
     """Raises NoMinterError if there is none, StoreError if it cannot be read, lacks a line, or must not be trusted."""
     path = path_of(location)
+    if path != location:
+        ensure_regular(path)
     try:
         with open(path, "rb") as file:
             text, status = file.read(_LARGEST).decode("utf-8", "surrogateescape"), os.fstat(file.fileno())
