@@ -20,7 +20,9 @@ from ..schemes.base import Settings
 from ..store import (
     create_store,
     exists,
+    forget_destination,
     is_embedded,
+    note_destination,
     open_store,
     readme_of,
     remove_store,
@@ -85,7 +87,8 @@ def copy_minter(
     made = False
     try:
         if move and not in_place and _is_moved_copy(source, target):
-            return Copied(0, set_aside(source.location, location_of(os.path.abspath(target_dir))), finished=True)
+            note_destination(source.location, location_of(os.path.abspath(target_dir)))
+            return Copied(0, set_aside(source.location), finished=True)
         if not in_place and os.path.lexists(target):
             raise ConflictError(f"{target} exists already: to copy a minter to this folder, move it away first")
         _ensure_minter(source, os.path.abspath(target_dir) if move or in_place else None)
@@ -135,11 +138,17 @@ class _Copy:
         """Make a copy beside the minter, which others may change meanwhile."""
         try:
             self._source.read(lambda reader: self._write_hidden(reader, address, read))
-            move_folder(self._hidden, location_of(self._target_dir))
+            self._uncover()
         except BaseException:
             remove_store(self._hidden)
             raise
         return Copied(self._items, None)
+
+    def _uncover(self) -> None:
+        """Let the copy appear."""
+        target = location_of(self._target_dir)
+        move_folder(self._hidden, target)
+        forget_destination(target)
 
     def move(self, address: str, read: str, *, in_place: bool) -> Copied:
         """Make a copy and let it take the place of the minter."""
@@ -155,8 +164,10 @@ class _Copy:
             if in_place:
                 aside = replace_store(source, self._hidden)
             else:
-                move_folder(self._hidden, location_of(self._target_dir))
-                aside = set_aside(source, location_of(os.path.abspath(self._target_dir)))
+                # From the commit on nobody writes to the minter, and with the note nobody restores another one there.
+                note_destination(source, location_of(os.path.abspath(self._target_dir)))
+                self._uncover()
+                aside = set_aside(source)
         except BaseException:
             remove_store(self._hidden)
             self._forget_move(source, noted)
@@ -168,6 +179,7 @@ class _Copy:
         def work(writer: Writer) -> None:
             if schema.noted_move(writer) == noted:
                 schema.note_move(writer, None)
+                forget_destination(source)
 
         if os.path.lexists(source) and (
             os.path.realpath(self._target_dir) == os.path.dirname(source)
@@ -294,7 +306,7 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0) -> Restored:
 
     def adjust(writer: Writer) -> None:
         nonlocal drawn, skipped, timed, tokens
-        schema.note_move(writer, None)  # who restores a minter that was moved wants to use it here
+        schema.note_move(writer, None)  # the source may be a minter that was moved
         scheme = scheme_for(Settings.unpacked(schema.packed_settings(writer, source)))
         generator = schema.generator_of(scheme, writer)
         timed, skipped = scheme.timed, 0

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from ..errors import NoidError, NoMinterError, StoreError, UsageError
+from ..errors import ConflictError, NoidError, NoMinterError, StoreError, UsageError
 from .base import StoreStatus
 from .folders import (
     ADDRESS_VARIABLE,
@@ -47,8 +47,8 @@ else:
 
 __all__ = [
     "ENGINES", "TIMEOUT", "Reader", "Readme", "Store", "StoreStatus", "Work", "Writer", "create_store", "engine_at",
-    "exists", "foreign_items", "is_embedded", "open_store", "readme_of", "remove_store", "replace_store",
-    "restore_store", "set_aside",
+    "exists", "foreign_items", "forget_destination", "is_embedded", "note_destination", "open_store", "readme_of",
+    "remove_store", "replace_store", "restore_store", "set_aside",
 ]
 
 # Name -> module; and the engine of a new store.
@@ -211,11 +211,10 @@ def open_store(location: str, *, resolving: bool = False) -> Store:
     try:
         return engine_at(location).open_store(location, resolving=resolving)
     except NoMinterError:
-        destination = read_text(location + _MOVED)
+        destination = _destination(location)
         if not destination:
             raise
-        raise NoMinterError(f"there is no minter in {location}: it was moved to "
-                            f"{destination.decode('utf-8', 'replace').strip()}") from None
+        raise NoMinterError(f"there is no minter in {location}: it was moved to {destination}") from None
 
 
 def exists(location: str) -> bool:
@@ -238,9 +237,11 @@ def create_store(
             unless the environment variable NOIDTOOLS_STORE has an address
     read    an address at which resolvers may read, such as that of a standby
 
-    Raises ConflictError if something is at the location, before any chunk is asked for.
+    Raises ConflictError if something is at the location, or if a store was moved from there, before any chunk is asked
+    for.
     """
     ensure_own(location)
+    _ensure_not_moved(location)
     address = address or os.environ.get(ADDRESS_VARIABLE, "")
     if not address:
         if read:
@@ -259,9 +260,10 @@ def restore_store(location: str, source: str, adjust: Work) -> str | None:
     The backup is copied and read to its end, and changed by `adjust`; only then, and when no other process writes,
     does it take the place of the store.  All who have the store open notice it when they next use it.  If anything is
     raised before, the store is left as it was.  Returns the path of the store that was replaced, None if there was
-    none.  Raises StoreError for what is no sound backup.
+    none.  Raises StoreError for what is no sound backup, ConflictError if a store was moved from the location.
     """
     ensure_own(location)
+    _ensure_not_moved(location)
     return engine_at(location).restore_store(location, source, adjust)
 
 
@@ -270,18 +272,38 @@ def is_embedded(location: str) -> bool:
     return not os.path.isfile(os.path.join(location, ENGINE_FILE))
 
 
-def set_aside(location: str, destination: str = "") -> str:
+def set_aside(location: str) -> str:
     """Take a store away from its location, to another name beside it, which is returned.
 
-    To be called when nobody writes to it.  Processes that have it open do not find it any more; those who look for it
-    are told the destination of its copy.
+    To be called when nobody writes to it.  Processes that have it open do not find it any more.
     """
-    if destination:
-        write_file(location + _MOVED, os.fsencode(destination) + b"\n")
     location = os.path.realpath(location)
     aside = aside_name(location, "moved")
     engine_at(location).set_aside(location, aside)
     return aside
+
+
+def note_destination(location: str, destination: str) -> None:
+    """Leave a note where a store is moved: users of the old location are told, and no store is made there."""
+    write_file(location + _MOVED, os.fsencode(destination) + b"\n")
+
+
+def forget_destination(location: str) -> None:
+    """Remove that note, if there is one."""
+    with suppress(FileNotFoundError):
+        os.unlink(location + _MOVED)
+
+
+def _destination(location: str) -> str:
+    """Where the store was moved that was at a location; empty if it was not."""
+    return read_text(location + _MOVED).decode("utf-8", "replace").strip()
+
+
+def _ensure_not_moved(location: str) -> None:
+    destination = _destination(location)
+    if destination:
+        raise ConflictError(f"the minter in {location} was moved to {destination}, and another one here could mint the "
+                            f"same identifiers again: use that one, or if it is gone remove {location}{_MOVED}")
 
 
 def replace_store(location: str, new: str) -> str:

@@ -131,7 +131,7 @@ def _ready_name(target: str) -> str:
 
 @contextmanager
 def _new_folder(target: str) -> Iterator[str]:
-    """Make a folder beside a target, and remove it if the `with` block raises; those of killed processes are removed."""
+    """Make a folder beside a target, and remove it if the `with` block raises; remove those of killed processes."""
     remove_unfinished(target)
     parent, name = os.path.split(os.path.abspath(target))
     new = os.path.join(parent, f".{name}-new-{threading.get_ident()}-{os.getpid()}")

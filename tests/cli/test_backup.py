@@ -7,12 +7,19 @@ import shutil
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import lmdb
 import pytest
 
-from noidtools.store.lmdb.files import PLACE
+from noidtools.errors import ConflictError
+from noidtools.minter import Minter
+from noidtools.minter.copying import restore
+from noidtools.minter.events import Actor
+from noidtools.minter.minting import MintOptions, mint
+from noidtools.store.lmdb.files import PLACE, is_in_place
+from support.killed import RENAMES, run_killed
 from support.noidr import NoidrProcess
 from support.process import NOIDR, NoidProcess, wait_until
 
@@ -267,6 +274,64 @@ def test_a_backup_never_overwrites(noid):
     assert "exists already" in noid.refused("backup", "kept")
 
 
+# -- restores at the same time, and sources in use -------------------------------------------------------------------
+
+
+ACTOR = Actor(b"test", b"python")
+
+
+def minted(minter: Minter, count: int) -> list[bytes]:
+    return [identifier for ids in mint(minter, ACTOR, count, MintOptions()) for identifier in ids]
+
+
+@pytest.mark.only("lmdb")
+def test_a_restored_file_says_that_it_was_written_in_its_folder_and_one_moved_in_does_not(noid):
+    """By which both are told apart if the new folder has got the number of one that was deleted."""
+    noid.ids(1)
+    noid("backup", "kept")
+    noid("restore", "kept")
+    assert is_in_place(str(noid.folder / "NOID"))
+    for source in (noid.folder / "kept" / "data.mdb", data_file(noid)):
+        move_in(noid, source)
+        assert not is_in_place(str(noid.folder / "NOID"))
+        noid("restore", str(data_file(noid)))
+    os.truncate(data_file(noid), 8192)
+    assert not is_in_place(str(noid.folder / "NOID"))
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_several_restores_at_once_in_one_process_do_not_disturb_each_other(noid, tmp_path, exists):
+    noid.ids(5)
+    noid("backup", "kept")
+    other = NoidProcess(tmp_path / "other")
+    other.folder.mkdir()
+    if exists:
+        other("dbcreate", "xx.sdddd")
+    with ThreadPoolExecutor(4) as threads:
+        runs = [threads.submit(restore, str(other.folder), str(noid.folder / "kept"), ACTOR) for _ in range(4)]
+    refusals = [error for error in (run.exception() for run in runs) if error is not None]
+    assert all(isinstance(error, ConflictError) for error in refusals), refusals
+    assert len(refusals) == (0 if exists else 3)
+    assert other.ids(1) == ["kt0005"] and "nothing is wrong" in other("check")
+    assert not list(other.folder.glob(".NOID*"))
+
+
+@pytest.mark.only("lmdb")
+def test_a_minter_that_is_in_use_is_restored_elsewhere_between_its_writes(noid, tmp_path):
+    noid.ids(1)
+    other = NoidProcess(tmp_path / "other")
+    other.folder.mkdir()
+    minter = Minter(str(noid.folder))
+    with minter.store.transaction():
+        process = other.start("restore", str(noid.folder / "NOID"), stdout=subprocess.DEVNULL)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(2)
+        minted(minter, 4)
+    assert process.wait(60) == 0
+    minter.close()
+    assert other.ids(1) == ["kt0005"]
+
+
 # -- killed ----------------------------------------------------------------------------------------------------------
 
 
@@ -287,3 +352,13 @@ def test_a_killed_backup_or_restore_leaves_a_usable_minter(noid, loop, command):
     noid("restore", "kept")
     assert noid.ids(1) == ["kt5000"]
     assert not [name for name in os.listdir(noid.folder) if name.startswith(".NOID-new")]
+
+
+@pytest.mark.only("lmdb")
+def test_the_next_backup_removes_what_a_killed_restore_has_left(noid):
+    noid("backup", "kept")
+    assert run_killed(noid.folder, RENAMES, 1, "restore", "kept") == -signal.SIGKILL
+    (left,) = noid.folder.glob(".NOID-new-*")
+    assert (left / "data.mdb").exists()
+    noid("backup", "next")
+    assert not left.exists() and noid.ids(1) == ["kt0000"]

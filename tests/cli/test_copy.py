@@ -71,8 +71,31 @@ def test_a_moved_minter_is_no_longer_where_it_was(noid):
     kept = moved(noid("copy", "a", "b", "--move"))
     assert kept.parent == noid.folder / "a" and (kept / "data.mdb").exists()
     assert noid.refused("-f", "a", "mint", "1") == f"there is no minter in a/NOID: it was moved to {noid.folder}/b/NOID"
-    noid("-f", "a", "dbcreate", ".sd")  # it is a minter of its own
     assert ids(noid("-f", "b", "mint", "2")) == ["kt000003", "kt000031"]
+
+
+def test_no_other_minter_takes_the_place_of_one_that_was_moved(noid):
+    noid("-f", "a", "backup", "backup")
+    (noid.folder / "export").write_text(noid("-f", "a", "export", "jsonl", "--history"))
+    kept = moved(noid("copy", "a", "b", "--move"))
+    for words in (("restore", "backup"), ("restore", str(kept)), ("import", "jsonl", "export"),
+                  ("dbcreate", "kt.rdddddd")):
+        refusal = noid.refused("-f", "a", *words)
+        assert f"was moved to {noid.folder}/b/NOID" in refusal, words
+    assert "remove a/NOID.moved" in noid.refused("-f", "a", "restore", "backup")
+    assert not (noid.folder / "a/NOID").exists()
+    (noid.folder / "a/NOID.moved").unlink()
+    noid("-f", "a", "restore", str(kept))
+    assert ids(noid("-f", "a", "mint", "1")) == ["kt000003"]
+
+
+def test_a_minter_can_be_moved_back_and_restored_there(noid):
+    noid("-f", "a", "backup", "backup")
+    noid("copy", "a", "b", "--move")
+    noid("copy", "b", "a", "--move")
+    assert "was moved" in noid.refused("-f", "b", "restore", "backup")
+    noid("-f", "a", "restore", "backup")
+    assert ids(noid("-f", "a", "mint", "1")) == ["kt000003"]
 
 
 def test_nothing_is_overwritten_and_a_refused_copy_leaves_nothing(noid):
@@ -148,7 +171,8 @@ def test_a_killed_move_leaves_one_minter_or_says_how_to_finish_it_and_the_same_c
         assert len(sound) <= 1
         assert sound or "again to finish it" in found["a"], found
         if (folder / "a" / "NOID").exists():
-            assert "exists already" in noid.refused("-f", "a", "dbcreate", "kt.sdddddd")
+            refusal = noid.refused("-f", "a", "dbcreate", "kt.sdddddd")
+            assert "exists already" in refusal or "was moved to" in refusal
             noid("copy", "a", "b", "--move")
         assert minters(folder)["b"] == "sound" and f"moved to {folder}/b/NOID" in noid.refused("-f", "a", "mint", "1")
         assert ids(noid("-f", "b", "mint", "2")) == ["kt000003", "kt000031"]

@@ -6,6 +6,7 @@ A backup of a store of another engine is the same; and databases of other progra
 from __future__ import annotations
 
 import os
+import threading
 from contextlib import contextmanager
 from itertools import islice
 
@@ -41,6 +42,9 @@ from .files import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+# Held by the thread that copies a backup, since a process may open a file once.
+_copying = threading.Lock()
 
 # How many items of another engine are written in one transaction.
 _CHUNK = 50_000
@@ -101,12 +105,13 @@ def read_backup(source: str) -> Iterator[tuple[bytes, bytes, bytes]]:
     """The items of a backup, for a store of another engine: tables, keys and values.  Raises StoreError."""
     data = _data_of(source)
     try:
-        _count(data)
-        with _opened(data) as environment, environment.begin() as txn:
-            for stored, value in txn.cursor():
-                key, value = true_item(stored, value, LONGEST_KEY)
-                if key[:1] != OWN_TABLE:
-                    yield key[:1], key[1:], value
+        with _unwritten(data):
+            _count(data)
+            with _opened(data) as environment, environment.begin() as txn:
+                for stored, value in txn.cursor():
+                    key, value = true_item(stored, value, LONGEST_KEY)
+                    if key[:1] != OWN_TABLE:
+                        yield key[:1], key[1:], value
     except (lmdb.Error, OSError) as error:
         raise _no_backup(error, data, os.path.dirname(data) or ".") from error
 
@@ -120,7 +125,8 @@ def restore(location: str, source: str, adjust: Callable[[str], None]) -> str | 
     location = os.path.realpath(location)
 
     def fill(folder: str) -> None:
-        _fill(folder, data)
+        with _unwritten(data, location):
+            _fill(folder, data)
         adjust(folder)
         if os.path.lexists(location):
             copy_permissions(location, folder)
@@ -147,6 +153,21 @@ def _locked(location: str) -> Iterator[None]:
     finally:
         lock.release()
         lock.close()
+
+
+@contextmanager
+def _unwritten(data: str, locked: str = "") -> Iterator[None]:
+    """Keep writers away from a data file while it is copied, if it is a minter's; those in `locked` are away."""
+    folder = os.path.dirname(os.path.realpath(data))
+    with _copying:
+        if folder == locked or not os.path.exists(os.path.join(folder, WRITER)):
+            yield
+            return
+        if not os.access(os.path.join(folder, WRITER), os.W_OK):
+            raise StoreError(f"{folder} is a minter's, and this account cannot lock it: make a backup of it with 'noid "
+                             "backup', and restore that")
+        with _locked(folder):
+            yield
 
 
 def _data_of(source: str) -> str:

@@ -140,6 +140,15 @@ def _ensure_in_place(environment: lmdb.Environment, location: str) -> None:
         raise moved_in(location)
 
 
+def is_in_place(location: str) -> bool:
+    """Whether the data file was last written in this folder, as its own record says."""
+    # Without the lock file, which may be open already.
+    with lmdb.open(os.fsencode(_path(location, DATA)), subdir=False, readonly=True, lock=False,
+                   create=False) as environment, environment.begin() as txn:
+        whole = os.path.getsize(_path(location, DATA)) >= length_of(environment)
+        return whole and txn.get(PLACE) == _place(location)
+
+
 def begin_write(environment: lmdb.Environment, location: str) -> lmdb.Transaction:
     """Begin a write transaction; raises StoreError if it would not continue from the newest state of the data file."""
     txn = environment.begin(write=True)

@@ -318,8 +318,10 @@ class LmdbStore(BaseStore):
         self._ensure_usable()  # another thread may have closed it while this one waited
         folders.ensure_own(self.location)
         # A restore replaces the whole folder: if the file is the new one, so is the folder, which is looked at later.
-        # The old file stays open, by which other processes notice it, too.
-        if files.file_of(self.location)[0] != self._file and files.inode(self.location) == self._folder:
+        # The old file stays open, by which other processes notice it, too.  The new folder may have got the number of
+        # an old one that was deleted; then the file was written in it.
+        if (files.file_of(self.location)[0] != self._file and files.inode(self.location) == self._folder
+                and not files.is_in_place(self.location)):
             raise files.moved_in(self.location)
         self._shut()
         while True:
