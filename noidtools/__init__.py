@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Comparison,
         ContextClaim,
         CustodyPeriod,
+        FoundName,
         HoldResult,
         MinterDescription,
         MinterInfo,
@@ -59,13 +60,13 @@ if TYPE_CHECKING:
     from .version import __version__
 
 __all__ = [
-    "AbstractName", "AliasLink", "Binding", "BusyError", "ChangedValue", "CitationForm", "Comparison",
-    "ConflictError", "ContextClaim", "CustodyPeriod", "ExhaustedError", "ForbiddenError", "GoneError", "HistoryEvent",
+    "AbstractName", "AliasLink", "Binding", "BusyError", "ChangedValue", "CitationForm", "Comparison", "ConflictError",
+    "ContextClaim", "CustodyPeriod", "ExhaustedError", "ForbiddenError", "FoundName", "GoneError", "HistoryEvent",
     "HoldResult", "InvalidError", "MintCount", "MinterDescription", "MinterInfo", "MinterPolicy", "NameDescription",
     "NameRecord", "NameRelation", "NoMinterError", "NoidError", "NotFoundError", "OfferedAction", "OpenMinter",
-    "OutcomeUnknownError", "PerformedAction", "PersistencePromise", "PolicyStatement", "QualityClaim",
-    "QualityFinding", "RedirectTarget", "Resolution", "RuleBinding", "StoreError", "Transition", "UsageError",
-    "Validity", "ValueDigest", "VerifiedName", "Withdrawal", "__version__", "create", "open",
+    "OutcomeUnknownError", "PerformedAction", "PersistencePromise", "PolicyStatement", "QualityClaim", "QualityFinding",
+    "RedirectTarget", "Resolution", "RuleBinding", "StoreError", "Transition", "UsageError", "Validity", "ValueDigest",
+    "VerifiedName", "Withdrawal", "__version__", "create", "open",
 ]
 
 # Where the public names are; a name that is another there follows a colon.

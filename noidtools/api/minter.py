@@ -31,6 +31,7 @@ Moment = date | datetime | str
 How = Literal["new", "replace", "set", "append", "add", "prepend", "insert", "append-item", "add-item",
               "prepend-item", "insert-item", "delete", "purge", "mint", "peppermint"]
 MintedState = Literal["published", "reserved"]
+State = Literal["reserved", "published", "unavailable", "withdrawn"]
 MintingPolicy = Literal["publish", "reserve", "default"]
 QueueTime = Literal["now", "first", "lvf"]
 Term = Literal["long", "medium", "short"]

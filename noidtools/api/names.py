@@ -1,10 +1,11 @@
-"""The Python interface: relations between names, qualities, spellings, custodians, and descriptions."""
+"""The Python interface: search, relations between names, qualities, spellings, custodians, and descriptions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Concatenate, overload
 
+from .. import search
 from ..codec import decode_text
 from ..description import ensure_rdf_format, rdf
 from ..description.conversion import (
@@ -22,6 +23,7 @@ from ..description.facts import (
     CitationForm,
     Comparison,
     CustodyPeriod,
+    FoundName,
     MinterDescription,
     NameDescription,
     NameRelation,
@@ -33,7 +35,7 @@ from ..errors import UsageError
 from ..minter import Minter, aliases, contexts, custody, qualities
 from ..minter.aliases import prefer_name, remove_preference
 from ..minter.events import Actor
-from ..minter.identifiers import NameRef
+from ..minter.identifiers import NameRef, identify_beginning
 from ..minter.relations import ABSTRACT_KINDS, Relation, abstract, all_abstractions, claims
 from ..store import Reader, Writer
 from ..times import timestamp
@@ -46,6 +48,7 @@ from .minter import (
     QualityName,
     RdfFormat,
     RelationName,
+    State,
     Text,
     end_timestamp,
     start_timestamp,
@@ -184,6 +187,26 @@ class NameMethods(MinterBase):
         return list(self._read(work))
 
     # -- spellings -------------------------------------------------------------------------------------
+
+    def find(
+        self, words: str = "", *, elements: Mapping[str, str] | None = None, target: str = "", host: str = "",
+        prefix: Text = "", state: State | None = None, changed_since: Moment | None = None, limit: int | None = None,
+    ) -> Iterator[FoundName]:
+        """The names that fit all that is given, read page by page.
+
+        words     words of the names and of what is bound to them; `"two words"` stand together, `begin*` begins one
+        elements  words in the values of these elements
+        target    the address to which they lead, or its beginning if it ends in `*`
+        host      the host of that address
+        limit     how many at most
+        """
+        start = to_bytes(prefix)
+        query = search.Query(
+            words=words, elements=dict(elements or {}), target=target, host=host, state=state or "",
+            prefix=self._look(identify_beginning, start) if start else b"",
+            changed_since=start_timestamp(changed_since),
+        )
+        return search.find_all(self._open, self._view, query, limit)
 
     def cite(self, name: Text) -> list[CitationForm]:
         """The forms in which a name is written, printed, linked and spoken; one form may occur more than once."""

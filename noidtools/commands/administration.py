@@ -240,6 +240,7 @@ With --store the minter is in a database server, and the folder NOID holds its a
 $ noid -f kt5 dbcreate kt.reeded long 13030 cdlib.org dpg | grep -E 'Template|First'
 Template: kt.reeded
 First: 13030/kt4x551
+$ cd kt5
 """,
     ),
     Command(

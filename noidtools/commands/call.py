@@ -42,6 +42,7 @@ _CHAPTERS = {
     "resolve-loop": "resolving", "cite": "describing", "same": "describing", "context": "describing",
     "verify": "qualities", "describe": "describing", "note": "administration", "dbinfo": "administration",
     "backup": "maintenance", "restore": "maintenance", "import": "transfer", "copy": "maintenance",
+    "find": "search", "list": "search",
     "sql": "maintenance", "check": "maintenance", "help": "help", "hello": "help",
 }
 

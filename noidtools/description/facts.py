@@ -427,6 +427,24 @@ class VerifiedName:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundName:
+    """A name that was found.
+
+    identifier  as the minter writes it
+    state       reserved, published, unavailable or withdrawn; None for a name that has no state
+    target      where it leads, as it is bound; empty if it leads nowhere
+    elements    values by element name; none of a withdrawn name
+    alias_of    the name it stands for, if it is an alias
+    """
+
+    identifier: str
+    state: str | None
+    target: str
+    elements: Mapping[str, str] = field(hash=False)
+    alias_of: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class NameRecord:
     """An identifier with its elements.
 

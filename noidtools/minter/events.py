@@ -246,7 +246,7 @@ _PAGE = 500
 
 # For so long after its date a minting event may be extended by the next transaction of the same command.  It keeps its
 # date, which is therefore never wrong by more than this.
-_CONTINUED = 60 * SECOND
+CONTINUED = 60 * SECOND
 
 
 class Event:
@@ -350,7 +350,7 @@ def read_event(reader: Reader, number: int) -> Event | None:
 def may_continue(reader: Reader, number: int, actor: Actor) -> bool:
     """Whether a minting event is recent enough that further identifiers may be added to it."""
     event = read_event(reader, number)
-    return event is not None and event.date >= timestamp(actor.now() - _CONTINUED)
+    return event is not None and event.date >= timestamp(actor.now() - CONTINUED)
 
 
 def add_to_bulk(writer: Writer, number: int, changed: int) -> None:

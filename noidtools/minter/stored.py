@@ -12,8 +12,9 @@ from itertools import groupby
 from operator import itemgetter
 
 from ..codec import pair, pair_end, pair_prefix, split_pair
-from .circulation import Circulation
-from .events import NUMBER_SIZE
+from ..times import timestamp
+from .circulation import Circulation, in_circulation
+from .events import CONTINUED, NUMBER_SIZE, Event, number_key, packed_events
 from .schema import (
     ABSTRACT,
     ALIASES,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..store import Reader, Writer
+    from . import Minter
 
     Rows = list[tuple[bytes, bytes]]
 
@@ -113,12 +115,15 @@ class StoredName:
         return sorted(numbers)
 
 
-def stored_names(reader: Reader, prefix: bytes = b"", *, only: frozenset[str] | None = None) -> Iterator[StoredName]:
-    """All identifiers that begin with `prefix` and have anything stored, in the order of their bytes.
+def stored_names(
+    reader: Reader, prefix: bytes = b"", *, after: bytes = b"", only: frozenset[str] | None = None
+) -> Iterator[StoredName]:
+    """All identifiers that begin with `prefix` and have anything stored, or those after one of them, in the order of
+    their bytes.
 
     With `only` no other attributes of StoredName are read than these.
     """
-    tables = [_items(reader, name, table, prefix) for name, table in (_ONE | _SEVERAL).items()
+    tables = [_items(reader, name, table, prefix, after) for name, table in (_ONE | _SEVERAL).items()
               if only is None or name in only]
     for key, items in groupby(merge(*tables, key=itemgetter(0)), key=itemgetter(0)):
         found = StoredName(key)
@@ -130,15 +135,29 @@ def stored_names(reader: Reader, prefix: bytes = b"", *, only: frozenset[str] | 
         yield found
 
 
-def _items(reader: Reader, name: str, table: bytes, prefix: bytes) -> Iterator[tuple[bytes, str, bytes, bytes]]:
+def read_name(reader: Reader, key: bytes, *, only: frozenset[str]) -> StoredName:
+    """What is stored about an identifier; of other attributes of StoredName than these nothing is read."""
+    found = StoredName(key)
+    for attribute in only:
+        if attribute in _ONE:
+            setattr(found, attribute, reader.get(_ONE[attribute], key))
+        else:
+            rows = reader.scan(_SEVERAL[attribute], pair_prefix(key))
+            setattr(found, attribute, [(split_pair(place)[1], value) for place, value in rows])
+    return found
+
+
+def _items(
+    reader: Reader, name: str, table: bytes, prefix: bytes, after: bytes
+) -> Iterator[tuple[bytes, str, bytes, bytes]]:
     """The rows of a table: identifier, attribute of StoredName, rest of the key, value."""
     if name in _ONE:
-        for key, value in reader.scan(table, prefix):
+        for key, value in reader.scan(table, prefix, after=after or None):
             yield key, name, b"", value
         return
     # The identifier in a pair has its NUL bytes escaped.  What is stored about the minter itself is left out.
     start = prefix.replace(b"\0", b"\0\xff")
-    for key, value in reader.scan(table, start, after=None if start else pair_end(b"")):
+    for key, value in reader.scan(table, start, after=None if start and not after else pair_end(after)):
         identifier, rest = split_pair(key)
         yield identifier, name, rest, value
 
@@ -224,3 +243,50 @@ class ChangedSince:
             numbers.append(name.circulation[1:6])
         return any(packed is not None and packed[_DATE] >= self._date
                    for packed in self._reader.get_many([(EVENTS, number) for number in numbers]))
+
+
+@dataclass(slots=True)
+class ChangedNames:
+    """The identifiers that events concern.
+
+    number    the number of the last of these events
+    keys      the identifiers that they name
+    mintings  the numbers of those that bound something to more identifiers than they name
+    """
+
+    number: int
+    keys: set[bytes] = field(default_factory=set)
+    mintings: set[int] = field(default_factory=set)
+
+
+# How many events are looked at for what was changed; after more of them it is quicker to look at all names.
+_MOST_EVENTS = 100_000
+
+
+def changed_names(minter: Minter, reader: Reader, after: int, now: int) -> ChangedNames | None:
+    """What was changed by the events with greater numbers than `after`; None if they cannot tell.
+
+    A minting that goes on is left for the next time, with all that follows.
+    """
+    found = ChangedNames(after)
+    for number, packed in packed_events(reader, after=after, limit=_MOST_EVENTS):
+        event = Event(number, packed)
+        if event.archive or number == after + _MOST_EVENTS:
+            return None
+        if event.tally is not None and any(change.element for change in event.changes):
+            ends = (event.tally.first, event.tally.last)
+            found.keys.update(minter.namespace.literal_key(name) for name in ends)
+            if event.tally.minted > len(ends):
+                found.mintings.add(number)
+            if event.tally.minted < event.tally.requested and event.date >= timestamp(now - CONTINUED):
+                break
+        found.keys.update(event.ids, (change.of for change in event.changes if change.of))
+        if event.bulk:
+            found.keys.update(split_pair(key[NUMBER_SIZE:])[0] for key, _ in reader.scan(CHANGES, number_key(number)))
+        found.number = number
+    return found
+
+
+def names_of_events(reader: Reader, numbers: set[int]) -> set[bytes]:
+    """The identifiers whose circulation records point to one of these events."""
+    return {key for key, record in in_circulation(reader) if record.event in numbers}

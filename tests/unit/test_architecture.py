@@ -17,8 +17,8 @@ from support.project import ROOT
 # A package may import those before it in this list, never those behind it.
 ORDER = (
     "version", "errors", "codec", "times", "console", "spool", "store", "names", "rules", "schemes", "minter",
-    "resolution", "transfer", "verification", "description", "deployment", "commands", "api", "web", "server", "cli",
-    "",
+    "resolution", "transfer", "verification", "description", "search", "deployment", "commands", "api", "web", "server",
+    "cli", "",
 )
 # Packages that are pure functions of their arguments: they know no store and no minter.
 PURE = ("names", "rules", "schemes")
