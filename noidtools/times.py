@@ -91,6 +91,18 @@ _TIMESTAMP = "%Y%m%d%H%M%S"
 _TIMESTAMPS_END = 253402300800
 
 
+_UNITS = {"h": 3600, "d": 86_400}
+_LONGEST_DIGITS = 6
+
+
+def parse_duration(text: str) -> int | None:
+    """The seconds of a duration such as 12h or 14d; None if it is none."""
+    number, unit = text[:-1], text[-1:]
+    if unit not in _UNITS or not (number.isascii() and number.isdigit()) or len(number) > _LONGEST_DIGITS:
+        return None
+    return int(number) * _UNITS[unit]
+
+
 def timestamp_after(nanoseconds: int, seconds: int) -> bytes:
     """The timestamp of the moment that many seconds later; raises UsageError after the year 9999."""
     if nanoseconds // SECOND + seconds >= _TIMESTAMPS_END:

@@ -170,9 +170,6 @@ _QUOTED = "a text of several words is quoted"
 
 # -- token -----------------------------------------------------------------------------------------------------------
 
-_UNITS = {"h": 3600, "d": 86_400}
-_LONGEST_DIGITS = 6
-
 
 def _new_token(call: Call) -> Answer:
     classes = [word.strip() for word in (call.option("may") or "").split(",")]
@@ -187,9 +184,9 @@ def _end_of_token(text: str | None, now: int) -> bytes:
     """The timestamp at which a token ends; empty for never."""
     if text is None:
         return b""
-    number, unit = text[:-1], text[-1:]
-    if unit in _UNITS and number.isascii() and number.isdigit() and len(number) <= _LONGEST_DIGITS:
-        return times.timestamp_after(now, int(number) * _UNITS[unit])
+    seconds = times.parse_duration(text)
+    if seconds is not None:
+        return times.timestamp_after(now, seconds)
     if not text[:4].isdigit():
         raise UsageError(f"a token expires after a time, 365d or 12h, or on a date, 2030-12-31; {text!r} is neither")
     return times.last_second(text)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 
-from ..errors import NoidError
+from ..errors import NoidError, UsageError
 from ..minter import copying
 from ..minter.check import examine, repair
 from ..minter.copying import copy_minter
 from ..minter.folder import MinterFolder, SingleMinter
-from ..minter.report import VIEW_ROLES, VIEWS, minter_figures
+from ..minter.report import VIEW_ROLES, VIEWS, backup_warning, minter_figures, size_text
 from ..resolution.settings import wrong_canaries
 from ..store.sql_tables import ROLES, TABLES
-from ..times import SECOND, iso_datetime
+from ..times import SECOND, iso_datetime, parse_duration
 from .answers import Answer, Fields, Text
 from .command import Command, Form, Option, as_count
 
@@ -30,6 +30,27 @@ def _backup(call: Call) -> Answer:
     destination = os.fsdecode(call.words[0])
     items = copying.back_up(call.minter, destination)
     return Answer(Fields(("ok", b"%d items in %b" % (items, call.words[0]))), spaced=True)
+
+
+def _backup_all(call: Call) -> Answer:
+    keep = call.option("keep")
+    seconds = None if keep is None else parse_duration(keep)
+    if keep is not None and seconds is None:
+        raise UsageError(f"backups are kept for a time such as 14d or 48h, not {keep!r}")
+    folder, destination = call.option("minters") or "", os.fsdecode(call.words[0])
+    records: list[Record] = []
+    failed = False
+    for done in copying.back_up_all(folder, destination, call.actor.now(), seconds):
+        fields = [("minter", done.name)]
+        if done.items:
+            fields.append(("ok", f"{done.items} items in {done.path}"))
+        if done.removed:
+            fields.append(("removed", f"{done.removed} older {'backup' if done.removed == 1 else 'backups'}"))
+        if done.error:
+            fields.append(("error", done.error))
+            failed = True
+        records.append(Fields(*fields))
+    return Answer(*(records or [Fields(("note", "there is no minter"))]), spaced=True, failed=failed)
 
 
 def _restore(call: Call) -> Answer:
@@ -144,9 +165,6 @@ def _sql_roles(call: Call) -> Answer:
 # -- status ----------------------------------------------------------------------------------------------------------
 
 
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
-
-
 def _status(call: Call) -> Answer:
     folder, now = call.option("minters"), call.actor.now() / SECOND
     minters = MinterFolder(folder) if folder else SingleMinter(call.session.dbdir)
@@ -198,6 +216,8 @@ def _figure_lines(found: dict[str, float], wrong: int, now: float) -> list[tuple
     if "replica_lag_seconds" in found:
         lines.append(("replica", f"{found['replica_lag_seconds']:.1f} s behind"))
     lines.append(("backup", _backup_text(found, now)))
+    if warning := backup_warning("this minter", found.get("last_backup"), now):
+        lines.append(("warning", f"{warning}: run 'noid backup'"))
     if wrong:
         lines.append(("error", f"{wrong} canaries lead elsewhere than they must; say canary"))
     return lines
@@ -217,24 +237,24 @@ def _backup_text(found: dict[str, float], now: float) -> str:
     return f"{iso_datetime(int(found['last_backup'])).decode()}, {age}"
 
 
-def size_text(size: float) -> str:
-    """A number of bytes for people."""
-    unit = 0
-    while size >= 1000 and unit + 1 < len(_UNITS):
-        size, unit = size / 1000, unit + 1
-    return f"{size:.0f} {_UNITS[unit]}" if unit == 0 or size >= 100 else f"{size:.1f} {_UNITS[unit]}"
-
-
 # -- the commands ----------------------------------------------------------------------------------------------------
 
 COMMANDS = (
     Command(
         "backup", "write a copy of the minter, while others use it",
         Form("Dest", _backup),
-        shell_only=True, see="operations.md#back-up",
+        Form("--minters Dir Dest [--keep Time]", _backup_all),
+        options=(
+            Option("--minters Dir", "all minters in the folders of Dir: that in Dir/NAME goes to Dest/NAME/TIME"),
+            Option("--keep Time", "remove older backups of a minter, as in 14d or 48h, once its new one is complete"),
+        ),
+        shell_only=True, see="operations.md#back-up", fails="a minter could not be backed up",
         about="""\
 Makes the folder Dest, which must not exist yet, with a copy of the minter as it was at one moment. It appears complete
 and on disk, after it was read to its end, or not at all. Minting goes on meanwhile.
+
+With --minters each minter of a folder is backed up to a new folder in Dest. One that fails does not stop the others,
+and its older backups stay.
 """,
         example="""\
 $ noid backup backup-1 > /dev/null

@@ -57,6 +57,7 @@ def _setup(call: Call) -> Answer:
         server, minters=_value_of(call, "minters"), host=_value_of(call, "host"), way=_value_of(call, "way"),
         certificate=certificate or "", key="".join(key), acme=call.flag("acme"), owner=_value_of(call, "user"),
         minter=_value_of(call, "minter"), prefix=_value_of(call, "prefix"), root=_value_of(call, "root"),
+        backups=_value_of(call, "backups"), postgres=call.flag("postgres"),
     )
     if call.flag("write"):
         listing = "".join(f"# wrote {path}\n" for path in write(setup, force=call.flag("force")))
@@ -75,6 +76,12 @@ def _value_of(call: Call, name: str) -> str:
     if given == "":
         raise UsageError(f"--{name} is empty: give it a value, or leave it out")
     return given or ""
+
+
+def _remove_setup(call: Call) -> Answer:
+    from ..deployment.setup import removal_commands
+
+    return Answer(Text("".join(f"{command}\n" for command in removal_commands())), spaced=True)
 
 
 def _check_setup(call: Call) -> Answer:
@@ -105,8 +112,10 @@ and its group may open is believed to come from the web server.
     Command(
         "setup", "set up minters and names on nginx or Apache, and check it",
         Form("nginx|apache --minters Dir --host Host [--way proxy|fastcgi|wsgi|cgi+map] [--tls Cert Key] [--acme] "
-             "[--user User] [--minter Name] [--prefix Dir] [--root Dir] [--write] [--force]", _setup),
+             "[--user User] [--backups Dir] [--postgres] [--minter Name] [--prefix Dir] [--root Dir] [--write] "
+             "[--force]", _setup),
         Form("check [--minters Dir] [--user User] [--url Url]", _check_setup),
+        Form("remove", _remove_setup),
         options=(
             Option("--minters Dir", "the folder of minters: that in Dir/NAME is at …/nd/noidu_NAME"),
             Option("--host Host", "the host name under which readers reach the server"),
@@ -116,6 +125,9 @@ and its group may open is believed to come from the web server.
             Option("--acme", "https with a certificate from Let's Encrypt, by certbot: give the command again when "
                    "there is one"),
             Option("--user User", "the account of the service, which owns the minters; noid unless given"),
+            Option("--backups Dir", "where a backup of each minter is written every night; /var/backups/noid unless "
+                   "given"),
+            Option("--postgres", "minters are in PostgreSQL servers: the service may use the network"),
             Option("--minter Name", "for cgi+map: the minter whose names are resolved, if there are several"),
             Option("--prefix Dir", "the folder in which the program is installed, if it is not that of this command"),
             Option("--root Dir", "write below this folder, as for the image of another machine"),
@@ -126,13 +138,17 @@ and its group may open is believed to come from the web server.
         shell_only=True, see="deploy.md",
         about="""\
 Prints the configuration of a host for minters, resolver, health, login for writing, https and (nginx) rate limits, the
-service for systemd, and the commands that finish the set-up. With --write it writes the files, and prints the commands
-for root to paste as a block. A file that noid setup did not write is left alone, and nothing is written, unless --force
-is given.
+service for systemd, a timer for backups every night, the program /usr/local/bin/noid, which runs root's commands about
+these minters as their owner, and the commands that finish the set-up. With --write it writes the files, and prints the
+commands for root to paste as a block. A file that noid setup did not write is left alone, and nothing is written,
+unless --force is given.
 
 check examines a set-up on this machine, as root: whether the account of the service can read the program and write the
-minters, the socket, the logins, the web server, canaries, the clock, the free space, and minters that share NAAN and
-prefix. Each problem is printed with its remedy.
+minters, the socket, the logins, the web server, what starts at boot, backups, canaries, the clock, the free space, and
+minters that share NAAN and prefix. Each problem is printed with its remedy.
+
+remove prints the commands that undo a set-up, to be run by: noid setup remove | sh -ex. The minters and their backups
+stay, and are given to root.
 """,
         fails="check finds an error",
         example="""\

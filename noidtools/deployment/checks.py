@@ -19,10 +19,11 @@ from ..minter import Minter, config, location_of
 from ..minter.events import newest_number, read_event
 from ..minter.folder import MinterFolder
 from ..minter.policies import ADMIN, ANYONE, AUTHENTICATED, AccessPolicy
+from ..minter.report import backup_warning, minter_figures, size_text
 from ..store import Reader
-from ..times import system_clock, timestamp
+from ..times import SECOND, system_clock, timestamp
 from ..verification.http import location_at, status_at
-from .setup import CGI, ENABLED_SITES, SERVICES, UNIT, SetUp, read_setup
+from .setup import APACHE, CGI, ENABLED_SITES, SERVICES, TIMER, UNIT, SetUp, read_setup
 
 # Level and text.
 Finding = tuple[str, str]
@@ -31,7 +32,7 @@ T = TypeVar("T")
 OK, WARNING, ERROR = "ok", "warning", "error"
 
 # Less free space than this, in bytes or as a part of the disk, is too little.
-_LITTLE_BYTES, _LITTLE_PART = 1 << 30, 0.05
+_LITTLE_BYTES, _LITTLE_PART = 1_000_000_000, 0.05
 _SECONDS_TO_START = 10
 # The hash of a password has at least this many characters, in any of the forms of crypt.
 _SHORTEST_HASH = 13
@@ -41,20 +42,24 @@ _SHORTEST_HASH = 13
 class Subject:
     """What is examined: a folder of minters, the account that runs the program, the address of the resolver.
 
-    `setup` is None where `noid setup` wrote nothing; `others` are the sites of further web servers.
+    `setup` is None where `noid setup` wrote nothing; `others` are further web servers with a host, by its path.
     """
 
     minters: str
     user: str
     url: str
     setup: SetUp | None
-    others: list[str]
+    others: dict[str, str]
 
     @property
     def noid(self) -> str:
-        """The beginning of a command that root gives as the account."""
-        program = f"{self.setup.prefix}/bin/noid" if self.setup else "noid"
-        return f"runuser -u {self.user} -- {program}"
+        """The beginning of a command that root gives about the minters."""
+        return "noid" if self.setup else f"runuser -u {self.user} -- noid"
+
+    @property
+    def back_up(self) -> str:
+        """The command that makes a backup of each minter."""
+        return "systemctl start noid-backup" if self.setup else f"{self.noid} backup --minters {self.minters} Dest"
 
 
 def check(*, minters: str = "", user: str = "", url: str = "") -> list[Finding]:
@@ -65,7 +70,7 @@ def check(*, minters: str = "", user: str = "", url: str = "") -> list[Finding]:
     found = _subject(minters, user, url)
     findings = [*_program(found), *_folder(found)]
     reachable = all(level != ERROR for level, _ in findings)
-    findings += [*_socket(found), *_leftovers(found), *_users(found), *_space(found), *_clock()]
+    findings += [*_socket(found), *_units(found), *_leftovers(found), *_users(found), *_space(found), *_clock()]
     names: list[str] = []
     if reachable:
         # Only the owner of a minter may open it.
@@ -89,7 +94,7 @@ def _subject(minters: str, user: str, url: str) -> Subject:
     if not os.path.isdir(minters):
         raise UsageError(f"there is no folder {minters} with minters: give the commands that noid setup prints")
     user = user or (setup.owner if setup else _owner(minters))
-    others = [other for other in sites if other != path]
+    others = {other: sites[other].server for other in sites if other != path}
     return Subject(minters, user, url or (setup.url if setup else ""), setup, others)
 
 
@@ -243,10 +248,25 @@ def _listens(path: str) -> bool:
         sleep(0.1)
 
 
+def _units(found: Subject) -> Iterator[Finding]:
+    """Whether what runs now also runs after the next boot, and whether backups are made."""
+    if found.setup is None:
+        return
+    for service in (SERVICES[found.setup.server], *(["noid"] if found.setup.has_service else [])):
+        if _prints("systemctl", "is-enabled", service) == "disabled":
+            yield WARNING, f"the service {service} does not start when the machine does: systemctl enable {service}"
+    timer = os.path.basename(TIMER)
+    state = _prints("systemctl", "is-enabled", timer), _prints("systemctl", "is-active", timer)
+    if "disabled" in state or "inactive" in state:
+        yield WARNING, f"no backups are made every night: systemctl enable --now {timer}"
+
+
 def _leftovers(found: Subject) -> Iterator[Finding]:
     """What another set-up left behind."""
-    for path in found.others:
-        yield WARNING, f"another web server has a host for the minters, too: rm {path}, and reload that server"
+    for path, server in found.others.items():
+        remove = "a2dissite noid" if server == APACHE else f"rm {path}"
+        yield WARNING, (f"another web server has a host for the minters, too: {remove} && systemctl "
+                        f"try-reload-or-restart {SERVICES[server]}")
     unused = found.setup is not None and not found.setup.has_service
     if unused and _prints("systemctl", "is-active", "noid") == "active":
         yield WARNING, "the service noid runs, and the web server does not use it: systemctl disable --now noid"
@@ -301,7 +321,7 @@ def _links(found: Subject, names: list[str]) -> Iterator[Finding]:
 def _space(found: Subject) -> Iterator[Finding]:
     disk = os.statvfs(found.minters)
     free, size = disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
-    text = f"{free / (1 << 30):.1f} GB of {size / (1 << 30):.1f} GB are free for {found.minters}"
+    text = f"{size_text(free)} of {size_text(size)} are free for {found.minters}"
     little = free < _LITTLE_BYTES or free < _LITTLE_PART * size
     yield (WARNING, f"only {text}: minting stops when the disk is full; docs/operations.md says what grows") if little \
         else (OK, text)
@@ -327,8 +347,8 @@ def _check_minters(found: Subject) -> tuple[list[str], list[Finding]]:
     minters = folder.dbdirs()
     findings: list[Finding] = []
     if not minters:
-        findings.append((WARNING, f"there is no minter in {found.minters}: runuser -u {found.user} -- mkdir "
-                                  f"{found.minters}/NAME && {found.noid} -f {found.minters}/NAME dbcreate"))
+        findings.append((WARNING, f"there is no minter in {found.minters}: "
+                                  f"{found.noid} -f {found.minters}/NAME dbcreate"))
     namespaces: dict[bytes, list[str]] = {}
     for name, dbdir in minters:
         findings += _files(name, location_of(dbdir), found.user)
@@ -370,6 +390,9 @@ def _content(name: str, minter: Minter, found: Subject) -> Iterator[Finding]:
     newest, administrators, canaries = minter.read(read)
     noid = f"{found.noid} -f {minter.dbdir}"
     now = timestamp(system_clock())
+    last_backup = minter_figures(minter).get("last_backup")
+    if warning := backup_warning(f"the minter {name}", last_backup, system_clock() / SECOND):
+        yield WARNING, f"{warning}: {found.back_up}"
     if newest > now:
         yield ERROR, (f"the clock is behind: it says {now.decode()}, and the last change of the minter {name} was at "
                       f"{newest.decode()}; set the clock")
@@ -416,12 +439,14 @@ def _web_server(found: Subject, *, has_minters: bool) -> Iterator[Finding]:
         yield ERROR, error.message
         return
     answers = f"{found.url}healthz answers {status}"
+    service = SERVICES[found.setup.server] if found.setup else ""
     if status in ("200", "204"):
         yield OK, answers
     elif "certificate is not valid" in status:
         yield ERROR, f"{answers}: renew the certificate (certbot renew), or name another with noid setup … --tls"
+    elif service and _prints("systemctl", "is-active", service) not in ("active", ""):
+        yield ERROR, f"{answers}, and {service} does not run: systemctl status {service}"
     elif status.startswith("nothing"):
-        service = SERVICES[found.setup.server] if found.setup else ""
         yield ERROR, f"{answers}: systemctl status {service}" if service else f"{answers}: start the web server"
     elif status == "503" and not has_minters:
         yield WARNING, f"{answers}, because there is no minter yet"

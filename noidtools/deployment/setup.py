@@ -1,12 +1,13 @@
 """`noid setup`: the files and commands that put a folder of minters on nginx or Apache.
 
 The files are rendered from the templates in conf/.  The first line of each says that `noid setup` wrote it; the second
-is the command that did, from which `noid setup check` learns what to examine.
+is the command that did, from which `noid setup check` and `remove` learn what there is.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import pwd
 import re
@@ -32,19 +33,21 @@ ENABLED_SITES = {NGINX: SITES[NGINX], APACHE: "/etc/apache2/sites-enabled/noid.c
 # What a2enmod enables, for each way.
 MODULES = {PROXY: "proxy_http headers", FASTCGI: "proxy_fcgi buffer", WSGI: "wsgi", CGI: "cgid rewrite"}
 UNIT = "/etc/systemd/system/noid.service"
-# Where the guides install the program, and the account of the service unless another is chosen.
-USUAL_PREFIX, USUAL_USER = "/opt/noid", "noid"
+BACKUP_UNIT, TIMER = "/etc/systemd/system/noid-backup.service", "/etc/systemd/system/noid-backup.timer"
+# The program by which root gives commands about the minters of another account.
+PROGRAM = "/usr/local/bin/noid"
+# Where the guides install the program, and the account of the service and the backups unless others are chosen.
+USUAL_PREFIX, USUAL_USER, USUAL_BACKUPS = "/opt/noid", "noid", "/var/backups/noid"
 
 _MARK = "# Written by noid setup, which overwrites this file: remove this line to keep your changes."
 # The accounts of web servers: Debian and its relatives first, then those of others.
 _WEB_ACCOUNTS = {NGINX: ("www-data", "nginx", "http"), APACHE: ("www-data", "apache", "http")}
-# Folders that the service cannot see (ProtectHome= and PrivateTmp= in its unit), and those that the web server cannot.
+# Folders that a service cannot see (ProtectHome= and PrivateTmp= in its unit).
 _HIDDEN = ("/home", "/root", "/run/user", "/tmp", "/var/tmp")
-_CLOSED = ("/root", "/run/user")
 # Folders of the system, which must not be given to the account of the minters; and those whose own folders may be.
 _OF_THE_SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr")
-_SHARED = ("/home", "/media", "/mnt", "/opt", "/srv", "/var", "/var/cache", "/var/lib", "/var/log", "/var/spool",
-           "/var/www")
+_SHARED = ("/home", "/media", "/mnt", "/opt", "/srv", "/var", "/var/backups", "/var/cache", "/var/lib", "/var/log",
+           "/var/spool", "/var/www")
 # All values are of such characters, so that web servers, systemd and the shell read them alike, unquoted.
 _PATH = re.compile(r"(?:/[A-Za-z0-9._+@-]+)+/?")
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*")
@@ -65,6 +68,8 @@ class SetUp:
     minter   for cgi+map the minter whose names are resolved
     prefix   the folder in which the program is installed
     root     the folder below which files are written; empty for the machine itself
+    backups  the folder of backups
+    postgres whether minters are in database servers, which are reached over the network
     acme     whether the certificate is one of certbot's
     secure   whether the host is served by https
     web      the account of the web server, which is also its group
@@ -81,6 +86,8 @@ class SetUp:
     certificate: str = ""
     key: str = ""
     acme: bool = False
+    backups: str = ""
+    postgres: bool = False
     secure: bool = field(init=False)
     web: str = field(init=False)
     socket: str = field(init=False, default="/run/noid/noid.sock")
@@ -96,6 +103,7 @@ class SetUp:
         self.minters = _checked_path(self.minters, "--minters")
         self.host = _checked_host(self.host)
         self.prefix = _checked_path(self.prefix or _own_prefix(), "the folder of the program")
+        self.backups = _checked_path(self.backups or USUAL_BACKUPS, "--backups")
         self.web = web_account(self.server)
         self._check_certificate()
         self._check_owner()
@@ -121,20 +129,20 @@ class SetUp:
         """The words of the command `noid setup`, without those that say what to do with the files."""
         tls = ["--acme"] if self.acme else ["--tls", self.certificate, self.key] if self.certificate else []
         return [self.server, "--minters", self.minters, "--host", self.host, "--way", self.way, "--prefix", self.prefix,
-                *(["--user", self.owner] if self.has_service else []),
-                *(["--minter", self.minter] if self.minter else []), *tls]
+                "--backups", self.backups, *(["--user", self.owner] if self.has_service else []),
+                *(["--minter", self.minter] if self.minter else []), *(["--postgres"] if self.postgres else []), *tls]
 
     @classmethod
     def from_words(cls, words: list[str]) -> SetUp:
-        """The set-up of those words; raises KeyError or UsageError if they are none.  --tls or --acme comes last."""
-        given = dict(zip(words[1::2], words[2::2], strict=False))
+        """The set-up of those words; raises KeyError or UsageError if they are none.  --tls comes last."""
+        given = dict(itertools.pairwise(words[1:]))
         return cls(words[0], given["--minters"], given["--host"], given["--way"], given.get("--user", ""),
                    given.get("--minter", ""), given["--prefix"], certificate=given.get("--tls", ""), key=words[-1],
-                   acme=words[-1] == "--acme")
+                   acme="--acme" in words, backups=given.get("--backups", ""), postgres="--postgres" in words)
 
     def minter_names(self) -> list[str]:
         """The names of the minters in the folder, which may not be there yet."""
-        folder = below(self.root, self.minters)
+        folder = os.path.dirname(below(self.root, f"{self.minters}/NAME"))
         return [name for name, _ in MinterFolder(folder).dbdirs()] if os.path.isdir(folder) else []
 
     def _check_certificate(self) -> None:
@@ -178,16 +186,17 @@ class SetUp:
             self.minter = found[0]
 
     def _check_folders(self) -> None:
-        closed = _HIDDEN if self.has_service else _CLOSED
-        for path, what, place in ((self.minters, "the minters", "/srv/noid"),
-                                  (self.prefix, "the program", USUAL_PREFIX)):
-            if _is_in(path, closed):
-                whom = "a service, to which home and temporary folders are closed" if self.has_service else \
-                    "the web server, to which it is closed"
-                raise UsageError(f"{what} in {path} cannot be seen by {whom}: use a place like {place}")
-        if self.minters in _SHARED or _is_in(self.minters, _OF_THE_SYSTEM):
-            raise UsageError(f"--minters {self.minters}: the folder is given to the account {self.owner}, and this one "
-                             "is for others, too: use one like /srv/noid")
+        for path, option, example in ((self.minters, "--minters", "/srv/noid"), (self.prefix, "--prefix", USUAL_PREFIX),
+                                      (self.backups, "--backups", USUAL_BACKUPS)):
+            if _is_in(path, _HIDDEN):
+                raise UsageError(f"{option} {path} cannot be seen by a service, to which home and temporary folders "
+                                 f"are closed: use a place like {example}")
+            if option != "--prefix" and (path in _SHARED or _is_in(path, _OF_THE_SYSTEM)):
+                raise UsageError(f"{option} {path}: the folder is given to the account {self.owner}, and this one is "
+                                 f"for others, too: use one like {example}")
+        if _is_in(self.backups, (self.minters,)) or _is_in(self.minters, (self.backups,)):
+            raise UsageError(f"--backups {self.backups} would be lost with the minters in {self.minters}: use another "
+                             f"folder, if possible on another disk, such as {USUAL_BACKUPS}")
 
 
 def _checked_way(server: str, way: str) -> str:
@@ -253,20 +262,28 @@ def render(template: str, values: Mapping[str, object]) -> str:
 
 def files_of(setup: SetUp) -> dict[str, str]:
     """The text of each file by its path."""
-    templates = {SITES[setup.server]: f"{setup.server}/site.conf.j2"}
+    templates = {SITES[setup.server]: f"{setup.server}/site.conf.j2", BACKUP_UNIT: "systemd/noid-backup.service.j2",
+                 TIMER: "systemd/noid-backup.timer.j2"}
     if setup.has_service:
         templates[UNIT] = "systemd/noid.service.j2"
     if setup.way == WSGI:
         templates[setup.wsgi] = "noidtools.wsgi.j2"
-    head = f"{_MARK}\n# noid setup {shlex.join(setup.words)}\n"
-    return {path: head + render(template, asdict(setup)) for path, template in templates.items()}
+    if setup.prefix != os.path.dirname(os.path.dirname(PROGRAM)):  # else the program itself is there
+        templates[PROGRAM] = "noid.sh.j2"
+    return {path: _headed(render(template, asdict(setup)), setup.words) for path, template in templates.items()}
+
+
+def _headed(text: str, words: list[str]) -> str:
+    """A file with the two lines at its head; those of a script follow its first line."""
+    first, end, rest = text.partition("\n") if text.startswith("#!") else ("", "", text)
+    return f"{first}{end}{_MARK}\n# noid setup {shlex.join(words)}\n{rest}"
 
 
 def read_setup(path: str) -> SetUp | None:
     """The set-up that wrote a file; None if there is no such file, or another hand wrote it."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read(4096).split("\n")[:2]
+            lines = file.read(4096).split("\n")[:3]
         command = next(line for line in lines if line.startswith("# noid setup "))
         return SetUp.from_words(shlex.split(command)[3:])
     except (OSError, StopIteration, ValueError, LookupError, UsageError):
@@ -294,7 +311,7 @@ def write(setup: SetUp, *, force: bool = False) -> list[str]:
                          "it with --force")
     for path, text in files.items():
         try:
-            _write(path, text)
+            _write(path, text, 0o755 if text.startswith("#!") else 0o644)
         except OSError as error:
             raise StoreError(f"{path} cannot be written: {error.strerror or error}") from None
     return list(files)
@@ -314,12 +331,12 @@ def below(root: str, path: str) -> str:
 def _is_ours(path: str) -> bool:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            return not os.path.islink(path) and file.readline(200).rstrip("\n") == _MARK
+            return not os.path.islink(path) and _MARK in file.read(4096).split("\n")[:2]
     except OSError:
         return False
 
 
-def _write(path: str, text: str) -> None:
+def _write(path: str, text: str, mode: int) -> None:
     folder = os.path.dirname(path)
     before = os.umask(0o022)  # others must be able to enter the folders
     try:
@@ -332,7 +349,7 @@ def _write(path: str, text: str) -> None:
             out.write(text)
             out.flush()
             os.fsync(descriptor)
-        os.chmod(new, 0o644)
+        os.chmod(new, mode)
         os.replace(new, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -349,10 +366,12 @@ def commands_of(setup: SetUp) -> list[str]:
     They ask for nothing, and may be given again at any time.  What needs a name or a password is a comment at the end.
     """
     owner, minters, users = setup.owner, setup.minters, setup.users
+    service = SERVICES[setup.server]
+    own = ["noid", os.path.basename(TIMER)] if setup.has_service else [os.path.basename(TIMER)]
     steps = [
         f"getent passwd {owner} || "
         f"useradd --system --user-group --home-dir {minters} --shell /usr/sbin/nologin {owner}",
-        f"mkdir -p -m 750 {minters}", f"chown -R {owner}: {minters}",
+        f"mkdir -p -m 750 {minters} {setup.backups}", f"chown -R {owner}: {minters} {setup.backups}",
         f"mkdir -p /etc/noid {setup.acme_folder}",
         f"touch {users}", f"chown root:{setup.web} {users}", f"chmod 640 {users}",
     ]
@@ -360,19 +379,51 @@ def commands_of(setup: SetUp) -> list[str]:
         links = [(f"noidu_{name}", "noidu") for name in sorted({*setup.minter_names(), setup.minter})]
         steps += [f"[ -e {minters}/{link} ] || ln -s {setup.prefix}/bin/{program} {minters}/{link}"
                   for link, program in (*links, (f"noidr_{setup.minter}", "noidr")) if _MINTER.fullmatch(link)]
-    if setup.has_service:
-        steps += ["systemctl daemon-reload", "systemctl enable noid", "systemctl restart noid"]
-    service = SERVICES[setup.server]
+    steps += ["systemctl daemon-reload", f"systemctl enable {' '.join((*own, service))}",
+              f"systemctl restart {' '.join(own)}"]
     if setup.server == APACHE:
         tls = " ssl rewrite" if setup.secure else ""
         steps += [f"a2enmod {MODULES[setup.way]}{tls}", "a2ensite noid",
                   f"apache2ctl configtest && systemctl restart {service}"]
     else:
         steps.append(f"nginx -t && systemctl restart {service}")
-    login = f"# Then, for each person who may log in (it asks for the password): htpasswd -B {users} NAME"
+    login = [] if _has_content(below(setup.root, users)) else \
+        [f"# Then, for each person who may log in (it asks for the password): htpasswd -B {users} NAME"]
     if not setup.needs_certificate:
-        return [*steps, f"{setup.prefix}/bin/noid setup check", login]
-    again = shlex.join([f"{setup.prefix}/bin/noid", "setup", *setup.words, "--write"])
+        return [*steps, "noid setup check", *login]
     return [*steps, f"certbot certonly --webroot -w {setup.acme_folder} -d {setup.host} "
                     f"--deploy-hook 'systemctl reload {service}'",
-            login, f"# Then, for https: {again}"]
+            *login, f"# Then, for https: noid setup {shlex.join(setup.words)} --write"]
+
+
+def _has_content(path: str) -> bool:
+    try:
+        return os.path.getsize(path) > 0
+    except OSError:
+        return False
+
+
+def removal_commands() -> list[str]:
+    """The commands that undo the set-up of this machine, for root to paste as a block; minters and backups stay.
+
+    Raises UsageError if `noid setup` wrote nothing here.
+    """
+    files = [path for path in (*SITES.values(), UNIT, BACKUP_UNIT, TIMER, "/etc/noid/noidtools.wsgi", PROGRAM)
+             if _is_ours(path)]
+    setups = [setup for setup in map(read_setup, files) if setup is not None]
+    if not setups:
+        raise UsageError("noid setup wrote no file on this machine, so there is nothing to remove")
+    setup = setups[0]
+    units = [os.path.basename(path) for path in (TIMER, UNIT) if path in files]
+    servers = [server for server, path in SITES.items() if path in files]
+    steps = [f"systemctl disable --now {' '.join(units)}"] if units else []
+    steps += ["a2dissite noid"] if APACHE in servers else []
+    steps += [f"rm -f {' '.join(files)}", "systemctl daemon-reload",
+              *(f"systemctl try-reload-or-restart {SERVICES[server]}" for server in servers),
+              f"rm -rf {os.path.dirname(setup.socket)} {setup.acme_folder}"]
+    # The number of the account may be given to another one later.
+    steps += [f"chown -R root: {folder}" for folder in (setup.minters, setup.backups) if os.path.isdir(folder)]
+    accounts = {each.owner for each in setups if each.has_service}
+    steps += [f"userdel {owner}" for owner in sorted(accounts) if account_exists(owner)]
+    return [*steps, f"# What is left: the minters in {setup.minters}, backups in {setup.backups}, logins in "
+                    f"{setup.users}, and the program in {setup.prefix}"]

@@ -30,11 +30,11 @@ from ..store import (
     restore_store,
     set_aside,
 )
-from ..store.folders import ensure_own, move_folder, remove_leftovers
-from ..times import system_clock, timestamp
+from ..store.folders import ensure_own, move_folder, remove_folder, remove_leftovers
+from ..times import SECOND, system_clock, timestamp
 from . import location_of, schema
 from .events import record_event
-from .folder import make_folder
+from .folder import MinterFolder, make_folder
 from .schema import ALL_TABLES
 from .tokens import all_tokens
 
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 # Items and bytes that are read at once.
 _ITEMS, _BYTES = 5_000, 16 << 20
 _MARK = ".NOID-copy-"
+# How the hidden folders begin that a killed process leaves among backups, whose names are times.
+_LEFTOVER = ".20"
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +293,57 @@ def back_up(minter: Minter, destination: str) -> int:
     with suppress(StoreError, BusyError):
         minter.write(lambda writer: schema.set_last_backup(writer, date))
     return items
+
+
+@dataclass(slots=True)
+class MinterBackup:
+    """What was done for one minter of a folder.
+
+    name     of the minter
+    path     where the backup is
+    items    how many items are in it
+    removed  how many older backups were removed
+    error    why there is no backup, or why older ones were not removed; empty if all is well
+    """
+
+    name: str
+    path: str
+    items: int = 0
+    removed: int = 0
+    error: str = ""
+
+
+def back_up_all(folder: str, destination: str, now: int, keep: int | None = None) -> Iterator[MinterBackup]:
+    """Back up each minter in a folder to destination/NAME/TIME: the minter's name, and `now` in fourteen digits.
+
+    With `keep`, a number of seconds, older backups of a minter are removed once its new one is complete.  If one fails,
+    the others are made all the same.
+    """
+    minters = MinterFolder(folder)
+    make_folder(destination)
+    for name, dbdir in minters.dbdirs():
+        place = os.path.join(destination, name)
+        done = MinterBackup(name, os.path.join(place, timestamp(now).decode()))
+        try:
+            make_folder(place)
+            remove_leftovers(place, _LEFTOVER)
+            done.items = back_up(minters.open(dbdir, name), done.path)
+            if keep is not None:
+                done.removed = _remove_older(place, timestamp(now - keep * SECOND).decode())
+        except NoidError as error:
+            done.error = error.message
+        yield done
+
+
+def _remove_older(place: str, first: str) -> int:
+    """Remove the backups in a folder that were made before a time; returns how many."""
+    old = [name for name in os.listdir(place) if len(name) == len(first) and name.isdigit() and name < first]
+    for name in old:
+        # Out of sight first, so that no part of a backup is taken for one.
+        hidden = os.path.join(place, f".{name}-old-{os.getpid()}")
+        move_folder(os.path.join(place, name), hidden)
+        remove_folder(hidden)
+    return len(old)
 
 
 def restore(dbdir: str, source: str, actor: Actor, skip: int = 0) -> Restored:

@@ -153,6 +153,30 @@ def _seconds(stamp: bytes) -> int:
     month, day, hour, minute, second = rest
     return posix(year, month, day, hour, minute, second)
 
+
+# A backup that is older, in days, is too old: one is made every night, and one night may fail.
+_OLD_BACKUP = 2
+
+
+def backup_warning(what: str, last_backup: float | None, now: float) -> str:
+    """What is wrong with the last backup of `what`, from two times in seconds since 1970; empty if nothing is."""
+    if last_backup is None:
+        return f"no backup of {what} is known"
+    days = (now - last_backup) / 86_400
+    return f"the last backup of {what} is {days:.0f} days old" if days > _OLD_BACKUP else ""
+
+
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def size_text(size: float) -> str:
+    """A number of bytes for people."""
+    unit = 0
+    while size >= 1000 and unit + 1 < len(_UNITS):
+        size, unit = size / 1000, unit + 1
+    return f"{size:.0f} {_UNITS[unit]}" if unit == 0 or size >= 100 else f"{size:.1f} {_UNITS[unit]}"
+
+
 # -- views in SQL ----------------------------------------------------------------------------------------------------
 
 

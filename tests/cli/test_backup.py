@@ -362,3 +362,66 @@ def test_the_next_backup_removes_what_a_killed_restore_has_left(noid):
     assert (left / "data.mdb").exists()
     noid("backup", "next")
     assert not left.exists() and noid.ids(1) == ["kt0000"]
+
+
+# -- all minters of a folder -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def night(noid_process: NoidProcess, tmp_path: Path):
+    """Two minters, and a function that backs both up at a time."""
+    for name in ("ab", "cd"):
+        (tmp_path / "minters").mkdir(exist_ok=True)
+        noid_process("-f", f"minters/{name}", "dbcreate", f"{name}.sdd")
+
+    def back_up(day: int, *words: str) -> subprocess.CompletedProcess[bytes]:
+        (tmp_path / "clock").write_text(str(1_800_000_000 + day * 86_400))
+        return noid_process.run("backup", "--minters", "minters", "backups", *words,
+                                env={"NOIDTOOLS_CLOCK": str(tmp_path / "clock")})
+
+    return back_up
+
+
+def kept(tmp_path: Path, name: str) -> list[str]:
+    return sorted(path.name for path in (tmp_path / "backups" / name).iterdir())
+
+
+def test_every_minter_of_a_folder_is_backed_up_and_old_backups_go(noid_process, night, tmp_path):
+    for day in (0, 1, 14):
+        assert night(day).returncode == 0
+    assert kept(tmp_path, "ab") == kept(tmp_path, "cd") == ["20270115080000", "20270116080000", "20270129080000"]
+    noid_process("-f", "minters/ab", "mint", "3")
+    done = night(15, "--keep", "14d")
+    assert done.returncode == 0 and done.stdout.count(b"removed: 1 older backup\n") == 2, done
+    assert kept(tmp_path, "ab") == ["20270116080000", "20270129080000", "20270130080000"]
+    noid_process("-f", "drill", "dbcreate", ".sd")
+    assert "Drawn: 3" in noid_process("-f", "drill", "restore", "backups/ab/20270130080000")
+
+
+@pytest.mark.only("lmdb")
+def test_the_backups_of_a_minter_stay_while_no_new_one_can_be_made(night, tmp_path):
+    night(0)
+    data = tmp_path / "minters" / "ab" / "NOID" / "data.mdb"
+    whole = data.read_bytes()
+    data.write_bytes(whole[:100])
+    done = night(30, "--keep", "1d")
+    assert done.returncode == 1 and b"minter: ab\nerror: " in done.stdout, done
+    assert kept(tmp_path, "ab") == ["20270115080000"] and kept(tmp_path, "cd") == ["20270214080000"]
+    data.write_bytes(whole)
+
+
+def test_what_killed_backups_left_is_removed_and_other_things_stay(night, tmp_path):
+    night(0)
+    ended = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, check=True, text=True).stdout.strip()
+    folder = tmp_path / "backups" / "ab"
+    for name in (f".20270116080000-new-{ended}", f".20270115080000-old-{ended}", ".snapshot", "notes", "2026"):
+        (folder / name).mkdir()
+    assert night(40, "--keep", "1d").returncode == 0
+    assert kept(tmp_path, "ab") == [".snapshot", "2026", "20270224080000", "notes"]
+
+
+@pytest.mark.parametrize("words", [("--keep", "14"), ("--keep", "0"), ("--keep", "two weeks"), ("--keep", "-1d")])
+def test_a_time_that_is_none_is_refused_and_nothing_is_done(night, tmp_path, words):
+    done = night(0, *words)
+    assert done.returncode == 2 and b"such as 14d or 48h" in done.stderr
+    assert not (tmp_path / "backups").exists()

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from noidtools.commands.maintenance import size_text
+from noidtools.minter.report import size_text
 from support.served import Served
 
 
@@ -17,6 +17,7 @@ def test_the_status_of_a_minter_is_labelled_lines(noid):
     noid("hold", "set", "13030/kt50")
     lines = dict(line.split(": ", 1) for line in noid("status").strip().splitlines())
     assert (lines["minted"], lines["left"], lines["held"], lines["queued"]) == ("25", "75 of 100 (75.0 %)", "26", "0")
+    assert lines["warning"] == "no backup of this minter is known: run 'noid backup'"
     assert lines["backup"] == "none is known" and " left on its disk" in lines["database"] and lines["readers"] == "1"
     noid("backup", "copy")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, 0\.0 hours ago",

@@ -45,6 +45,9 @@ def test_what_is_printed_is_what_is_written_and_check_reads_it(noid, root, serve
     written = noid("setup", *words, "--root", str(root), "--write")
     assert files_in(root) == {"opt/noid/bin/noid": b"", **{path[1:]: text.encode() for path, text in printed.items()}}
     assert written.split("\n", len(printed))[-1] == commands
+    assert (root / "usr/local/bin/noid").stat().st_mode & 0o777 == 0o755
+    for path in printed:
+        assert read_setup(str(root / path[1:])) is not None, path
     found = read_setup(str(root / SITES[server]))
     assert (found.server, found.way, found.minters, found.prefix) == (server, way, "/srv/noid", "/opt/noid")
     assert found.owner == ("noid" if way in ("proxy", "fastcgi") else "www-data")
@@ -57,8 +60,8 @@ def test_the_host_the_minters_and_the_account_are_those_that_were_chosen(noid):
     assert "server_name ids.example.org;" in site and "localhost" not in site
     assert "ExecStart=/usr/local/noid/bin/noid serve --http /run/noid/noid.sock --minters /data/srv/noid " in printed
     assert "ReadWritePaths=/data/srv/noid -/run/noid\n" in printed and "User=ids\nGroup=ids\n" in printed
-    assert "chown -R ids: /data/srv/noid\n" in printed
-    assert "runuser -u ids -- /usr/local/noid/bin/noid -f /data/srv/noid/kt5 mint 1" in printed
+    assert "chown -R ids: /data/srv/noid /var/backups/noid\n" in printed
+    assert 'exec runuser -u ids -- /usr/local/noid/bin/noid "$@"' in printed
 
 
 def test_https_has_the_certificate_that_was_named(noid):
@@ -76,7 +79,16 @@ def test_the_printed_commands_are_a_block_for_the_shell_that_asks_for_nothing(no
             assert not any("NAME" in line or "htpasswd" in line for line in block)
             assert printed.endswith("htpasswd -B /etc/noid/users NAME\n\n")
             assert subprocess.run(["bash", "-nc", printed], check=False).returncode == 0
-            assert block[-2:] == ["/opt/noid/bin/noid setup check", ""]
+            assert block[-2:] == ["noid setup check", ""]
+            service = {"nginx": "nginx", "apache": "apache2"}[server]
+            (enabled,) = [line for line in block if line.startswith("systemctl enable ")]
+            assert {"noid-backup.timer", service} <= set(enabled.split())
+            assert ("noid" in enabled.split()) == (way in ("proxy", "fastcgi"))
+    # Where there are logins, nobody is asked to make them.
+    users = root / "etc/noid/users"
+    users.parent.mkdir(exist_ok=True)
+    users.write_text("alice:hash\n")
+    assert "htpasswd" not in noid("setup", "nginx", *EXAMPLE, "--root", str(root), "--write")
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
@@ -128,6 +140,11 @@ def test_no_link_leads_out_of_the_root(noid, root, tmp_path: Path):
     (root / "etc").symlink_to(outside)
     refused = noid.refused("setup", "nginx", *EXAMPLE, "--root", str(root), "--write", "--force")
     assert "because a link leads to" in refused and list(outside.iterdir()) == []
+    (root / "srv").mkdir()
+    (root / "srv/noid").symlink_to(outside)
+    cgi = ("setup", "apache", "--way", "cgi+map", *EXAMPLE, "--root", str(root))
+    assert "because a link leads to" in noid.refused(*cgi)
+    (root / "srv/noid").unlink()
     # A link inside is followed.
     (root / "etc").unlink()
     (root / "real-etc").mkdir()
@@ -195,11 +212,15 @@ def test_without_root_nothing_is_written_to_the_machine(noid, monkeypatch):
     (("apache", *HOST, "--way", "cgi+map"), "add --minter NAME"),
     (("apache", *HOST, "--way", "cgi+map", "--minter", "../x"), "no name of a folder"),
     (("nginx", *HOST, "--minter", "kt5"), "--minter is for"), (("nginx", *HOST, "--force"), "--force is for --write"),
-    (("nginx", *HOST, "--prefix", "/root/venv"), "the program in /root/venv cannot be seen"),
+    (("nginx", *HOST, "--prefix", "/root/venv"), "--prefix /root/venv cannot be seen"),
+    (("nginx", *HOST, "--backups", "/tmp/b"), "--backups /tmp/b cannot be seen by a service"),
+    (("nginx", *HOST, "--backups", "/var/backups"), "use one like /var/backups/noid"),
+    (("nginx", *HOST, "--backups", "/srv/noid/b"), "would be lost with the minters"),
+    (("nginx", *HOST, "--backups", "b"), "whole path"), (("nginx", *HOST, "--backups", ""), "--backups is empty"),
     (("nginx", "--minters", "/etc", "--host", "x"), "the folder is given to the account noid, and this one is for"),
     (("apache", "--way", "wsgi", "--minters", "/usr/noid", "--host", "x"), "use one like /srv/noid"),
     (("nginx", "--minters", "/srv", "--host", "x"), "use one like /srv/noid"),
-    (("apache", "--way", "wsgi", "--minters", "/root/noid", "--host", "x"), "cannot be seen by the web server"),
+    (("apache", "--way", "wsgi", "--minters", "/root/noid", "--host", "x"), "cannot be seen by a service"),
     (("nginx", "--minters", "/srv/noid", "--host", "bücher.example"), "write one like xn--bcher-kva.example"),
     (("nginx", *HOST, "--root", "", "--write"), "--root is empty: give it a value, or leave it out"),
     (("nginx", *HOST, "--root", " "), "begins with /"), (("nginx", *HOST, "--root", "image"), "begins with /"),
@@ -221,6 +242,19 @@ def test_writing_needs_the_program_and_the_certificate(noid, tmp_path: Path):
         "setup", "nginx", *EXAMPLE, *tls, "--root", str(tmp_path), "--write")
 
 
+@pytest.mark.parametrize("planted", ["noidr_kt5", "noidu_kt5", "kt5", "kt5/NOID", "kt5/NOID/data.mdb",
+                                     "kt5/NOID/engine", "kt5/NOID.moved"])
+def test_what_is_planted_in_the_folder_of_minters_does_not_stop_the_set_up(noid_process, root, planted):
+    """A FIFO, at which whoever opens it waits for ever."""
+    path = root / "srv/noid" / planted
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    words = ("setup", "apache", "--way", "cgi+map", "--minter", "kt5", *EXAMPLE, "--root", str(root), "--write")
+    assert "a2ensite noid\n" in noid_process(*words)
+    me = pwd.getpwuid(os.getuid()).pw_name
+    assert b"GB" in noid_process.run("setup", "check", "--minters", str(root / "srv/noid"), "--user", me).stdout
+
+
 def test_the_check_examines_any_folder_of_minters(noid, tmp_path: Path):
     me = pwd.getpwuid(os.getuid()).pw_name
     for name in ("a", "b"):
@@ -229,7 +263,10 @@ def test_the_check_examines_any_folder_of_minters(noid, tmp_path: Path):
     done = noid.run("setup", "check", "--minters", str(tmp_path / "minters"), "--user", me)
     printed = done.stdout.decode()
     assert done.returncode == 1 and "error: the minters a, b share NAAN and prefix 13030/kt" in printed
-    assert "GB are free" in printed
+    assert re.search(r"[0-9] GB of [0-9.]+ [GT]B are free", printed)
+    assert "warning: no backup of the minter a is known: runuser -u" in printed
+    noid("backup", "--minters", "minters", "backups")
+    assert "no backup" not in noid.run("setup", "check", "--minters", str(tmp_path / "minters")).stdout.decode()
 
 
 def test_the_check_tells_who_may_administer_a_minter_on_the_web(noid, tmp_path: Path):

@@ -51,9 +51,6 @@ def guide(way: str, *, install: bool = False) -> str:
     if way == "apache-cgi":
         # What needs one of the other ways, as the page says.
         text = re.sub(r".*\?info.*\n", "", text)
-    if way in ("apache-cgi", "apache-wsgi"):
-        # As the page says, the account is www-data.
-        text = text.replace("runuser -u noid", "runuser -u www-data")
     # A person is slower than the service, which looks for new minters once a second.
     text = re.sub(r"(?<= dbcreate kt.reeded long 13030 cdlib.org dpg\n)", "sleep 1.1\n", text)
     return PRELUDE + (text if install else INSTALLING.sub("", text))
@@ -113,16 +110,22 @@ def test_the_service_runs_without_systemd_as_its_guide_says(machine):
 
 def test_backup_upgrade_and_uninstalling_are_as_the_page_says(machine):
     machine.type(guide("nginx-proxy"))
-    machine.run(commands("operations.md", "Back up"))
-    assert machine.run("ls /srv/backup/kt5-*") == "README\ndata.mdb\n"
+    assert "noid-backup.service" in machine.run(commands("operations.md", "Back up"))
+    assert machine.run("ls /var/backups/noid/kt5/2*; stat -c %U /var/backups/noid/kt5") == "README\ndata.mdb\nnoid\n"
+    assert "no backup" not in machine.run("noid setup check") and "warning" not in machine.run(
+        "noid status --minters /srv/noid")
     # The service starts anew; what pip does is tried with --long.
     machine.run(INSTALLING.sub("", commands("operations.md", "Upgrade")))
     assert machine.run("curl -s 'http://localhost/nd/noidu_kt5?hello'") == "Hello.\n\n"
     machine.run(commands("operations.md", "Uninstall"))
-    assert machine.run("ls -d /etc/noid /opt/noid /etc/nginx/conf.d/noid.conf 2>/dev/null || true") == ""
+    left = ("/etc/noid /opt/noid /etc/nginx/conf.d/noid.conf /etc/systemd/system/noid* /usr/local/bin/noid /run/noid "
+            "/var/www/noid-acme")
+    assert machine.run(f"ls -d {left} 2>/dev/null | grep -v machine || true") == ""
     assert machine.run("systemctl list-units --all 'noid*' --plain --no-legend | grep -v machine || true") == ""
     assert machine.run("getent passwd noid || echo none") == "none\n"
-    assert machine.run("ls /srv/noid/kt5/NOID/data.mdb") == "/srv/noid/kt5/NOID/data.mdb\n"
+    assert machine.run("stat -c %U /srv/noid/kt5/NOID/data.mdb /var/backups/noid/kt5/2*") == "root\nroot\n"
+    # Nothing is left to remove.
+    assert machine.run("find /srv/noid /var/backups/noid -nouser") == ""
 
 
 # What certbot would do, with a certificate that the machine trusts, and the machine's knowledge of the host.

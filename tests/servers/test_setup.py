@@ -31,16 +31,15 @@ def machine(installation) -> Iterator[Machine]:
 
 def block(printed: str) -> str:
     """The commands that `noid setup --write` prints; its check, which waits for the service, may find errors."""
-    lines = [line for line in printed.splitlines() if not line.startswith(("#", "certbot", f"{NOID} setup check"))]
-    return "".join(f"{line}\n" for line in [*lines, f"{NOID} setup check || true"])
+    lines = [line for line in printed.splitlines() if not line.startswith(("#", "certbot", "noid setup check"))]
+    return "".join(f"{line}\n" for line in [*lines, "noid setup check || true"])
 
 
-def set_up(machine: Machine, words: str, owner: str = "noid", base: str = "http://localhost") -> str:
+def set_up(machine: Machine, words: str, base: str = "http://localhost") -> str:
     """Set up, make a minter, mint and bind; returns what curl prints for the name."""
     machine.run(block(machine.run(f"{NOID} setup {words} --minters /srv/noid --host localhost --write")))
     machine.run(f"htpasswd -b -B /etc/noid/users alice {PASSWORD}")
-    machine.run(f"runuser -u {owner} -- mkdir -p /srv/noid/kt5\n"
-                f"runuser -u {owner} -- {NOID} -f /srv/noid/kt5 dbcreate kt.reeded long 13030 cdlib.org dpg\n")
+    machine.run("noid -f /srv/noid/kt5 dbcreate kt.reeded long 13030 cdlib.org dpg")
     curl = f"curl -sk -u alice:{PASSWORD}"
     machine.run(f"{curl} '{base}/nd/noidu_kt5?mint+1' | grep '^id: 13030/kt4x551'\n"
                 f"{curl} '{base}/nd/noidu_kt5?bind+set+13030/kt4x551+_t+https://library.example/x'")
@@ -52,27 +51,26 @@ def set_up(machine: Machine, words: str, owner: str = "noid", base: str = "http:
 @pytest.mark.parametrize("way", WAYS)
 def test_what_setup_writes_serves_minters_and_names(machine, way):
     owner = "www-data" if way in ("apache-wsgi", "apache-cgi") else "noid"
-    assert "ocation: https://library.example/x" in set_up(machine, WAYS[way], owner)
+    assert "ocation: https://library.example/x" in set_up(machine, WAYS[way])
     assert machine.run("stat -c '%a %U:%G' /etc/noid/users /srv/noid") == f"640 root:www-data\n750 {owner}:{owner}\n"
     # Anonymous users may not mint.
     assert machine.run("curl -so /dev/null -w '%{http_code}' 'http://localhost/nd/noidu_kt5?mint+1'") == "401"
-    machine.run(f"runuser -u {owner} -- {NOID} -f /srv/noid/kt5 resolver canary 13030/kt4x551\n"
-                f"runuser -u {owner} -- {NOID} -f /srv/noid/kt5 policy admin alice")
-    printed = machine.run(f"{NOID} setup check")
+    machine.run("noid -f /srv/noid/kt5 resolver canary 13030/kt4x551\nnoid -f /srv/noid/kt5 policy admin alice")
+    printed = machine.run("noid setup check")
     assert "error:" not in printed and "13030/kt4x551 leads where it should" in printed
     assert "http://localhost/healthz answers 20" in printed
     # Once more, nothing changes.
     machine.run(block(machine.run(f"{NOID} setup {WAYS[way]} --minters /srv/noid --host localhost --write")))
     assert "ocation: https://library.example/x" in machine.run("curl -si http://localhost/ark:/13030/kt4x551")
-    assert machine.run(f"{NOID} setup check") == printed
+    assert machine.run("noid setup check") == printed
 
 
 def test_the_check_that_is_printed_as_the_last_command_finds_no_error_before_there_is_a_minter(machine):
     for words in ("nginx", "apache --way wsgi", "apache --way cgi+map --minter kt5"):
         printed = machine.run(f"{NOID} setup {words} --minters /srv/noid --host localhost --write")
-        assert f"\n{NOID} setup check\n# Then" in printed
+        assert "\nnoid setup check\n# Then" in printed
         machine.run(block(printed))
-        printed = machine.run(f"{NOID} setup check")
+        printed = machine.run("noid setup check")
         assert "warning: http://localhost/healthz answers 503, because there is no minter yet" in printed
         assert "error:" not in printed, (words, printed)
         machine.run("systemctl disable --now noid nginx || true; rm -f /etc/nginx/conf.d/noid.conf")
@@ -92,7 +90,7 @@ def test_setup_with_acme_serves_http_until_there_is_a_certificate_and_then_https
     assert "ocation: https://localhost/ark:/13030/kt4x551" in machine.run("curl -si http://localhost/ark:/13030/kt4x551")
     assert machine.run("curl -s http://localhost/.well-known/acme-challenge/token") == "proof\n"
     # The machine does not know who signed it.
-    assert "renew the certificate (certbot renew), or name another" in machine.run(f"{NOID} setup check", check=False)
+    assert "renew the certificate (certbot renew), or name another" in machine.run("noid setup check", check=False)
 
 
 # In each step to another way of the same server, or to the other server.
@@ -102,7 +100,7 @@ CHANGES = ("apache --way cgi+map --minter kt5", "apache", "apache --way fastcgi"
 
 def test_a_site_changes_from_each_way_to_another_by_the_same_commands(machine):
     owners = {"wsgi": "www-data", "cgi+map": "www-data", "ids": "ids"}
-    set_up(machine, CHANGES[0], "www-data")
+    set_up(machine, CHANGES[0])
     for words in CHANGES[1:]:
         owner = next((owner for word, owner in owners.items() if word in words), "noid")
         if words == "nginx --user ids":
@@ -111,7 +109,7 @@ def test_a_site_changes_from_each_way_to_another_by_the_same_commands(machine):
         printed = machine.run("curl -si http://localhost/ark:/13030/kt4x551")
         assert "ocation: https://library.example/x" in printed, (words, printed)
         machine.run(f"curl -sf -u alice:{PASSWORD} 'http://localhost/nd/noidu_kt5?mint+1' | grep '^id: '")
-        printed = machine.run(f"{NOID} setup check")
+        printed = machine.run("noid setup check")
         assert f"{owner} can write to /srv/noid" in printed and "error:" not in printed, (words, printed)
         assert ("the service noid runs" in printed) == ("wsgi" in words), printed
         assert "another web server" not in printed, (words, printed)
@@ -124,17 +122,17 @@ def test_the_check_names_the_cause_when_commands_were_left_out(machine):
     printed = machine.run(f"{NOID} setup apache --way wsgi --minters /srv/noid --host localhost --write")
     assert "chown -R" in printed
     machine.run("".join(f"{line}\n" for line in block(printed).splitlines() if not line.startswith("chown -R")))
-    printed = machine.run(f"{NOID} setup check", check=False)
+    printed = machine.run("noid setup check", check=False)
     assert "error: www-data cannot write to /srv/noid, because of /srv/noid: chown -R www-data: /srv/noid" in printed
     assert "healthz answers 503: look at /var/log/apache2/error.log" in printed
     # A minter without a link.
     machine.run(block(machine.run(
         f"{NOID} setup apache --way cgi+map --minter kt5 --minters /srv/noid --host localhost --write")))
     machine.run("cp -a /srv/noid/kt5 /srv/noid/xx5")
-    printed = machine.run(f"{NOID} setup check", check=False)
+    printed = machine.run("noid setup check", check=False)
     assert "the minter xx5 is not on the web, because /srv/noid/noidu_xx5 does not exist: ln -s /opt/noid/" in printed
     machine.run("ln -s /opt/noid/bin/noidu /srv/noid/noidu_xx5")
-    assert "is not on the web" not in machine.run(f"{NOID} setup check", check=False)
+    assert "is not on the web" not in machine.run("noid setup check", check=False)
 
 
 def test_a_file_of_another_hand_stays(machine):
@@ -153,7 +151,7 @@ def test_a_folder_that_root_made_before_is_given_to_the_service(machine):
 
 # What is broken, and what the check says of it.
 FAULTS = {
-    f"runuser -u noid -- {NOID} -f /srv/noid/kt5 policy admin authenticated": "noid -f /srv/noid/kt5 policy admin USER",
+    "noid -f /srv/noid/kt5 policy admin authenticated": "noid -f /srv/noid/kt5 policy admin USER",
     "chown -R root: /srv/noid/kt5; chmod -R go= /srv/noid/kt5": "error: noid cannot write /srv/noid/kt5/NOID",
     "systemctl stop noid; rm -f /run/noid/noid.sock": "nothing listens at the socket /run/noid/noid.sock",
     "chmod 755 /run/noid; chmod 666 /run/noid/noid.sock": "everybody on this machine can use the socket",
@@ -166,7 +164,7 @@ FAULTS = {
     "chmod 700 /opt/noid": "noid cannot run /opt/noid/bin/noid, because of /opt/noid",
     "systemctl stop nginx": "http://localhost/healthz answers nothing",
     "cp -r /srv/noid/kt5 /srv/noid/copy; chown -R noid: /srv/noid/copy": "kt5 share NAAN and prefix 13030/kt",
-    f"runuser -u noid -- {NOID} -f /srv/noid/kt5 bind set 13030/kt4x551 _t https://b.example/":
+    "noid -f /srv/noid/kt5 bind set 13030/kt4x551 _t https://b.example/":
         "13030/kt4x551 leads to https://b.example/, not to https://library.example/x",
     "truncate -s 100 /srv/noid/kt5/NOID/data.mdb": "the minter kt5 cannot be read",
 }
@@ -188,16 +186,16 @@ until curl -s --unix-socket /run/noid/noid.sock http://localhost/healthz > /dev/
 
 def test_the_check_names_what_is_wrong_and_its_remedy(machine):
     set_up(machine, "nginx")
-    printed = machine.run(f"{NOID} setup check")
+    printed = machine.run("noid setup check")
     assert "resolver canary NAME" in printed and "error:" not in printed
-    machine.run(f"runuser -u noid -- {NOID} -f /srv/noid/kt5 resolver canary 13030/kt4x551\n"
+    machine.run("noid -f /srv/noid/kt5 resolver canary 13030/kt4x551\n"
                 "mkdir /saved\ncp -a /srv/noid /saved/srv\ncp -a /etc/noid/users /saved/users")
     for fault, expected in FAULTS.items():
         machine.run(f"{REPAIR}\n{fault}")
-        printed = machine.run(f"{NOID} setup check; echo status $?", check=False)
+        printed = machine.run("noid setup check; echo status $?", check=False)
         assert expected in printed, (fault, printed)
         assert "Traceback" not in printed and "fault in noidtools" not in printed
         if "nobody can log in" not in expected and "policy admin" not in expected:
             assert "\nerror: " in f"\n{printed}" and "status 0" not in printed, (fault, printed)
     machine.run(REPAIR)
-    assert "error:" not in machine.run(f"{NOID} setup check")
+    assert "error:" not in machine.run("noid setup check")

@@ -1,4 +1,4 @@
-"""The unit for systemd, judged by systemd."""
+"""The units for systemd, judged by systemd."""
 
 from __future__ import annotations
 
@@ -10,18 +10,22 @@ from support.servers.configuration import rendered
 from support.servers.system import program
 
 
+@pytest.mark.parametrize("postgres", [False, True])
 @pytest.mark.parametrize("way", ["proxy", "fastcgi"])
-def test_systemd_analyze_accepts_the_unit(site, tmp_path, way):
-    unit = tmp_path / "noid.service"
-    unit.write_text(rendered("systemd/noid.service.j2", "nginx", way, prefix=site.installation, minters=tmp_path))
-    done = subprocess.run([program("systemd-analyze"), "verify", "--man=no", unit], capture_output=True, text=True,
-                          check=False)
+def test_systemd_analyze_accepts_the_units(site, tmp_path, way, postgres):
+    for name in ("noid.service", "noid-backup.service", "noid-backup.timer"):
+        (tmp_path / name).write_text(rendered(f"systemd/{name}.j2", "nginx", way, prefix=site.installation,
+                                              minters=tmp_path, postgres=postgres))
+    done = subprocess.run([program("systemd-analyze"), "verify", "--man=no", *tmp_path.iterdir()], capture_output=True,
+                          text=True, check=False)
     assert done.returncode == 0 and "noid" not in done.stderr, done.stderr
 
 
-def test_the_unit_passes_the_security_analysis_of_systemd(tmp_path):
-    unit = tmp_path / "noid.service"
-    unit.write_text(rendered("systemd/noid.service.j2", "nginx", "proxy"))
-    done = subprocess.run([program("systemd-analyze"), "security", "--offline=true", "--threshold=10", "--no-pager",
-                           unit], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(("postgres", "threshold"), [(False, 10), (True, 20)])
+@pytest.mark.parametrize("name", ["noid.service", "noid-backup.service"])
+def test_the_units_pass_the_security_analysis_of_systemd(tmp_path, name, postgres, threshold):
+    unit = tmp_path / name
+    unit.write_text(rendered(f"systemd/{name}.j2", "nginx", "proxy", postgres=postgres))
+    done = subprocess.run([program("systemd-analyze"), "security", "--offline=true", f"--threshold={threshold}",
+                           "--no-pager", unit], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-500:]

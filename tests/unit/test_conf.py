@@ -19,6 +19,7 @@ from support.servers.configuration import rendered
 # Those for monitors are the same everywhere, and tested with a Prometheus.
 FILES = sorted(path for path in CONF.rglob("*") if path.is_file() and path.parent.name not in ("prometheus", "grafana"))
 TEMPLATES = [path.relative_to(CONF).as_posix() for path in FILES if path.suffix == ".j2"]
+UNITS = ("noid.service", "noid-backup.service", "noid-backup.timer")
 SITES = [(server, way) for server, ways in WAYS.items() for way in ways]
 
 
@@ -35,7 +36,8 @@ def with_included(name: str) -> set[str]:
 def test_every_template_is_part_of_what_setup_writes():
     """A template that nothing includes would go unnoticed by the tests that start servers."""
     named = {f"{server}/site.conf.j2" for server in WAYS} | {f"{server}/{way}.conf.j2" for server, way in SITES}
-    assert set().union(*map(with_included, named)) | {"systemd/noid.service.j2", "noidtools.wsgi.j2"} == set(TEMPLATES)
+    named |= {"noidtools.wsgi.j2", "noid.sh.j2"} | {f"systemd/{unit}.j2" for unit in UNITS}
+    assert set().union(*map(with_included, named)) == set(TEMPLATES)
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
