@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import shlex
 import socket
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
@@ -133,6 +134,7 @@ def _as_account(user: str, question: Callable[[], T]) -> T:
             os.setgroups(os.getgrouplist(user, account.pw_gid))
             os.setgid(account.pw_gid)
             os.setuid(account.pw_uid)
+            os.environ["HOME"] = account.pw_dir  # where its .pgpass is
             with open(writing, "w", encoding="utf-8") as out:
                 json.dump(question(), out)
         finally:
@@ -396,6 +398,10 @@ def _content(name: str, minter: Minter, found: Subject) -> Iterator[Finding]:
     if newest > now:
         yield ERROR, (f"the clock is behind: it says {now.decode()}, and the last change of the minter {name} was at "
                       f"{newest.decode()}; set the clock")
+    setup = found.setup
+    if setup is not None and not setup.postgres and minter.store.status().remote:
+        again = shlex.join(["noid", "setup", *setup.words, "--postgres", "--write"])
+        yield ERROR, f"the service may not use the network, which the minter {name} needs: {again} | sh -ex"
     if administrators == ANYONE:
         yield ERROR, (f"everybody on the web may change the policy of the minter {name}, without a login: "
                       f"{noid} policy admin USER")

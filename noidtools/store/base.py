@@ -56,13 +56,16 @@ class StoreStatus:
                  oldest_reader_transactions    how many transactions were committed since that began
                  replica_lag_seconds           how far the replica at which names are looked up is behind
     lines    names and values for people, such as which server answers
+    remote   whether it is reached over the network
     """
 
-    __slots__ = ("figures", "lines")
+    __slots__ = ("figures", "lines", "remote")
 
-    def __init__(self, figures: dict[str, float], lines: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(self, figures: dict[str, float], lines: Sequence[tuple[str, str]] = (), *,
+                 remote: bool = False) -> None:
         self.figures = figures
         self.lines = list(lines)
+        self.remote = remote
 
 
 class _ThreadState(threading.local):

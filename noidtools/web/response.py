@@ -121,7 +121,7 @@ def public_message(error: NoidError) -> str:
     if isinstance(error, NoMinterError):
         return "there is no minter here"
     if isinstance(error, BusyError):
-        return "others keep the minter busy: try again in a few seconds"
+        return "others keep the minter busy, or its database does not answer: try again in a few seconds"
     if isinstance(error, OutcomeUnknownError):
         return ("it is not known whether this was done, because the minter's database was lost during the commit: see "
                 "what is there before you send it again")

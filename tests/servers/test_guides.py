@@ -128,6 +128,40 @@ def test_backup_upgrade_and_uninstalling_are_as_the_page_says(machine):
     assert machine.run("find /srv/noid /var/backups/noid -nouser") == ""
 
 
+# A server as it is after the first steps of the page, on one machine; other clients reach it over TCP with a password.
+POSTGRES = """
+install -d -o postgres /var/lib/postgresql /run/postgresql
+cd /var/lib/postgresql
+bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1)
+runuser -u postgres -- $bin/initdb -A peer --auth-host=scram-sha-256 --no-sync -D noid > /tmp/initdb
+runuser -u postgres -- $bin/pg_ctl -w -D noid -o '-c listen_addresses=127.0.0.1' -l noid/log start > /dev/null
+cd /checkout
+"""
+
+
+def test_a_minter_in_postgresql_is_served_as_the_page_says(machine):
+    machine.run(f"ln -s /opt/noid/bin/noid /usr/local/bin/noid\n{POSTGRES}")
+    _, first, script = commands("scale.md", "Three servers, step by step").partition("runuser -u postgres -- createdb")
+    script = first + script.replace("10.0.0.", "127.0.0.").replace("…", "kept")
+    # What is there of the program stands for the installation on the leader.
+    script = script.replace("/opt/noid/bin/noid setup", "rm /usr/local/bin/noid\n/opt/noid/bin/noid setup")
+    machine.run(script)
+    mint = "curl -s -w '%{http_code}' -u alice:s3cret 'http://localhost/nd/noidu_kt5?mint+1'"
+    machine.run("htpasswd -bB /etc/noid/users alice s3cret; noid -f /srv/noid/kt5 policy admin alice; sleep 1.1")
+    assert machine.run(mint) == "id: 13030/kt4x551\n\n200"
+    machine.run("systemctl start noid-backup")
+    checked = machine.run("noid setup check")
+    assert "noid can write the minter kt5" in checked and "error:" not in checked and "backup" not in checked, checked
+    # Without the network, the cause is named: to the client, in the journal, and by the check.
+    machine.run("noid setup nginx --minters /srv/noid --host localhost --write | sed 's/check$/check || true/' | sh -e")
+    refused = machine.run(mint)
+    assert refused.endswith("503") and "the server's log says why" in refused, refused + machine.logs()
+    assert "may not use the network" in machine.run("journalctl -u noid --no-pager")
+    checked = machine.run("noid setup check", check=False)
+    assert "error: the service may not use the network, which the minter kt5 needs: noid setup nginx" in checked
+    assert "--postgres --write" in checked
+
+
 # What certbot would do, with a certificate that the machine trusts, and the machine's knowledge of the host.
 CERTBOT = r"""
 apt-get() { :; }

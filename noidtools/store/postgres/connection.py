@@ -38,6 +38,8 @@ _DEFAULTS = {
 # Parts of the messages with which servers refuse a connection for good, so that trying again is useless.
 _HOPELESS = ("authentication failed", "authentication method", "pg_hba.conf", "does not exist", "no password supplied",
              "permission denied for", "does not support SSL", "certificate", "service file", "definition of service")
+# What psycopg says where systemd does not let this process use the network, and what is said instead.
+_NO_DETAILS, _NO_NETWORK = "no error details available", "this process may not use the network"
 
 # SQLSTATEs: the transaction is to be run again; a lock was not granted in time; the server only reads; the statement
 # was cancelled; it is not known whether the transaction was committed.
@@ -93,6 +95,9 @@ class ServerError(Exception):
 
     def refusal(self, address: str, verb: str, timeout: float) -> NoidError:
         """The error as a sentence with its remedy; `verb` is what the database could not be, such as 'read'."""
+        if _NO_NETWORK in str(self):
+            return StoreError(f"the database at {address} cannot be {verb}, because {self}: if this is the service, "
+                              "run 'noid setup' again with --postgres")
         if self.lost:
             message = f"the database at {address} cannot be {verb} now ({self})"
             return StoreError(message) if self.hopeless else BusyError(f"{message}: try again")
@@ -238,6 +243,8 @@ class Pool:
                 raise ServerError("it was closed by another thread", lost=True) from None
             except PoolTimeout:
                 failure = _Connection.failures.pop(self._conninfo, None)
+            if failure is not None and _NO_DETAILS in str(failure) and not _may_use_network():
+                raise ServerError(_NO_NETWORK, lost=True, hopeless=True)
             if failure is not None:
                 raise ServerError(str(failure), lost=True, hopeless=_is_hopeless(str(failure)))
             if monotonic() >= deadline:
@@ -266,6 +273,15 @@ def _is_hopeless(failure: str) -> bool:
     """Whether all servers of an address refused a connection for good; psycopg lists them if there are several."""
     each = [line for line in failure.splitlines() if line.startswith("- ")] or [failure]
     return all(any(part in one for part in _HOPELESS) for one in each)
+
+
+def _may_use_network() -> bool:
+    """Whether this process may make sockets for other machines."""
+    try:
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM).close()
+    except OSError:
+        return False
+    return True
 
 
 class _Watchdog:

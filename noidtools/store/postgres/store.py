@@ -203,6 +203,7 @@ class PostgresStore(BaseStore):
         figures: dict[str, float] = {}
         lines: list[tuple[str, str]] = []
         written: int | None = None
+        server = ""
         try:
             server, row = _asked(primary, sql.SERVER, primary.name)
             written = commits(row[0])
@@ -217,7 +218,8 @@ class PostgresStore(BaseStore):
             state, seconds = _replica_state(replica, written)
             lines.append(("Replica", state))
             figures |= {} if seconds is None else {"replica_lag_seconds": seconds}
-        return StoreStatus(figures, lines)
+        # The path of a Unix socket begins with a slash.
+        return StoreStatus(figures, lines, remote=bool(server) and not server.startswith("/"))
 
 
 def _all_items(file: EngineFile) -> Iterator[tuple[bytes, bytes, bytes]]:

@@ -13,7 +13,8 @@ from pathlib import Path
 from support.project import PROGRAMS, ROOT
 from support.servers.system import MissingError
 
-_DEPENDENCIES = ("lmdb", "pcre2", "flup", "granian", "click", "prometheus_client", "idna", "jinja2", "markupsafe")
+_DEPENDENCIES = ("lmdb", "pcre2", "flup", "granian", "click", "prometheus_client", "idna", "jinja2", "markupsafe",
+                 "psycopg", "psycopg_binary", "psycopg_pool", "typing_extensions")
 APACHE_MODULES = Path("/usr/lib/apache2/modules")
 
 
