@@ -6,10 +6,14 @@ inside the pattern: `(?i)` ignores case, `(?a)` keeps \\w and \\d to ASCII.
 
 A replacement is text in which
 
-    $1 … $99   ${1}     are what a group matched (nothing, if it took no part)
+    $1 … $99   ${1}     are what a group matched (nothing, if it took no part); so are \\1 … \\99
     $+{name}            is what the leftmost group of that name that took part matched
     $&                  is the whole match
+    \\U  \\L              put all up to \\E, or to the end, in upper or in lower case
+    \\u  \\l              put the next character in upper or in lower case
+    \\Q                  puts a backslash before all up to \\E that is not an ASCII letter, a digit, _ or outside ASCII
     \\n  \\t              are a newline and a tab
+    \\xHH  \\x{H…}        are the character of that number, in UTF-8
     \\ before any other byte but an ASCII letter or digit stands for that byte: \\$ \\\\ \\@
 
 and every other byte, @ too, stands for itself.  Any other use of `$`, and `\\` before
@@ -39,8 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    Part = bytes | int | str  # of a replacement: literal text, a group's number, a group's name
-
 MAX_PATTERN = 10_000
 MAX_REPLACEMENT = 10_000
 MAX_GROUPS = 99
@@ -69,6 +71,20 @@ _ESCAPED = rb"(?s)\\(?:Q.*?(?:\\E|\Z)|x\{[^}]*\}?|x[0-9A-Fa-f]{0,2}|c.?|.)"
 
 # What reaches back to the character before it; the last three only may.
 _REACHES_BACK = (b"*", b"+", b"?", b"{", b"(?#", b"\\E", b"\\Q")
+
+
+class Part:
+    """A part of a replacement.
+
+    content  literal text, the number of a group, or the name of one
+    escapes  the letters of the escapes U, L, u, l and Q that apply to it, in the order in which they are applied
+    """
+
+    __slots__ = ("content", "escapes")
+
+    def __init__(self, content: bytes | int | str, escapes: bytes = b"") -> None:
+        self.content = content
+        self.escapes = escapes
 
 
 class Computed:
@@ -155,7 +171,7 @@ class Rule:
         return f"{reason} at offset {at}" if known else reason
 
     def _check_references(self, compiled: Any) -> None:
-        for part in self._parts:
+        for part in [part.content for part in self._parts]:
             if isinstance(part, str) and part not in compiled.groupindex:
                 raise InvalidError(f"the rule's replacement names a group {part[:40]!r} that the pattern does not have")
             if isinstance(part, int) and part > compiled.groups:
@@ -163,7 +179,7 @@ class Rule:
                 remedy = f": write ${{{first}}}{rest} for a digit after group {first}" if first else ""
                 raise InvalidError(
                     f"the rule's replacement refers to group {part}, "
-                    f"but the pattern's groups number {compiled.groups}{remedy}"
+                    f"but the pattern has only {compiled.groups}{remedy}"
                 )
 
     def _search(self, identifier: bytes, deadline: float | None) -> Any:
@@ -214,18 +230,21 @@ class Rule:
         written = [bytes(start)]
         size = start + len(identifier) - end
         for part in self._parts:
-            if isinstance(part, int):
-                first, last = match.span(part)
+            content = part.content
+            if isinstance(content, int):
+                first, last = match.span(content)
                 piece = identifier[first:last]  # [-1:-1] for a group that took no part
-            elif isinstance(part, str):
-                piece = match.expand(b"${%s}" % part.encode())
+            elif isinstance(content, str):
+                piece = match.expand(b"${%s}" % content.encode())
             else:
-                piece = part
+                piece = content
+            if part.escapes:
+                piece = _with_case(piece, part.escapes)
             size += len(piece)
             if size > MAX_RESULT:
                 return None
             pieces.append(piece)
-            written.append(b"\1" * len(piece) if isinstance(part, bytes) else bytes(len(piece)))
+            written.append(b"\1" * len(piece) if isinstance(content, bytes) else bytes(len(piece)))
         pieces.append(identifier[end:])
         written.append(bytes(len(identifier) - end))
         return Computed(b"".join(pieces), b"".join(written))
@@ -338,40 +357,105 @@ def _is_utf8(text: bytes) -> bool:
 # -- replacements ----------------------------------------------------------------------------------------------------
 
 _ESCAPES = {b"n": b"\n", b"t": b"\t"}
+_LONGEST_NUMBER = 6  # hexadecimal digits of a character
 
 
 def parse_replacement(text: bytes) -> list[Part]:
+    """The parts of a replacement; raises InvalidError for what is none."""
     parts: list[Part] = []
     literal = bytearray()
+    spans = once = b""  # the escapes that last up to \\E, the outermost first, and those for the next part
     at = 0
+
+    def add(content: bytes | int | str) -> None:
+        nonlocal once
+        parts.append(Part(content, spans.replace(b"Q", b"") + once + b"Q" * spans.count(b"Q")))
+        once = b""
+
     while at < len(text):
-        if text[at] == 0x5C:
-            literal += _escaped(text[at + 1 : at + 2])
+        letter = text[at + 1 : at + 2]
+        if text[at] == 0x24 or (text[at] == 0x5C and letter and letter in _DIGITS):
+            if literal:
+                add(bytes(literal))
+                literal.clear()
+            reference, at = _parse_reference(text, at)
+            add(reference)
+        elif text[at] == 0x5C and letter and letter in b"ULQEul":
+            if literal:
+                add(bytes(literal))
+                literal.clear()
+            spans, once = _case_after(letter, spans, once)
             at += 2
-        elif text[at] == 0x24:
-            part, at = _parse_reference(text, at)
-            parts += [bytes(literal), part] if literal else [part]
-            literal.clear()
+        elif text[at] == 0x5C:
+            character, at = _escaped(text, at)
+            literal += character
         else:
             literal.append(text[at])
             at += 1
     if literal:
-        parts.append(bytes(literal))
+        add(bytes(literal))
     return parts
 
 
-def _escaped(character: bytes) -> bytes:
-    if not character:
+def _case_after(letter: bytes, spans: bytes, once: bytes) -> tuple[bytes, bytes]:
+    """The escapes that apply after one more of them, as Perl nests them: \\U ends \\L, and \\L ends \\U."""
+    if letter in b"ul":
+        return spans, once or letter
+    if letter == b"E":
+        return spans[:-1], once
+    while letter in b"UL" and spans.strip(b"Q"):
+        spans = spans[:-1]
+    return spans + letter, once
+
+
+def _with_case(piece: bytes, escapes: bytes) -> bytes:
+    """The piece after these escapes were applied; octets that are not UTF-8 stay as they are."""
+    text = piece.decode("utf-8", "surrogateescape")
+    for escape in escapes.decode():
+        if escape == "U":
+            text = text.upper()
+        elif escape == "L":
+            text = text.lower()
+        elif escape == "Q":
+            text = "".join(c if c == "_" or not c.isascii() or c.isalnum() else f"\\{c}" for c in text)
+        else:
+            text = (text[:1].title() if escape == "u" else text[:1].lower()) + text[1:]
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _escaped(text: bytes, at: int) -> tuple[bytes, int]:
+    """What the backslash at this place and what follows it stand for, and the place after them."""
+    letter = text[at + 1 : at + 2]
+    if not letter:
         raise InvalidError("the rule's replacement ends in a backslash: write \\\\ for one")
-    if character in _DIGITS:
-        raise InvalidError(f"the rule's replacement contains \\{character.decode()}: write ${character.decode()}")
-    if character in _LETTERS and character not in _ESCAPES:
-        raise InvalidError(f"the rule's replacement contains \\{character.decode()}: it knows \\n, \\t, \\$ and \\\\")
-    return _ESCAPES.get(character, character)
+    if letter == b"x":
+        return _numbered(text, at)
+    if letter in _LETTERS and letter not in _ESCAPES:
+        raise InvalidError(f"the rule's replacement contains \\{letter.decode()}: it knows \\U, \\L, \\u, \\l, \\Q, "
+                           "\\E, \\n, \\t, \\xHH, \\1, \\$ and \\\\")
+    return _ESCAPES.get(letter, letter), at + 2
+
+
+def _numbered(text: bytes, at: int) -> tuple[bytes, int]:
+    """The character that the escape \\xHH or \\x{H…} at this place stands for, and the place after it."""
+    digits, end = text[at + 2 : at + 4], at + 4
+    if digits.startswith(b"{"):
+        digits, brace, _ = text[at + 3 : at + 4 + _LONGEST_NUMBER].partition(b"}")
+        end = at + 4 + len(digits)
+        well_formed = bool(brace and digits)
+    else:
+        well_formed = len(digits) == 2
+    if well_formed and not digits.strip(HEX_DIGITS):
+        try:
+            return chr(int(digits, 16)).encode(), end
+        except (ValueError, UnicodeEncodeError):
+            pass
+    raise InvalidError(f"the rule's replacement contains {printable(text[at : at + 12])!r}, which is no character: "
+                       "write \\x and two hexadecimal digits, or \\x{…}")
 
 
 def _parse_reference(text: bytes, at: int) -> tuple[int | str, int]:
-    """What the $ at this place refers to, and the place after it."""
+    """What the $ or \\ at this place refers to, and the place after it."""
     if text.startswith(b"$&", at):
         return 0, at + 2
     if text.startswith((b"${", b"$+{"), at):
@@ -389,6 +473,6 @@ def _parse_reference(text: bytes, at: int) -> tuple[int | str, int]:
     if digits.isdigit() and len(digits) <= 2 and not digits.startswith(b"0"):
         return int(digits), end
     raise InvalidError(
-        f"the rule's replacement contains {printable(text[at : at + 12])!r}, which is none of $1 to $99, ${{1}}, $& "
-        "and $+{name}: write \\$ for a dollar sign"
+        f"the rule's replacement contains {printable(text[at : at + 12])!r}, which is none of $1 to $99, ${{1}}, $&, "
+        "$+{name} and \\1: write \\$ for a dollar sign"
     )

@@ -33,6 +33,12 @@ def test_the_two_rules_of_the_manual_compute_and_resolve(free):
     assert free.target_of("ft89xr2t", element=b"my_elem") == "r2t/g7h/89"
 
 
+def test_a_replacement_folds_the_case_of_what_it_inserts(noid):
+    noid("dbcreate")
+    noid("bind", "set", ":idmap/^z(.*)-(.*)", "el", r"\L$1\E/\U\2")
+    assert noid("get", "zFoo-Bar", "el") == "foo/BAR\n"
+
+
 def test_rules_apply_to_long_term_minters(minter):
     minter.text("bind", "set", ":idmap/^13030/(kt.*)", "_t", "https://r.example/$1")
     assert minter.target_of("ark:/13030/ktzzzz9") == "https://r.example/ktzzzz9"
@@ -186,6 +192,10 @@ def test_a_rule_does_not_override_a_withdrawn_reserved_or_stored_name(tmp_path):
     ("https://$1.example.org/x", "qevil.com/", None),
     ("/$1", "q/evil.com", None),
     ("/docs/$1", "qa", "/docs/a"),
+    (r"https://e.org/\L$1", "qA/B", "https://e.org/a/b"),
+    (r"https://e.org\L$1", "q.EVIL.com/", None),
+    (r"\LHTTPS://e.org/\E$1", "qA", "https://e.org/A"),
+    (r"https://\1.example.org/\x78", "qlib", "https://lib.example.org/x"),
 ])
 def test_a_rule_never_lets_a_reader_choose_the_host(tmp_path, replacement, name, target):
     noid = Noid(tmp_path)
