@@ -228,12 +228,12 @@ class MintingMethods(MinterBase):
 
     def hold(self, *names: Text) -> HoldResult:
         """Put identifiers on hold, so that they are neither minted nor queued."""
-        placed, unqueued = self._change(queue.place_holds, _all(names))
+        placed, unqueued, _ = self._change(queue.place_holds, _all(names))
         return HoldResult(placed, tuple(self._display(identifier) for identifier in unqueued))
 
     def release(self, *names: Text) -> int:
         """Release holds; returns how many of the identifiers were held."""
-        return self._change(queue.release_holds, _all(names))
+        return self._change(queue.release_holds, _all(names))[0]
 
     def queue(self, *names: Text, when: QueueTime | int | timedelta = "now") -> list[str]:
         """Put identifiers in the queue, from which minting takes before it makes new ones; returns them.
@@ -241,12 +241,12 @@ class MintingMethods(MinterBase):
         when  now, first (before all others), lvf (lowest value first), or after a delay: a number of seconds, or a
               timedelta
         """
-        done = self._change(queue.enqueue, to_delay(when), _all(names))
+        done, _ = self._change(queue.enqueue, to_delay(when), _all(names))
         return [self._display(identifier) for identifier in done]
 
     def dequeue(self, *names: Text) -> list[str]:
         """Take identifiers out of the queue; returns them."""
-        return [self._display(identifier) for identifier in self._change(queue.dequeue, _all(names))]
+        return [self._display(identifier) for identifier in self._change(queue.dequeue, _all(names))[0]]
 
     def validate(self, *names: Text, form: str | None = None) -> list[Validity]:
         """Whether each name has the form of this minter's identifiers, or that of a template or scheme in `form`."""

@@ -165,11 +165,22 @@ def anvl(record: Record, *, indent: bool = False) -> bytes:
             line = value
         elif width > 0:
             line = (label + b":").ljust(width) + value
+        elif width == ELEMENT_LABEL:
+            line = _escape_label(label) + b": " + value if indent else label + b": " + _indent_labels(value)
         else:
-            line = (_escape_label(label) if width == ELEMENT_LABEL and indent else label) + b": " + value
+            line = label + b": " + value
         out.append(line.replace(b"\n", b"\n ") if indent or width == FOLDED else line)
     out.append(b"")
     return b"\n".join(out)
+
+
+def _indent_labels(value: bytes) -> bytes:
+    """The value, with a space before each further line that has a colon, so that it is not taken for an element.
+
+    Other lines are written as they are, because the original writes them so.
+    """
+    first, *others = value.splitlines(keepends=True) or [b""]
+    return first + b"".join(b" " + line if b":" in line else line for line in others)
 
 
 def mark_break(record: Record, text: bytes) -> bytes:
@@ -238,6 +249,23 @@ def separated(records: Iterable[Record]) -> Answer:
     for record in records:
         listed += [record, Blank()]
     return Answer(*listed[:-1], spaced=True)
+
+
+class JsonLines(Record):
+    """A record as JSON, one object a line."""
+
+    __slots__ = ("_record",)
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+
+    def lines(self) -> Iterable[Line]:
+        import json  # which few commands need
+
+        return [(b"", json.dumps(json_ready(data)).encode(), 0) for data in self._record.data()]
+
+    def data(self) -> list[dict[str, object]]:
+        return self._record.data()
 
 
 class Values(PreparedRecord):
@@ -363,6 +391,8 @@ class FetchedRecord(Record):
         if name.alias is not None:
             yield b"Alias", name.alias, _FETCH_WIDTH
         yield from ((label.encode(), value, 0) for label, value in self._tombstone)
+        if not name.elements and not self._tombstone and name.alias is None:
+            yield b"note", b"no elements bound under " + name.display + b".", 0
         for element, value in name.elements:
             yield element, value, ELEMENT_LABEL
             if element in name.computed:
@@ -390,6 +420,36 @@ class ValueBreak(Blank):
     separates_values = True
 
 
+class Refusals(Record):
+    """Refusals of single identifiers, in the answer to a command that was carried out for others."""
+
+    __slots__ = ("_refused",)
+
+    def __init__(self, refused: list[NoidError]) -> None:
+        self._refused = refused
+
+    def lines(self) -> Iterable[Line]:
+        return [(b"error", encode_text(message), 0) for message in self.errors]
+
+    def data(self) -> list[dict[str, object]]:
+        return [{"error": {"kind": error.kind, "message": error.message}} for error in self._refused]
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        return tuple(error.message for error in self._refused)
+
+
+class MissingValue(PreparedRecord):
+    """The place of a value among those that `get` prints, for an element that is not bound: an empty line."""
+
+    __slots__ = ()
+
+    separates_values = True
+
+    def __init__(self, element: bytes, message: str) -> None:
+        super().__init__([(b"", b"", 0)], [{"name": element, "error": message}])
+
+
 class Unbound(Record):
     """The elements that were requested and are not bound, each with its message."""
 
@@ -398,7 +458,8 @@ class Unbound(Record):
     separates_values = True
 
     def __init__(self, elements: list[tuple[bytes, str]], *, after_values: bool = False) -> None:
-        """With `after_values` an empty line separates the messages from the values in front of them."""
+        """With `after_values` an empty line separates the messages from the values, among which each has a
+        MissingValue."""
         self._elements = elements
         self._after_values = after_values
 
@@ -409,7 +470,7 @@ class Unbound(Record):
             yield b"error", message.encode("utf-8", "surrogateescape"), 0
 
     def data(self) -> list[dict[str, object]]:
-        return [{"name": name, "error": message} for name, message in self._elements]
+        return [] if self._after_values else [{"name": name, "error": message} for name, message in self._elements]
 
     @property
     def errors(self) -> tuple[str, ...]:

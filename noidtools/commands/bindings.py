@@ -7,7 +7,18 @@ from ..minter import bindings
 from ..minter.bindings import bind_elements, ensure_each_once, fetch_name, fetch_rules, split_items, unbound_messages
 from ..minter.namespace import ALL_RULES, RULE_MARK
 from ..minter.policies import BIND, MINT, READ
-from .answers import Answer, BindRecord, Blank, FetchedRecord, ItemValues, Unbound, ValueBreak, Values
+from .answers import (
+    Answer,
+    BindRecord,
+    Blank,
+    FetchedRecord,
+    ItemValues,
+    JsonLines,
+    MissingValue,
+    Unbound,
+    ValueBreak,
+    Values,
+)
 from .command import Command, Form, Option
 
 TYPE_CHECKING = False
@@ -46,26 +57,38 @@ def _fetch(call: Call) -> Answer:
     fetched = _fetch_names(call, with_circulation=True)
     records: list[Record] = []
     for name in fetched:
-        records += [FetchedRecord(name), Blank()]
-    return _fetch_answer(records[:-1], fetched[-1], spaced=True)
+        record = FetchedRecord(name)
+        records += [JsonLines(record)] if call.flag("json") else [record, Blank()]
+    if isinstance(records[-1], Blank):
+        records.pop()
+    return _fetch_answer(records, fetched[-1], spaced=not call.flag("json"))
 
 
 def _get(call: Call) -> Answer:
     fetched = _fetch_names(call, with_circulation=False)
     records: list[Record] = []
+    missing = dict(unbound_messages(fetched[-1]))
     for name in fetched:
-        for element, value in name.elements:
-            if records:
+        values = dict(name.elements)
+        for element in call.words[1:] if missing and len(fetched) == 1 else values:
+            if records and not call.flag("json"):
                 records.append(ValueBreak())
-            items = call.flag("items")
-            records.append(ItemValues(element, split_items(value)) if items else Values([(element, value)]))
-    return _fetch_answer(records, fetched[-1])
+            if element in missing:
+                record: Record = MissingValue(element, missing[element])
+            elif call.flag("items"):
+                record = ItemValues(element, split_items(values[element]))
+            else:
+                record = Values([(element, values[element])])
+            records.append(JsonLines(record) if call.flag("json") else record)
+    return _fetch_answer(records, fetched[-1], after_values=True)
 
 
-def _fetch_answer(records: list[Record], last: FetchedName, *, spaced: bool = False) -> Answer:
+def _fetch_answer(
+    records: list[Record], last: FetchedName, *, spaced: bool = False, after_values: bool = False
+) -> Answer:
     """The answer with these records, and with an error for each element that is not bound."""
     if last.unbound:
-        records.append(Unbound(unbound_messages(last), after_values=not spaced))
+        records.append(Unbound(unbound_messages(last), after_values=after_values))
     return Answer(*records, spaced=spaced, failed=bool(last.unbound))
 
 
@@ -86,6 +109,8 @@ def _fetch_names(call: Call, *, with_circulation: bool) -> list[FetchedName]:
 
     return call.read(work)
 
+
+_JSON = Option("--json", "one JSON object a line, in which every value is exact")
 
 COMMANDS = (
     Command(
@@ -120,11 +145,13 @@ $ printf 'who: Darwin\\nwhen: 1859\\n\\n' | noid bind set 13030/kt4x551 : | grep
     ),
     Command(
         "fetch", "show what is bound under an identifier, with labels",
-        Form("Id [Element…]", _fetch, READ), see="tutorial.md#mint-bind-fetch",
+        Form("[--json] Id [Element…]", _fetch, READ), see="tutorial.md#mint-bind-fetch", options_first=True,
+        options=(_JSON,),
         about="""\
 Shows all elements, or those named. Circ is the circulation record: what happened to the identifier, when and by whom.
 An element that is not bound but named may be computed by a rule, which a note then names. Of named elements those that
-are bound are shown, and an error names each of the others.
+are bound are shown, and an error names each of the others. A further line of a value that has a colon is indented by
+a space, so that it cannot be taken for an element.
 
 With :idmap/Element in place of Id it shows the rules that compute the element, patterns and replacements in the order
 in which they are tried; with :idmap all rules.
@@ -141,10 +168,11 @@ who: Darwin
     ),
     Command(
         "get", "show what is bound under an identifier, values only",
-        Form("[--items] Id [Element…]", _get, READ), see="tutorial.md#mint-bind-fetch", options_first=True,
-        options=(Option("--items", "show the items of lists, which are separated by |, one a line"),),
+        Form("[--items] [--json] Id [Element…]", _get, READ), see="tutorial.md#mint-bind-fetch", options_first=True,
+        options=(Option("--items", "show the items of lists, which are separated by |, one a line"), _JSON),
         about="""\
-A blank line separates the values of several elements.
+A blank line separates the values of several elements. An element that is not bound has an empty line in its place, and
+an error names it.
 """, fails="a named element is not bound",
         example="""\
 $ noid get 13030/kt4x551 who when

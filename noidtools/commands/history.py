@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from .. import times
@@ -12,7 +11,7 @@ from ..errors import ForbiddenError, UsageError
 from ..minter.events import newest_number
 from ..minter.history import archive, follow, history_of, stream
 from ..minter.policies import ADMIN, READ
-from .answers import Answer, Fields, Record, json_ready
+from .answers import Answer, Fields, JsonLines, Record, json_ready
 from .command import Command, Form, Option
 
 TYPE_CHECKING = False
@@ -34,17 +33,14 @@ _BLANK = (b"", b"", 0)
 
 
 class EventRecord(Record):
-    """One event, as labelled lines with an empty one at the end, or as one line of JSON."""
+    """One event, as labelled lines with an empty one at the end."""
 
-    __slots__ = ("_event", "_json")
+    __slots__ = ("_event",)
 
-    def __init__(self, event: HistoryEvent, json: bool) -> None:
+    def __init__(self, event: HistoryEvent) -> None:
         self._event = event
-        self._json = json
 
     def lines(self) -> Iterable[Line]:
-        if self._json:
-            return [(b"", json.dumps(json_ready(self.data()[0])).encode(), 0)]
         # Indented, a line of a value cannot be mistaken for a label.
         return [(label, encode_text(value).replace(b"\n", b"\n "), 0) for label, value in self._labelled()] + [_BLANK]
 
@@ -106,7 +102,12 @@ def _value_data(value: str | ValueDigest | None) -> object:
 def _history(call: Call) -> Answer:
     minter = call.minter
     events = call.read(lambda reader: history_of(minter, reader, call.words[0]))
-    return Answer(*(EventRecord(history_event(minter, event), call.flag("json")) for event in events))
+    return Answer(*(_event_record(call, event) for event in events))
+
+
+def _event_record(call: Call, event: Event) -> Record:
+    record = EventRecord(history_event(call.minter, event))
+    return JsonLines(record) if call.flag("json") else record
 
 
 def _log(call: Call) -> Answer:
@@ -124,7 +125,7 @@ def _log(call: Call) -> Answer:
         events = (follow(minter, call.actor.clock, after=after, since=since) if follows
                   else stream(minter, after=after, since=since))
         for event in events:
-            yield EventRecord(history_event(minter, event), call.flag("json"))
+            yield _event_record(call, event)
 
     return Answer(stream=records())
 
@@ -148,7 +149,7 @@ def _archive(call: Call) -> Answer:
 
 
 def _json_facts(minter: Minter, event: Event) -> dict[str, object]:
-    facts = json_ready(EventRecord(history_event(minter, event), True).data()[0])
+    facts = json_ready(EventRecord(history_event(minter, event)).data()[0])
     assert isinstance(facts, dict)
     return facts
 

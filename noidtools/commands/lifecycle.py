@@ -9,11 +9,12 @@ from ..errors import UsageError
 from ..minter import custody, lifecycle
 from ..minter.policies import ADMIN, BIND, READ
 from ..minter.queue import dequeue, enqueue, place_holds, release_holds
-from .answers import Answer, Fields, Ids, separated
+from .answers import Answer, Fields, Ids, Refusals, separated
 from .command import Command, Form, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..errors import NoidError
     from ..minter import Minter
     from ..minter.identifiers import NameRef
     from ..store import Reader
@@ -153,32 +154,43 @@ def _custodian_fields(call: Call, custodian: custody.Custodian) -> Fields:
 
 def _hold(call: Call) -> Answer:
     minter = call.minter
-    placed, unqueued = minter.write(lambda writer: place_holds(minter, writer, call.actor, call.words[1:]))
+    placed, unqueued, refused = minter.write(
+        lambda writer: place_holds(minter, writer, call.actor, call.words[1:], partly=True)
+    )
     names = [minter.namespace.display(identifier) for identifier in unqueued]
     notes = [Fields(("note", name + b" taken out of the queue")) for name in names]
-    return Answer(Fields(("ok", _counted(placed, b"hold") + b" placed")), *notes, spaced=True)
+    return _partial_answer(refused, Fields(("ok", _counted(placed, b"hold") + b" placed")), *notes, spaced=True)
 
 
 def _release(call: Call) -> Answer:
     minter = call.minter
-    released = minter.write(lambda writer: release_holds(minter, writer, call.actor, call.words[1:]))
-    return Answer(Fields(("ok", _counted(released, b"hold") + b" released")), spaced=True)
+    released, refused = minter.write(
+        lambda writer: release_holds(minter, writer, call.actor, call.words[1:], partly=True)
+    )
+    return _partial_answer(refused, Fields(("ok", _counted(released, b"hold") + b" released")), spaced=True)
 
 
 def _enqueue(call: Call) -> Answer:
-    minter, (how, *ids) = call.minter, call.words
-    return _queue_answer(call, minter.write(lambda writer: enqueue(minter, writer, call.actor, how, ids)), b" queued")
+    minter, (how, *texts) = call.minter, call.words
+    ids, refused = minter.write(lambda writer: enqueue(minter, writer, call.actor, how, texts, partly=True))
+    return _queue_answer(call, ids, b" queued", refused)
 
 
 def _dequeue(call: Call) -> Answer:
     minter = call.minter
-    ids = minter.write(lambda writer: dequeue(minter, writer, call.actor, call.words[1:]))
-    return _queue_answer(call, ids, b" taken out of the queue")
+    ids, refused = minter.write(lambda writer: dequeue(minter, writer, call.actor, call.words[1:], partly=True))
+    return _queue_answer(call, ids, b" taken out of the queue", refused)
 
 
-def _queue_answer(call: Call, ids: list[bytes], done: bytes) -> Answer:
+def _queue_answer(call: Call, ids: list[bytes], done: bytes, refused: list[NoidError]) -> Answer:
     names = [call.minter.namespace.display(identifier) for identifier in ids]
-    return Answer(Ids(names), Fields(("note", _counted(len(ids), b"identifier") + done)))
+    return _partial_answer(refused, Ids(names), Fields(("note", _counted(len(ids), b"identifier") + done)))
+
+
+def _partial_answer(refused: list[NoidError], *records: Record, spaced: bool = False) -> Answer:
+    """The answer with these records, and with an error for each identifier that was refused."""
+    errors = [Refusals(refused)] if refused else []
+    return Answer(*records, *errors, spaced=spaced, failed=bool(refused))
 
 
 def _counted(number: int, noun: bytes) -> bytes:
@@ -299,8 +311,10 @@ From: …
         Form("set Id…", _hold, BIND),
         Form("release Id…", _release, BIND),
         see="tutorial.md#hold-and-queue",
+        fails="an identifier was refused",
         about="""\
-A hold takes an identifier out of the queue. A long-term minter holds whatever it mints.
+A hold takes an identifier out of the queue. A long-term minter holds whatever it mints. Of several identifiers those
+that can be are held or released, and an error names each of the others.
 """,
         example="""\
 $ noid hold release 13030/kt154d9
@@ -313,9 +327,11 @@ ok: 1 hold released
         Form("now|first|lvf|Time Id…", _enqueue, BIND),
         Form("delete Id…", _dequeue, BIND),
         see="tutorial.md#hold-and-queue",
+        fails="an identifier was refused",
         about="""\
-now: to be minted next. first: before all others. lvf: lowest value first. Time: after a delay in days or seconds, 30d
-or 3600s. An identifier that is minted again loses what was bound to it.
+now: to be minted next. first: before those with a delay. lvf: before all others, the lowest value first. Time: after a
+delay in days or seconds, 30d or 3600s. An identifier that is minted again loses what was bound to it. Of several
+identifiers those that can be are queued, and an error names each of the others.
 """,
         example="""\
 $ noid queue 30d 13030/kt154d9

@@ -6,7 +6,7 @@ hold is neither minted nor queued.
 
 from __future__ import annotations
 
-from ..errors import ConflictError, NotFoundError, UsageError, printable
+from ..errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, UsageError, printable
 from ..times import timestamp, timestamp_after
 from . import schema
 from .circulation import HELD, Circulation, advanced, alias_target, ensure_not_withdrawn, find, save
@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from ..errors import NoidError
     from ..schemes import Scheme
     from ..store import Reader, Writer
     from . import Minter
@@ -40,31 +41,61 @@ def ensure_queue_allowed(minter: Minter) -> None:
         raise ConflictError(f"nothing can be queued here: {minter.scheme.queue_refusal}")
 
 
-def enqueue(minter: Minter, writer: Writer, actor: Actor, how: bytes, texts: list[bytes]) -> list[bytes]:
-    """Put identifiers into the queue; `how` is one of QUEUE_HOWS but delete.  Returns their keys.
+def enqueue(
+    minter: Minter, writer: Writer, actor: Actor, how: bytes, texts: list[bytes], *, partly: bool = False
+) -> tuple[list[bytes], list[NoidError]]:
+    """Put identifiers into the queue; `how` is one of QUEUE_HOWS but delete.
 
-    Raises ConflictError for one that is withdrawn, on hold or queued already.
+    Returns their keys, and with `partly` the refusals of those that cannot be queued: they are withdrawn, on hold or
+    queued already.  Without it, the first of these is raised.
     """
     ensure_queue_allowed(minter)
     date = _due_date(how, actor.now())
-    refs = [identify_for_change(minter, writer, text) for text in texts]
-    for ref in refs:
+    seen: set[bytes] = set()
+
+    def examine(text: bytes) -> NameRef:
+        ref = identify_for_change(minter, writer, text)
         ensure_not_withdrawn(ref.display, ref.record, "queued")
+        ensure_not_foreign(ref.key, ref.record)
+        ensure_not_held(ref.key, ref.record)
+        if ref.key in seen or (ref.record is not None and ref.record.queued):
+            raise ConflictError(f"{printable(ref.key)} is in the queue already")
+        seen.add(ref.key)
+        return ref
+
+    refs, refused = _examined(texts, examine, partly)
     changes = [Change(b"queue", None, date, ref.key) for ref in refs]
     event = record_event(writer, actor, b"queue " + how, ids=_keys(refs), changes=changes)
     drawn = schema.generator_of(minter.scheme, writer).drawn
-    queued = []
-    for identifier in (ref.key for ref in refs):
-        # Read here and not taken from the NameRef, because a text may occur twice, which is a conflict.
-        record = find(writer, identifier) or Circulation()
-        _ensure_can_be_queued(identifier, record)
+    for ref in refs:
         sequence = 0 if how == b"lvf" else schema.next_queue_number(writer)
-        key = queue_key(minter.scheme, date, sequence, identifier)
-        writer.put(QUEUE, key, identifier)
-        writer.put(QUEUED, identifier, key)
-        save(writer, identifier, advanced(writer, identifier, record, b"q", event, drawn))
-        queued.append(identifier)
-    return queued
+        key = queue_key(minter.scheme, date, sequence, ref.key)
+        writer.put(QUEUE, key, ref.key)
+        writer.put(QUEUED, ref.key, key)
+        save(writer, ref.key, advanced(writer, ref.key, ref.record or Circulation(), b"q", event, drawn))
+    return _keys(refs), refused
+
+
+def _examined(
+    texts: list[bytes], examine: Callable[[bytes], NameRef], partly: bool
+) -> tuple[list[NameRef], list[NoidError]]:
+    """The names that `examine` does not refuse, and with `partly` the refusals of the others.
+
+    Raises the first refusal without `partly`, and if there is no other name: then it has the sentences of all.
+    """
+    refs: list[NameRef] = []
+    refused: list[NoidError] = []
+    for text in texts:
+        try:
+            refs.append(examine(text))
+        except (UsageError, InvalidError, NotFoundError, ConflictError, ForbiddenError) as error:
+            if not partly:
+                raise
+            refused.append(error)
+    if refused and not refs:
+        refused[0].message = "; ".join(error.message for error in refused)
+        raise refused[0]
+    return refs, refused
 
 
 def queue_key(scheme: Scheme, date: bytes, sequence: int, identifier: bytes) -> bytes:
@@ -74,20 +105,30 @@ def queue_key(scheme: Scheme, date: bytes, sequence: int, identifier: bytes) -> 
     return date + sequence.to_bytes(6, "big") + padded + b"\0" + identifier
 
 
-def dequeue(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) -> list[bytes]:
-    """Take identifiers out of the queue and return their keys; raises NotFoundError for one that is not in it."""
+def dequeue(
+    minter: Minter, writer: Writer, actor: Actor, texts: list[bytes], *, partly: bool = False
+) -> tuple[list[bytes], list[NoidError]]:
+    """Take identifiers out of the queue.
+
+    Returns their keys, and with `partly` the refusals of those that are not in it, which else are raised.
+    """
     ensure_queue_allowed(minter)
-    refs = [identify_for_change(minter, writer, text) for text in texts]
+    seen: set[bytes] = set()
+
+    def examine(text: bytes) -> NameRef:
+        ref = identify_for_change(minter, writer, text)
+        if ref.key in seen or ref.record is None or not ref.record.queued:
+            raise NotFoundError(f"{printable(ref.key)} is not in the queue")
+        seen.add(ref.key)
+        return ref
+
+    refs, refused = _examined(texts, examine, partly)
     changes = [Change(b"queue", b"queued", None, ref.key) for ref in refs]
     event = record_event(writer, actor, b"queue delete", ids=_keys(refs), changes=changes)
-    deleted = []
-    for identifier in (ref.key for ref in refs):
-        record = find(writer, identifier)
-        if record is None or not record.queued:
-            raise NotFoundError(f"{printable(identifier)} is not in the queue")
-        save(writer, identifier, take_from_queue(minter, writer, identifier, record, event))
-        deleted.append(identifier)
-    return deleted
+    for ref in refs:
+        assert ref.record is not None
+        save(writer, ref.key, take_from_queue(minter, writer, ref.key, ref.record, event))
+    return _keys(refs), refused
 
 
 def take_from_queue(minter: Minter, writer: Writer, identifier: bytes, record: Circulation, event: int) -> Circulation:
@@ -145,33 +186,32 @@ def _due_date(how: bytes, now: int) -> bytes:
     return timestamp_after(now, int(number) * _UNITS[unit])
 
 
-def _ensure_can_be_queued(identifier: bytes, record: Circulation) -> None:
-    ensure_not_foreign(identifier, record)
-    ensure_not_held(identifier, record)
-    if record.queued:
-        raise ConflictError(f"{printable(identifier)} is in the queue already")
-
-
 # -- holds -----------------------------------------------------------------------------------------------------------
 
 
-def place_holds(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) -> tuple[int, list[bytes]]:
-    """Put identifiers on hold; returns how many were not before, and which were removed from the queue.
+def place_holds(
+    minter: Minter, writer: Writer, actor: Actor, texts: list[bytes], *, partly: bool = False
+) -> tuple[int, list[bytes], list[NoidError]]:
+    """Put identifiers on hold.
 
-    Raises ConflictError for one that was withdrawn.
+    Returns how many were not before, which were removed from the queue, and with `partly` the refusals of those that
+    cannot be held, such as one that was withdrawn; without it, the first of these is raised.
     """
-    refs = [identify_for_change(minter, writer, text) for text in texts]
-    for ref in refs:
+    def examine(text: bytes) -> NameRef:
+        ref = identify_for_change(minter, writer, text)
         ensure_not_withdrawn(ref.display, ref.record, "held")
+        return ref
+
+    refs, refused = _examined(texts, examine, partly)
     event = _record_holds(writer, actor, b"hold set", refs, b"held")
     placed = 0
     unqueued = []
-    for identifier in (ref.key for ref in refs):
+    for identifier in _keys(refs):
         record = find(writer, identifier) or Circulation()
         placed += not record.held
         if place_hold(minter, writer, identifier, record, event):
             unqueued.append(identifier)
-    return placed, unqueued
+    return placed, unqueued, refused
 
 
 def place_hold(minter: Minter, writer: Writer, identifier: bytes, record: Circulation, event: int) -> bool:
@@ -185,24 +225,30 @@ def place_hold(minter: Minter, writer: Writer, identifier: bytes, record: Circul
     return queued
 
 
-def release_holds(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) -> int:
-    """Release identifiers from hold; returns how many were held.
+def release_holds(
+    minter: Minter, writer: Writer, actor: Actor, texts: list[bytes], *, partly: bool = False
+) -> tuple[int, list[NoidError]]:
+    """Release identifiers from hold.
 
-    Raises ConflictError for one that was withdrawn, is an alias, or is reserved and was never issued.
+    Returns how many were held, and with `partly` the refusals of those that cannot be released: they were withdrawn,
+    are aliases, or are reserved and were never issued.  Without it, the first of these is raised.
     """
-    refs = [identify_for_change(minter, writer, text) for text in texts]
-    for ref in refs:
+    def examine(text: bytes) -> NameRef:
+        ref = identify_for_change(minter, writer, text)
         ensure_not_withdrawn(ref.display, ref.record, "released")
         name = printable(ref.display)
         if alias_target(writer, ref.key) is not None:
-            raise ConflictError(f"{name} is an alias and must not be minted: take that back first with "
+            raise ConflictError(f"{name} is an alias and must not be minted: remove the alias first with "
                                 f"'noid alias --remove {name}'")
         if ref.record is not None and ref.record.reserved and not ref.record.was_issued:
             raise ConflictError(f"{name} is reserved and was never issued: publish it first, or minting might give it "
                                 "to somebody else")
+        return ref
+
+    refs, refused = _examined(texts, examine, partly)
     _record_holds(writer, actor, b"hold release", refs, None)
     released = 0
-    for identifier in (ref.key for ref in refs):
+    for identifier in _keys(refs):
         record = find(writer, identifier)
         if record is None or not record.held:
             continue
@@ -210,7 +256,7 @@ def release_holds(minter: Minter, writer: Writer, actor: Actor, texts: list[byte
         released += 1
         save(writer, identifier, record)
     schema.add_to_held_count(writer, -released)
-    return released
+    return released, refused
 
 
 def _record_holds(

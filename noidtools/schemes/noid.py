@@ -308,7 +308,8 @@ class NoidScheme(Scheme):
         template = self.template
         if template.total is None:
             return "no identifier is left: longer ones would not be guarded by their check character"
-        return f"no identifier is left: all {template.total} of template {template.text} are minted, held or queued"
+        return (f"no identifier is left: all {template.total} of template {template.text} have had their turn; one "
+                "that was held then can be released and queued")
 
 
 def growth(at_last: str) -> int:

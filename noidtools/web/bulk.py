@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..commands.bulk import parse_lines, run_lines
+from ..errors import UsageError
 from .request import Request, WorkLimit, read_body
 from .response import BulkTally, Response, log_error, method_not_allowed, public_message
 
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
 
     from ..commands import Call, Session
     from ..commands.answers import Answer
-    from ..commands.bulk import BulkResult
+    from ..commands.bulk import BulkLine, BulkResult
+    from ..errors import NoidError
     from ..minter.policies import AccessPolicy
     from .metrics import RequestMetrics
     from .request import Body
@@ -27,7 +29,7 @@ def respond_to_bulk(
 ) -> Response:
     """Run the commands in the body of a POST.
 
-    None is run unless the whole body was received, every line can be parsed, and the user may use every command.
+    None is run unless the whole body was received, a line of it is a command, and the user may use every command.
     `largest` is the largest body that the server accepts from anybody.
     """
     if request.method != "POST":
@@ -56,15 +58,30 @@ def respond_to_bulk(
 
 
 def _ensure_allowed(request: Request, session: Session, body: Body, policy: AccessPolicy, limit: WorkLimit) -> None:
-    """Parse all lines; raises the first refusal, naming its line."""
+    """Parse all lines; raises the first refusal of a command to this user, naming its line.
+
+    A line that is no command is refused when its turn comes, as at the shell, unless none is one.
+    """
     def ensure_allowed(call: Call) -> None:
         policy.ensure(call.command.name, call.access, request.user)
         limit.count_words(1 + len(call.args))
 
+    wrong: BulkLine | None = None
+    found = False
     for line in parse_lines(session, body, ensure_allowed):
-        if line.error is not None:
-            line.error.message = f"line {line.number}: {line.error.message} (nothing of the body was run)"
-            raise line.error
+        if line.error is None:
+            found = True
+        elif not isinstance(line.error, UsageError):
+            raise _of_line(line.error, line)
+        elif wrong is None:
+            wrong = line
+    if wrong is not None and wrong.error is not None and not found:
+        raise _of_line(wrong.error, wrong)
+
+
+def _of_line(error: NoidError, line: BulkLine) -> NoidError:
+    error.message = f"line {line.number}: {error.message} (nothing of the body was run)"
+    return error
 
 
 def _write_results(

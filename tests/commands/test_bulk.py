@@ -90,5 +90,5 @@ def test_a_blank_line_between_values_does_not_look_like_the_end_of_an_answer(noi
     noid("dbcreate")
     done = noid.run("-", stdin=b"bind set x a 1\nbind set x b 2\nget x a b\nget x a c\nget x b\n")
     assert done.stdout.decode().split("\n\n")[2:] == [
-        "1\n \n2", "1\n \nerror: nothing is bound to c under x", "2", ""]
+        "1\n \n2", "1\n \n \n \nerror: nothing is bound to c under x", "2", ""]
     assert noid("get", "x", "a", "b") == "1\n\n2\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from support.minter import Noid
@@ -28,7 +30,7 @@ def test_get_separates_elements_by_a_blank_line(bound):
 def test_bound_elements_are_printed_though_others_are_not_bound(bound):
     done = bound.run("get", "kt4x551", "nix", "b", "nor this", "a")
     assert done.returncode == 1
-    assert done.stdout == b"three\n\none\ntwo\n"
+    assert done.stdout == b"\n\nthree\n\n\n\none\ntwo\n"
     assert done.stderr == (
         b"error: nothing is bound to nix under kt4x551\nerror: nothing is bound to nor this under kt4x551\n"
     )
@@ -45,17 +47,46 @@ def test_one_sentence_refuses_if_none_of_several_elements_is_bound(bound):
 def test_in_bulk_an_unbound_element_is_an_error_line_of_its_command(bound):
     done = bound.run("-", stdin=b"get kt4x551 nix b\nget kt4x551 b\n")
     assert done.returncode == 1
-    assert done.stdout == b"three\n \nerror: nothing is bound to nix under kt4x551\n\nthree\n\n"
+    assert done.stdout == b" \n \nthree\n \nerror: nothing is bound to nix under kt4x551\n\nthree\n\n"
     assert done.stderr == b"error: line 1: nothing is bound to nix under kt4x551\n"
 
 
 def test_an_identifier_without_elements_shows_its_circulation(bound):
     printed = bound("fetch", "kt154d9")
-    assert printed.startswith("id:    kt154d9\nCirc:  i|") and printed.count("\n") == 3
+    assert printed.startswith("id:    kt154d9\nCirc:  i|")
+    assert printed.endswith("\nnote: no elements bound under kt154d9.\n\n")
     assert bound.refused("get", "kt154d9", status=1).startswith("nothing is bound under kt154d9; its circulation")
     bound("hold", "set", "ktwd3s9")
-    assert bound("fetch", "ktwd3s9") == "id:    ktwd3s9 hold\nCirc:  uncirculated\nState: reserved\n\n"
-    assert bound.refused("fetch", "ktxxxxx", status=1)
+    assert bound("fetch", "ktwd3s9") == (
+        "id:    ktwd3s9 hold\nCirc:  uncirculated\nState: reserved\nnote: no elements bound under ktwd3s9.\n\n")
+    for command in ("get", "fetch"):
+        assert bound.refused(command, "ktxxxxx", status=1) == (
+            "nothing is bound under ktxxxxx, and it was not minted here")
+
+
+def test_a_line_of_a_value_is_not_taken_for_an_element(bound):
+    bound("bind", "set", "kt4x551", "a", "line one\nfake: x\n\nc:\rd: y\nlast")
+    printed = bound("fetch", "kt4x551")
+    labels = [line.partition(":")[0] for line in printed.splitlines() if ":" in line and line[0] != " "]
+    assert labels == ["id", "Circ", "a", "b"]
+    assert "\na: line one\n fake: x\n\n c:\r d: y\nlast\nb: three\n" in printed
+    assert bound("get", "kt4x551", "a") == "line one\nfake: x\n\nc:\rd: y\nlast\n"
+
+
+def test_json_at_the_shell_is_exact(bound):
+    bound("bind", "set", "kt4x551", "a", "one\nfake: x\n\n")
+    bound("bind", "set", "kt4x551", "c", b"\xff")
+    (name,) = [json.loads(line) for line in bound("fetch", "--json", "kt4x551").splitlines()]
+    assert (name["id"], name["hold"], name["state"]) == ("kt4x551", False, "published")
+    assert name["elements"] == [{"name": "a", "value": "one\nfake: x\n\n"}, {"name": "b", "value": "three"},
+                                {"name": "c", "value": {"base64": "/w=="}}]
+    done = bound.run("get", "--json", "kt4x551", "b", "nix", "a")
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        {"name": "b", "value": "three"}, {"name": "nix", "error": "nothing is bound to nix under kt4x551"},
+        {"name": "a", "value": "one\nfake: x\n\n"}]
+    assert (done.returncode, done.stderr) == (1, b"error: nothing is bound to nix under kt4x551\n")
+    bound("bind", "set", "kt4x551", "l", "x|y")
+    assert json.loads(bound("get", "--items", "--json", "kt4x551", "l")) == {"name": "l", "items": ["x", "y"]}
 
 
 def test_rules_are_reported_by_their_element(bound):

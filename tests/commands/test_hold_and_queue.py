@@ -57,15 +57,64 @@ def test_a_hold_takes_an_identifier_out_of_the_queue_and_says_so(noid):
     assert noid.ids(1) == ["00"]
 
 
-def test_one_refusal_undoes_a_whole_command(noid):
+def test_of_several_identifiers_those_that_can_be_are_held_or_queued_and_the_others_named(noid):
     noid("dbcreate", ".sdd")
-    noid("hold", "set", "03")
-    noid.refused("queue", "now", "01", "02", "03", status=1)
-    assert noid.ids(1) == ["00"]
-    noid.refused("hold", "set", "04", "nonsense", status=1)
-    assert "\nHeld: 1\n" in noid("dbinfo")
+    noid("hold", "set", "01")
+    queued = noid.run("queue", "now", "02", "01", "00", "02")
+    assert (queued.returncode, queued.stdout) == (1, b"id: 02\nid: 00\nnote: 2 identifiers queued\n")
+    assert [line.split()[1] for line in queued.stderr.decode().splitlines()] == ["01", "02"]
+    held = noid.run("hold", "set", "03", "zz", "04")
+    assert (held.returncode, held.stdout) == (1, b"ok: 2 holds placed\n\n") and b"error: zz" in held.stderr
+    noid("hold", "set", "05")
+    noid("withdraw", "05")
+    freed = noid.run("hold", "release", "05", "03", "04")
+    assert (freed.returncode, freed.stdout) == (1, b"ok: 2 holds released\n\n") and b"error: 05 was" in freed.stderr
+    taken = noid.run("queue", "delete", "07", "02")
+    assert (taken.returncode, taken.stdout) == (1, b"id: 02\nnote: 1 identifier taken out of the queue\n")
+    assert noid.ids(3) == ["00", "02", "03"]
+    assert "Held: 2\n" in noid("dbinfo")
+
+
+def test_a_queue_of_several_is_one_event_with_those_that_were_queued(noid):
+    noid("dbcreate", ".sdd")
+    noid("hold", "set", "01")
+    noid.run("queue", "now", "02", "01", "00")
+    assert noid("log").rpartition("event: ")[2].count("id: ") == 2
+
+
+def test_where_none_can_be_queued_one_sentence_names_them_all_and_nothing_is_recorded(noid):
+    noid("dbcreate", ".sdd")
+    noid("hold", "set", "01", "02")
+    before = noid("log")
+    sentence = noid.refused("queue", "now", "01", "02", status=1)
+    assert "01 is on hold" in sentence and "02 is on hold" in sentence
+    assert noid("log") == before
+
+
+def test_one_refusal_undoes_a_whole_bind(noid):
+    noid("dbcreate", ".sdd")
     noid.refused("bind", "new", "05", ":", stdin=b"a: 1\nb: 2\na: 3\n\n", status=1)
     noid.refused("get", "05", status=1)
+
+
+def test_one_that_was_held_when_its_turn_came_is_minted_after_release_and_queue(noid):
+    noid("dbcreate", ".sd")
+    noid("hold", "set", *"0123456789")
+    noid.refused("mint", "1", status=1)
+    noid("hold", "release", "4")
+    assert "have had their turn" in noid.refused("mint", "1", status=1)
+    noid("queue", "now", "4")
+    assert noid.ids(1) == ["4"]
+
+
+def test_first_goes_before_delays_and_lvf_before_all_others(noid):
+    noid("dbcreate", ".sdd")
+    noid("queue", "0s", "11")
+    noid("queue", "first", "12")
+    noid("queue", "lvf", "14", "13")
+    assert noid.ids(4) == ["13", "14", "12", "11"]
+    explained = noid("help", "queue")
+    assert "first: before those with a delay. lvf: before all others" in explained
 
 
 def test_identifiers_that_differ_in_leading_zeros_are_queued_separately(noid):

@@ -85,7 +85,7 @@ def test_what_is_no_option_is_refused(line: bytes, sentence: str) -> None:
 
 @pytest.mark.parametrize(("line", "sentence"), [
     ("hello you", "too many words for hello: use hello"),
-    ("get", "Id is missing: use get [--items] Id [Element…]"),
+    ("get", "Id is missing: use get [--items] [--json] Id [Element…]"),
     ("hold keep x", "hold has no form 'keep': use hold set Id… or hold release Id…"),
     ("hold set", "Id is missing: use hold set Id…"),
     ("mint", "N is missing: use mint [--patience S] [--folders Dir] N or "

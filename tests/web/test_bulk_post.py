@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from noidtools.minter import Minter
-from support.minter import create_in_child, run_in_child
+from support.minter import Noid, create_in_child, run_in_child
 from support.wsgi import USER, CommandClient, command_environment, encode_word
 
 
@@ -47,13 +47,23 @@ def test_elements_may_follow_their_command(web: CommandClient) -> None:
     assert run_in_child(web.folder / "kt5", "get", "kt639k9", "c") == [{"name": b"c", "value": b"all\nthe rest\n"}]
 
 
-@pytest.mark.parametrize(("bad", "status"), [
-    ("dance", 400), ("mint 'x", 400), ("dbcreate .zd", 400), ("serve", 400), ("bind set kt639k9 :", 400), ("-", 400),
-])
-def test_nothing_is_run_unless_every_line_is_understood(web: CommandClient, bad: str, status: int) -> None:
-    reply = web.post(f"mint 1\nmint 1\n{bad}\n")
-    assert reply.status == status and reply.text.startswith("error: line 3: ") and "nothing of the body" in reply.text
-    assert web("mint+1", user=USER).ids == ["kt4x551"]
+@pytest.mark.parametrize("bad", ["dance", "mint 'x", "dbcreate .zd", "serve", "bind set kt639k9", "-"])
+def test_a_line_that_is_no_command_is_reported_and_the_rest_goes_on_as_at_the_shell(
+    web: CommandClient, bad: str, tmp_path: Path
+) -> None:
+    body = f"mint 1\n{bad}\nmint 1\n"
+    reply = web.post(body)
+    assert (reply.status, reply.ids) == (200, ["kt4x551", "kt154d9"])
+    text, _, bulk = reply.text.rpartition("bulk: ")
+    assert bulk == "3 commands, 2 done, 1 refused\n"
+    shell = Noid.created(tmp_path / "shell", "kt.reeded")
+    done = shell.run("-", stdin=body.encode())
+    assert (done.returncode, done.stdout.decode()) == (1, text)
+
+
+def test_nothing_is_run_if_no_line_is_a_command(web: CommandClient) -> None:
+    reply = web.post('{"count": 2}\n# mint 1\ndance\n')
+    assert reply.status == 400 and reply.text.startswith("error: line 1: ") and "nothing of the body" in reply.text
 
 
 def test_nothing_is_run_unless_every_line_is_allowed(web: CommandClient) -> None:

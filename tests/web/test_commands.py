@@ -263,12 +263,13 @@ def test_elements_that_are_not_bound_are_errors_beside_those_that_are(web: Comma
     for element, value in (("a", "1"), ("b", "2")):
         assert web(f"bind+set+kt639k9+{element}+{value}", user="alice").status == 200
     reply = web("get+kt639k9+a+nix+b")
-    assert (reply.status, reply.text) == (200, "1\n\n2\n\nerror: nothing is bound to nix under kt639k9\n")
+    assert (reply.status, reply.text) == (200, "1\n\n\n\n2\n\nerror: nothing is bound to nix under kt639k9\n")
     reply = web("fetch+kt639k9+a+nix")
     assert reply.status == 200 and reply.text.endswith("\na: 1\nerror: nothing is bound to nix under kt639k9\n\n")
-    answer = web("get+kt639k9+a+nix", accept="application/json").json
-    assert answer == {"records": [{"name": "a", "value": "1"}, {
-        "name": "nix", "error": "nothing is bound to nix under kt639k9"}], "failed": True}
+    answer = web("get+kt639k9+a+nix+b", accept="application/json").json
+    assert answer == {"records": [
+        {"name": "a", "value": "1"}, {"name": "nix", "error": "nothing is bound to nix under kt639k9"},
+        {"name": "b", "value": "2"}], "failed": True}
     assert web("get+kt639k9+nix+nor").status == 404
     assert web("fetch+kt639k9").status == 200
 
@@ -276,8 +277,24 @@ def test_elements_that_are_not_bound_are_errors_beside_those_that_are(web: Comma
 def test_in_bulk_only_the_end_of_an_answer_is_an_empty_line(web: CommandClient) -> None:
     reply = web.post("bind set kt639k9 a 1\nbind set kt639k9 b 2\nget kt639k9 a nix b\nget kt639k9 b\n")
     answers = reply.text.split("\n\n")
-    assert answers[2:] == ["1\n \n2\n \nerror: nothing is bound to nix under kt639k9", "2",
+    assert answers[2:] == ["1\n \n \n \n2\n \nerror: nothing is bound to nix under kt639k9", "2",
                            "bulk: 4 commands, 3 done, 1 refused\n"]
+
+
+def test_of_several_identifiers_those_that_can_be_are_queued_and_the_others_are_errors(web: CommandClient) -> None:
+    web("hold+set+kt639k9", user=USER)
+    reply = web("queue+now+kt4x551+kt639k9", user=USER)
+    assert reply.status == 200
+    assert reply.text.startswith("id: kt4x551\nnote: 1 identifier queued\nerror: kt639k9 is on hold")
+    answer = web("queue+now+kt154d9+kt639k9", user=USER, accept="application/json").json
+    assert answer["failed"] is True and answer["records"][-1]["error"]["kind"] == "conflict"
+    assert web("queue+now+kt639k9+kt4x551", user=USER).status == 409
+
+
+def test_a_stored_answer_names_what_was_refused_again(web: CommandClient) -> None:
+    web("hold+set+kt639k9", user=USER)
+    first, second = (web("queue+now+kt4x551+kt639k9", user=USER, HTTP_IDEMPOTENCY_KEY="k") for _ in range(2))
+    assert first.text == second.text and "error: kt639k9 is on hold" in second.text
 
 
 def test_items_are_lines_or_an_array(web: CommandClient) -> None:
