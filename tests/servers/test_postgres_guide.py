@@ -33,7 +33,7 @@ def here(text: str, number: int) -> str:
     """A file of the page for one of the machines."""
     lines = []
     for line in text.splitlines():
-        if not line.startswith(("ETCD_INITIAL_CLUSTER=", "etcd3:")):
+        if not line.startswith(("ETCD_INITIAL_CLUSTER=", "etcd:")):
             line = line.replace("db1", f"db{number}").replace("10.0.0.1", f"10.0.0.{number}")
         lines.append(line.replace("10.0.0.0/24", "127.0.0.0/8").replace("10.0.0.", NETWORK))
     return "\n".join(lines) + "\n"

@@ -25,11 +25,13 @@ from support.process import signal_all
 from support.relay import Relay
 from support.servers.system import MissingError
 
+# By etcd's second interface: Patroni 3.0.2 by its third (`etcd3`) lets a primary that was stopped overwrite the lock of
+# the one that was promoted meanwhile, and then all changes since are rolled back.
 _TEXT = """\
 scope: noid
 name: {name}
 restapi: {{listen: "127.0.0.1:{api}", connect_address: "127.0.0.1:{api_relay}"}}
-etcd3: {{hosts: "127.0.0.1:{etcd}", use_proxies: true}}
+etcd: {{hosts: "127.0.0.1:{etcd}", use_proxies: true}}
 bootstrap:
   dcs:
     ttl: {ttl}
@@ -208,7 +210,7 @@ class PatroniCluster:
         peer = free_port()
         with open(self.folder / "etcd.log", "wb") as log:
             process: subprocess.Popen[bytes] = subprocess.Popen(
-                ["etcd", "--data-dir", str(self.folder / "etcd"), "--unsafe-no-fsync",
+                ["etcd", "--data-dir", str(self.folder / "etcd"), "--unsafe-no-fsync", "--enable-v2",
                  "--listen-client-urls", f"http://127.0.0.1:{self.etcd_port}",
                  "--advertise-client-urls", f"http://127.0.0.1:{self.etcd_port}",
                  "--listen-peer-urls", f"http://127.0.0.1:{peer}",
