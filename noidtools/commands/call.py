@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 _CHAPTERS = {
     "dbcreate": "administration", "mint": "minting", "peppermint": "minting", "bind": "bindings", "fetch": "bindings",
     "get": "bindings", "hold": "lifecycle", "queue": "lifecycle", "validate": "describing", "schemes": "describing",
-    "decode": "describing", "granularity": "describing", "patience": "describing", "route": "resolving",
-    "path": "describing", "policy": "administration", "token": "administration", "status": "maintenance",
+    "decode": "describing", "granularity": "describing", "patience": "describing", "clock": "describing",
+    "route": "resolving", "path": "describing", "policy": "administration", "token": "administration",
+    "status": "maintenance",
     "publish": "lifecycle", "reserve": "lifecycle", "withdraw": "lifecycle", "unavailable": "lifecycle",
     "tombstone": "lifecycle",
     "alias": "relations", "synonym": "relations", "prefer": "relations", "relate": "relations",

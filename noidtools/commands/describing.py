@@ -11,7 +11,7 @@ from ..minter.policies import ADMIN, READ
 from ..names import citation
 from ..schemes import NAMES, form_of, read_form, scheme_class
 from ..schemes.base import pairtree_path
-from ..times import timestamp
+from ..times import SECOND, iso_datetime, timestamp
 from .answers import Answer, Fields, PreparedRecord, Values, separated
 from .command import Command, Form, Option, as_text
 
@@ -159,6 +159,22 @@ def _adjust_timing(call: Call) -> Answer:
     minter, name, (value,) = call.minter, call.command.name, call.words
     before, after = minter.write(lambda writer: config.adjust_generator(minter, writer, call.actor, name, value))
     return Answer(Fields(("ok", b"%b is %b, was %b" % (name.encode(), after, before))), spaced=True)
+
+
+def _show_clock(call: Call) -> Answer:
+    minter = call.minter
+    if not minter.scheme.timed:
+        raise ConflictError("this minter needs no clock: its labels are not made from the time")
+    status = dict(call.read(lambda reader: schema.generator_of(minter.scheme, reader)).status())
+    last = [("last", status["Last"])] if "Last" in status else []
+    return Answer(Fields(("clock", iso_datetime(call.actor.now() // SECOND)), *last), spaced=True)
+
+
+def _reset_clock(call: Call) -> Answer:
+    minter = call.minter
+    before, after = minter.write(lambda writer: config.reset_clock(minter, writer, call.actor))
+    return Answer(Fields(("ok", b"labels go on from %b; what was made up to %b is skipped" % (after, before))),
+                  spaced=True)
 
 
 # -- validate and path -----------------------------------------------------------------------------------------------
@@ -312,6 +328,22 @@ A longer wait is refused as busy, and takes no identifier.
 $ noid -f ibi patience 5
 ok: patience is 5, was 30
 
+""",
+    ),
+    Command(
+        "clock", "show the clock that labels are made from; or go on from now after it had run ahead",
+        Form("", _show_clock, READ), Form("reset", _reset_clock, ADMIN), see="time-labels.md#how-time-is-given-out",
+        about="""\
+last is the time of the last label. If that lies in the future, because the clock had run ahead when it was made,
+minting is refused until then. Once the clock is right, reset lets minting go on from now. No label is given twice:
+those that were made for the future are skipped when their time comes.
+""",
+        example="""\
+$ noid -f ibi clock
+clock: …
+
+$ noid -f ibi clock reset
+error: no identifier lies in the future of the clock, which shows …Z: there is nothing to reset
 """,
     ),
     Command(

@@ -6,7 +6,8 @@ setting without a value has its default, which the module that uses it decides.
 
 from __future__ import annotations
 
-from ..errors import InvalidError
+from ..errors import ConflictError, InvalidError
+from ..times import timestamp
 from .events import Change, record_event
 from .schema import CONFIG, NOTES, generator_of, save_generator
 
@@ -52,6 +53,24 @@ def adjust_generator(minter: Minter, writer: Writer, actor: Actor, name: str, ne
     before, after = generator.adjust(name, new)
     save_generator(writer, generator)
     record_event(writer, actor, name.encode(), changes=[Change(name.encode(), before, after)])
+    return before, after
+
+
+def reset_clock(minter: Minter, writer: Writer, actor: Actor) -> tuple[bytes, bytes]:
+    """Let a scheme of time go on from now, after labels were made by a clock that ran ahead; returns the time of the
+    last of them, and this one.
+
+    Every label that this minter has given has a circulation record, by which minting skips it.  Raises ConflictError
+    if no label lies in the future, or if the clock shows a time before the minter was created: what was made then, by a
+    minter before this one, is not known here.
+    """
+    generator, now = generator_of(minter.scheme, writer), actor.now()
+    before, after = generator.reset_clock(now)
+    if timestamp(now).decode() < minter.settings["created"]:
+        raise ConflictError(f"the clock shows {after.decode()}, a time before this minter was created: set it right; "
+                            "if it had run ahead then, too, make a new minter with another port or prefix")
+    save_generator(writer, generator)
+    record_event(writer, actor, b"clock reset", changes=[Change(b"clock", before, after)])
     return before, after
 
 

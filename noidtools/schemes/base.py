@@ -158,6 +158,14 @@ class Generator(ABC):
         """Change the granularity or the patience; returns the value before and the value now."""
         raise ConflictError(f"this minter has no {name} to change: its labels are not made from the time")
 
+    def reset_clock(self, now: int) -> tuple[bytes, bytes]:
+        """Go on from this time, in nanoseconds since 1970, although the last label is of a later one; returns the time
+        of that label, and this one.  Labels that were issued must be skipped by the caller when they are drawn again.
+
+        Raises ConflictError if no label is of a later time.
+        """
+        raise ConflictError("this minter needs no clock: its labels are not made from the time")
+
 
 class Scheme(ABC):
     """The form of one minter's identifiers, built from settings that went through `check_settings`."""

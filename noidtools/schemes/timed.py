@@ -171,6 +171,8 @@ def _decimal(text: bytes, rule: str) -> tuple[int, int]:
 # -- schemes of time -------------------------------------------------------------------------------------------------
 
 _PATIENCE = 30 * SECOND
+# However patient the minter is, no label is reserved that lies further ahead.
+_FARTHEST = 86400 * SECOND
 _MOST_PATIENCE = 10**9
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
@@ -286,6 +288,14 @@ class TimedGenerator(Generator):
         before, self._patience = seconds(self.patience), seconds(parse_patience(value))
         return before, self._patience
 
+    def reset_clock(self, now: int) -> tuple[bytes, bytes]:
+        moment = from_ns(now)
+        if self._last is None or self._last <= moment:
+            raise ConflictError(f"no identifier lies in the future of the clock, which shows {_time_of(now)}: there is "
+                                "nothing to reset")
+        before, self._last, self._seen = utc(self._last), moment, now
+        return before, _time_of(now).encode()
+
     def status(self) -> Pairs:
         last = [("Last", utc(self._last))] if self._last is not None else []
         grid = [("Granularity", bytes(self._granularity)), ("Patience", seconds(self.patience))]
@@ -316,8 +326,8 @@ class TimedGenerator(Generator):
                 if drawn:
                     self.more_ahead = True
                     break
-            if wait > patience:
-                raise self._too_long(date, now, patience)
+            if wait > min(patience, _FARTHEST):
+                raise self._too_long(date, now, min(patience, _FARTHEST))
             label = self._scheme.label(date)
             self._last = date
             self._drawn += 1
@@ -330,15 +340,21 @@ class TimedGenerator(Generator):
         self.due = now + reserved if reserved else 0
         return drawn
 
-    def _too_long(self, date: Date, now: int, patience: int) -> BusyError:
+    def _too_long(self, date: Date, now: int, limit: int) -> BusyError:
         wait, moment = duration(wait_ns(date, from_ns(now))), utc(date).decode()
-        limit = f"longer than the patience of {duration(patience)}"
-        if now < self._seen:
-            return BusyError(
-                f"the clock was set back by {duration(self._seen - now)}: it shows {utc(from_ns(now)).decode()}, and "
-                f"the next free moment is {moment}, {wait} ahead, {limit}; set the clock right, or wait"
-            )
-        return BusyError(f"the next free moment is {moment}, {wait} ahead, {limit}: ask again later")
+        ahead = f"the next free moment is {moment}, {wait} ahead, longer than the patience of {duration(limit)}"
+        if now >= self._seen or self._last is None:
+            return BusyError(f"{ahead}: ask again later")
+        return BusyError(
+            f"the clock was set back by {duration(self._seen - now)}: it shows {_time_of(now)}, and the last "
+            f"identifier, {self._scheme.label(self._last).decode()}, lies after that; {ahead}: set the clock right, or "
+            "wait; if it had run ahead and is right now, 'noid clock reset' goes on from here"
+        )
+
+
+def _time_of(now: int) -> str:
+    """A reading of the clock, to the second."""
+    return iso_datetime(now // SECOND).decode()
 
 
 def seconds(nanoseconds: int) -> bytes:

@@ -15,6 +15,7 @@ from noidtools.commands.bulk import run_lines
 from noidtools.commands.lines import LineSource
 from noidtools.errors import ForbiddenError
 from noidtools.minter import Minter, minting
+from noidtools.times import SECOND
 from support.minter import Noid
 
 CHUNK = 10
@@ -146,6 +147,8 @@ granularity                                     | read      |
 patience                                        | read      |
 granularity 60                                  | admin     | writes batches
 patience 5                                      | admin     | writes batches
+clock                                           | read      |
+clock reset                                     | admin     | writes batches
 """
 
 
@@ -283,6 +286,10 @@ def test_what_may_be_batched_runs_in_a_transaction_with_others(
 
 def test_a_minter_of_time_is_adjusted_in_one_transaction(tmp_path: Path, transactions: list[int]) -> None:
     noid = Noid.with_clock(tmp_path, "--scheme", "ibi", "--computer", "mtc-m18.sid.inpe.br")
+    assert noid.clock is not None
+    noid.clock.now += 7200 * SECOND
+    noid.mint()
+    noid.clock.now -= 3600 * SECOND
     for row in rows(TIMED):
         before = noid.text("dbinfo", "dump")
         transactions.clear()

@@ -207,6 +207,46 @@ def test_labels_are_unique_and_in_order_whatever_the_clock_does(tmp_path, words)
     noid.close()
 
 
+SCHEMES = pytest.mark.parametrize("words", [IBI, IBIP, PILIN], ids=["ibi", "ibip", "pilin"])
+YEAR = 31536000
+
+
+@SCHEMES
+def test_after_a_clock_ran_ahead_minting_says_so_and_a_reset_lets_it_go_on_with_no_label_twice(timed, words):
+    timed.at("1287588000")("dbcreate", *words)
+    made = timed.at("1287588115").ids(2)
+    future = timed.at(str(1287588115 + 20 * YEAR)).ids(2)
+    timed.clock.set_seconds("1287588120")
+    refused = timed.refused("mint", "1", status=1)
+    assert f"the last identifier, {future[-1]}, lies after that" in refused and "'noid clock reset'" in refused
+    assert "\nlast: 2030-10-15T15:21:5" in timed("clock") and timed("clock").startswith("clock: 2010-10-20T15:22:00Z")
+    assert timed("clock", "reset").startswith("ok: labels go on from 2010-10-20T15:22:00Z")
+    made += timed.ids(3)
+    assert "what: clock reset\n" in timed("log")
+    assert "nothing to reset" in timed.refused("clock", "reset", status=1)
+    # Twenty years later the clock comes to the labels that were made ahead.
+    made += timed.at(str(1287588115 + 20 * YEAR - 2)).ids(8)
+    assert len({*made, *future}) == len(made) + len(future) == 15
+    assert "nothing is wrong" in timed("check")
+
+
+@SCHEMES
+def test_a_label_of_another_day_is_not_waited_for_however_long_the_patience(timed, words):
+    timed.at("1287588000")("dbcreate", *words, "--patience", "900000000")
+    timed.at(str(1287588115 + 90_000)).ids(1)
+    timed.clock.set_seconds("1287588115")
+    for option in ((), ("--patience", "900000000")):
+        assert "longer than the patience of 1 day" in timed.refused("mint", *option, "1", status=1)
+    assert timed.clock.seconds == "1287588115"
+
+
+def test_a_clock_is_not_reset_to_a_time_before_the_minter(timed):
+    timed.at("1287588000")("dbcreate", *IBI)
+    timed.ids(1)
+    timed.clock.set_seconds("1287500000")
+    assert "before this minter was created: set it right" in timed.refused("clock", "reset", status=1)
+
+
 def test_patience_and_granularity_without_a_number_show_the_value(timed):
     timed("dbcreate", "--scheme", "ibi", "--computer", "a.example", "--patience", "7")
     assert (timed("patience"), timed("granularity")) == ("patience: 7\n\n", "granularity: 1\n\n")
@@ -216,5 +256,5 @@ def test_patience_and_granularity_without_a_number_show_the_value(timed):
 
 def test_a_minter_of_a_template_has_neither_patience_nor_granularity(noid):
     noid("dbcreate", ".sd")
-    for name in ("patience", "granularity"):
-        assert "not made from the time" in noid.refused(name, status=1)
+    for words in (["patience"], ["granularity"], ["clock"], ["clock", "reset"]):
+        assert "not made from the time" in noid.refused(*words, status=1)
