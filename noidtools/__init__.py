@@ -11,10 +11,27 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .api import OpenMinter
+    from .api import OpenMinter, import_minter
+    from .api import copy_minter as copy
     from .api import create_minter as create
     from .api import open_minter as open
-    from .description.conversion import ChangedValue, HistoryEvent, MintCount, Transition, ValueDigest, Withdrawal
+    from .api import restore_minter as restore
+    from .description.conversion import (
+        AccessToken,
+        BulkChange,
+        CanaryResult,
+        ChangedValue,
+        CheckResult,
+        HistoryEvent,
+        ImportResult,
+        LeftBinding,
+        MintCount,
+        NamingContext,
+        ResolverSettings,
+        Transition,
+        ValueDigest,
+        Withdrawal,
+    )
     from .description.facts import (
         AbstractName,
         AliasLink,
@@ -57,22 +74,29 @@ if TYPE_CHECKING:
         StoreError,
         UsageError,
     )
+    from .minter.copying import Copied, Restored
+    from .transfer.exporter import Export
     from .version import __version__
 
 __all__ = [
-    "AbstractName", "AliasLink", "Binding", "BusyError", "ChangedValue", "CitationForm", "Comparison", "ConflictError",
-    "ContextClaim", "CustodyPeriod", "ExhaustedError", "ForbiddenError", "FoundName", "GoneError", "HistoryEvent",
-    "HoldResult", "InvalidError", "MintCount", "MinterDescription", "MinterInfo", "MinterPolicy", "NameDescription",
-    "NameRecord", "NameRelation", "NoMinterError", "NoidError", "NotFoundError", "OfferedAction", "OpenMinter",
-    "OutcomeUnknownError", "PerformedAction", "PersistencePromise", "PolicyStatement", "QualityClaim", "QualityFinding",
-    "RedirectTarget", "Resolution", "RuleBinding", "StoreError", "Transition", "UsageError", "Validity", "ValueDigest",
-    "VerifiedName", "Withdrawal", "__version__", "create", "open",
+    "AbstractName", "AccessToken", "AliasLink", "Binding", "BulkChange", "BusyError", "CanaryResult", "ChangedValue",
+    "CheckResult", "CitationForm", "Comparison", "ConflictError", "ContextClaim", "Copied", "CustodyPeriod",
+    "ExhaustedError", "Export", "ForbiddenError", "FoundName", "GoneError", "HistoryEvent", "HoldResult",
+    "ImportResult", "InvalidError", "LeftBinding", "MintCount", "MinterDescription", "MinterInfo", "MinterPolicy",
+    "NameDescription", "NameRecord", "NameRelation", "NamingContext", "NoMinterError", "NoidError", "NotFoundError",
+    "OfferedAction", "OpenMinter", "OutcomeUnknownError", "PerformedAction", "PersistencePromise", "PolicyStatement",
+    "QualityClaim", "QualityFinding", "RedirectTarget", "Resolution", "ResolverSettings", "Restored", "RuleBinding",
+    "StoreError", "Transition", "UsageError", "Validity", "ValueDigest", "VerifiedName", "Withdrawal", "__version__",
+    "copy", "create", "import_minter", "open", "restore",
 ]
 
 # Where the public names are; a name that is another there follows a colon.
-_HOMES = {"__version__": "version", "open": "api:open_minter", "create": "api:create_minter", "OpenMinter": "api",
-          **dict.fromkeys(("ChangedValue", "HistoryEvent", "MintCount", "Transition", "ValueDigest", "Withdrawal"),
-                          "description.conversion")}
+_HOMES = {"__version__": "version", "OpenMinter": "api", "import_minter": "api", "Copied": "minter.copying",
+          "Restored": "minter.copying", "Export": "transfer.exporter",
+          **{name: f"api:{name}_minter" for name in ("copy", "create", "open", "restore")},
+          **dict.fromkeys(("AccessToken", "BulkChange", "CanaryResult", "ChangedValue", "CheckResult", "HistoryEvent",
+                           "ImportResult", "LeftBinding", "MintCount", "NamingContext", "ResolverSettings",
+                           "Transition", "ValueDigest", "Withdrawal"), "description.conversion")}
 
 
 def __getattr__(name: str) -> object:
@@ -81,7 +105,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = "errors" if name.endswith("Error") else _HOMES.get(name, "description.facts")
     module, _, other = home.partition(":")
-    return getattr(__import__(f"{__name__}.{module}", fromlist=[name]), other or name)
+    attribute = other or name
+    return getattr(__import__(f"{__name__}.{module}", fromlist=[attribute]), attribute)
 
 
 def __dir__() -> list[str]:

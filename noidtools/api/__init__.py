@@ -1,7 +1,7 @@
 """The Python interface: a minter with text in and out, typed results and the exceptions of `errors`.
 
-It calls the same functions as the commands.  `open_minter` and `create_minter` are public as
-`noidtools.open` and `noidtools.create`.
+It calls the same functions as the commands.  The functions of this module are public without `_minter`, as
+`noidtools.open`, but for `noidtools.import_minter`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
+from typing import IO
 
 from ..errors import NoidError
-from ..minter import Minter, creation
+from ..minter import Minter, copying, creation
+from ..minter.copying import Copied, Restored
 from ..minter.events import Actor, process_owner
 from ..times import Clock, system_clock
-from .administration import AdministrationMethods
-from .minter import BindingMethods, MintingMethods, SchemeName, Term, Text, to_bytes
+from ..transfer.whole_import import import_whole
+from .administration import AdministrationMethods, Path, opened
+from .minter import BindingMethods, MintingMethods, SchemeName, Term, Text, ensure_count, to_bytes
 from .names import NameMethods
 
 __all__ = ["MinterMethods", "OpenMinter", "create_minter", "open_minter"]
@@ -55,7 +58,7 @@ class OpenMinter(MinterMethods):
 
 
 def open_minter(
-    path: str | os.PathLike[str], *, who: Text | None = None, clock: Clock = system_clock
+    path: Path, *, who: Text | None = None, clock: Clock = system_clock
 ) -> OpenMinter:
     """Open the minter in a folder.
 
@@ -68,7 +71,7 @@ def open_minter(
 
 
 def create_minter(
-    path: str | os.PathLike[str], template: str = "", *, term: Term = "medium", naan: str = "", naa: str = "",
+    path: Path, template: str = "", *, term: Term = "medium", naan: str = "", naa: str = "",
     subnaa: str = "", labels: Sequence[str] = (), scheme: SchemeName = "noid", seed: int | None = None,
     at_last: str | None = None, computer: str | None = None, ip: str | None = None, port: int | None = None,
     prefix: str | None = None, granularity: str | float | None = None, patience: str | float | None = None,
@@ -100,6 +103,40 @@ def create_minter(
     settings = creation.new_settings(values, labels)
     actor = _actor(who, clock)
     return OpenMinter(creation.create(os.fspath(path), settings, actor, address=store, read=read), actor)
+
+
+def import_minter(
+    path: Path, source: Path | IO[bytes], *, store: str = "", who: Text | None = None, clock: Clock = system_clock
+) -> OpenMinter:
+    """Make a minter from a complete export, `export(history=True)`, and open it; `store` is as in `create_minter`.
+
+    Raises InvalidError if the export is incomplete, damaged or was edited.
+    """
+    with opened(source) as file:
+        return OpenMinter(import_whole(file, os.fspath(path), address=store)[0], _actor(who, clock))
+
+
+def restore_minter(
+    path: Path, source: Path, *, skip: int = 0, who: Text | None = None, clock: Clock = system_clock
+) -> Restored:
+    """Put a backup in the place of the minter in a folder; all that have it open go on with it.
+
+    skip  draw and drop so many identifiers, for those that were minted after the backup
+    """
+    return copying.restore(os.fspath(path), os.fspath(source), _actor(who, clock), ensure_count(skip))
+
+
+def copy_minter(
+    source: Path, target: Path, *, move: bool = False, store: str = "", read: str = "", who: Text | None = None,
+    clock: Clock = system_clock,
+) -> Copied:
+    """Copy the minter in a folder to another one, or to a database server, and compare both.
+
+    move         take the minter away from where it was; if both folders are the same, the copy takes its place
+    store, read  as in `create_minter`
+    """
+    return copying.copy_minter(os.fspath(source), os.fspath(target), _actor(who, clock), address=store, read=read,
+                               move=move)
 
 
 def _actor(who: Text | None, clock: Clock) -> Actor:

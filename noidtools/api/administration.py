@@ -1,18 +1,62 @@
-"""The Python interface: events, properties and notes of the minter, and its policies."""
+"""The Python interface: events, files, changes of many names, backups, resolver, tokens and policies of a minter."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
+from typing import IO
 
+from .. import times
 from ..codec import decode_text
-from ..description.conversion import HistoryEvent, history_event, moment
+from ..description.conversion import (
+    AccessToken,
+    BulkChange,
+    CanaryResult,
+    CheckResult,
+    HistoryEvent,
+    ImportResult,
+    NamingContext,
+    ResolverSettings,
+    access_token,
+    bulk_change,
+    check_result,
+    history_event,
+    import_result,
+    moment,
+    naming_context,
+    resolver_settings,
+)
 from ..description.facts import MinterInfo, MinterPolicy, PersistencePromise
 from ..errors import UsageError
-from ..minter import config, history, policies, report
+from ..minter import config, contexts, copying, history, policies, report, tokens
+from ..minter.check import examine, examine_and_repair
 from ..minter.policies import minting_policy
+from ..minter.report import minter_figures
+from ..resolution import destination, maps, resolve, settings, target_element
 from ..store import Reader, Writer
-from .minter import MinterBase, MintingPolicy, Moment, Text, end_timestamp, start_timestamp, to_bytes
+from ..transfer import open_input
+from ..transfer.exporter import Export, Selection
+from ..transfer.importer import Importer, ImportOptions
+from ..transfer.retarget import Retargeting, undo
+from .minter import (
+    AccessClass,
+    FileFormat,
+    MapFormat,
+    MinterBase,
+    MintingPolicy,
+    Moment,
+    OnConflict,
+    State,
+    Text,
+    end_timestamp,
+    start_timestamp,
+    to_bytes,
+    to_optional,
+)
 
+Path = str | os.PathLike[str]
 # Who may use a class of commands: one of the words anyone, authenticated, nobody and default, or users.
 Audience = str | Sequence[str]
 
@@ -68,6 +112,192 @@ class AdministrationMethods(MinterBase):
         note_name, note_text = to_bytes(name), to_bytes(text)
         self._open.write(lambda writer: config.put_note(writer, self._actor, note_name, note_text))
 
+    def status(self) -> dict[str, float]:
+        """Figures for monitoring: drawn, left, held, queued, events, size_bytes, last_backup and others, by name."""
+        return minter_figures(self._open)
+
+    def set_timing(self, *, granularity: float | None = None, patience: float | None = None) -> None:
+        """Change how many seconds are between labels that are made from the time, and how long one may be waited for.
+
+        Raises ConflictError if labels are not made from the time.
+        """
+        for name, seconds in (("granularity", granularity), ("patience", patience)):
+            if seconds is not None:
+                self._change(config.adjust_generator, name, b"%f" % seconds)
+
+    def check(self, *, repair: bool = False) -> CheckResult:
+        """Examine the whole database; with `repair` counters and indexes are mended."""
+        if not repair:
+            return check_result(examine(self._open))
+        return check_result(*examine_and_repair(self._open, self._actor))
+
+    def backup(self, destination: Path) -> int:
+        """Write a backup to a new folder, which appears complete or not at all; returns the number of items in it."""
+        return copying.back_up(self._open, os.fspath(destination))
+
+    # -- files -----------------------------------------------------------------------------------------
+
+    def export(
+        self, form: FileFormat = "jsonl", *, prefix: Text = "", elements: Sequence[Text] = (),
+        changed_since: Moment | None = None, state: State | None = None, history: bool = False,
+    ) -> Export:
+        """What is stored, as it is at one moment, to be written: `write_to(path)`, or bytes by `chunks()`.
+
+        prefix         only identifiers that begin with this, in any spelling
+        elements       only these elements, and identifiers that have one of them
+        changed_since  only identifiers with an event from this moment on
+        state          only identifiers in this state
+        history        with all events; a whole minter can be made of it by `noidtools.import_minter`
+        """
+        selection = Selection(
+            prefix=self._beginning(prefix), elements=tuple(map(to_bytes, elements)),
+            since=start_timestamp(changed_since), state=state or "", history=history)
+        return Export(self._open, form, selection, self._actor.now())
+
+    def export_map(self, path: Path, form: MapFormat, *, element: Text | None = None) -> tuple[int, int]:
+        """Write all targets as a map for a web server; returns how many are in it, and how many cannot be."""
+        return maps.export(self._open, form, os.fspath(path), to_optional(element))
+
+    def import_file(
+        self, source: Path | IO[bytes], form: FileFormat, *, on_conflict: OnConflict = "refuse",
+        keep_going: bool = False, dry_run: bool = False,
+    ) -> ImportResult:
+        """Import identifiers and what is bound to them from a file: all or nothing, unless it is very large.
+
+        on_conflict  what is done about an element that has another value already
+        keep_going   leave out records that are refused; without it, the first of them refuses the whole file
+        """
+        return self._import(source, form, ImportOptions(
+            on_conflict=on_conflict, keep_going=keep_going, dry_run=dry_run, target=self._target_element()))
+
+    def rebind(self, source: Path | IO[bytes], *, keep_going: bool = False, dry_run: bool = False) -> ImportResult:
+        """Bind the values of a table in CSV to identifiers that are known here, in place of those before."""
+        return self._import(source, "csv", ImportOptions(
+            verb=b"rebind", on_conflict="replace", known_only=True, keep_going=keep_going, dry_run=dry_run,
+            target=self._target_element()))
+
+    def _import(self, source: Path | IO[bytes], form: FileFormat, options: ImportOptions) -> ImportResult:
+        path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
+        with opened(source) as file:
+            report = Importer(self._open, self._actor, options).run(form, file, os.fsencode(path))
+        return import_result(report)
+
+    def _target_element(self) -> bytes:
+        return self._open.read(target_element)
+
+    # -- changes of many names -------------------------------------------------------------------------
+
+    def retarget(
+        self, old: Text, new: Text, *, element: Text | None = None, prefix: Text = "", name: Text = "",
+        dry_run: bool = False,
+    ) -> BulkChange:
+        """Change all targets that begin with one address, so that they begin with another.
+
+        element  the element that holds the targets, if not the minter's usual one
+        prefix   only under identifiers that begin with this
+        name     a name by which it can be continued and undone
+        """
+        minter, holds = self._open, to_optional(element) or self._target_element()
+        change = Retargeting(minter, to_bytes(old), to_bytes(new), holds, self._beginning(prefix))
+        report = change.dry_run() if dry_run else change.run(self._actor, name=to_bytes(name))
+        return bulk_change(minter, report, rules=change.rules())
+
+    def undo(self, event: int | str, *, dry_run: bool = False) -> BulkChange:
+        """Give every binding that an event changed the value before it, unless it was changed since.
+
+        event  its number, or the name that `retarget` gave it
+        """
+        return bulk_change(self._open, undo(self._open, self._actor, to_bytes(str(event)), dry_run=dry_run))
+
+    # -- the resolver ----------------------------------------------------------------------------------
+
+    def resolver(self) -> ResolverSettings:
+        """How names are resolved, and where those must lead that are checked."""
+        return self._open.read(resolver_settings)
+
+    def set_resolver(
+        self, *, element: Text | None = None, fallback: Text | None = None, passthrough: bool | None = None
+    ) -> ResolverSettings:
+        """Change the settings that are named, all or none, and return them all; an empty text is the default.
+
+        fallback  the address of another resolver; the name is added at its end, or where it has ${name}
+        """
+        switch = None if passthrough is None else "" if passthrough else "off"
+        given = {"element": element, "fallback": fallback, "passthrough": switch}
+
+        def work(writer: Writer) -> ResolverSettings:
+            for name, value in given.items():
+                if value is not None:
+                    settings.set_resolver(writer, self._actor, name, to_bytes(value) or None)
+            return resolver_settings(writer)
+
+        return self._open.write(work)
+
+    def set_passthrough(self, name: Text, on: bool) -> None:
+        """Whether what follows one name is added to its target."""
+        self._change(settings.set_passthrough, to_bytes(name), on=on)
+
+    def set_canary(self, name: Text, target: Text | None = None) -> None:
+        """Let `check_canaries` compare where a name leads with a target; without one, with where it leads now."""
+        text = to_bytes(name)
+        expected = to_optional(target) or destination(resolve(self._open, text))
+        self._change(settings.set_canary, text, expected)
+
+    def remove_canary(self, name: Text) -> None:
+        """Check a name no longer."""
+        self._change(settings.set_canary, to_bytes(name), None)
+
+    def check_canaries(self) -> list[CanaryResult]:
+        """Where each canary leads, and where it must lead."""
+        return [CanaryResult(name, decode_text(target), decode_text(expected))
+                for name, target, expected in settings.check_canaries(self._open)]
+
+    # -- the context of its names ----------------------------------------------------------------------
+
+    def context(self) -> NamingContext:
+        """The labels of the minter, what its names are for, their resolvers, and what else the context is called."""
+        return self._look(naming_context)
+
+    def set_context(self, *, purpose: Text | None = None, resolvers: Sequence[Text] | None = None) -> NamingContext:
+        """State what the names are for, and which web resolvers know them; empty removes it."""
+        def work(writer: Writer) -> None:
+            if purpose is not None:
+                contexts.set_purpose(writer, self._actor, to_bytes(purpose))
+            if resolvers is not None:
+                contexts.set_resolvers(writer, self._actor, [to_bytes(address) for address in resolvers])
+
+        self._open.write(work)
+        return self.context()
+
+    def claim_context(self, alias: str, target: str, *, authority: str) -> None:
+        """Record that an authority claims one label of a context to be an alias of another."""
+        self._open.write(lambda writer: contexts.add_context_alias(writer, self._actor, alias, target, authority))
+
+    def remove_context_claim(self, alias: str, target: str, *, authority: str) -> None:
+        """Remove such a claim."""
+        self._open.write(lambda writer: contexts.remove_context_alias(writer, self._actor, alias, target, authority))
+
+    # -- tokens ----------------------------------------------------------------------------------------
+
+    def tokens(self) -> list[AccessToken]:
+        """All tokens, without their secrets."""
+        return [access_token(token) for token in self._open.read(tokens.all_tokens)]
+
+    def new_token(
+        self, name: Text, classes: Sequence[AccessClass], *, expires: Moment | timedelta | None = None
+    ) -> str:
+        """Make a token for a program that uses the web interfaces, and return its secret, which is stored nowhere."""
+        if isinstance(expires, timedelta):
+            end = times.timestamp_after(self._actor.now(), int(expires.total_seconds()))
+        else:
+            end = end_timestamp(expires)
+        return self._open.write(
+            lambda writer: tokens.new_token(writer, self._actor, to_bytes(name), classes, end)).decode()
+
+    def revoke_token(self, name: Text) -> None:
+        """Delete a token: the next request with it is refused."""
+        self._open.write(lambda writer: tokens.revoke_token(writer, self._actor, to_bytes(name)))
+
     # -- policies --------------------------------------------------------------------------------------
 
     def policy(self) -> MinterPolicy:
@@ -109,6 +339,11 @@ class AdministrationMethods(MinterBase):
 
         self._open.write(work)
         return self.policy()
+
+
+def opened(source: Path | IO[bytes]) -> AbstractContextManager[IO[bytes]]:
+    """A file to read, opened if it is a path."""
+    return open_input(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else nullcontext(source)
 
 
 def _access_rule(audience: Audience) -> policies.AccessRule | None:

@@ -41,6 +41,10 @@ RelationName = Literal["synonym", "contains", "contained-in", "realises", "reali
 AbstractKind = Literal["context", "name", "identifier"]
 QualityName = Literal["universal", "persistent", "trusted", "reliable", "nameable"]
 RdfFormat = Literal["turtle", "json-ld", "xml"]
+FileFormat = Literal["csv", "jsonl", "anvl"]
+MapFormat = Literal["txt", "dbm", "nginx"]
+OnConflict = Literal["refuse", "keep", "replace"]
+AccessClass = Literal["read", "mint", "bind", "admin"]
 
 # What is minted in one transaction at most: more might not fit into one, and others wait meanwhile.
 _MOST_AT_ONCE = 1_000_000
@@ -56,6 +60,10 @@ def to_bytes(text: Text) -> bytes:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         raise InvalidError("the text holds half of a surrogate pair, which UTF-8 cannot express") from None
+
+
+def to_optional(text: Text | None) -> bytes | None:
+    return None if text is None else to_bytes(text)
 
 
 def start_timestamp(moment: Moment | None) -> bytes:
@@ -172,6 +180,10 @@ class MinterBase:
         """A stored identifier as the minter writes it."""
         return decode_text(self._open.namespace.display(identifier))
 
+    def _beginning(self, prefix: Text) -> bytes:
+        """What identifiers begin with, as stored; the prefix may be spelled in any way."""
+        return self._look(identifiers.identify_beginning, to_bytes(prefix)) if prefix else b""
+
 
 class MintingMethods(MinterBase):
     """The methods of a minter about identifiers: minting, holds and the queue, validation, states."""
@@ -268,14 +280,15 @@ class MintingMethods(MinterBase):
 
         Raises ConflictError for one that was withdrawn before.
         """
-        return withdrawal(*self._change(lifecycle.withdraw, to_bytes(name), _optional(reason), _optional(successor)))
+        return withdrawal(*self._change(
+            lifecycle.withdraw, to_bytes(name), to_optional(reason), to_optional(successor)))
 
     def make_unavailable(self, name: Text, *, reason: Text | None = None) -> Withdrawal:
         """Show a tombstone in place of a published identifier, until it is published again; replaces an earlier reason.
 
         Raises ConflictError for one that is not published.
         """
-        return withdrawal(*self._change(lifecycle.make_unavailable, to_bytes(name), _optional(reason)))
+        return withdrawal(*self._change(lifecycle.make_unavailable, to_bytes(name), to_optional(reason)))
 
     def tombstone(self, name: Text) -> Withdrawal:
         """What is shown of an identifier that was withdrawn or is unavailable; raises NotFoundError for any other."""
@@ -284,7 +297,7 @@ class MintingMethods(MinterBase):
     def amend_tombstone(self, name: Text, *, reason: Text | None = None, successor: Text | None = None) -> Withdrawal:
         """Replace the reason or the successor on the tombstone of a withdrawn identifier; empty text removes it."""
         return withdrawal(*self._change(
-            lifecycle.amend_tombstone, to_bytes(name), _optional(reason), _optional(successor)))
+            lifecycle.amend_tombstone, to_bytes(name), to_optional(reason), to_optional(successor)))
 
 
 class BindingMethods(MinterBase):
@@ -304,11 +317,11 @@ class BindingMethods(MinterBase):
 
         A name that begins with `:idmap/` is a rule: the rest is its pattern, and `value` is what computes the element.
         """
-        how_bytes, stored = to_bytes(how), None if value is None else to_bytes(value)
+        how_bytes, value_bytes = to_bytes(how), to_optional(value)
         bindings.ensure_how(how_bytes)
-        bindings.ensure_value_fits(how_bytes, stored)
+        bindings.ensure_value_fits(how_bytes, value_bytes)
         (done,) = bind_elements(
-            self._open, self._actor, how_bytes, to_bytes(name), [(to_bytes(element), stored)]
+            self._open, self._actor, how_bytes, to_bytes(name), [(to_bytes(element), value_bytes)]
         )
         return _binding(done)
 
@@ -423,10 +436,6 @@ def _all(texts: Iterable[Text]) -> list[bytes]:
     return [to_bytes(text) for text in texts]
 
 
-def _optional(text: Text | None) -> bytes | None:
-    return None if text is None else to_bytes(text)
-
-
 def _options(
     elements: Mapping[str, Text] | None, state: MintedState | None, *, peppered: bool = False
 ) -> minting.MintOptions:
@@ -438,4 +447,4 @@ def _options(
 
 
 def _nanoseconds(seconds: float | None) -> int | None:
-    return None if seconds is None else parse_patience(f"{seconds:f}".encode())
+    return None if seconds is None else parse_patience(b"%f" % seconds)

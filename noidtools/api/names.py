@@ -31,12 +31,13 @@ from ..description.facts import (
     VerifiedName,
 )
 from ..description.gatherer import gather_minter, gather_text
-from ..errors import UsageError
+from ..errors import InvalidError, UsageError
 from ..minter import Minter, aliases, contexts, custody, qualities
 from ..minter.aliases import prefer_name, remove_preference
 from ..minter.events import Actor
-from ..minter.identifiers import NameRef, identify_beginning
+from ..minter.identifiers import NameRef, identify, without_context
 from ..minter.relations import ABSTRACT_KINDS, Relation, abstract, all_abstractions, claims
+from ..schemes import form_of
 from ..store import Reader, Writer
 from ..times import timestamp
 from ..verification import Verification
@@ -186,6 +187,17 @@ class NameMethods(MinterBase):
 
         return list(self._read(work))
 
+    # -- form ------------------------------------------------------------------------------------------
+
+    def decode(self, name: Text) -> dict[str, str]:
+        """What the label of a scheme of time contains, by property.  Raises InvalidError for any other."""
+        label = without_context(self._look(identify, to_bytes(name)).key)
+        return {what: decode_text(value) for what, value in form_of(label).decode(label)}
+
+    def path(self, name: Text) -> str:
+        """The path of the folder that belongs to an identifier."""
+        return decode_text(self._open.scheme.path(self._look(identify, to_bytes(name)).key))
+
     # -- spellings -------------------------------------------------------------------------------------
 
     def find(
@@ -200,13 +212,37 @@ class NameMethods(MinterBase):
         host      the host of that address
         limit     how many at most
         """
-        start = to_bytes(prefix)
         query = search.Query(
             words=words, elements=dict(elements or {}), target=target, host=host, state=state or "",
-            prefix=self._look(identify_beginning, start) if start else b"",
-            changed_since=start_timestamp(changed_since),
+            prefix=self._beginning(prefix), changed_since=start_timestamp(changed_since),
         )
         return search.find_all(self._open, self._view, query, limit)
+
+    def names(self, prefix: Text = "") -> Iterator[str]:
+        """All that were minted, held, bound or made aliases, or those that begin with a prefix in any spelling.
+
+        They are in the order of their bytes, and read page by page, so that others can write meanwhile.
+        """
+        return (found.identifier for found in self.find(prefix=prefix))
+
+    def __iter__(self) -> Iterator[str]:
+        return self.names()
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a name is one of `names`, in any spelling."""
+        if not isinstance(name, (str, bytes)):
+            return False
+        try:
+            return self._look(identify, to_bytes(name)).known
+        except InvalidError:
+            return False
+
+    def __len__(self) -> int:
+        """How many names there are; they are counted one by one."""
+        return sum(1 for _ in self.names())
+
+    def __bool__(self) -> bool:
+        return True
 
     def cite(self, name: Text) -> list[CitationForm]:
         """The forms in which a name is written, printed, linked and spoken; one form may occur more than once."""

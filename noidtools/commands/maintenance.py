@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 
 from ..errors import NoidError, UsageError
 from ..minter import copying
-from ..minter.check import examine, repair
+from ..minter.check import examine, examine_and_repair
 from ..minter.copying import copy_minter
 from ..minter.folder import MinterFolder, SingleMinter
 from ..minter.report import VIEW_ROLES, VIEWS, backup_warning, minter_figures, size_text
@@ -18,6 +19,9 @@ from .command import Command, Form, Option, as_count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..console import Progress
     from ..minter.check.examination import Result
     from .answers import Record
     from .call import Call
@@ -85,13 +89,9 @@ def _about_drawn(done: copying.Restored, skip: int) -> bytes:
 
 def _copy(call: Call) -> Answer:
     source, target = (os.fsdecode(word) for word in call.words)
-    progress = call.session.progress
-    try:
+    with _shown_progress(call) as progress:
         done = copy_minter(source, target, call.actor, address=call.address("store"),
                            read=call.address("read"), move=call.flag("move"), progress=progress)
-    finally:
-        if progress is not None:
-            progress(1, 1, "")
     if done.finished:
         return Answer(Fields(("ok", b"a move that was interrupted was finished: %b has the minter" % call.words[1])),
                       spaced=True)
@@ -109,7 +109,8 @@ def _copy(call: Call) -> Answer:
 
 
 def _check(call: Call) -> Answer:
-    result = _examined(call)
+    with _shown_progress(call) as progress:
+        result = examine(call.minter, progress)
     records: list[Record] = [Fields(("error", fault.sentence)) for fault in result.faults]
     mendable = sum(fault.mend is not None for fault in result.faults)
     if mendable:
@@ -118,22 +119,19 @@ def _check(call: Call) -> Answer:
 
 
 def _repair(call: Call) -> Answer:
-    """Examine the database and mend what can be mended, again and again as long as that finds more."""
-    records: list[Record] = []
-    while True:
-        result = _examined(call)
-        mended = repair(call.minter, call.actor, result)
-        records += [Fields(("mended", fault.sentence)) for fault in mended]
-        if not mended:
-            break
+    with _shown_progress(call) as progress:
+        result, mended = examine_and_repair(call.minter, call.actor, progress)
+    records: list[Record] = [Fields(("mended", fault.sentence)) for fault in mended]
     records += [Fields(("error", fault.sentence)) for fault in result.faults]
     return Answer(*records, _check_summary(result), spaced=True, failed=bool(result.faults))
 
 
-def _examined(call: Call) -> Result:
+@contextmanager
+def _shown_progress(call: Call) -> Iterator[Progress | None]:
+    """The function that shows how far a long work has come; at the end what it showed is removed."""
     progress = call.session.progress
     try:
-        return examine(call.minter, progress)
+        yield progress
     finally:
         if progress is not None:
             progress(1, 1, "")

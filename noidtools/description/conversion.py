@@ -12,20 +12,38 @@ from datetime import datetime, timezone
 from itertools import islice
 
 from ..codec import decode_text
-from ..minter import Minter, qualities
+from ..minter import Minter, config, contexts, qualities
 from ..minter.circulation import is_known
 from ..minter.custody import Custodian
 from ..minter.events import Change, Digest, Event
-from ..minter.identifiers import NameRef, is_well_formed
+from ..minter.identifiers import NameRef, is_well_formed, resolvers
+from ..minter.importing import refusal_of
 from ..minter.lifecycle import StateChange, Tombstone
 from ..minter.qualities import Finding, StatedQuality
 from ..minter.relations import HOMOLOGOUS_NAME, HOMOLOGUE, Abstraction, Relation, find_abstraction
 from ..minter.relations.claims import all_relations, homology_scopes
 from ..names import citation
 from ..names.targets import USUAL_CODE, Target
+from ..resolution import FALLBACK, PASSTHROUGH, target_element
+from ..resolution.settings import canaries
 from ..store import Reader
 from ..times import system_clock, timestamp, utc_datetime
-from .facts import AbstractName, CustodyPeriod, NameRelation, QualityClaim, QualityFinding, RedirectTarget
+from .facts import (
+    AbstractName,
+    ContextClaim,
+    CustodyPeriod,
+    NameRelation,
+    QualityClaim,
+    QualityFinding,
+    RedirectTarget,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..minter.check.examination import Fault, Result
+    from ..minter.tokens import Token
+    from ..transfer.importer import ImportReport
+    from ..transfer.retarget import BulkReport
 
 # -- events and changes of state -------------------------------------------------------------------------------------
 
@@ -122,6 +140,125 @@ class HistoryEvent:
     bindings: int | None = None
 
 
+# -- changes of many names, and the administration of a minter -------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBinding:
+    """A binding that a change of many left as it is, and why."""
+
+    identifier: str
+    element: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BulkChange:
+    """A change of many bindings; of a dry run, what would be done.
+
+    event    the number of its event, by which it can be undone; 0 if nothing was changed
+    changed  how many bindings
+    left     those that were left as they are although they were meant
+    rules    how many rules contain the old address; they are never changed
+    """
+
+    event: int
+    changed: int
+    left: tuple[LeftBinding, ...]
+    rules: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """What an import did, or of a dry run would do.
+
+    event     the number of its event, by which the bindings can be undone; 0 if nothing was changed
+    records   how many of the file were imported
+    added     how many identifiers were not known before
+    bound, same, kept  how many bindings were made, were there already, or were kept in spite of the file
+    refused   the records that were left out: the number of the line, and why
+    partial   how many were imported without their alias or their tombstone
+    left_out  whether the file had something that only a whole minter can have
+    """
+
+    event: int
+    records: int
+    added: int
+    bound: int
+    same: int
+    kept: int
+    refused: tuple[tuple[int, str], ...]
+    partial: int
+    left_out: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What an examination of the database found.  True or false as a condition: whether nothing is wrong.
+
+    items   how many were examined
+    faults  what is wrong, in sentences; of more than a thousand only the first, and `more` is the number of the others
+    mended  what was wrong and was mended
+    """
+
+    items: int
+    faults: tuple[str, ...]
+    more: int
+    mended: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return not self.faults
+
+
+@dataclass(frozen=True, slots=True)
+class AccessToken:
+    """A token without its secret: to which access classes it is admitted, until when, and when it was used last."""
+
+    name: str
+    classes: tuple[str, ...]
+    created: datetime
+    expires: datetime | None
+    used: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResolverSettings:
+    """How the names of a minter are resolved.
+
+    element      the element that holds targets
+    fallback     the resolver to which names are sent that do not resolve here; empty if there is none
+    passthrough  whether what follows a bound name is added to its target
+    canaries     where the names must lead that are checked
+    """
+
+    element: str
+    fallback: str
+    passthrough: bool
+    canaries: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryResult:
+    """Where a canary leads, and where it must lead.  True or false as a condition: whether that is the same."""
+
+    name: str
+    target: str
+    expected: str
+
+    def __bool__(self) -> bool:
+        return self.target == self.expected
+
+
+@dataclass(frozen=True, slots=True)
+class NamingContext:
+    """The labels of a minter, what its names are for, the web resolvers, and what else its context is called."""
+
+    labels: tuple[str, ...]
+    purpose: str
+    resolvers: tuple[str, ...]
+    aliases: tuple[ContextClaim, ...]
+
+
 # -- dates -----------------------------------------------------------------------------------------------------------
 
 
@@ -191,6 +328,51 @@ def _recorded(value: bytes | Digest | None) -> str | ValueDigest | None:
     if isinstance(value, Digest):
         return ValueDigest(value.size, value.sha256.hex())
     return None if value is None else decode_text(value)
+
+
+def bulk_change(minter: Minter, report: BulkReport, *, rules: int = 0) -> BulkChange:
+    """What was done to many bindings."""
+    display = minter.namespace.display
+    return BulkChange(report.number, report.changed, tuple(
+        LeftBinding(decode_text(display(key)), decode_text(element), decode_text(reason))
+        for key, element, reason in report.left), rules)
+
+
+def import_result(report: ImportReport) -> ImportResult:
+    """What an import did."""
+    refused = tuple((line, decode_text(reason)) for line, _, status in report.lines
+                    if (reason := refusal_of(status)) is not None)
+    return ImportResult(report.number, report.identifiers, report.added, report.bound, report.same, report.kept,
+                        refused, report.partial, report.left_out)
+
+
+def check_result(result: Result, mended: Iterable[Fault] = ()) -> CheckResult:
+    """What is wrong in the database, and what was mended."""
+    return CheckResult(result.items, tuple(fault.sentence for fault in result.faults), result.more,
+                       tuple(fault.sentence for fault in mended))
+
+
+def access_token(token: Token) -> AccessToken:
+    """A token without its secret."""
+    return AccessToken(token.name.decode(), token.classes, required_moment(token.created), moment(token.expires),
+                       moment(token.used))
+
+
+def resolver_settings(reader: Reader) -> ResolverSettings:
+    """The settings of a resolver, defaults included."""
+    return ResolverSettings(
+        decode_text(target_element(reader)), decode_text(config.value(reader, FALLBACK) or b""),
+        config.value(reader, PASSTHROUGH) != b"off",
+        tuple((name, decode_text(target)) for name, target in canaries(reader).items()))
+
+
+def naming_context(minter: Minter, reader: Reader) -> NamingContext:
+    """What is stated of the context of a minter's names."""
+    return NamingContext(
+        tuple(map(decode_text, minter.labels)), decode_text(contexts.purpose(reader)),
+        tuple(map(decode_text, resolvers(reader))),
+        tuple(ContextClaim(claim.alias, claim.target, moment(claim.since), claim.authority)
+              for claim in contexts.context_aliases(reader)))
 
 
 # -- facts -----------------------------------------------------------------------------------------------------------

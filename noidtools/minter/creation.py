@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from ..errors import InvalidError, UsageError
 from ..schemes import NAMES, scheme_class, scheme_for
@@ -18,7 +18,7 @@ from .schema import write_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ..store import Writer
     from .events import Actor
@@ -92,13 +92,20 @@ def create(dbdir: str, settings: Settings, actor: Actor, *, address: str = "", r
         write_settings(writer, settings)
         record_event(writer, actor, b"dbcreate", settings["template"].encode() or settings["scheme"].encode())
 
-    made = make_folder(dbdir)
-    try:
+    with made_folder(dbdir):
         store = create_store(location_of(dbdir), fill, readme=creation_report(settings, scheme_for(settings)),
                              address=address, read=read)
+    return Minter(dbdir, store=store)
+
+
+@contextmanager
+def made_folder(folder: str) -> Iterator[None]:
+    """Make the folder of a minter if there is none, and remove it if the minter cannot be made."""
+    made = make_folder(folder)
+    try:
+        yield
     except BaseException:
         if made:
             with suppress(OSError):
-                os.rmdir(dbdir)
+                os.rmdir(folder)
         raise
-    return Minter(dbdir, store=store)

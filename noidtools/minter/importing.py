@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 _REFUSED = b"refused: "
 
 
+def refusal_of(status: bytes) -> bytes | None:
+    """Why a record was refused, from its status; None if it was not."""
+    return status.removeprefix(_REFUSED) if status.startswith(_REFUSED) else None
+
+
 @dataclass(slots=True)
 class ImportRow:
     """One record of a file: an identifier, and what it shall have.
@@ -57,7 +62,7 @@ class ImportRow:
 
     @property
     def is_refused(self) -> bool:
-        return self.status.startswith(_REFUSED)
+        return refusal_of(self.status) is not None
 
     def refuse(self, reason: str) -> None:
         self.status = _REFUSED + reason.encode("utf-8", "surrogateescape")

@@ -75,8 +75,10 @@ class Export:
     """An export; `count` is the number of identifiers in it, once it was made."""
 
     def __init__(self, minter: Minter, form: str, selection: Selection, now: int) -> None:
+        if form not in FORMS:
+            raise UsageError(f"an export is {', '.join(FORMS)}, not {form[:60]!r}")
         if selection.history and form != "jsonl":
-            raise UsageError(f"--history goes with jsonl: {form} has no room for events")
+            raise UsageError(f"the history can be exported as jsonl only: {form} has no room for events")
         self._minter = minter
         self._form = form
         self._selection = selection

@@ -128,6 +128,8 @@ class Importer:
         Raises BadLineError, which names the line, if the file cannot be read; then nothing is imported.  With
         `keep_going` the report has the lines that were refused; after one that makes the rest unreadable it ends.
         """
+        if form not in READERS:
+            raise UsageError(f"a file is imported as {', '.join(READERS)}, not as {form[:60]!r}")
         self._event.details = (form.encode(), *([b"from " + source] if source else []))
         self._file = InputFile(file)
         try:

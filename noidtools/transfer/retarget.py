@@ -163,6 +163,16 @@ class Retargeting:
 
         return self._minter.read_pages(page)
 
+    def dry_run(self) -> BulkReport:
+        """What `run` would do, in numbers."""
+        report = BulkReport()
+        for found in self.preview():
+            if isinstance(found, LeftAlone):
+                report.left.add(found.key, found.element, found.reason.encode())
+            else:
+                report.changed += 1
+        return report
+
     def rules(self) -> int:
         """How many rules contain the old address; they are left as they are."""
         return self._minter.read(lambda reader: sum(self._old in value for _, _, value in all_rules(reader)))

@@ -16,7 +16,7 @@ from ..errors import InvalidError, NoidError
 from ..minter import Minter, location_of, schema, stored
 from ..minter.changes import packed_edit
 from ..minter.check import examine
-from ..minter.creation import TERMS
+from ..minter.creation import TERMS, made_folder
 from ..minter.namespace import Namespace
 from ..minter.report import creation_report
 from ..schemes import scheme_for
@@ -40,7 +40,9 @@ _LINES_TOGETHER = 5000
 def import_whole(
     file: IO[bytes], dbdir: str, progress: Progress | None = None, *, address: str = ""
 ) -> tuple[Minter, int]:
-    """Make the minter of a complete export in an existing folder; returns it, open, and how many identifiers it has.
+    """Make the minter of a complete export in a folder, which is made if it does not exist.
+
+    Returns the minter, open, and how many identifiers it has.
 
     address  of the database server that is to hold it: see `create_store`
 
@@ -55,7 +57,8 @@ def import_whole(
                            "the history: create a minter first")
     whole = WholeImport(source, first, header, lines)
     try:
-        return whole.create(dbdir, progress, address=address), whole.identifiers
+        with made_folder(dbdir):
+            return whole.create(dbdir, progress, address=address), whole.identifiers
     except BadLineError as error:
         error.message += " (no minter was made)"
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from datetime import date, datetime, timedelta, timezone
 from itertools import islice
 
@@ -22,7 +23,7 @@ from noidtools import (
     StoreError,
     UsageError,
 )
-from noidtools.minter import Minter
+from noidtools.minter import Minter, schema
 from noidtools.minter.events import Actor
 from noidtools.minter.report import dump
 from support.clock import SettableClock
@@ -654,6 +655,154 @@ def test_policies_are_set_all_or_none(minter):
 # -- the same as the commands ----------------------------------------------------------------------------------------
 
 
+# -- names, files, bulk changes --------------------------------------------------------------------------------------
+
+
+def test_a_minter_is_a_collection_of_its_names(minter):
+    assert list(minter) == [] and len(minter) == 0 and minter, "an empty minter is still one"
+    ids = minter.mint(3)
+    minter.hold("13030/f53r0ps5p")
+    minter.alias("13030/easy", ids[0])
+    minter.synonym(ids[0], "doi:10.1000/182", authority="us")
+    everything = sorted([*ids, "13030/f53r0ps5p", "13030/easy"])
+    assert list(minter) == list(minter.names()) == everything and len(minter) == 5
+    assert ids[0] in minter and "ark:/13030/f5-4x54g11" in minter and b"13030/easy" in minter
+    for other in ("13030/f5rn30687", "doi:10.1000/182", "", "x" * 100_000, 5, None):
+        assert other not in minter
+    assert list(minter.names("ark:/13030/f5-1")) == [SECOND]
+    assert list(minter.names("13030/x")) == []
+
+
+def test_names_are_listed_page_by_page_while_others_mint(tmp_path):
+    with create(tmp_path / "many", ".zd", "medium") as minter:
+        minter.mint(1500)
+        minter.bind_many("7", {f"e{number}": "x" for number in range(1200)})
+        names = minter.names()
+        first = next(names)
+        minter.mint(1000)
+        listed = [first, *names]
+        assert listed == sorted(set(listed)) and {str(number) for number in range(1500)} <= set(listed)
+        assert len(minter) == 2500
+
+
+def test_what_is_exported_is_imported_elsewhere(minter, tmp_path):
+    ids = minter.mint(2, elements={"_t": URL, "title": "Kant"})
+    minter.reserve(ids[1])
+    assert b"".join(minter.export("csv", elements=["title"], state="published").chunks()).splitlines() == [
+        b"id,title", b"13030/f54x54g11,Kant"]
+    export = minter.export("csv", prefix="ark:/13030/f5", changed_since=NOW)
+    export.write_to(str(tmp_path / "all.csv"))
+    assert export.count == 2
+    with create(tmp_path / "other", "") as other:
+        dry = other.import_file(tmp_path / "all.csv", "csv", dry_run=True)
+        assert (dry.event, dry.records, dry.bound, len(other)) == (0, 4, 4, 0)
+        done = other.import_file(tmp_path / "all.csv", "csv")
+        assert (done.records, done.added, done.bound, done.refused) == (4, 2, 4, ())
+        assert other.elements(ids[0]) == {"_t": URL, "title": "Kant"}
+        with pytest.raises(ConflictError, match="another value is bound to it already"):
+            other.import_file(io.BytesIO(b"id,title\n13030/f54x54g11,Hume\n"), "csv")
+        kept = other.import_file(io.BytesIO(b"id,title\n13030/f54x54g11,Hume\n"), "csv", on_conflict="keep")
+        assert (kept.kept, other.get(ids[0], "title")) == (1, "Kant")
+        bound = other.rebind(io.BytesIO(b"id,title\n13030/f54x54g11,Hume\nnobody,x\n"), keep_going=True)
+        assert [line for line, _ in bound.refused] == [3] and other.get(ids[0], "title") == "Hume"
+        undone = other.undo(bound.event)
+        assert undone.changed == 1 and other.get(ids[0], "title") == "Kant"
+        assert other.undo(bound.event).left == ()
+        with pytest.raises(noidtools.NotFoundError):
+            other.undo(1000)
+        with pytest.raises(StoreError, match="cannot be read"):
+            other.import_file(tmp_path / "nothing.csv", "csv")
+    for refused in (lambda: minter.export("xlsx"), lambda: minter.export("csv", history=True),
+                    lambda: minter.export(state="lost"), lambda: minter.import_file(io.BytesIO(), "xlsx")):
+        with pytest.raises(UsageError):
+            refused()
+
+
+def test_targets_are_changed_together_and_back(minter):
+    ids = minter.mint(3, elements={"_t": URL})
+    minter.bind(":idmap/^x", "_t", URL)
+    dry = minter.retarget("https://example.org/", "https://example.net/", dry_run=True)
+    assert (dry.event, dry.changed, dry.rules) == (0, 3, 1) and minter.get(ids[0], "_t") == URL
+    done = minter.retarget("https://example.org/", "https://example.net/", prefix=ids[0])
+    assert done.changed == 1 and minter.get(ids[0], "_t") == "https://example.net/a"
+    minter.bind(ids[0], "_t", OTHER)
+    (left,) = minter.undo(done.event, dry_run=True).left
+    assert (left.identifier, left.element) == (ids[0], "_t") and "changed since" in left.reason
+
+
+def test_a_whole_minter_is_exported_backed_up_restored_and_copied(minter, tmp_path):
+    (first,) = minter.mint(elements={"_t": URL})
+    minter.export(history=True).write_to(str(tmp_path / "all.jsonl"))
+    assert minter.backup(tmp_path / "backup") > 5
+    (second,) = minter.mint()
+    with noidtools.import_minter(tmp_path / "imported", tmp_path / "all.jsonl", who="me/us") as imported:
+        assert imported.mint() == [second] and imported.get(first, "_t") == URL
+    assert noidtools.restore(tmp_path / "kt5", tmp_path / "backup").drawn == 1
+    assert minter.mint() == [second], "one that has it open goes on with the backup"
+    minter.close()
+    done = noidtools.restore(tmp_path / "kt5", tmp_path / "backup", skip=1)
+    assert (done.drawn, done.skipped, done.lost, done.tokens) == (2, 1, 0, ())
+    with noidtools.open(tmp_path / "kt5") as restored:
+        assert restored.mint() == [THIRD] and second not in restored
+    assert noidtools.copy(tmp_path / "kt5", tmp_path / "copy").aside is None
+    assert noidtools.copy(tmp_path / "kt5", tmp_path / "moved", move=True).aside is not None
+    with pytest.raises(noidtools.NoMinterError, match="was moved to"):
+        noidtools.open(tmp_path / "kt5")
+    with pytest.raises(InvalidError, match="only a complete export"):
+        noidtools.import_minter(tmp_path / "new", io.BytesIO(b"id,title\n"))
+    assert not (tmp_path / "new").exists()
+    with noidtools.open(tmp_path / "moved") as moved:
+        assert first in moved and moved.status()["drawn"] == 3
+
+
+def test_tokens_are_made_listed_and_revoked(minter):
+    secret = minter.new_token("robot", ["mint", "bind"], expires=timedelta(days=2))
+    assert secret.startswith("noid_")
+    (token,) = minter.tokens()
+    assert (token.name, token.classes, token.created, token.used) == ("robot", ("mint", "bind"), NOW, None)
+    assert token.expires == NOW + timedelta(days=2)
+    with pytest.raises(ConflictError):
+        minter.new_token("robot", ["read"])
+    minter.revoke_token("robot")
+    assert minter.tokens() == []
+    with pytest.raises(UsageError):
+        minter.new_token("other", ["own"])
+    with pytest.raises(NotFoundError):
+        minter.revoke_token("robot")
+
+
+def test_canaries_that_lead_elsewhere_are_noticed(minter):
+    (identifier,) = minter.mint(elements={"_t": URL})
+    minter.set_canary(identifier)
+    assert all(minter.check_canaries())
+    minter.bind(identifier, "_t", OTHER)
+    (canary,) = minter.check_canaries()
+    assert not canary and (canary.target, canary.expected) == (OTHER, URL)
+    with pytest.raises(InvalidError):
+        minter.set_resolver(element="mirror", fallback="nowhere")
+    assert minter.resolver().element == "_t", "all or none"
+
+
+def test_what_is_wrong_in_a_database_is_found_and_mended(minter):
+    minter.mint(3)
+    assert minter.check() and minter.check().faults == ()
+    minter._open.write(lambda writer: schema.add_to_held_count(writer, 5))
+    found = minter.check()
+    assert not found and len(found.faults) == 1 and not found.mended
+    mended = minter.check(repair=True)
+    assert mended and mended.mended == found.faults
+
+
+def test_the_timing_of_labels_is_changed_and_labels_are_decoded(tmp_path, minter):
+    with create(tmp_path / "ibi", "", scheme="ibi", computer="mtc-m18.sid.inpe.br") as timed:
+        timed.set_timing(granularity=60, patience=5)
+        assert (timed.info().details["Granularity"], timed.info().details["Patience"]) == ("60", "5")
+        assert "2026" in " ".join(timed.decode(timed.mint()[0]).values())
+    with pytest.raises(ConflictError):
+        minter.set_timing(patience=5)
+
+
+
 def plain(value: object) -> object:
     """A result as the JSON of a command has it: no moments, fourteen digits."""
     return value.strftime("%Y%m%d%H%M%S") if isinstance(value, datetime) else value
@@ -690,6 +839,19 @@ def fetched(found: noidtools.NameRecord) -> dict:
 
 def ids(found: list[str]) -> list[dict]:
     return [{"id": identifier} for identifier in found]
+
+
+def resolving(found: noidtools.ResolverSettings) -> list[dict]:
+    return [{"element": found.element, "fallback": found.fallback or "none",
+             "passthrough": "on" if found.passthrough else "off",
+             **({"canary": " ".join(found.canaries[-1])} if found.canaries else {})}]
+
+
+def context(found: noidtools.NamingContext) -> list[dict]:
+    return [{"labels": list(found.labels), **({"purpose": found.purpose} if found.purpose else {}),
+             "resolvers": list(found.resolvers), "aliases": [
+                 {"alias": claim.alias, "target": claim.target, "authority": claim.authority,
+                  "since": plain(claim.start)} for claim in found.aliases]}]
 
 
 # A command, the call that does the same, and how the call's result is written as the command's JSON; without the
@@ -765,6 +927,30 @@ OPERATIONS = [
     ("note plan grow", lambda m: m.note("plan", "grow"), None),
     ("history {0}", lambda m: m.history(FIRST), lambda found: [event(item) for item in found]),
     ("log --since 4", lambda m: list(m.log(after=4)), lambda found: [event(item) for item in found]),
+    ("resolver canary {0}", lambda m: m.set_canary(FIRST), None),
+    ("canary", lambda m: m.check_canaries(),
+     lambda found: [{"ok": f"{item.name} leads to {item.target}"} for item in found if item]),
+    ("resolver canary {1} https://example.org/else", lambda m: m.set_canary(SECOND, "https://example.org/else"), None),
+    ("resolver fallback https://n2t.net/", lambda m: m.set_resolver(fallback="https://n2t.net/"), resolving),
+    ("resolver passthrough off", lambda m: m.set_resolver(passthrough=False), resolving),
+    ("resolver element mirror", lambda m: m.set_resolver(element="mirror"), resolving),
+    ("resolver element -", lambda m: m.set_resolver(element=""), resolving),
+    ("resolver passthrough off {0}", lambda m: m.set_passthrough(FIRST, False), None),
+    ("resolver passthrough on {0}", lambda m: m.set_passthrough(FIRST, True), None),
+    ("resolver canary {1} -", lambda m: m.remove_canary(SECOND), None),
+    ("resolver", lambda m: m.resolver(), resolving),
+    ("context purpose Tests", lambda m: m.set_context(purpose="Tests"), context),
+    ("context resolver https://n2t.net/", lambda m: m.set_context(resolvers=["https://n2t.net/"]), context),
+    ("context alias a b --authority me", lambda m: m.claim_context("a", "b", authority="me"), None),
+    ("context", lambda m: m.context(), context),
+    ("context alias a b --authority me --remove", lambda m: m.remove_context_claim("a", "b", authority="me"), None),
+    ("retarget --from https://example.org/ --to https://example.net/ --dry-run",
+     lambda m: m.retarget("https://example.org/", "https://example.net/", dry_run=True), None),
+    ("retarget --from https://example.org/ --to https://example.net/ --name move",
+     lambda m: m.retarget("https://example.org/", "https://example.net/", name="move"), None),
+    ("undo move", lambda m: m.undo("move"), None),
+    ("path {0}", lambda m: m.path(FIRST), lambda found: [{"name": "path", "value": found}]),
+    ("check", lambda m: m.check(), lambda found: [{"ok": f"{found.items} items examined, nothing is wrong"}]),
 ]
 
 

@@ -46,6 +46,22 @@ def repair(minter: Minter, actor: Actor, result: Result) -> list[Fault]:
     return mended
 
 
+def examine_and_repair(
+    minter: Minter, actor: Actor, progress: Progress | None = None
+) -> tuple[Result, list[Fault]]:
+    """Examine the database and mend what can be mended, as long as that finds more.
+
+    Returns what is still wrong, and what was mended.
+    """
+    mended: list[Fault] = []
+    while True:
+        result = examine(minter, progress)
+        done = repair(minter, actor, result)
+        if not done:
+            return result, mended
+        mended += done
+
+
 def _mend_all(writer: Writer, actor: Actor, faults: list[Fault]) -> list[Fault]:
     mended = [fault for fault in faults if fault.mend is not None and fault.mend(writer)]
     if mended:
