@@ -32,7 +32,7 @@ from ..description.facts import MinterInfo, MinterPolicy, PersistencePromise
 from ..errors import UsageError
 from ..minter import config, contexts, copying, history, policies, report, tokens
 from ..minter.check import examine, examine_and_repair
-from ..minter.policies import minting_policy
+from ..minter.policies import EVERYTHING, minting_policy
 from ..minter.report import minter_figures
 from ..resolution import destination, maps, resolve, settings, target_element
 from ..store import Reader, Writer
@@ -213,7 +213,7 @@ class AdministrationMethods(MinterBase):
 
     def resolver(self) -> ResolverSettings:
         """How names are resolved, and where those must lead that are checked."""
-        return self._open.read(resolver_settings)
+        return self._read(resolver_settings)
 
     def set_resolver(
         self, *, element: Text | None = None, fallback: Text | None = None, passthrough: bool | None = None
@@ -250,7 +250,8 @@ class AdministrationMethods(MinterBase):
     def check_canaries(self) -> list[CanaryResult]:
         """Where each canary leads, and where it must lead."""
         return [CanaryResult(name, decode_text(target), decode_text(expected))
-                for name, target, expected in settings.check_canaries(self._open)]
+                for name, target, expected in settings.check_canaries(
+                    self._open, reserved=self._view == EVERYTHING)]
 
     # -- the context of its names ----------------------------------------------------------------------
 

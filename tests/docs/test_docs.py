@@ -20,7 +20,7 @@ PAGES = [FRONT_PAGE, *sorted(DOCS.glob("*.md"))]
 LANGUAGES = {"console", "sh", "text", "python", "json", "turtle"}
 # Pages whose commands need root or take minutes, and pages that only list or explain.
 WITHOUT_EXAMPLES = {"README.md", "architecture.md", "benchmarks.md", "commands.md", "conformance.md", "deploy.md",
-                    "deploy-apache.md", "deploy-nginx.md", "deploy-systemd.md", "security.md"}
+                    "deploy-apache.md", "deploy-nginx.md", "deploy-systemd.md", "python-reference.md", "security.md"}
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 

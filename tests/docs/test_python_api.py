@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import re
 import sys
 
 import pytest
 
 import noidtools
+from noidtools.commands import all_commands
 from support.page_examples import blocks
 from support.project import ROOT
+from support.python_reference import reference
 
 pytestmark = pytest.mark.slow
 
 PAGE = ROOT / "docs" / "python-api.md"
+REFERENCE = ROOT / "docs" / "python-reference.md"
 # The application that the page prints, and the name under which its session imports it.
 APPLICATION = "application"
 
@@ -60,21 +64,27 @@ def test_the_session_of_the_page_gives_what_it_prints(reader):
     assert not complaints, "".join(complaints)
 
 
-def test_the_page_lists_every_method_and_every_exception():
+def test_the_page_lists_every_method_every_command_and_every_exception():
     text = PAGE.read_text(encoding="utf-8")
     table = "\n".join(line for line in text.splitlines() if line.startswith("|"))
-    for name in dir(noidtools.OpenMinter):
-        assert name.startswith("_") or re.search(rf"`{name}\b", table), f"{name} is not in the table of methods"
+    functions = [name for name in noidtools.__all__ if inspect.isfunction(getattr(noidtools, name))]
+    for name in [*dir(noidtools.OpenMinter), *functions]:
+        assert name.startswith("_") or f"`{name}`" in table or name == "open", f"{name} is not in the table of methods"
+    for command in all_commands():
+        assert re.search(rf"^\|[^|]*`{command.name}`|^The other commands are .*?`{command.name}`[^|]*?\.\n\n", text,
+                         re.M | re.S), command.name
     for name in noidtools.__all__:
         if name.endswith("Error"):
             assert name == "NoidError" or f"| `{name}` | {getattr(noidtools, name).kind} |" in table, name
 
 
-def test_the_page_mentions_every_result_that_a_method_returns():
-    text = PAGE.read_text(encoding="utf-8")
-    for name in dir(noidtools.OpenMinter):
-        if name.startswith("_"):
-            continue
-        returned = str(getattr(getattr(noidtools.OpenMinter, name), "__annotations__", {}).get("return", ""))
-        for result in re.findall(r"\b[A-Z]\w+\b", returned):
-            assert not hasattr(noidtools, result) or f"`{result}`" in text, f"{name} returns {result}"
+def test_the_reference_is_current():
+    assert REFERENCE.read_text(encoding="utf-8") == reference(), (
+        "run: python -m tests.support.python_reference > docs/python-reference.md")
+
+
+def test_the_reference_has_every_method_and_every_result():
+    titles = re.findall(r"^### (\w+)$", REFERENCE.read_text(encoding="utf-8"), re.M)
+    methods = [name for name in dir(noidtools.OpenMinter) if not name.startswith("_")]
+    public = [name for name in noidtools.__all__ if not name.endswith("Error")]
+    assert sorted(titles) == sorted([*methods, *{*public} - {"OpenMinter", "__version__"}])

@@ -43,8 +43,8 @@ METHODS = {
     "abstract_names", "alias", "amend_tombstone", "backup", "bind", "bind_many", "check", "check_canaries", "cite",
     "claim_context", "close", "closed", "context", "custodian", "custodians", "declare_abstract", "decode", "dequeue",
     "describe", "describe_rdf", "elements", "export", "export_map", "fetch", "find", "get", "history", "hold",
-    "import_file", "info", "items", "log", "make_unavailable", "mint", "mint_many", "names", "new_token", "note", "path",
-    "peppermint", "policy", "prefer", "present_custodians", "publish", "qualities", "queue", "rebind", "relate",
+    "import_file", "info", "items", "log", "make_unavailable", "mint", "mint_many", "names", "new_token", "note",
+    "path", "peppermint", "policy", "prefer", "present_custodians", "publish", "qualities", "queue", "rebind", "relate",
     "relations", "release", "remove_abstract", "remove_alias", "remove_canary", "remove_context_claim",
     "remove_custodian", "remove_preference", "remove_quality", "remove_synonym", "reserve", "resolve", "resolver",
     "retarget", "revoke_token", "rules", "same", "set_canary", "set_context", "set_custodian", "set_passthrough",
@@ -87,13 +87,8 @@ def test_a_method_is_documented_and_typed(name):
         optional = parameter.default is not parameter.empty
         positional = parameter.kind is parameter.POSITIONAL_OR_KEYWORD
         # What may be left out is named, but for the operand that gives the call its meaning.
-<<<<<<< HEAD
-        operand = parameter.name in ("count", "name", "value", "words")
+        operand = parameter.name in ("count", "form", "name", "prefix", "target", "value", "words")
         assert not (optional and positional) or operand, f"{name}: {parameter}"
-=======
-        assert not (optional and positional) or parameter.name in (
-            "count", "form", "name", "prefix", "target", "value"), f"{name}: {parameter}"
->>>>>>> 5ab94db (Python: names of a minter can be listed; export, import, retarget, undo, backup, restore, copy, check, tokens, resolver and context as methods)
 
 
 @pytest.mark.parametrize("name", sorted(RESULTS))
