@@ -125,6 +125,13 @@ class AdministrationMethods(MinterBase):
             if seconds is not None:
                 self._change(config.adjust_generator, name, b"%f" % seconds)
 
+    def reset_clock(self) -> None:
+        """Make labels from the present time again, after they were made from a clock that had run ahead.
+
+        Raises ConflictError if no label is ahead of the clock, or if labels are not made from the time.
+        """
+        self._change(config.reset_clock)
+
     def check(self, *, repair: bool = False) -> CheckResult:
         """Examine the whole database; with `repair` counters and indexes are mended."""
         if not repair:

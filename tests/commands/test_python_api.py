@@ -798,8 +798,22 @@ def test_the_timing_of_labels_is_changed_and_labels_are_decoded(tmp_path, minter
         timed.set_timing(granularity=60, patience=5)
         assert (timed.info().details["Granularity"], timed.info().details["Patience"]) == ("60", "5")
         assert "2026" in " ".join(timed.decode(timed.mint()[0]).values())
-    with pytest.raises(ConflictError):
-        minter.set_timing(patience=5)
+    for refused in (lambda: minter.set_timing(patience=5), minter.reset_clock):
+        with pytest.raises(ConflictError):
+            refused()
+
+
+def test_labels_are_made_from_now_again_after_the_clock_ran_ahead(tmp_path):
+    clock = SettableClock.at("20261116000000")
+    with noidtools.create(tmp_path, scheme="ibi", computer="mtc-m18.sid.inpe.br", clock=clock) as minter:
+        minter.mint()
+        clock.set_seconds("1794960000")
+        minter.mint()
+        clock.set_seconds("1794787260")
+        with pytest.raises(NoidError):
+            minter.mint()
+        minter.reset_clock()
+        assert len(minter.mint()) == 1
 
 
 
