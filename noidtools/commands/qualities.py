@@ -138,7 +138,8 @@ class VerifiedRecord(Record):
 
 def _summary(count: VerificationCount) -> Record:
     """How many identifiers were verified, and how often each verdict was reached for each quality."""
-    lines = [(b"verified", b"%d, %d failing" % (count.identifiers, count.failing), 0)]
+    unknown = b", %d not confirmed" % count.unconfirmed if count.unconfirmed else b""
+    lines = [(b"verified", b"%d, %d failing%b" % (count.identifiers, count.failing, unknown), 0)]
     data: dict[str, object] = {}
     for quality in QUALITIES:
         counted = count.verdicts.get(quality.name)

@@ -111,6 +111,9 @@ def _import_records(report: ImportReport, options: ImportOptions) -> Iterator[Re
     done = b"this is what would be done, and nothing was" if options.dry_run else b"done"
     yield Fields(("ok", done), ("Identifiers", b"%d" % report.identifiers), ("New", b"%d" % report.added),
                  ("Bindings", bindings), ("Refused", b"%d" % report.refused))
+    if report.repeated:
+        yield Fields(("note", b"%d of the bindings were given twice in the file, with different values: the last of "
+                              b"them is bound" % report.repeated))
     if report.partial:
         yield Fields(("note", b"%d of the identifiers were imported without their alias or their tombstone: their "
                               b"lines say why" % report.partial))

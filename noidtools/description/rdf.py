@@ -62,15 +62,23 @@ def _write_model(graph: MinterGraph, facts: MinterDescription) -> None:
     It defines the qualities that are managed and how, the attributes that are registered, the encoding and
     serialisation schemes of names, and the actions with their inputs, their results and those who may perform them.
     """
-    audiences = {f"may_{name}": audience for name, audience in facts.audiences}
-    unknown = {f"may_{name}": "whom the files admit" for name in ("read", "mint", "bind", "admin")}
-    graph.parse(Template(read(MODEL).decode()).substitute(part=part_iri(graph.iri, ""), **(unknown | audiences)))
+    audiences = dict(facts.audiences)
+    permitted = {f"may_{name}": _permitted(audiences.get(name, "")) for name in ("read", "mint", "bind", "admin")}
+    graph.parse(Template(read(MODEL).decode()).substitute(part=part_iri(graph.iri, ""), **permitted))
     graph.node(graph.system, "pil:IdentifierSystem")
     graph.link(graph.iri, "pil:hasMembershipFunction", part_iri(graph.iri, "label-membership"))
     trusting = [stated.authority for stated in facts.qualities if stated.quality == "trusted" and stated.holds]
     if trusting:
         store = graph.node(part_iri(graph.iri, "store"), "pil:Registry", "pil:Trusted")
         graph.link(store, "pil:trustedByParty", *map(graph.party, trusting))
+
+
+def _permitted(audience: str) -> str:
+    """Who may perform an action: the audience of its class on the web, and who may use the minter's files."""
+    if audience == "anyone":
+        return audience
+    accounts = "accounts that may use its files, at the shell"
+    return f"{accounts}; on the web {audience}" if audience else accounts
 
 
 # -- a name ----------------------------------------------------------------------------------------------------------

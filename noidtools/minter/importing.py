@@ -84,6 +84,7 @@ class ImportPage(Applied):
 
     kept, refused   bindings that stayed as they were, and rows that were refused
     partial         rows of which the bindings were written, but not the alias or the tombstone
+    repeated        bindings in place of which a later row of the same import put another value
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class ImportPage(Applied):
     ) -> None:
         super().__init__()
         self.rows: list[ImportRow] = []
-        self.kept = self.refused = self.partial = 0
+        self.kept = self.refused = self.partial = self.repeated = 0
         self._minter = minter
         self._actor = actor
         self._on_conflict = on_conflict
@@ -167,15 +168,18 @@ class ImportPage(Applied):
         elif planned:
             self._indexed.add(row.key)
         self._edits.update(planned)
+        repeated = sum(place in self._befores for place in planned)
         for place, edit in planned.items():
             self._values[place] = edit.after
             # A binding that an earlier line has changed already is one change, from the value before that line.
             self.changed += place not in self._befores
             self._befores[place] = edit.before
         self.recorded = self.changed
+        self.repeated += repeated
         self.same += same
         self.kept += kept
-        parts = [(len(planned), b"bound"), (same, b"unchanged"), (kept, b"kept")]
+        parts = [(len(planned) - repeated, b"bound"), (repeated, b"bound in place of what an earlier line has"),
+                 (same, b"unchanged"), (kept, b"kept")]
         row.status = b", ".join(b"%d %b" % part for part in parts if part[0]) or (
             b"recorded" if adding else b"nothing to bind")
 

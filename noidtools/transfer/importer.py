@@ -77,6 +77,7 @@ class ImportReport:
     bound, same, kept   how many bindings were made, were there already, or were kept in spite of the file
     refused   how many records were refused
     partial   how many were imported without their alias or their tombstone
+    repeated  how many bindings of an earlier line were replaced by those of a later one
     left_out  whether the file had something that only a whole minter can have
     number    of the event, 0 if nothing was changed
     """
@@ -91,6 +92,7 @@ class ImportReport:
         """Forget what was done, because the transaction begins anew."""
         self.lines.clear()
         self.identifiers = self.added = self.bound = self.same = self.kept = self.refused = self.partial = 0
+        self.repeated = 0
 
     def add(self, page: ImportPage) -> None:
         for row in page.rows:
@@ -102,6 +104,7 @@ class ImportReport:
         self.kept += page.kept
         self.refused += page.refused
         self.partial += page.partial
+        self.repeated += page.repeated
 
 
 class _DryRunError(Exception):

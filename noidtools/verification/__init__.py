@@ -72,9 +72,6 @@ def _persistent(promise: policies.Persistence | None, today: bytes) -> Finding:
 
 def _accountable(custodians: list[Custodian], *, common: bool) -> Finding:
     """Whether somebody who can be reached answers for an identifier, or for all that have no custodian of their own."""
-    if not custodians:
-        why = "nobody was named to answer for it: run 'noid custodian set'"
-        return Finding(ACCOUNTABLE, UNKNOWN, why, common=common)
     if not any(custodian.contact for custodian in custodians):
         why = f"{printable(custodians[0].name)} answers for it, but with no contact"
         return Finding(ACCOUNTABLE, FAILS, why, common=common)
@@ -144,7 +141,7 @@ class Inspector:
         self._labels = minter.namespace.labels
         self._never_twice = "N" in minter.scheme.durability(minter.settings)
         self._persistent = _persistent(policies.persistence(reader), today)
-        self._accountable = _accountable(custody.present(custody.custodians_of(reader, custody.MINTER)), common=True)
+        self._accountable = self._accountable_for_all(reader)
         # Mostly none has a custodian of its own, and then there is no need to look for each.
         self._some_have_own = custody.has_custodians_of_identifiers(reader)
 
@@ -238,6 +235,16 @@ class Inspector:
             return is_bound, Finding(RESOLVABLE, FAILS, reason)
         return is_bound, _HOLDING[RESOLVABLE]
 
+    def _accountable_for_all(self, reader: Reader) -> Finding:
+        """The finding for all identifiers that have no custodian of their own."""
+        appointed = custody.present(custody.custodians_of(reader, custody.MINTER))
+        if appointed:
+            return _accountable(appointed, common=True)
+        (authority,) = custody.current_custodians(self._minter, reader)
+        why = (f"{printable(authority.name)} answers for it, for whom the minter was made, but no contact is known: "
+               "run 'noid custodian set Name --contact Contact'")
+        return Finding(ACCOUNTABLE, UNKNOWN, why, common=True)
+
     def _responsible(self, identifier: bytes) -> Finding:
         own = custody.present(custody.custodians_of(self._reader, identifier)) if self._some_have_own else []
         return _accountable(own, common=False) if own else self._accountable
@@ -287,6 +294,12 @@ class VerificationCount:
             self._codes[codes] = 0
             self.common |= {found.quality.name: found.detail for found in result.findings if found.common}
         self._codes[codes] += 1
+
+    @property
+    def unconfirmed(self) -> int:
+        """How many identifiers do not fail, but have a quality that is unknown."""
+        return sum(times for codes, times in self._codes.items()
+                   if {verdict for _, verdict in verdicts(codes)} - {HOLDS} == {UNKNOWN})
 
     @property
     def verdicts(self) -> dict[str, dict[str, int]]:

@@ -307,6 +307,14 @@ def test_many_names_with_an_alias_go_in_batches(bound, monkeypatch):
     assert "Bindings: 30 bound\n" in load(bound, "jsonl", many)
 
 
+def test_a_binding_that_a_file_gives_twice_is_noted(bound):
+    printed = bound("rebind", write(bound, "id,title\nb,first\nb,last\n"))
+    assert "line: 2 b: 1 bound\nline: 3 b: 1 bound in place of what an earlier line has\n" in printed
+    assert "Bindings: 1 bound\n" in printed and "note: 1 of the bindings were given twice in the file" in printed
+    assert titles(bound) == {"b": "last"}
+    assert "twice" not in bound("rebind", write(bound, "id,title\nb,same\nb,same\n"))
+
+
 def test_rebind_changes_known_identifiers_only(bound):
     file = write(bound, "id,title\nb,after\n")
     assert "line: 2 b: 1 bound\n" in bound("rebind", file)

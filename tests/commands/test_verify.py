@@ -164,7 +164,10 @@ def test_qualities_without_a_statement_are_unknown_and_no_failure(noid):
     noid("mint", "1", "_t", "https://example.org/")
     status, found, summary = verified(noid)
     assert (status, found) == (0, {})
-    assert summary["accountable"] == "1 unknown: nobody was named to answer for it: run 'noid custodian set'"
+    (custodian,) = noid.records("custodian")
+    assert summary["accountable"] == (
+        f"1 unknown: {custodian['custodian']} answers for it, for whom the minter was made, but no contact is known: "
+        "run 'noid custodian set Name --contact Contact'")
     assert summary["persistent"] == "1 unknown: nothing was promised: run 'noid policy persistence'"
 
 
@@ -194,6 +197,7 @@ def test_an_identifier_is_confirmed_only_if_nothing_is_unknown(noid):
     noid("mint", "1", "_t", "https://example.org/")
     done = noid.run("verify", "00")
     assert done.returncode == 1 and b"\naccountable: unknown" in done.stdout and b"\nanswer: no\n" in done.stdout
+    assert b"\nverified: 1, 0 failing, 1 not confirmed\n" in done.stdout
     asked = noid("verify", "00", "--quality", "resolvable", "--quality", "registered")
     assert asked.split("\n\n")[0] == (
         "id: 00\nregistered: holds (9.3)\nresolvable: holds (9.9)\nanswer: yes")

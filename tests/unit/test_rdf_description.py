@@ -262,7 +262,8 @@ def test_the_model_defines_every_action_that_a_minter_offers() -> None:
         node = defined.pop(expanded(vocabulary.ACTIONS[action.name]))
         words = action.interfaces[0].replace("N", "1").encode().split()[1:]
         assert str(graph.value(node, OURS.accessClass)) in Invocation(words).access
-        permitted = "nobody" if Invocation(words).access == ("mint",) else "whom the files admit"
+        accounts = "accounts that may use its files, at the shell"
+        permitted = f"{accounts}; on the web nobody" if Invocation(words).access == ("mint",) else accounts
         assert str(graph.value(node, OURS.permittedTo)) == permitted
     assert defined == {}
 
