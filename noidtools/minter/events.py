@@ -297,6 +297,11 @@ class Event:
         """What is left of the event in the database when the rest is in an archive."""
         return pack([self.date, self.who, self.interface, self.verb, bytes((ARCHIVE,)) + archive])
 
+    @property
+    def is_imported(self) -> bool:
+        """Whether it was made of what another program had stored: it does not say what it concerns."""
+        return self.interface == b"perl" or self.verb == b"import perl"
+
     def subject(self, change: Change) -> bytes:
         """The identifier that a change of this event belongs to; empty if it concerns the minter, or several."""
         return change.of or (self.ids[0] if len(self.ids) == 1 else b"")

@@ -221,7 +221,7 @@ def ensure_pepper_matches(reader: Reader, identifier: bytes, pepper: bytes | Non
 
 # -- secrets of the minter -------------------------------------------------------------------------------------------
 
-_SECRET_SIZE = 32
+SECRET_SIZE = 32
 
 
 def secret_of(minter: Minter, purpose: bytes) -> bytes:
@@ -234,6 +234,6 @@ def _make_secret(writer: Writer, purpose: bytes) -> bytes:
     # Another process may have made it since it was looked for.
     secret = writer.get(SECRETS, purpose)
     if secret is None:
-        secret = os.urandom(_SECRET_SIZE)
+        secret = os.urandom(SECRET_SIZE)
         writer.put(SECRETS, purpose, secret)
     return secret

@@ -150,8 +150,11 @@ class Generator(ABC):
         """Details for an administrator who looks for the cause of a problem, for `dbinfo full`."""
         return []
 
-    def fault(self) -> str:
-        """What in the state cannot be, for `check`; empty if nothing is wrong."""
+    def fault(self, *, imported: bool) -> str:
+        """What in the state cannot be, for `check`; empty if nothing is wrong.
+
+        `imported` is whether it may have been continued from the state of another program.
+        """
         return ""
 
     def adjust(self, name: str, value: bytes) -> tuple[bytes, bytes]:

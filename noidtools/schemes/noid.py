@@ -31,6 +31,9 @@ MOST_UNFINISHED = 20
 # After a draw of more than this it is quicker to pack all counters again than to change those that were drawn from.
 _FEW = 10
 
+# How many draws are repeated at once to examine the counters.
+_REPLAYED_TOGETHER = 100_000
+
 # drand48, the generator of Perl since 5.20.
 _MULTIPLIER = 0x5DEECE66D
 _INCREMENT = 0xB
@@ -83,17 +86,27 @@ class QuasiRandom:
     def _top(self, counter: int) -> int:
         return min(self.size, self.total - counter * self.size)
 
-    def fault(self) -> str:
-        """What in the counters cannot be; empty if nothing is wrong."""
+    def fault(self, *, imported: bool) -> str:
+        """What in the counters cannot be; empty if nothing is wrong.  See `Generator.fault`."""
         tops = [self._top(counter) for counter in range(-(-self.total // self.size))]
         if len(tops) != len(self.values):
             return f"there are {len(self.values)} counters, and {len(tops)} belong to the template"
         for counter, (value, top) in enumerate(zip(self.values, tops, strict=True)):
             if value > top:
                 return f"counter {counter} is at {value}, and ends at {top}"
-        if not 0 <= sum(self.values) - self.drawn <= MOST_UNFINISHED:
+        if not 0 <= sum(self.values) - self.drawn <= (MOST_UNFINISHED if imported else 0):
             return f"the counters add up to {sum(self.values)}, but {self.drawn} were drawn"
+        if not imported and self.values != self._replayed():
+            return f"the counters are not those that {self.drawn} draws leave"
         return ""
+
+    def _replayed(self) -> list[int]:
+        """The counters as all draws of this pass leave them, drawn again."""
+        again = QuasiRandom(self.total, drawn=0)
+        again._offset, again._first = self._offset, self._first
+        for start in range(0, self.drawn, _REPLAYED_TOGETHER):
+            again.draw(min(_REPLAYED_TOGETHER, self.drawn - start))
+        return again.values
 
     def state_fields(self) -> list[bytes]:
         """The counters as a minter stores them: packed, and their number."""
@@ -144,8 +157,8 @@ class Sequential:
         self.total = total
         self.drawn = drawn
 
-    def fault(self) -> str:
-        """What in the count cannot be; empty if nothing is wrong."""
+    def fault(self, *, imported: bool) -> str:
+        """What in the count cannot be; empty if nothing is wrong.  See `Generator.fault`."""
         if self.drawn < 0 or (self.total is not None and self.drawn > self.total):
             return f"{self.drawn} were drawn of {self.total}"
         return ""
@@ -390,8 +403,16 @@ class NoidGenerator(Generator):
     def internals(self) -> Pairs:
         return [("Passes", b"%d" % self.passes), ("Mask", self.template.mask.encode()), *self.order.internals()]
 
-    def fault(self) -> str:
-        return self.order.fault()
+    def fault(self, *, imported: bool) -> str:
+        at_last = self.scheme.at_last
+        if self.passes and at_last != "wrap":
+            return f"it has started over {self.passes} times, but a minter that ends with {at_last} never does"
+        if self.grown and not self.scheme.grows:
+            return f"the mask has grown {self.grown} times, but a minter that ends with {at_last} never does that"
+        before = sum(self.scheme.grown_template(times).total or 0 for times in range(self.grown))
+        if self._before != before:
+            return f"{self._before} were drawn with shorter masks, but these have {before} labels"
+        return self.order.fault(imported=imported)
 
     def draw(self, count: int, request: MintRequest | None = None) -> list[tuple[bytes, int]]:
         """Up to `count` identifiers, each with its place in the order; none when the namespace is used up.

@@ -15,7 +15,7 @@ from ..codec import pack, pair
 from ..errors import InvalidError, NoidError
 from ..minter import Minter, location_of, schema, stored
 from ..minter.changes import packed_edit
-from ..minter.check import examine
+from ..minter.check import examine_new
 from ..minter.creation import TERMS, made_folder
 from ..minter.namespace import Namespace
 from ..minter.report import creation_report
@@ -220,7 +220,7 @@ class _FilledStore:
 def _ensure_sound(dbdir: str, writer: Writer, progress: Progress | None) -> None:
     """Raise InvalidError if `noid check` would find something wrong with the minter that was written."""
     store = cast("Store", _FilledStore(location_of(dbdir), writer))
-    result = examine(Minter(dbdir, store=store), progress)
+    result = examine_new(Minter(dbdir, store=store), writer, progress)
     if result.faults:
         more = len(result.faults) + result.more - 1
         others = f", and {more} more" if more else ""

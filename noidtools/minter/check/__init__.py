@@ -10,8 +10,9 @@ from ...errors import NoidError
 from ...store import Reader, Writer
 from .. import Minter, schema
 from ..events import Actor, record_event
+from ..history import Archives
 from ..schema import ALL_TABLES
-from . import history, names
+from . import content, history, names
 from .examination import Examination, Fault, Result
 
 TYPE_CHECKING = False
@@ -23,17 +24,25 @@ _MENDED_AT_ONCE = 200
 
 
 def examine(minter: Minter, progress: Progress | None = None) -> Result:
-    """Examine the whole database.  Raises StoreError if the engine finds it damaged."""
+    """Examine the whole database, and the archives of events.  Raises StoreError if the engine finds it damaged."""
     def work(reader: Reader) -> Result:
-        examination = Examination(minter, reader, progress)
-        _check_generator(examination)
-        for module in (names, history):
-            for check in module.CHECKS:
-                check(examination)
-        _check_tables(examination)
-        return examination.result
+        return _examined(Examination(minter, reader, progress, Archives(minter.dbdir, reader)))
 
     return minter.read(work)
+
+
+def examine_new(minter: Minter, reader: Reader, progress: Progress | None = None) -> Result:
+    """Examine a database that is being made; its archives may be on another machine."""
+    return _examined(Examination(minter, reader, progress))
+
+
+def _examined(examination: Examination) -> Result:
+    _check_generator(examination)
+    for module in (names, history, content):
+        for check in module.CHECKS:
+            check(examination)
+    _check_tables(examination)
+    return examination.result
 
 
 def repair(minter: Minter, actor: Actor, result: Result) -> list[Fault]:
@@ -80,8 +89,9 @@ def _check_generator(examination: Examination) -> None:
                            "minted: restore a backup")
         return
     examination.generator = generator
-    if generator.fault():
-        examination.report(f"the state of the generator is damaged: {generator.fault()}; restore a backup")
+    fault = generator.fault(imported=examination.imported)
+    if fault:
+        examination.report(f"the state of the generator is damaged: {fault}; restore a backup")
 
 
 def _check_tables(examination: Examination) -> None:

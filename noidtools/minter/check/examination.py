@@ -11,12 +11,13 @@ from ...errors import printable
 from ...schemes import Generator
 from ...store import Reader, Writer
 from .. import Minter
-from ..events import NUMBER_SIZE, newest_number, number_key
+from ..events import NUMBER_SIZE, Event, newest_number, number_key
 from ..schema import EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...console import Progress
+    from ..history import Archives
 
     # Mends one fault if it is still there, in a write transaction; returns whether it was there.
     Mend = Callable[[Writer], bool]
@@ -31,6 +32,9 @@ _MOST_EVENTS = 100_000
 # Numbers up to which references are counted, in a few bytes each.
 _MOST_COUNTED = 1 << 26
 _DATE_DIGITS = 14
+
+# The bytes of a circulation record without letters.
+SMALLEST_RECORD = 12
 
 
 @dataclass(slots=True)
@@ -86,14 +90,23 @@ class Examination:
     pointed, indexed  how many circulation records, and how many entries of the index of events, refer to each event
     changes           how many rows each bulk event has, and how many identifiers of these have the event in their index
     misplaced         identifiers that are in the queue, but not where its index says
+    imported          whether the minter was made of one of another program, as its first event says, or may have been
+    of_minter         the numbers of the events that concern the minter and no identifier
+    archives          files to which events were moved; None if they are not examined
     """
 
-    def __init__(self, minter: Minter, reader: Reader, progress: Progress | None) -> None:
+    def __init__(
+        self, minter: Minter, reader: Reader, progress: Progress | None, archives: Archives | None = None
+    ) -> None:
         self.minter = minter
         self.reader = reader
+        self.archives = archives
         self.result = Result()
         self.generator: Generator | None = None
         self.misplaced: set[bytes] = set()
+        first = parse_event(1, reader.get(EVENTS, number_key(1)) or b"")
+        self.imported = first is None or first.is_imported
+        self.of_minter: list[int] = []
         newest = newest_number(reader)
         self.changes: dict[int, tuple[int, int]] = {}
         self.pointed, self.indexed = References(newest), References(newest)
@@ -147,6 +160,17 @@ def fields_of(packed: bytes, count: int | None = None) -> list[bytes] | None:
     except IndexError:
         return None
     return fields if pack(fields) == packed and count in (None, len(fields)) else None
+
+
+def parse_event(number: int, packed: bytes) -> Event | None:
+    """An event; None if it is damaged."""
+    fields = fields_of(packed)
+    if fields is None or len(fields) < 4 or not is_date(fields[0]) or not all(fields[4:]):
+        return None
+    try:
+        return Event(number, packed)
+    except (ValueError, IndexError):
+        return None
 
 
 def is_date(field: bytes) -> bool:

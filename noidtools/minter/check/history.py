@@ -13,14 +13,18 @@ from ..changes import RecordedEdit, changes_to, event_names
 from ..circulation import find_many
 from ..events import NUMBER_SIZE, Event, index_event, number_key, read_event
 from ..schema import CHANGES, CUSTODY, EVENTS, HISTORY, OFFICES, STATED
-from .examination import Examination, are_dates, fields_of, is_date, parts_of
+from .examination import Examination, are_dates, fields_of, parse_event, parts_of
 
 _PAGE = 500
+
+# Verbs of events that concern the minter, though they record no changes, or have them in an archive.
+_OF_MINTER = frozenset((b"config", b"note", b"token new", b"token revoke", b"dbcreate"))
 
 
 def _check_events(examination: Examination) -> None:
     expected = 1
     suspects: dict[int, frozenset[bytes]] = {}
+    unread: dict[bytes, tuple[Event, int]] = {}
     for key, packed in examination.items(EVENTS):
         number = int.from_bytes(key, "big")
         if len(key) != NUMBER_SIZE:
@@ -30,24 +34,23 @@ def _check_events(examination: Examination) -> None:
             missing = f"event {expected} is" if number == expected + 1 else f"events {expected} to {number - 1} are"
             examination.report(f"{missing} missing, and with them a part of the history: compare with a backup")
         expected = number + 1
-        event = _parsed(number, packed)
+        event = parse_event(number, packed)
         if event is None:
             examination.report(f"event {number} is damaged: restore a backup, or compare with one")
-        elif _check_index_of(examination, event):
+            continue
+        if event.archive and examination.archives is not None and examination.archives.whole(event) is event:
+            first, count = unread.get(event.archive, (event, 0))
+            unread[event.archive] = first, count + 1
+        if _is_of_minter(event):
+            examination.of_minter.append(number)
+        if _check_index_of(examination, event):
             suspects[number] = frozenset(event.ids)
     if suspects:
         _report_superfluous(examination, suspects)
-
-
-def _parsed(number: int, packed: bytes) -> Event | None:
-    """The event; None if it is damaged."""
-    fields = fields_of(packed)
-    if fields is None or len(fields) < 4 or not is_date(fields[0]) or not all(fields[4:]):
-        return None
-    try:
-        return Event(number, packed)
-    except (ValueError, IndexError):
-        return None
+    for first, count in unread.values():
+        others = f" and {count - 1} others" if count > 1 else ""
+        examination.report(f"what event {first.number}{others} changed is not known: {printable(first.details[-1])}; "
+                           "put the file back, or into the folder of the minter")
 
 
 def _check_index_of(examination: Examination, event: Event) -> bool:
@@ -71,7 +74,7 @@ def _check_index_of(examination: Examination, event: Event) -> bool:
     if event.tally is not None and examination.indexed:
         _check_tally(examination, event, event.tally.minted, more)
         return False
-    return more > 0 and not _is_imported(event)
+    return more > 0 and not event.is_imported
 
 
 def _check_tally(examination: Examination, event: Event, minted: int, indexed: int) -> None:
@@ -83,9 +86,11 @@ def _check_tally(examination: Examination, event: Event, minted: int, indexed: i
                            "restore a backup, or compare with one")
 
 
-def _is_imported(event: Event) -> bool:
-    """Whether an event was made of what another program has stored, and does not name its identifiers."""
-    return event.interface == b"perl" or event.verb == b"import perl"
+def _is_of_minter(event: Event) -> bool:
+    """Whether an event concerns the minter and no identifier, or what may not be known of both, as an import."""
+    if event.ids or event.tally is not None or event.bulk is not None:
+        return False
+    return bool(event.changes) or event.is_imported or event.verb in _OF_MINTER
 
 
 def index_entries(reader: Reader, number: int, identifiers: list[bytes]) -> set[bytes]:

@@ -41,10 +41,10 @@ from ..schema import (
     TOMBSTONES,
     VERIFIED,
 )
-from .examination import Examination, are_dates, fields_of, is_date, parts_of
+from ..tokens import SECRET_SIZE
+from .examination import SMALLEST_RECORD, Examination, are_dates, fields_of, is_date, parts_of
 
 _FLAGS = HELD | PEPPERED | RESERVED | WITHDRAWN | UNAVAILABLE
-_SMALLEST_RECORD = 12
 _DATE, _SEQUENCE = slice(0, 14), slice(14, 20)
 _DIGEST_SIZE = 32
 # Up to this many draws it is examined whether each was recorded once.
@@ -101,7 +101,7 @@ class _DrawnNumbers:
 
 
 def _fault_of(packed: bytes) -> str:
-    if len(packed) < _SMALLEST_RECORD:
+    if len(packed) < SMALLEST_RECORD:
         return f"it has {len(packed)} bytes"
     if packed[0] & ~_FLAGS:
         return f"its flags are {packed[0]}"
@@ -333,7 +333,8 @@ def _is_abstraction(key: bytes, packed: bytes) -> bool:
 
 def _is_token(digest: bytes, packed: bytes) -> bool:
     fields = fields_of(packed, 5)
-    return (len(digest) == _DIGEST_SIZE and fields is not None and are_dates(fields[2:]) and fields[1].isascii())
+    return (len(digest) == _DIGEST_SIZE and fields is not None and are_dates(fields[2:])
+            and set(fields[1].decode("utf-8", "replace").split(",")) <= set(CLASSES))
 
 
 def _is_setting(key: bytes, value: bytes) -> bool:
@@ -361,7 +362,9 @@ _ROWS: dict[bytes, tuple[Callable[[bytes, bytes], bool], str]] = {
     VERIFIED: (lambda _, packed: is_sound(packed), "the results of verifying {name} are damaged: verify it again"),
     TOKENS: (_is_token, "a token is damaged, and cannot be used: revoke it, and make another"),
     CONFIG: (_is_setting, "the setting {name!r} is damaged: set it again, or compare with a backup"),
-    **dict.fromkeys((META, NOTES, REPLIES, SECRETS), (lambda *_: True, "")),
+    SECRETS: (lambda _, secret: len(secret) == SECRET_SIZE,
+              "the secret of the minter for {name} is damaged: compare with a backup"),
+    **dict.fromkeys((META, NOTES, REPLIES), (lambda *_: True, "")),
 }
 
 

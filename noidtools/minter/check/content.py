@@ -1,0 +1,293 @@
+"""Whether the records say what the events say.
+
+Events and records are two witnesses of the same changes.  Where they differ it is not known which of them is wrong, so
+a person decides, by giving the command that makes it right, which is an event, too.  Only what protects a name is
+mended: a hold or a withdrawal of which the events know.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ...codec import pair
+from ...errors import printable
+from ...store import Writer
+from .. import schema
+from ..circulation import HELD, PEPPERED, RESERVED, UNAVAILABLE, WITHDRAWN, Circulation, find, save
+from ..events import Digest, number_key
+from ..history import numbers_of
+from ..lifecycle import PUBLISHED_STATE, RESERVED_STATE, UNAVAILABLE_STATE, WITHDRAWN_STATE
+from ..namespace import RULE_MARK
+from ..relations import CLAIMED, parsed
+from ..schema import (
+    ABSTRACT,
+    ALIASES,
+    CLAIMS,
+    CONFIG,
+    CUSTODY,
+    ELEMENTS,
+    NOTES,
+    OFFICES,
+    RELATIONS,
+    STATED,
+    TOKENS,
+    TOMBSTONES,
+)
+from .examination import Examination, fields_of, parts_of
+from .replay import HOLD, MINTER, PEPPER, STATE, Events, Replay, Said, StoredRows, fingerprint, stored_pages
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ...schemes.base import FormChecker
+
+_STATES = ((WITHDRAWN, WITHDRAWN_STATE), (UNAVAILABLE, UNAVAILABLE_STATE), (RESERVED, RESERVED_STATE))
+_SHOWN = 60
+
+_CLAIMED = frozenset(kind.letter for kind in CLAIMED.values())
+
+# The settings that are the paths of archives; their events do not record them as changes.
+_ARCHIVES = b"archive/"
+
+
+def _check_content(examination: Examination) -> None:
+    events = Events(examination.reader)
+    comparison = _Comparison(examination, events)
+    for page in stored_pages(examination):
+        events.load(page)
+        for name in page:
+            comparison.compare(name)
+    comparison.report_forms()
+
+
+class _Comparison:
+    def __init__(self, examination: Examination, events: Events) -> None:
+        self._examination = examination
+        self._events = events
+        self._long_term = examination.minter.settings.long_term
+        self._imported = examination.imported
+        self._form: FormChecker | None = None
+        if examination.generator is not None:
+            self._form = examination.minter.scheme.form_checker(schema.generator_state(examination.reader))
+        # Identifiers that were minted here, but that this minter could not make: how many, and the first.
+        self._malformed, self._first_malformed = 0, b""
+
+    def compare(self, name: StoredRows) -> None:
+        replay = Replay(name, self._events, long_term=self._long_term, imported=self._imported)
+        if name.key == MINTER:
+            self._compare_minter(name, replay)
+        else:
+            self._compare_elements(name, replay)
+            self._compare_record(name, replay)
+            self._compare_names(name, replay)
+        self._compare_custodians(name, replay)
+        self._compare_statements(name, replay)
+        self._compare_relations(name)
+
+    def _report(self, name: StoredRows, what: str, stored: bytes | None, said: Said, remedy: str) -> None:
+        """Report a property that is stored differently from what the events say."""
+        of = f"of {self._examination.name(name.key)}" if name.key else "of the minter"
+        self._examination.report(f"{what} {of} is {_shown(stored)}, but {_according(said)}: {remedy}, or compare with "
+                                 "a backup")
+
+    # -- elements ------------------------------------------------------------------------------------------------
+
+    def _compare_elements(self, name: StoredRows, replay: Replay) -> None:
+        stored = name.several(ELEMENTS)
+        for element in sorted({*stored, *replay.elements}):
+            said = replay.elements.get(element) or (Said(None) if replay.knows_elements else None)
+            if said is not None and not said.allows(stored.get(element)):
+                self._report(name, f"the element {printable(element[:200])}", stored.get(element), said,
+                             "bind the right value with 'noid bind', or remove it with 'noid bind purge'")
+
+    # -- circulation records -------------------------------------------------------------------------------------
+
+    def _compare_record(self, name: StoredRows, replay: Replay) -> None:
+        record = name.record
+        flags = record.flags if record is not None else 0
+        self._compare_hold(name, replay, held=bool(flags & HELD))
+        self._compare_state(name, replay, flags)
+        pepper, peppered = replay.said(PEPPER), bool(flags & PEPPERED)
+        if pepper is not None and bool(pepper.after) != peppered:
+            self._report(name, "the pepper", b"set" if peppered else None, pepper, "restore a backup")
+        if not replay.complete or name.key.startswith(RULE_MARK):
+            return
+        minted = record.history.count(b"i") if record is not None else 0
+        if minted != replay.mintings:
+            self._examination.report(
+                f"{self._examination.name(name.key)} was minted {minted} times according to its circulation record, "
+                f"but {replay.mintings} times according to its events: restore a backup, or compare with one")
+        elif minted:
+            self._check_form(name.key)
+
+    def _compare_hold(self, name: StoredRows, replay: Replay, *, held: bool) -> None:
+        said = replay.said(HOLD)
+        if said is None or bool(said.after) == held:
+            return
+        identifier = self._examination.name(name.key)
+        mend = None if held else partial(_mend_flag, name.key, HELD, name.numbers[-1])
+        self._examination.report(
+            f"{identifier} is {'' if held else 'not '}on hold, but {_according(said)}: run 'noid hold "
+            f"{'release' if held else 'set'} {identifier}', or compare with a backup", mend)
+
+    def _compare_state(self, name: StoredRows, replay: Replay, flags: int) -> None:
+        said = replay.said(STATE)
+        state = next((word for flag, word in _STATES if flags & flag), PUBLISHED_STATE)
+        if said is None:
+            return
+        expected = said.after.decode() if isinstance(said.after, bytes) else PUBLISHED_STATE
+        if state != expected:
+            mend = None
+            if expected == WITHDRAWN_STATE:
+                mend = partial(_mend_flag, name.key, WITHDRAWN, name.numbers[-1])
+            self._examination.report(
+                f"{self._examination.name(name.key)} is {state}, but {_according(said, expected)}: give it the right "
+                "state, or compare with a backup", mend)
+        tombstone = fields_of(name.one(TOMBSTONES) or b"", 5)
+        if tombstone is None or state not in (WITHDRAWN_STATE, UNAVAILABLE_STATE):
+            return
+        for what, stored in ((b"reason", tombstone[2]), (b"successor", tombstone[3])):
+            text = replay.said(what)
+            if text is not None and not text.allows(stored or None):
+                self._report(name, f"the {what.decode()} on the tombstone", stored or None, text,
+                             "write the right one with 'noid tombstone'")
+
+    def _check_form(self, identifier: bytes) -> None:
+        fault, sound = self._form(identifier) if self._form is not None else ("", None)
+        if fault or sound is False:
+            self._malformed += 1
+            self._first_malformed = self._first_malformed or identifier
+
+    def report_forms(self) -> None:
+        if self._malformed:
+            example, minter = self._examination.name(self._first_malformed), self._examination.minter
+            form = "; ".join(f"{what.lower()} {printable(value)}" for what, value in minter.scheme.form())
+            self._examination.report(
+                f"{self._malformed} identifiers were minted here, such as {example}, that the settings of this minter "
+                f"cannot make ({form}): the settings are damaged, or these records; restore a backup")
+
+    # -- what else a name has ------------------------------------------------------------------------------------
+
+    def _compare_names(self, name: StoredRows, replay: Replay) -> None:
+        alias, said = name.one(ALIASES), replay.said(b"alias-of")
+        if said is not None and not said.allows(alias):
+            self._report(name, "the target of the alias", alias, said, "set or remove it with 'noid alias'")
+        fields, said = fields_of(name.one(ABSTRACT) or b"", 7), replay.said(b"abstract")
+        kind = fields[0] if fields else None
+        if said is not None and not said.allows(kind):
+            self._report(name, "the kind of what is abstract", kind, said, "declare it anew with 'noid abstract'")
+
+    def _compare_custodians(self, name: StoredRows, replay: Replay) -> None:
+        """Each row is what one event said, under its number."""
+        remedy = "name the right one with 'noid custodian'"
+        rows = name.several(CUSTODY) | name.several(OFFICES)
+        for rest, packed in rows.items():
+            fields = fields_of(packed)
+            if fields is not None and len(fields) >= 4:
+                stored = {b"custodian": fields[0], b"contact": fields[1]}
+                self._compare_row(name, int.from_bytes(rest, "big"), "custodian", stored, remedy)
+        for number, said in replay.custodians.items():
+            if number_key(number) not in rows:
+                self._report(name, "the custodian", None, said, remedy)
+
+    def _compare_statements(self, name: StoredRows, replay: Replay) -> None:
+        remedy = "state it anew with 'noid quality'"
+        rows = name.several(STATED)
+        for rest, packed in rows.items():
+            parts, fields = parts_of(rest), fields_of(packed, 5)
+            if parts is not None and fields is not None and fields[4].isdigit():
+                stored = {parts[0]: b"yes" if fields[0] == b"+" else b"no", b"authority": parts[1],
+                          b"refinement": fields[1], b"from": fields[2], b"until": fields[3]}
+                self._compare_row(name, int(fields[4]), "statement", stored, remedy)
+        for (quality, authority), said in replay.statements.items():
+            if said.after is not None and pair(quality, authority) not in rows:
+                self._report(name, f"the statement that it is {printable(quality)}", None, said, remedy)
+
+    def _compare_row(
+        self, name: StoredRows, number: int, label: str, stored: dict[bytes, bytes], remedy: str
+    ) -> None:
+        """Compare a row with the event that it refers to, as far as that says something of its values."""
+        event = self._events[number]
+        said = {} if event is None or event.archived else event.values_of(name.key)
+        for what in stored.keys() & said.keys():
+            expected = Said(said[what], number)
+            if not expected.allows(stored[what] or None):
+                self._report(name, f"the {label} ({printable(what)})", stored[what] or None, expected, remedy)
+
+    def _compare_relations(self, name: StoredRows) -> None:
+        """Each relation refers to the event that recorded it, which has its authority and its dates."""
+        for rest, packed in (name.several(RELATIONS) | name.several(CLAIMS)).items():
+            relation = parsed(rest, packed)
+            event = self._events[relation.event] if relation is not None and relation.event else None
+            if relation is None or event is None or event.archived:
+                continue
+            said = {fingerprint(change.after) for changes in event.changes.values() for change in changes}
+            dates = (relation.start, relation.until) if relation.kind in _CLAIMED else ()
+            for text in (relation.authority, *dates):
+                if text and fingerprint(text) not in said:
+                    self._examination.report(
+                        f"a relation ({relation.word}) of {self._examination.name(name.key)} has {_shown(text)}, which "
+                        f"event {relation.event} does not say: remove the relation and make it again, or compare with "
+                        "a backup")
+
+    # -- the minter ----------------------------------------------------------------------------------------------
+
+    def _compare_minter(self, name: StoredRows, replay: Replay) -> None:
+        settings = {b"config " + key: value for key, value in name.several(CONFIG).items()
+                    if not key.startswith(_ARCHIVES)}
+        notes = {b"note " + key: value for key, value in name.several(NOTES).items()}
+        recorded = [what for what in replay.names() if what.startswith((b"config ", b"note "))]
+        for what in sorted({*settings, *notes, *recorded}):
+            said, stored = replay.said(what), {**settings, **notes}.get(what)
+            if said is not None and not said.allows(stored):
+                kind, _, key = what.partition(b" ")
+                label = f"the {'setting' if kind == b'config' else 'note'} {printable(key[:200])}"
+                self._report(name, label, stored, said, "set it anew")
+        self._compare_tokens(name, replay)
+        self._compare_creation(name)
+
+    def _compare_tokens(self, name: StoredRows, replay: Replay) -> None:
+        """A token that is missing is not reported: a complete import leaves all tokens where they are."""
+        for packed in name.several(TOKENS).values():
+            fields = fields_of(packed)
+            said = replay.said(b"token " + fields[0]) if fields and len(fields) > 1 else None
+            if fields and said is not None and not said.allows(fields[1]):
+                self._report(name, f"the token {printable(fields[0])}", fields[1], said,
+                             "revoke it with 'noid token revoke', and make another")
+
+    def _compare_creation(self, name: StoredRows) -> None:
+        settings = self._examination.minter.settings
+        created = (settings["template"] or settings["scheme"]).encode()
+        for number in name.numbers:
+            event = self._events[number]
+            if event is not None and event.verb == b"dbcreate" and event.details[:1] not in ([], [created]):
+                self._report(name, "the template", created, Said(event.details[0], number), "restore a backup")
+
+
+def _according(said: Said, text: str = "") -> str:
+    """What the events say."""
+    if not said.number:
+        return "no event says so"
+    return f"by event {said.number} it is {text or _shown(said.after)}"
+
+
+def _shown(value: bytes | Digest | None) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, Digest):
+        return f"a value of {value.size} bytes"
+    return repr(printable(value[:_SHOWN])) + (f" and {len(value) - _SHOWN} bytes more" if len(value) > _SHOWN else "")
+
+
+def _mend_flag(identifier: bytes, flag: int, newest: int, writer: Writer) -> bool:
+    """Hold or withdraw a name, as its events say, of which the newest had this number."""
+    record = find(writer, identifier) or Circulation()
+    if record.flags & flag or numbers_of(writer, identifier)[-1:] != [newest]:
+        return False
+    if flag == HELD:
+        schema.add_to_held_count(writer, 1)
+    record.flags |= flag
+    save(writer, identifier, record)
+    return True
+
+
+CHECKS = (_check_content,)
