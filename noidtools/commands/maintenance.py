@@ -308,14 +308,16 @@ note: both are the same minter now, and what both mint is minted twice: mint fro
         Form("", _check, streams=True),
         Form("--repair", _repair, streams=True),
         options=(
-            Option("--repair", "mend counters and indexes, which follow from other records"),
+            Option("--repair", "mend what follows from other records: counters, indexes, lost holds and withdrawals"),
         ),
         shell_only=True, see="operations.md#check-the-database", fails="something is wrong, and not mended",
         about="""\
 Reads the whole database as it is at one moment, while others go on using it, and compares: every value can be unpacked,
 every index agrees with what it is an index of, counters with circulation records, the queue with its index, each event
-with the identifiers that it minted or changed, and every reference leads somewhere. What is wrong is told in a sentence
-each. --repair mends counters and indexes, which follow from other records, and leaves the rest.
+with the identifiers that it minted or changed, and every reference leads somewhere. The events are replayed, and what
+they say is compared with what is stored: bindings, states, holds, settings and all else. What is wrong is told in a
+sentence each. --repair mends counters and indexes, which follow from other records, restores holds and withdrawals of
+which the events know, and leaves the rest for you to decide.
 """,
         example="""\
 $ noid check | tail -2
