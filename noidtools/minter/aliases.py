@@ -114,8 +114,7 @@ def ensure_no_alias(reader: Reader, ref: NameRef, done: str) -> None:
     if relation is not None:
         raise ConflictError(
             f"{printable(ref.display)} is an alias and follows {printable(relation.display)}: it cannot be {done} by "
-            "itself; "
-            f"to make it a name of its own say 'noid alias --remove {printable(ref.display)}'"
+            "itself; remove the alias to make it a name of its own"
         )
 
 
@@ -260,9 +259,9 @@ def _ensure_commitment(minter: Minter, reader: Reader, ref: NameRef, authority: 
     if ref.known and (promised or minter.settings.long_term):
         return
     what = "nothing is promised of this minter's names" if ref.known else "it is not registered here"
-    raise ConflictError(f"nobody here is committed to {printable(ref.display)}, because {what}: say 'noid policy "
-                        "persistence' for the minter's own names, or let the authority say 'noid quality state "
-                        f"persistent {printable(ref.display)}'")
+    raise ConflictError(f"nobody here is committed to {printable(ref.display)}, because {what}: promise "
+                        "persistence in a policy for the minter's own names, or let the authority state that this one "
+                        "is persistent")
 
 
 def remove_preference(
@@ -339,5 +338,5 @@ def _sole_authority(reader: Reader, ref: NameRef, kind: bytes, authority: bytes,
         return authority
     if len(known) > 1:
         names = ", ".join(sorted(printable(name) for name in known))
-        raise UsageError(f"which authority? say --authority and one of {names}")
+        raise UsageError(f"several authorities prefer it, {names}: name one of them")
     return known.pop()

@@ -93,9 +93,9 @@ def ensure_how(how: bytes) -> None:
 def ensure_value_fits(how: bytes, value: bytes | None) -> None:
     """Raise UsageError for a value where a binding is removed, and for a missing value where one is added."""
     if how in REMOVING and value is not None:
-        raise UsageError(f"bind {how.decode()} takes no Value")
+        raise UsageError(f"bind {how.decode()} takes no value")
     if how not in REMOVING and value is None:
-        raise UsageError(f"Value is missing: use bind {how.decode()} Id Element Value")
+        raise UsageError(f"bind {how.decode()} needs a value")
 
 
 def bind(

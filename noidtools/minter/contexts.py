@@ -79,7 +79,7 @@ def remove_context_alias(writer: Writer, actor: Actor, alias: str, target: str, 
     name = f"{CLAIM}/{alias} {target} {authority.strip()}"
     if config.value(writer, name) is None:
         who, one, other = (printable(text.encode()) for text in (authority.strip(), alias, target))
-        raise NotFoundError(f"{who} does not claim that {one} is an alias for {other}: say context for a list")
+        raise NotFoundError(f"{who} does not claim that {one} is an alias for {other}")
     config.change(writer, actor, name, None)
 
 

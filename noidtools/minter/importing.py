@@ -199,7 +199,7 @@ class ImportPage(Applied):
     def _conflict(self, row: ImportRow, element: bytes) -> str:
         own = (row.key, element) in self._befores
         where = "an earlier line of the file has bound it to another value" if own else (
-            "another value is bound to it already; --on-conflict keep or replace decides which one stays")
+            "another value is bound to it already: choose to keep or to replace it on conflict")
         return f"{printable(element)} under {printable(row.display)}: {where}"
 
     def _put(self, writer: Writer, number: int) -> None:

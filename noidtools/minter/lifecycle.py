@@ -230,8 +230,8 @@ def withdraw(
     ref = identifiers.identify_for_change(minter, writer, text)
     ensure_known(minter, writer, ref)
     if ref.record is not None and ref.record.withdrawn:
-        raise ConflictError(f"{sentence_about(writer, ref)}: to correct the reason or the successor say "
-                            f"'noid tombstone {printable(ref.display)} --reason … --successor …'")
+        raise ConflictError(f"{sentence_about(writer, ref)}: to correct the reason or the successor, "
+                            "amend its tombstone")
     aliases.ensure_no_alias(writer, ref, "withdrawn")
     after = new_tombstone(minter, writer, actor, ref, reason, successor)
     state = state_of(writer, ref.key, ref.record)

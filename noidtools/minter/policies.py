@@ -256,8 +256,7 @@ def set_stated_policy(
     text = None if value == DEFAULT else value
     if name == MINTING:
         if text not in (None, PUBLISH, RESERVE):
-            raise UsageError("minting can publish at once or reserve: say policy minting publish|reserve, not "
-                             f"{printable(value)!r}")
+            raise UsageError(f"the policy on minting is publish or reserve, not {printable(value)!r}")
         settings = {INITIAL_STATE: None if text == PUBLISH else text}
     elif text is not None and (not text.strip() or len(text) > _LONGEST_POLICY):
         raise InvalidError(f"a policy is a text of 1 to {_LONGEST_POLICY} bytes")

@@ -306,7 +306,7 @@ def remove_quality(
         of = printable(ref.display) if ref else "this minter"
         raise NotFoundError(f"nobody states whether {of} is {quality}, or not the one who was named")
     if len(found) > 1:
-        raise UsageError(f"{len(found)} authorities state it: name the one that takes it back with --authority")
+        raise UsageError(f"{len(found)} authorities state it: name the one whose statement is removed")
     _record(writer, actor, b"quality remove", subject, found[0], None)
     writer.delete(STATED, _key(subject, found[0]))
     return ref, found[0]
@@ -331,7 +331,7 @@ def _statable(word: str) -> StatableQuality:
     try:
         return STATABLE[word]
     except KeyError:
-        raise UsageError(f"{word[:60]!r} is no quality that can be stated: say one of {', '.join(STATABLE)}") from None
+        raise UsageError(f"{word[:60]!r} is no quality that can be stated: use one of {', '.join(STATABLE)}") from None
 
 
 def _ensure_refinement(quality: StatableQuality, refinement: bytes) -> None:
@@ -340,7 +340,7 @@ def _ensure_refinement(quality: StatableQuality, refinement: bytes) -> None:
     if not quality.refined_by:
         raise UsageError(f"{quality.name} has neither a context nor a kind: leave that out")
     if quality.refined_by == "quality" and printable(refinement) not in _REFINING_QUALITIES:
-        raise UsageError(f"{printable(refinement)[:60]!r} is no quality that persists: say one of "
+        raise UsageError(f"{printable(refinement)[:60]!r} is no quality that persists: use one of "
                          f"{', '.join(dict.fromkeys(_REFINING_QUALITIES))}")
     if len(refinement) > _LONGEST_CONTEXT or any(byte < 0x20 for byte in refinement):
         raise InvalidError(f"a context is named in one line of 1 to {_LONGEST_CONTEXT} bytes")

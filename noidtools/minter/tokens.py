@@ -124,7 +124,7 @@ def new_token(writer: Writer, actor: Actor, name: bytes, classes: Iterable[str],
         raise InvalidError(f"the name of a token has 1 to {_LONGEST_NAME} letters, digits, dots, hyphens and _")
     chosen = [known for known in CLASSES if known in set(classes)]
     if not chosen or set(classes) - set(CLASSES):
-        raise UsageError(f"a token is for one or more of the classes {', '.join(CLASSES)}, as in --may mint,bind")
+        raise UsageError(f"a token is for one or more of the classes {', '.join(CLASSES)}")
     if any(token.name == name for token in all_tokens(writer)):
         raise ConflictError(f"there is a token {name.decode()} already: revoke it first, or choose another name")
     now = timestamp(actor.now())
@@ -162,7 +162,7 @@ def revoke_token(writer: Writer, actor: Actor, name: bytes) -> None:
             writer.delete(TOKENS, token._digest)
             record_event(writer, actor, b"token revoke", name)
             return
-    raise NotFoundError(f"there is no token {name[:_LONGEST_NAME].decode('utf-8', 'replace')!r}: say token list")
+    raise NotFoundError(f"there is no token {name[:_LONGEST_NAME].decode('utf-8', 'replace')!r}")
 
 
 def _digest(secret: bytes) -> bytes:

@@ -177,5 +177,5 @@ def _write_lines(path: str, lines: Iterable[bytes]) -> None:
 def _find_tool() -> str:
     tool = shutil.which(_TOOL) or shutil.which(_TOOL, path="/usr/sbin:/sbin")
     if tool is None:
-        raise NotFoundError(f"{_TOOL} is missing, which comes with Apache: install Apache, or export --map txt")
+        raise NotFoundError(f"{_TOOL} is missing, which comes with Apache: install Apache, or export the form txt")
     return tool

@@ -25,7 +25,7 @@ NAMES = tuple(_CLASSES)
 
 def scheme_class(name: str) -> type[Scheme]:
     if name not in _CLASSES:
-        raise UsageError(f"there is no scheme {name[:60]!r}: say one of {', '.join(NAMES)}")
+        raise UsageError(f"there is no scheme {name[:60]!r}: use one of {', '.join(NAMES)}")
     # As in commands/call.py: importlib takes a millisecond to import.
     found: type[Scheme] = getattr(__import__(f"{__name__}.{name}", fromlist=["*"]), _CLASSES[name])
     return found

@@ -209,7 +209,7 @@ class NoidScheme(Scheme):
     def check_settings(cls, settings: Settings) -> Settings:
         if settings.long_term and not (settings["naan"] and settings["naa"] and settings["subnaa"]):
             raise UsageError(
-                "a long-term minter needs a NAAN, a NAA and a SubNAA: dbcreate Template long NAAN NAA SubNAA"
+                "a long-term minter needs a NAAN, a NAA and a SubNAA: a number, such as 12345, and two names"
             )
         if settings.long_term and not settings["template"]:
             raise UsageError("a long-term minter needs a template")
@@ -460,12 +460,12 @@ def _checked_at_last(settings: Settings, template: Template) -> str:
     """The setting at-last (what happens when the namespace is used up), with its default filled in."""
     at_last = settings["at-last"] or ("wrap" if settings["term"] == "short" else "stop")
     if template.generator == UNLIMITED and settings["at-last"]:
-        raise UsageError("--at-last is for bounded namespaces: a z template never ends")
+        raise UsageError("at-last is for bounded namespaces: a z template never ends")
     if at_last == "wrap" and settings.long_term:
-        raise UsageError("a long-term minter never gives an identifier twice, so --at-last cannot be wrap")
+        raise UsageError("a long-term minter never gives an identifier twice, so at-last cannot be wrap")
     if at_last not in ("stop", "wrap"):
         if not (at_last.startswith("add") and at_last[3:].isdigit() and at_last.isascii() and len(at_last) < 9):
-            raise UsageError(f"--at-last is stop, wrap or addN (for instance add3), not {at_last!r}")
+            raise UsageError(f"at-last is stop, wrap or addN (for instance add3), not {at_last!r}")
         template.grown(int(at_last[3:]))
     return at_last
 

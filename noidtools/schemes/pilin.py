@@ -117,7 +117,7 @@ class PilinScheme(TimedScheme):
     def check_settings(cls, settings: Settings) -> Settings:
         settings = super().check_settings(settings.with_(granularity="0.001"))
         if not settings["prefix"]:
-            raise UsageError("scheme pilin needs a Handle prefix: --prefix 102.100.272")
+            raise UsageError("scheme pilin needs a Handle prefix, such as 102.100.272")
         _check_prefix(settings["prefix"].encode())
         return settings
 

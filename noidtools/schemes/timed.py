@@ -421,7 +421,8 @@ class HostTimeScheme(TimedScheme):
     def check_settings(cls, settings: Settings) -> Settings:
         settings = super().check_settings(settings)
         if not settings[cls.place]:
-            raise UsageError(f"scheme {cls.name} needs {cls.place_meaning}: --{cls.place} {cls.place_example}")
+            raise UsageError(f"scheme {cls.name} needs {cls.place_meaning} as its {cls.place}, such as "
+                             f"{cls.place_example}")
         computer = cls.canonical_computer(settings[cls.place].encode())
         port = parse_port(settings["port"].encode()) if settings["port"] else cls.default_port
         return settings.with_(**{cls.place: computer.decode(), "port": str(port)})

@@ -245,7 +245,7 @@ def create_store(
     address = address or os.environ.get(ADDRESS_VARIABLE, "")
     if not address:
         if read:
-            raise UsageError("an address to read from is for a minter in a database server: give --store, too")
+            raise UsageError("an address to read from goes with that of the database server (store)")
         return engine_at(location).create_store(location, fill, chunks=chunks, readme=readme)
     name = next((name for start, name in _SERVERS.items() if address.startswith(start)), "")
     if not name:

@@ -59,9 +59,9 @@ class Selection:
 
     def __post_init__(self) -> None:
         if self.state and self.state not in STATES:
-            raise UsageError(f"--state is one of {', '.join(STATES)}, not {self.state[:60]!r}")
+            raise UsageError(f"a state is one of {', '.join(STATES)}, not {self.state[:60]!r}")
         if b"" in self.elements:
-            raise UsageError("the name after --element is empty: name an element")
+            raise UsageError("the name of an element is empty")
         if len(set(self.elements)) < len(self.elements):
             raise UsageError("an element is named twice: name each once")
 

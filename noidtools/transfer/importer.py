@@ -66,7 +66,7 @@ class ImportOptions:
 
     def __post_init__(self) -> None:
         if self.on_conflict not in CONFLICTS:
-            raise UsageError(f"--on-conflict is one of {', '.join(CONFLICTS)}, not {self.on_conflict[:60]!r}")
+            raise UsageError(f"on-conflict is one of {', '.join(CONFLICTS)}, not {self.on_conflict[:60]!r}")
 
 
 class ImportReport:

@@ -144,9 +144,9 @@ class Retargeting:
 
     def __init__(self, minter: Minter, old: bytes, new: bytes, element: bytes, prefix: bytes = b"") -> None:
         if not old:
-            raise InvalidError("--from is empty: name the address with which the targets begin")
+            raise InvalidError("the old address is empty: name the one with which the targets begin")
         if old == new:
-            raise InvalidError("--from and --to are the same, so there is nothing to change")
+            raise InvalidError("the old and the new address are the same, so there is nothing to change")
         self._minter = minter
         self._old = old
         self._new = new

@@ -418,9 +418,9 @@ def test_an_export_to_a_file_replaces_it_at_once_and_is_private(various, tmp_pat
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (("csv", "--history"), "the history can be exported as jsonl"), (("jsonl", "--state", "lost"), "--state is one of"),
+    (("csv", "--history"), "the history can be exported as jsonl"), (("jsonl", "--state", "lost"), "a state is one of"),
     (("jsonl", "--changed-since", "soon"), "is no date"), (("xml",), "export has no form 'xml'"),
-    (("csv", "--element", ""), "the name after --element is empty"),
+    (("csv", "--element", ""), "the name of an element is empty"),
     (("csv", "--element", "a", "--element", "a"), "named twice"),
 ])
 def test_what_cannot_be_exported_is_refused(various, words, message):

@@ -246,7 +246,7 @@ def titles(minter: Noid) -> dict[str, str]:
 
 def test_a_conflict_refuses_the_whole_file_unless_something_else_is_said(bound):
     message = refused(bound, "csv", TABLE)
-    assert message.startswith("line 3: title under b: another value is bound to it already; --on-conflict keep")
+    assert message.startswith("line 3: title under b: another value is bound to it already: choose")
     assert titles(bound) == {"b": "before"}
 
 
@@ -256,7 +256,7 @@ def test_on_conflict_keep_and_replace_decide(bound):
     report = load(bound, "csv", TABLE, "--on-conflict", "replace")
     assert "line: 2 a: 1 unchanged\nline: 3 b: 1 bound\n" in report and "Bindings: 1 bound, 2 unchanged\n" in report
     assert titles(bound) == {"a": "A", "b": "B", "c": "C"}
-    assert "--on-conflict is one of" in refused(bound, "csv", TABLE, "--on-conflict", "merge")
+    assert "on-conflict is one of" in refused(bound, "csv", TABLE, "--on-conflict", "merge")
 
 
 def test_keep_going_leaves_out_what_is_refused_and_says_so(bound):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from datetime import date, datetime, timedelta, timezone
 from itertools import islice
 
@@ -1028,6 +1029,34 @@ def test_a_call_is_refused_as_the_command_is(tmp_path, command, call):
         assert isinstance(refusal, UsageError) or error.value.message == refusal.message
         assert stored(commands.opened) == stored(minter._open)
     commands.close()
+
+
+@pytest.mark.parametrize("call", [
+    lambda m: noidtools.open("nowhere"),
+    lambda m: noidtools.create("here", scheme="pilin"),
+    lambda m: noidtools.create("here", term="long"),
+    lambda m: noidtools.create("here", ".zd", at_last="stop"),
+    lambda m: m.bind(FIRST, "_t"),
+    lambda m: m.bind(FIRST, "_t", "x", how="delete"),
+    lambda m: m.withdraw(SECOND),
+    lambda m: m.queue(SECOND, when="soon"),
+    lambda m: m.set_policy(minting="never"),
+    lambda m: m.relate(FIRST, "cousin", THIRD, authority="me"),
+    lambda m: m.relate(FIRST, "realises", "nothing", authority="me"),
+    lambda m: m.state_quality("good", FIRST, authority="me"),
+    lambda m: m.export(state="lost"),
+    lambda m: m.import_file(io.BytesIO(b"id,a\n13030/f54x54g11,c"), "csv"),
+    lambda m: m.retarget("", "x"),
+    lambda m: m.retarget("x", "x"),
+    lambda m: m.new_token("robot", ["own"]),
+    lambda m: m.revoke_token("robot"),
+])
+def test_refusals_do_not_speak_of_options_of_the_shell(minter, call):
+    minter.mint(3, elements={"a": "b"})
+    minter.withdraw(SECOND)
+    with pytest.raises(NoidError) as refused:
+        call(minter)
+    assert not re.search(r"(?<!\w)--?[a-z]|\bsay\b|\b(Value|Element|Id)\b", str(refused.value)), refused.value
 
 
 def test_abstract_names_and_claims(tmp_path):

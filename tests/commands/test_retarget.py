@@ -116,7 +116,7 @@ def test_what_was_withdrawn_since_is_left_by_undo_and_its_dry_run(tmp_path):
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (("--from", "", "--to", NEW), "--from is empty"),
+    (("--from", "", "--to", NEW), "the old address is empty"),
     (("--from", OLD, "--to", OLD), "nothing to change"),
     (("--from", OLD, "--to", NEW, "--name", "12"), "no number"),
     (("--from", OLD, "--to", NEW, "--name", "a\nb"), "one line"),

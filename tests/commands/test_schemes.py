@@ -104,20 +104,20 @@ def test_validate_reports_what_is_wrong(timed):
 
 @pytest.mark.parametrize(("words", "fault"), [
     (["--scheme", "uuid"], "there is no scheme 'uuid'"),
-    (["--scheme", "ibi"], "--computer"),
-    (["--scheme", "ibip"], "--ip"),
-    (["--scheme", "pilin"], "--prefix"),
+    (["--scheme", "ibi"], "as its computer"),
+    (["--scheme", "ibip"], "as its ip"),
+    (["--scheme", "pilin"], "needs a Handle prefix"),
     (["--scheme", "ibi", "--computer", "localhost"], "domain name"),
     (["--scheme", "ibi", "--computer", "a.b.org", "--port", "70000"], "port"),
     (["--scheme", "ibi", "--computer", "a.b.org", "--granularity", "0.5"], "granularity"),
     (["--scheme", "ibi", "--computer", "a.b.org", "--patience", "soon"], "patience"),
-    (["--scheme", "ibi", "--computer", "a.b.org", "--seed", "7"], "--seed is not for scheme ibi"),
+    (["--scheme", "ibi", "--computer", "a.b.org", "--seed", "7"], "seed is no setting of the scheme ibi"),
     (["--scheme", "ibi", "--computer", "a.b.org", "f.rddd"], "neither template nor NAAN"),
     (["--scheme", "ibip", "--ip", "1.2.3"], "IP address"),
-    (["--scheme", "ibip", "--ip", "1.2.3.4", "--computer", "a.b.org"], "--computer is not for scheme ibip"),
+    (["--scheme", "ibip", "--ip", "1.2.3.4", "--computer", "a.b.org"], "computer is no setting of the scheme ibip"),
     (["--scheme", "pilin", "--prefix", "1/2"], "Handle prefix"),
-    (["--scheme", "pilin", "--prefix", "10.1", "--granularity", "1"], "--granularity is not for scheme pilin"),
-    (["--computer", "a.b.org"], "--computer is not for scheme noid"),
+    (["--scheme", "pilin", "--prefix", "10.1", "--granularity", "1"], "granularity is no setting of the scheme pilin"),
+    (["--computer", "a.b.org"], "computer is no setting of the scheme noid"),
 ])
 def test_wrong_settings_are_refused_and_leave_nothing_behind(noid, words, fault):
     assert fault in noid.refused("dbcreate", *words)

@@ -157,7 +157,7 @@ class MemoryStore(BaseStore):
 
 def open_store(location: str, *, resolving: bool = False) -> MemoryStore:
     if not exists(location):
-        raise NoMinterError(f"there is no minter in {location}: create one with 'noid dbcreate', or name its folder")
+        raise NoMinterError(f"there is no minter in {location}: create one, or name another folder")
     return _stores[os.path.realpath(location)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -94,6 +95,23 @@ def impure(modules: Modules) -> list[str]:
             for name, _ in edges(module) if name.partition(".")[0] in ("store", "minter")]
 
 
+def messages_in_words_of_the_shell(modules: Modules) -> list[str]:
+    """Refusals that name an option; commands of the shell in quotes are remedies for everybody."""
+    behind = ORDER.index("deployment")
+    found = []
+    for module in modules.values():
+        if ORDER.index(module.package) >= behind and module.package != "api":
+            continue
+        for node in ast.walk(ast.parse(module.source)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Error"):
+                texts = [part.value for argument in node.args for part in ast.walk(argument)
+                         if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+                text = re.sub(r"'[a-z_]+ [^']*'|docker run \S+", "", " ".join(texts))
+                if re.search(r"(?<![\w-])--?[a-z]+\b|\bsay\b", text):
+                    found.append(f"{module.name}, line {node.lineno}: {text}")
+    return found
+
+
 def in_engine(module: Module, engine: str) -> bool:
     return in_package(module.name, engine)
 
@@ -139,6 +157,11 @@ def test_only_the_package_of_its_engine_knows_lmdb(modules):
 def test_only_the_modules_of_its_engine_know_postgresql(modules):
     assert postgresql_outside_its_engine(modules) == []
     assert "psycopg" in modules["store.postgres.connection"].external
+
+
+def test_only_interfaces_speak_of_their_options(modules):
+    """A refusal is read by people at the shell, on the web and in Python programs."""
+    assert messages_in_words_of_the_shell(modules) == []
 
 
 def test_names_rules_and_schemes_are_pure(modules):

@@ -298,7 +298,7 @@ class _Import:
                 if not self._skip_rules:
                     raise InvalidError(
                         f"line {line} of the dump: the rule {printable(pattern[:60])!r} for {printable(element[:60])} "
-                        f"cannot be used here: {error.message}; with --skip-rules it is stored as a note"
+                        f"cannot be used here: {error.message}; it can be skipped, and stored as a note"
                     ) from None
                 others.append((element, pattern, replacement))
             else:

@@ -125,10 +125,10 @@ def remove_abstract(minter: Minter, writer: Writer, actor: Actor, text: bytes) -
     """
     _, abstraction = identify_with_abstract(minter, writer, text)
     if abstraction is None:
-        raise NotFoundError(f"nothing abstract is called {printable(text)} here: say 'noid abstract' for a list")
+        raise NotFoundError(f"nothing abstract is called {printable(text)} here")
     name = printable(abstraction.display)
     if next(relations.relations_of(writer, abstraction.key), None) is not None:
-        raise ConflictError(f"{name} has relations: take them back first, 'noid relations' lists them")
+        raise ConflictError(f"{name} has relations: remove them first")
     inner = next((other for other in all_abstractions(writer) if other.context == abstraction.key), None)
     if inner is not None:
         raise ConflictError(f"{printable(inner.display)} is in the context {name}: remove it first")
@@ -152,7 +152,7 @@ def _place(reader: Reader, text: bytes) -> tuple[bytes, bytes]:
     place = find_place(reader, text)
     if place is None:
         raise NotFoundError(f"{printable(text.strip())} begins with no abstract context: write it as CONTEXT:LABEL, "
-                            "and declare the context with 'noid abstract context' first")
+                            "and declare the context first")
     return place[0].key, place[1]
 
 

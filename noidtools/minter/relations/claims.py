@@ -162,7 +162,7 @@ def ensure_may_realise(minter: Minter, reader: Reader, one: ClaimedName, other: 
     if one.abstract is not None:
         raise ConflictError(f"{one.text} is abstract, and only something concrete realises another thing")
     if other.abstract is None:
-        raise ConflictError(f"{other.text} is not declared as abstract: say 'noid abstract' first")
+        raise ConflictError(f"{other.text} is not declared as abstract: declare it first")
     if other.abstract.kind == CONTEXT:
         _ensure_context(one)
         return
@@ -170,8 +170,8 @@ def ensure_may_realise(minter: Minter, reader: Reader, one: ClaimedName, other: 
     labels = realised_contexts(minter, reader, one.ref.display, now).get(other.abstract.context)
     if labels is None:
         where = printable(context.display) if context else "its context"
-        raise ConflictError(f"{one.text} is in no context of which it is claimed that it realises {where}: say "
-                            "'noid relate CONTEXT realises …' first")
+        raise ConflictError(f"{one.text} is in no context of which it is claimed that it realises {where}: "
+                            "claim that of its context first")
     if other.abstract.label not in labels:
         raise ConflictError(f"{one.text} has the label {printable(min(labels))}, and {other.text} the label "
                             f"{printable(other.abstract.label)}: what has another label is a synonym, no realisation")
@@ -187,7 +187,7 @@ def ensure_may_be_homologues(minter: Minter, reader: Reader, one: ClaimedName, o
     common = first.keys() & second.keys()
     if not common:
         raise ConflictError(f"no abstract context is known that the contexts of {one.text} and {other.text} both "
-                            "realise: say 'noid relate CONTEXT realises …' for both first")
+                            "realise: claim that of both contexts first")
     if not any(first[key] & second[key] for key in common):
         raise ConflictError(f"{one.text} and {other.text} have different labels: they may be synonyms, no homologues")
 
@@ -197,7 +197,7 @@ def ensure_may_contain(minter: Minter, reader: Reader, one: ClaimedName, other: 
     if (one.abstract is None) != (other.abstract is None):
         concrete, abstract = (one, other) if other.abstract else (other, one)
         raise ConflictError(f"{concrete.text} is concrete and {abstract.text} abstract: a context contains those of "
-                            "its own kind; to say that one puts the other into practice say 'noid relate … realises …'")
+                            "its own kind; one that puts the other into practice realises it")
     for name in (one, other):
         _ensure_context(name)
     if one.ref.key in contained_in(reader, other.ref.key, now):
@@ -238,7 +238,7 @@ def claim_kind(word: str) -> RelationKind:
     try:
         return CLAIMED[word]
     except KeyError:
-        raise UsageError(f"{word[:60]!r} is no relation: say one of {', '.join(CLAIMED)}") from None
+        raise UsageError(f"{word[:60]!r} is no relation: use one of {', '.join(CLAIMED)}") from None
 
 
 def add_claim(
@@ -302,7 +302,7 @@ def remove_claim(
     if not claims:
         raise NotFoundError(_absent(kind, first, second) + according)
     if len(claims) > 1:
-        raise UsageError(f"{len(claims)} authorities say so: name the one that takes it back with --authority")
+        raise UsageError(f"{len(claims)} authorities claim it: name the one whose claim is removed")
     (removed,) = claims
     changes = property_changes(first.key, _properties(kind, removed), {})
     _delete(writer, first.key, removed)

@@ -97,7 +97,7 @@ class ServerError(Exception):
         """The error as a sentence with its remedy; `verb` is what the database could not be, such as 'read'."""
         if _NO_NETWORK in str(self):
             return StoreError(f"the database at {address} cannot be {verb}, because {self}: if this is the service, "
-                              "run 'noid setup' again with --postgres")
+                              "run 'noid setup --postgres …' again")
         if self.lost:
             message = f"the database at {address} cannot be {verb} now ({self})"
             return StoreError(message) if self.hopeless else BusyError(f"{message}: try again")

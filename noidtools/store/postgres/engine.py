@@ -108,7 +108,7 @@ def _create(location: str, address: str, read: str, works: Iterable[Work], readm
     If anything is raised, nothing is left; only a process that is killed leaves rows that no folder names.
     """
     if not address:
-        raise UsageError("the address of the database is missing: write it as in --store postgresql://host/database")
+        raise UsageError("the address of the database is missing: write it as in postgresql://host/database")
     file = new_engine_file(location, address, read)
     ensure_no_password(address, "address of the store")
     ensure_no_password(read, "address to read from")
