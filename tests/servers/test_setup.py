@@ -55,6 +55,9 @@ def test_what_setup_writes_serves_minters_and_names(machine, way):
     assert machine.run("stat -c '%a %U:%G' /etc/noid/users /srv/noid") == f"640 root:www-data\n750 {owner}:{owner}\n"
     # Anonymous users may not mint.
     assert machine.run("curl -so /dev/null -w '%{http_code}' 'http://localhost/nd/noidu_kt5?mint+1'") == "401"
+    assert_commands_are_at_one_path(machine)
+    if way != "apache-cgi":
+        assert_figures_are_for_this_machine(machine)
     machine.run("noid -f /srv/noid/kt5 resolver canary 13030/kt4x551\nnoid -f /srv/noid/kt5 policy admin alice")
     printed = machine.run("noid setup check")
     assert "error:" not in printed and "13030/kt4x551 leads where it should" in printed
@@ -63,6 +66,97 @@ def test_what_setup_writes_serves_minters_and_names(machine, way):
     machine.run(block(machine.run(f"{NOID} setup {WAYS[way]} --minters /srv/noid --host localhost --write")))
     assert "ocation: https://library.example/x" in machine.run("curl -si http://localhost/ark:/13030/kt4x551")
     assert machine.run("noid setup check") == printed
+
+
+def assert_commands_are_at_one_path(machine: Machine) -> None:
+    curl = f"curl -s --path-as-is -u alice:{PASSWORD} 'http://localhost%s?hello'"
+    assert machine.run(curl % "/nd/noidu_kt5") == "Hello.\n\n"
+    for path in ("/noidu_kt5", "/foo/noidu_kt5", "/nd/x/noidu_kt5", "/ark:/x/noidu_kt5", "/ark:/x%2Fnoidu_kt5",
+                 "/ark:/x%2fnoidu_kt5", "/ark:/13030/kt4x551/noidu_kt5", "/nd/noidu_kt5/noidu_kt5", "/noidu",
+                 "/nd/../noidu_kt5", "/ark:/nd/../nd/x/noidu_kt5"):
+        assert "Hello." not in machine.run(curl % path), path
+
+
+def assert_figures_are_for_this_machine(machine: Machine) -> None:
+    machine.run("ip address replace 10.9.9.1/24 dev lo; ip address replace 10.9.9.2/24 dev lo")
+    curl = "curl -s -o /dev/null -w '%{http_code}' -H 'Host: localhost' --path-as-is --interface 10.9.9.2"
+    for path in ("metrics", "readyz", "/metrics", "%6Detrics", "x/../metrics"):
+        for login in ("", "-H 'Authorization: Bearer x'", "-u alice:wrong"):
+            assert machine.run(f"{curl} {login} http://10.9.9.1/{path}") in ("401", "404"), (path, login)
+    for login, target in ((f"-u alice:{PASSWORD}", "10.9.9.1"), ("", "10.9.9.2")):
+        for path in ("metrics", "readyz"):
+            assert machine.run(f"{curl} {login} http://{target}/{path}") == "200", (path, target)
+    assert machine.run(f"{curl} http://10.9.9.1/healthz") == "200"
+    assert "noid_minted_total" in machine.run("curl -s http://localhost/metrics")
+
+
+def test_root_gives_commands_about_minters_as_their_owner_and_about_others_itself(machine):
+    set_up(machine, "nginx")
+    owners = "; stat -c %U /srv/noid/*/NOID/data.mdb | sort | uniq -c"
+    for command in ("noid -f /srv/noid/kt5 mint 1", "noid -f/srv/noid/kt5 mint 1", "noid mint 1 -f /srv/noid/kt5",
+                    "cd /srv/noid; noid -f kt5 mint 1", "cd /srv/noid/kt5; noid mint 1",
+                    "NOID=/srv/noid/kt5 noid mint 1", "noid -f /srv/noid/kt5 mint 1 title 'two  words'"):
+        assert "id: 13030/kt" in machine.run(f"cd /root; {command}"), command
+    machine.run("noid copy /srv/noid/kt5 /srv/noid/kt6\nnoid -f /srv/noid/a dbcreate .sd\n"
+                "noid status --minters=/srv/noid")
+    assert machine.run(f"cd /root{owners}").split() == ["3", "noid"]
+    assert machine.run("cd /root; noid -f own dbcreate .sd > /dev/null; noid -f own mint 1; stat -c %U own") == \
+        "id: 0\n\nroot\n"
+    # Another account runs the program as itself.
+    assert "no permission to use" in machine.run("runuser -u www-data -- noid -f /srv/noid/kt5 mint 1", check=False)
+
+
+def test_what_runs_starts_at_boot_after_every_change_of_the_web_server(machine):
+    for words, other in (("nginx", ""), ("apache", "systemctl disable --now nginx; rm /etc/nginx/conf.d/noid.conf"),
+                         ("nginx", "a2dissite noid; systemctl disable --now apache2")):
+        printed = machine.run(f"{NOID} setup {words} --minters /srv/noid --host localhost --write")
+        machine.run(f"{other}\n{block(printed)}")
+        service = "apache2" if words == "apache" else words
+        assert machine.run(f"systemctl is-enabled noid noid-backup.timer {service}").split() == ["enabled"] * 3
+        assert "does not start" not in machine.run("noid setup check")
+    # The check gives the remedy, and with the remedies, as printed, it has nothing left to say.
+    machine.run("noid -f /srv/noid/kt5 dbcreate kt.reeded long 13030 cdlib.org dpg\n"
+                "noid -f /srv/noid/kt5 mint 1\nnoid -f /srv/noid/kt5 bind set 13030/kt4x551 _t https://library.example/x\n"
+                f"htpasswd -b -B /etc/noid/users alice {PASSWORD}\nsleep 1.1\n"
+                "systemctl disable --now noid-backup.timer\nsystemctl disable nginx noid\na2ensite noid")
+    printed = machine.run("noid setup check")
+    for remedy in ("systemctl enable nginx", "systemctl enable noid", "systemctl enable --now noid-backup.timer",
+                   "a2dissite noid && systemctl try-reload-or-restart apache2", "systemctl start noid-backup",
+                   "noid -f /srv/noid/kt5 resolver canary NAME"):
+        assert f": {remedy}\n" in printed, (remedy, printed)
+        machine.run(remedy.replace("NAME", "13030/kt4x551"))
+    printed = machine.run("noid setup check")
+    assert "warning: " not in printed and "error: " not in printed, printed
+
+
+def test_the_check_tells_that_another_web_server_answers(machine):
+    set_up(machine, "nginx")
+    machine.run("systemctl stop nginx; systemctl start apache2")
+    printed = machine.run("noid setup check", check=False)
+    assert "healthz answers 404, and nginx does not run: systemctl status nginx" in printed
+
+
+def test_the_remedy_for_a_folder_without_minters_works_as_printed(machine):
+    machine.run(block(machine.run(f"{NOID} setup nginx --minters /srv/noid --host localhost --write")))
+    (line,) = [line for line in machine.run("noid setup check").splitlines() if "there is no minter in" in line]
+    machine.run(line.rpartition(": ")[2].replace("NAME", "kt5"))
+    assert machine.run("noid -f /srv/noid/kt5 mint 1; stat -c %U /srv/noid/kt5") == "id: 0\n\nnoid\n"
+
+
+@pytest.mark.parametrize("words", ["apache --way wsgi", "nginx --user ids --backups /srv/backup"])
+def test_what_was_set_up_is_removed_by_the_commands_that_are_printed(machine, words):
+    machine.run("find /etc /usr/local/bin /run /var/www /srv -xdev | sort > /tmp/before")
+    set_up(machine, words)
+    machine.run("systemctl start noid-backup\nnoid setup remove | sh -ex")
+    left = machine.run("find /etc /usr/local/bin /var/www /srv -xdev | sort | comm -13 /tmp/before - | "
+                       "grep -Ev '^/srv/(noid|backup)|^/etc/(rc.|apache2|group|gshadow|passwd|shadow|subuid|subgid)|"
+                       "[.]wants$|(nginx|apache2)[.]service$' || true")
+    assert left.split() == ["/etc/noid", "/etc/noid/users"]
+    assert machine.run("find / -xdev -nouser -not -path '/proc/*'") == ""
+    assert machine.run("stat -c %U /srv/noid/kt5/NOID/data.mdb; getent passwd ids || true") == "root\n"
+    assert "noid setup wrote no file" in machine.run(f"{NOID} setup remove", check=False)
+    # The web server runs, without the host.
+    assert machine.run("curl -so /dev/null -w '%{http_code}' http://localhost/ark:/13030/kt4x551") == "404"
 
 
 def test_the_check_that_is_printed_as_the_last_command_finds_no_error_before_there_is_a_minter(machine):
