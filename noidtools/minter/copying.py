@@ -34,7 +34,7 @@ from ..store.folders import ensure_own, move_folder, remove_folder, remove_lefto
 from ..times import SECOND, system_clock, timestamp
 from . import location_of, schema
 from .events import record_event
-from .folder import MinterFolder, make_folder
+from .folder import MinterFolder, existing_folder
 from .schema import ALL_TABLES
 from .tokens import all_tokens
 
@@ -86,7 +86,6 @@ def copy_minter(
     target = location_of(target_dir)
     ensure_own(target)
     source = open_store(location_of(source_dir))
-    made = False
     try:
         if move and not in_place and _is_moved_copy(source, target):
             note_destination(source.location, location_of(os.path.abspath(target_dir)))
@@ -94,13 +93,9 @@ def copy_minter(
         if not in_place and os.path.lexists(target):
             raise ConflictError(f"{target} exists already: to copy a minter to this folder, move it away first")
         _ensure_minter(source, os.path.abspath(target_dir) if move or in_place else None)
-        made = make_folder(target_dir)
-        copy = _Copy(source, target_dir, actor, progress or (lambda *_: None))
-        return copy.move(address, read, in_place=in_place) if move or in_place else copy.make(address, read)
-    except BaseException:
-        if made and not os.listdir(target_dir):
-            os.rmdir(target_dir)
-        raise
+        with existing_folder(target_dir):
+            copy = _Copy(source, target_dir, actor, progress or (lambda *_: None))
+            return copy.move(address, read, in_place=in_place) if move or in_place else copy.make(address, read)
     finally:
         source.close()
 
@@ -320,14 +315,13 @@ def back_up_all(folder: str, destination: str, now: int, keep: int | None = None
     the others are made all the same.
     """
     minters = MinterFolder(folder)
-    make_folder(destination)
     for name, dbdir in minters.dbdirs():
         place = os.path.join(destination, name)
         done = MinterBackup(name, os.path.join(place, timestamp(now).decode()))
         try:
-            make_folder(place)
-            remove_leftovers(place, _LEFTOVER)
-            done.items = back_up(minters.open(dbdir, name), done.path)
+            with existing_folder(destination), existing_folder(place):
+                remove_leftovers(place, _LEFTOVER)
+                done.items = back_up(minters.open(dbdir, name), done.path)
             if keep is not None:
                 done.removed = _remove_older(place, timestamp(now - keep * SECOND).decode())
         except NoidError as error:
@@ -375,7 +369,8 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0) -> Restored:
         tokens = [token.name for token in all_tokens(writer) if not token.is_expired()]
         record_event(writer, actor, b"restore", b"skipped %d" % skipped)
 
-    aside = restore_store(location, source, adjust)
+    with existing_folder(dbdir):
+        aside = restore_store(location, source, adjust)
     before = None if aside is None else _replaced(aside)
     lost = None if before is None else max(0, before[0] - drawn)
     known = before[1] if before else set()

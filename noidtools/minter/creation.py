@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import contextmanager, suppress
-
 from ..errors import InvalidError, UsageError
 from ..schemes import NAMES, scheme_class, scheme_for
 from ..schemes.base import SETTINGS, Settings
@@ -12,13 +9,13 @@ from ..store import create_store
 from ..times import timestamp
 from . import Minter, location_of
 from .events import record_event
-from .folder import make_folder
+from .folder import existing_folder
 from .report import creation_report
 from .schema import write_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from ..store import Writer
     from .events import Actor
@@ -91,20 +88,7 @@ def create(dbdir: str, settings: Settings, actor: Actor, *, address: str = "", r
         write_settings(writer, settings)
         record_event(writer, actor, b"dbcreate", settings["template"].encode() or settings["scheme"].encode())
 
-    with made_folder(dbdir):
+    with existing_folder(dbdir):
         store = create_store(location_of(dbdir), fill, readme=creation_report(settings, scheme_for(settings)),
                              address=address, read=read)
     return Minter(dbdir, store=store)
-
-
-@contextmanager
-def made_folder(folder: str) -> Iterator[None]:
-    """Make the folder of a minter if there is none, and remove it if the minter cannot be made."""
-    made = make_folder(folder)
-    try:
-        yield
-    except BaseException:
-        if made:
-            with suppress(OSError):
-                os.rmdir(folder)
-        raise

@@ -5,11 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import threading
+from contextlib import contextmanager, suppress
 
 from ..errors import NoidError, NoMinterError, NotFoundError, StoreError
 from ..store import exists
 from ..store.folders import ensure_own
 from . import Minter, location_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # What the last part of an address begins with at which a minter takes commands.
 COMMAND_PATH = "noidu"
@@ -115,19 +120,27 @@ class SingleMinter(MinterFolder):
         return [(self.name, self.folder)]
 
 
-def make_folder(folder: str) -> bool:
-    """Make a folder for a minter if there is none; returns whether it was made.
+@contextmanager
+def existing_folder(folder: str) -> Iterator[None]:
+    """Make a folder if there is none, and remove it again if the `with` block raises.
 
     Raises StoreError if it cannot be made, or if this is root and the place belongs to somebody else.
     """
     ensure_own(folder)
+    made = True
     try:
         os.mkdir(folder)
     except FileExistsError:
-        return False
+        made = False
     except OSError as error:
         raise StoreError(f"the folder {folder} cannot be made: {error.strerror}") from None
-    return True
+    try:
+        yield
+    except BaseException:
+        if made:
+            with suppress(OSError):  # somebody else has put something there
+                os.rmdir(folder)
+        raise
 
 
 def mark_served(folder: str) -> None:

@@ -16,7 +16,8 @@ from ..errors import InvalidError, NoidError
 from ..minter import Minter, location_of, schema, stored
 from ..minter.changes import packed_edit
 from ..minter.check import examine_new
-from ..minter.creation import TERMS, made_folder
+from ..minter.creation import TERMS
+from ..minter.folder import existing_folder
 from ..minter.namespace import Namespace
 from ..minter.report import creation_report
 from ..schemes import scheme_for
@@ -57,7 +58,7 @@ def import_whole(
                            "the history: create a minter first")
     whole = WholeImport(source, first, header, lines)
     try:
-        with made_folder(dbdir):
+        with existing_folder(dbdir):
             return whole.create(dbdir, progress, address=address), whole.identifiers
     except BadLineError as error:
         error.message += " (no minter was made)"

@@ -394,7 +394,6 @@ def test_every_minter_of_a_folder_is_backed_up_and_old_backups_go(noid_process, 
     done = night(15, "--keep", "14d")
     assert done.returncode == 0 and done.stdout.count(b"removed: 1 older backup\n") == 2, done
     assert kept(tmp_path, "ab") == ["20270116080000", "20270129080000", "20270130080000"]
-    noid_process("-f", "drill", "dbcreate", ".sd")
     assert "Drawn: 3" in noid_process("-f", "drill", "restore", "backups/ab/20270130080000")
 
 
