@@ -29,7 +29,10 @@ _LONGEST_LOG_LINE = 1000
 # Seconds for which a line is not repeated, and how many lines are remembered for that.
 _SECONDS_BETWEEN_LINES = 60.0
 _MOST_LINES = 1000
-_CONTROLS = {code: f"%{code:02X}" for code in (*range(0x20), 0x7F)}
+
+# What ends a line for some readers of a log, and other control characters, with their escapes.
+_CONTROLS = {code: "".join(f"%{octet:02X}" for octet in chr(code).encode())
+             for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)}
 
 
 class _StatusLine:

@@ -68,18 +68,17 @@ class ForbiddenError(NoidError):
 class LoginNeededError(ForbiddenError):
     """Refused to an anonymous caller: a login might help.
 
-    needed  what is refused, and for whom it is
-    remedy  what an administrator can do about it; may be empty
+    `needed` is what is refused, and for whom it is; `remedy` what an administrator can do about it, which may be empty.
     """
 
-    def __init__(self, needed: str, remedy: str = "") -> None:
-        self.needed = needed
-        self.remedy = remedy
-        super().__init__(self.sentence("log in first"))
+    _ADVICE = "log in first"
 
-    def sentence(self, advice: str) -> str:
+    def __init__(self, needed: str, remedy: str = "") -> None:
+        super().__init__(f"{needed}: {self._ADVICE}{'; ' if remedy else ''}{remedy}")
+
+    def message_with(self, advice: str) -> str:
         """The message, with another advice to the caller where nobody can log in."""
-        return f"{self.needed}: {advice}{'; ' if self.remedy else ''}{self.remedy}"
+        return self.message.replace(self._ADVICE, advice, 1)
 
 
 class ExhaustedError(NoidError):

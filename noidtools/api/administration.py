@@ -32,7 +32,7 @@ from ..description.facts import MinterInfo, MinterPolicy, PersistencePromise
 from ..errors import UsageError
 from ..minter import config, contexts, copying, history, policies, report, tokens
 from ..minter.check import examine, examine_and_repair
-from ..minter.policies import EVERYTHING, minting_policy
+from ..minter.policies import hides_names, minting_policy
 from ..minter.report import minter_figures
 from ..resolution import destination, maps, resolve, settings, target_element
 from ..store import Reader, Writer
@@ -258,7 +258,7 @@ class AdministrationMethods(MinterBase):
         """Where each canary leads, and where it must lead."""
         return [CanaryResult(name, decode_text(target), decode_text(expected))
                 for name, target, expected in settings.check_canaries(
-                    self._open, reserved=self._view == EVERYTHING)]
+                    self._open, reserved=not hides_names(self._view))]
 
     # -- the context of its names ----------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from ..errors import ConflictError, UsageError, printable
 from ..minter import creation, location_of, policies, report, tokens
 from ..minter.config import all_notes, put_note
 from ..minter.folder import is_served, minters_with_prefix
-from ..minter.policies import ADMIN, CLASSES, EVERYTHING, READ, minting_policy
+from ..minter.policies import ADMIN, CLASSES, EVERYTHING, READ, hides_names, minting_policy
 from ..minter.report import dump, internals, properties
 from ..schemes import scheme_for
 from ..store import exists
@@ -88,8 +88,10 @@ def _full_info(call: Call) -> Answer:
 
 def _info(call: Call, more: list[tuple[str, bytes]] | None = None) -> Answer:
     minter = call.minter
-    fields = report.properties(minter) + minter.read(lambda reader: report.status(minter, reader))
-    if call.session.view == EVERYTHING:
+    fields = report.properties(minter) + call.read(lambda reader: report.status(minter, reader))
+    if call.session.view != EVERYTHING:
+        fields = [field for field in fields if field[0] != "Creator"]
+    if not hides_names(call.session.view):
         fields += report.database_status(minter)
     fields += more or []
     notes = (Fields(("Note", printable(name).encode() + b": " + text)) for name, text in minter.read(all_notes))
@@ -155,6 +157,8 @@ def policy_fields(call: Call, reader: Reader, *names: str) -> Fields:
             fields.append((name, policies.label_format(call.minter)))
         elif name == policies.MINTING:
             fields.append((name, minting_policy(reader)))
+        elif name == policies.MINT_LIMIT:
+            fields.append((name, b"%d" % policies.AccessPolicy.of(reader).mint_limit))
         elif name == policies.ASSOCIATION:
             fields.append((name, policies.association(reader) or b""))
         else:
@@ -175,7 +179,10 @@ def _new_token(call: Call) -> Answer:
     classes = [word.strip() for word in (call.option("may") or "").split(",")]
     expires = _end_of_token(call.option("expires"), call.actor.now())
     name = as_text(call.words[1], "the name of a token").encode()
-    secret = call.minter.write(lambda writer: tokens.new_token(writer, call.actor, name, classes, expires))
+    most, total = (policies.as_limit(text.encode()) if (text := call.option(option)) is not None else None
+                   for option in ("most", "total"))
+    secret = call.minter.write(
+        lambda writer: tokens.new_token(writer, call.actor, name, classes, expires, most=most, total=total))
     note = b"it is not shown again: send it as Authorization: Bearer " + secret[:9] + "…".encode()
     return Answer(Fields(("token", secret), ("note", note)), spaced=True)
 
@@ -197,6 +204,8 @@ def _list_tokens(call: Call) -> Answer:
         expires = token.expires or b"never"
         return Fields(("token", token.name), ("may", ",".join(token.classes).encode()), ("created", token.created),
                       ("expires", expires + b", which is over" if token.is_expired() else expires),
+                      *([] if token.most is None else [("most", b"%d in one request" % token.most)]),
+                      *([] if token.total is None else [("total", b"%d of %d minted" % (token.minted, token.total))]),
                       ("used", token.used or b"never"))
 
     found = call.minter.read(tokens.all_tokens)
@@ -277,6 +286,7 @@ ok: note owner kept
              too_many="the label format follows from the template and is not set by hand"),
         Form(f"{'|'.join(CLASSES)} anyone|authenticated|nobody|default|User…", _set_access, ADMIN),
         Form("minting publish|reserve|default", _set_commitment, ADMIN),
+        Form("mint-limit N|default", _set_commitment, ADMIN),
         Form("association Text|default", _set_commitment, ADMIN, too_many=_QUOTED),
         Form("persistence Text|default [--from Date] [--until Date]", _set_commitment, ADMIN, too_many=_QUOTED),
         options=(
@@ -288,8 +298,9 @@ ok: note owner kept
 Commands are of four classes: read, mint, bind and admin. Each class is for anyone, for authenticated users, for nobody,
 or for the users named; user:NAME always means a name. At the shell the permissions of the files decide.
 
-label-format follows from the template. minting says whether minting publishes at once or reserves, association what the
-names are for, and persistence for which time it is promised that they last. The word default takes a setting back.
+label-format follows from the template. minting says whether minting publishes at once or reserves, mint-limit how many
+identifiers one request through the web may mint (10000 unless set), association what the names are for, and persistence
+for which time it is promised that they last. The word default takes a setting back.
 """,
         example="""\
 $ noid policy mint alice bob
@@ -302,12 +313,15 @@ mint: authenticated
     ),
     Command(
         "token", "secrets by which programs use the web interfaces",
-        Form("new Name --may Classes [--expires Time]", _new_token),
+        Form("new Name --may Classes [--expires Time] [--most N] [--total N]", _new_token),
         Form("list", _list_tokens, writes=False),
         Form("revoke Name", _revoke_token),
         options=(
             Option("--may Classes", "the access classes it is for, as in mint,bind"),
             Option("--expires Time", "after N hours or days, 12h or 365d, or on a date; never, unless given"),
+            Option("--most N", "how many identifiers it may mint in one request, if fewer than the policy mint-limit "
+                   "allows"),
+            Option("--total N", "how many identifiers it may mint in all"),
         ),
         shell_only=True, see="web-interface.md#tokens",
         about="""\

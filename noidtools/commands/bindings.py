@@ -118,8 +118,8 @@ COMMANDS = (
         Form(f"{_CHANGING} Id Element Value", _bind, BIND),
         Form(f"{_CHANGING} Id :|:-", _bind, BIND),
         Form(f"{_REMOVING} Id Element|:|:-", _bind, BIND, too_many="removing takes no Value"),
-        Form(f"{_MINTING} new Element Value", _bind, MINT, BIND),
-        Form(f"{_MINTING} new :|:-", _bind, MINT, BIND),
+        Form(f"{_MINTING} new Element Value", _bind, MINT, BIND, mints=1),
+        Form(f"{_MINTING} new :|:-", _bind, MINT, BIND, mints=1),
         input_at=2, options_first=True, see="tutorial.md#the-ways-to-bind",
         about="""\
 new needs that nothing is bound; replace, append, prepend and delete need that something is; set, add, insert and purge

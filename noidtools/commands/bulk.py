@@ -58,6 +58,12 @@ class BulkLine:
         return size + sum(len(value) for _, value in self.call.pairs) if self.call.pairs else size
 
 
+def named_refusal(line: BulkLine, error: NoidError) -> NoidError:
+    """The refusal of a whole source because of one line, which it names."""
+    error.message = f"line {line.number}: {error.message} (nothing of the body was run)"
+    return error
+
+
 class BulkResult:
     """The result of a line, or of a part of it.
 
@@ -67,9 +73,10 @@ class BulkResult:
     spaced   false for a part of an answer, which is to be followed by another
     error    the refusal that ended the command, None if there was none
     failed   whether it was refused, or carried out with the result no
+    replayed whether it is the stored result of an earlier request
     """
 
-    __slots__ = ("line", "command", "records", "spaced", "error", "failed")
+    __slots__ = ("line", "command", "records", "spaced", "error", "failed", "replayed")
 
     def __init__(self, line: BulkLine, error: NoidError | None = None) -> None:
         self.line = line.number
@@ -78,6 +85,7 @@ class BulkResult:
         self.spaced = True
         self.error = error
         self.failed = error is not None
+        self.replayed = False
 
     @property
     def size(self) -> int:
@@ -141,9 +149,16 @@ def _parse_line(
 # -- running ---------------------------------------------------------------------------------------------------------
 
 
-def run_lines(session: Session, source: LineSource, run: Runner | None = None) -> Iterator[BulkResult]:
-    """Run the commands of a source; yields the results in order, each after its transaction was committed."""
-    return _BulkRun(session, run or (lambda call, line: call.run())).run(source)
+def run_lines(
+    session: Session, source: LineSource, run: Runner | None = None, *, atomic: bool = False
+) -> Iterator[BulkResult]:
+    """Run the commands of a source; yields the results in order, each after its transaction was committed.
+
+    With `atomic` all are run in one transaction.  The first refusal is then raised, with the number of its line, and
+    none of them has changed anything.
+    """
+    bulk = _BulkRun(session, run or (lambda call, line: call.run()))
+    return bulk.run_atomically(source) if atomic else bulk.run(source)
 
 
 class _BulkRun:
@@ -175,6 +190,22 @@ class _BulkRun:
             yield from self._run_together(batch)
             if following is None:
                 following = next(lines, None)
+
+    def run_atomically(self, source: LineSource) -> Iterator[BulkResult]:
+        lines = list(parse_lines(self._session, source))
+
+        def work(_: object) -> list[BulkResult]:
+            return [self._run_or_raise(line) for line in lines]
+
+        writes = any(line.writes for line in lines)
+        yield from self._session.minter.write(work) if writes else work(None)
+
+    def _run_or_raise(self, line: BulkLine) -> BulkResult:
+        result = self._run_one(line) if not line.streams else BulkResult(line, UsageError(
+            "this takes several transactions, so that it cannot be part of an atomic request: send it on its own"))
+        if result.error is not None:
+            raise named_refusal(line, result.error)
+        return result
 
     def _run_alone(self, line: BulkLine) -> Iterator[BulkResult]:
         """Run one command in transactions of its own; yields each of its records as a part of its answer."""

@@ -210,6 +210,12 @@ class Invocation:
         return self.form.batches is None or self._fact(self.form.batches)
 
     @property
+    def mints(self) -> int:
+        """How many identifiers it makes."""
+        mints = self.form.mints
+        return mints if isinstance(mints, int) else mints(self)
+
+    @property
     def reads_input(self) -> str:
         """':' or ':-' where elements are to be read from the input, else ''."""
         place = self.command.input_at

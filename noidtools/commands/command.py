@@ -298,6 +298,7 @@ class Form:
               its records are passed on one by one
     batches   whether it is quick enough to share a transaction with the commands of other users; by default every
               form is that writes and does not stream
+    mints     how many identifiers it makes, or a function that computes that from the words of a call
     shell_only   whether it works on files of this machine; it is then not available on the web nor in bulk
     takes_file   whether it reads a file, which is standard input at the shell and the body of a request on the web, and
                  therefore cannot be used in bulk
@@ -307,13 +308,13 @@ class Form:
     too_many   the message for too many words, in place of the general one
     """
 
-    __slots__ = ("usage", "run", "access", "writes", "streams", "batches", "shell_only", "takes_file",
+    __slots__ = ("usage", "run", "access", "writes", "streams", "batches", "mints", "shell_only", "takes_file",
                  "gives_file", "interrupted", "too_many")
 
     def __init__(
         self, usage: str, run: Handler, *access: str, writes: bool | None = None, streams: Fact = False,
-        batches: Fact | None = None, shell_only: bool = False, takes_file: bool = False, gives_file: bool = False,
-        interrupted: str = "", too_many: str = "",
+        batches: Fact | None = None, mints: int | Callable[[Invocation], int] = 0, shell_only: bool = False,
+        takes_file: bool = False, gives_file: bool = False, interrupted: str = "", too_many: str = "",
     ) -> None:
         self.usage = usage
         self.run = run
@@ -321,6 +322,7 @@ class Form:
         self.writes = bool(access) and access != CLASSES[:1] if writes is None else writes
         self.streams = streams
         self.batches = batches
+        self.mints = mints
         self.shell_only = shell_only
         self.takes_file = takes_file
         self.gives_file = gives_file

@@ -48,7 +48,8 @@ class EventRecord(Record):
         event = self._event
         yield b"event", str(event.number)
         yield b"date", timestamp_text(event.date)
-        yield b"who", event.who
+        if event.who:  # else this user may not see it
+            yield b"who", event.who
         yield b"interface", event.interface
         yield b"what", event.action
         for identifier in event.identifiers:
@@ -75,8 +76,8 @@ class EventRecord(Record):
     def data(self) -> list[dict[str, object]]:
         event = self._event
         facts: dict[str, object] = {
-            "event": event.number, "date": timestamp_text(event.date), "who": event.who, "interface": event.interface,
-            "what": event.action, "ids": list(event.identifiers),
+            "event": event.number, "date": timestamp_text(event.date), **({"who": event.who} if event.who else {}),
+            "interface": event.interface, "what": event.action, "ids": list(event.identifiers),
         }
         if event.minted:
             facts |= {"made": event.minted.made, "asked": event.minted.requested, "first": event.minted.first,

@@ -21,6 +21,8 @@ from .answers import Answer, Fields, PreparedRecord, json_ready, refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..minter import Minter
+    from ..minter.events import Actor
     from ..store import Writer
     from .answers import Record
     from .call import Call
@@ -31,13 +33,24 @@ _NO_PEPPER = b"peppers are given once only, with the first answer: they are not 
 class IdempotentRun:
     """Runs the commands of a request, each only once however often the request is sent.
 
-    `owner` and `key` identify the request.  `replayed` is whether the last answer was a stored one.
+    `owner` and `key` identify the request.
+
+    replayed  since when answers are stored under the key, in seconds since 1970, if one of them was given; else 0
+    lines     the lines of a bulk request that were answered by a stored answer
     """
 
     def __init__(self, owner: bytes, key: bytes) -> None:
         self._owner = owner
         self._key = key
-        self.replayed = False
+        self.replayed = 0
+        self.lines: set[int] = set()
+
+    def is_repeated(self, minter: Minter, actor: Actor) -> bool:
+        """Whether answers are stored under the key."""
+        return bool(minter.read(self._replies(actor).since))
+
+    def _replies(self, actor: Actor) -> KeyReplies:
+        return KeyReplies(self._owner, self._key, actor.now() // SECOND)
 
     def run(self, call: Call, line: int = 0) -> Answer:
         """Run a call, or return its stored answer; `line` is its line in a bulk request.  Calls that only read are run.
@@ -51,22 +64,24 @@ class IdempotentRun:
             raise UsageError("this takes several transactions, so that it cannot be sent with an Idempotency-Key: ask "
                              "for less at once, or send it without")
 
-        def run_or_repeat(writer: Writer) -> tuple[Answer, bool]:
+        def run_or_repeat(writer: Writer) -> tuple[Answer, int]:
             # In one write transaction, so that of two equal requests one waits for the other.
-            replies = KeyReplies(self._owner, self._key, call.actor.now() // SECOND)
+            replies = self._replies(call.actor)
             request = _digest(call)
             stored = replies.find(writer, line)
             if stored is not None:
                 if stored[0] != request:
                     raise ConflictError("this Idempotency-Key was used for another command: a new request needs a new "
                                         "key")
-                return _stored_answer(stored[1]), True
+                return _stored_answer(stored[1]), replies.since(writer)
             answer = call.run()
             records, refusal = answer.complete()
             replies.store(writer, line, request, _packed(answer, records, refusal))
-            return answer, False
+            return answer, 0
 
         answer, self.replayed = call.minter.write(run_or_repeat)
+        # The transaction in which it is may be repeated.
+        (self.lines.add if self.replayed else self.lines.discard)(line)
         return answer
 
 

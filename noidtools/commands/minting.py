@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 
-from ..errors import ForbiddenError, NotFoundError, StoreError, printable
+from ..errors import ForbiddenError, NotFoundError, StoreError, UsageError, printable
 from ..minter import minting
 from ..minter.policies import BIND, MINT
+from ..minter.schema import generator_of
 from .answers import Answer, Ids, IdsWithFolders
 from .command import Command, Form, Option, as_count
 
@@ -146,6 +147,8 @@ _LONGEST_COUNT = 18
 
 def _mint(call: Call) -> Answer:
     count, options, patience = as_count(call.words[0]), _mint_options(call), _patience(call)
+    if count > minting.CHUNK and call.session.local and not call.flag("yes"):
+        _ensure_enough_is_left(call, count)
     if call.flag("folders"):
         _ensure_local(call)
 
@@ -179,6 +182,15 @@ def _mint_with_folders(
         maker.undo()
 
 
+def _ensure_enough_is_left(call: Call, count: int) -> None:
+    """Refuse to use up most of a namespace by what may be a slip of the keyboard."""
+    minter = call.minter
+    left = dict(minter.read(lambda reader: generator_of(minter.scheme, reader)).status()).get("Left", b"")
+    if left.isdigit() and minter.settings["at-last"] == "stop" and count > int(left) // 2:
+        raise UsageError(f"this would take {count} of the {int(left)} identifiers that are left, for good: give --yes "
+                         f"before the number if you mean it, as in {call.command.name} --yes {count}")
+
+
 def _ensure_local(call: Call) -> None:
     if call.flag("folders") and not call.session.local:
         raise ForbiddenError(f"{call.command.name} --folders makes folders on the server: it is for the shell, not for "
@@ -201,7 +213,7 @@ def _patience(call: Call) -> int | None:
 
 def _is_long_mint(call: Invocation) -> bool:
     """Whether it takes several transactions, or may wait for as long as its option --patience allows."""
-    return bool(call.options) or _requested(call) > minting.CHUNK
+    return call.flag("patience") or call.flag("folders") or _requested(call) > minting.CHUNK
 
 
 def _is_short_mint(call: Invocation) -> bool:
@@ -217,11 +229,13 @@ def _requested(call: Invocation) -> int:
 def _mint_command(name: str, summary: str, about: str, example: str, see: str) -> Command:
     return Command(
         name, summary,
-        Form("[--patience S] [--folders Dir] N", _mint, MINT, streams=_is_long_mint, batches=_is_short_mint),
-        Form("[--patience S] [--folders Dir] N Element Value", _mint, MINT, BIND, streams=_is_long_mint,
-             batches=_is_short_mint),
+        Form("[--patience S] [--folders Dir] [--yes] N", _mint, MINT, streams=_is_long_mint, batches=_is_short_mint,
+             mints=_requested),
+        Form("[--patience S] [--folders Dir] [--yes] N Element Value", _mint, MINT, BIND, streams=_is_long_mint,
+             batches=_is_short_mint, mints=_requested),
         options=(Option("--patience S", "where labels are made from the time, wait up to S seconds for each"),
-                 Option("--folders Dir", "make the folder of each identifier, as path prints it, below Dir")),
+                 Option("--folders Dir", "make the folder of each identifier, as path prints it, below Dir"),
+                 Option("--yes", "at the shell: mint more than 10000 although few would be left")),
         options_first=True, about=about, example=example, see=see,
     )
 
@@ -249,6 +263,8 @@ COMMANDS = (
         """\
 First come those that are due in the queue, then new ones. Many are minted in several transactions, and printed as they
 are committed. If no identifier is left, those that were minted are printed before the refusal.
+
+At the shell, more than 10000 identifiers that are more than half of those left are minted with --yes only.
 
 With --folders each identifier has its folder before it is given; if the folder cannot be made, the identifier is not
 minted. A folder that is there already is emptied of folders if it has no files, else left as it is; a note says so.

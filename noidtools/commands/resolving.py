@@ -8,7 +8,7 @@ from hashlib import sha256
 from .. import resolution
 from ..errors import ForbiddenError, InvalidError, NotFoundError, StoreError, UsageError, printable
 from ..minter import config
-from ..minter.policies import ADMIN, EVERYTHING, READ
+from ..minter.policies import ADMIN, READ, hides_names
 from ..minter.relations.abstract import abstract_refusal
 from ..names import targets
 from ..resolution import destination, outcome_in, settings
@@ -58,7 +58,7 @@ def _outcome_of(
     """The outcome as this user may see it, which for a name that is not public is that of an unknown one."""
     minter, view = call.minter, call.session.view
     outcome = resolution.resolve(minter, text, element=element, trace=trace)
-    if view == EVERYTHING or outcome.kind == resolution.FOUND:
+    if not hides_names(view) or outcome.kind == resolution.FOUND:
         return outcome
     return minter.read(lambda reader: outcome_in(view, minter, reader, text, outcome, element=element, trace=trace))
 
@@ -84,7 +84,7 @@ def check_canaries(call: Call) -> Answer:
     """Resolve every canary and compare its target; with --through by a request to a web resolver."""
     # Who may only read is told nothing of names that are not public, nor where they are to lead.
     found = settings.check_canaries(call.minter, _resolver_for(call, call.option("through") or ""),
-                                    reserved=call.session.view == EVERYTHING)
+                                    reserved=not hides_names(call.session.view))
     if not found:
         return Answer(Fields(("note", b"there is nothing to check: set names with 'resolver canary Name Target'")),
                       spaced=True)

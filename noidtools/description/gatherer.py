@@ -21,7 +21,7 @@ from ..minter.events import date_and_actor, read_events
 from ..minter.history import numbers_of
 from ..minter.identifiers import identify, identify_parsed, own_identifier, parse_name, resolvers, suggest_correction
 from ..minter.lifecycle import Tombstone, tombstone_of
-from ..minter.policies import PUBLISH, AccessPolicy, everything, minting_policy
+from ..minter.policies import PUBLISH, AccessPolicy, everything, minting_policy, sees_all_names
 from ..minter.qualities import last_findings
 from ..minter.relations import IDENTIFIER, SUCCESSOR, Abstraction, Relation
 from ..minter.relations.abstract import find_in_path, identify_with_abstract
@@ -327,16 +327,16 @@ def _qualities(web: bool, targets: int, public: bool) -> list[str]:
 def _performed(reader: Reader, identifier: bytes) -> Iterator[PerformedAction]:
     """What was done to an identifier: the newest of a great number.
 
-    A user who may only read is shown the newest few, and not who did it.
+    A user who may only read is shown the newest few.
     """
-    sees_all = everything(reader) is reader
+    sees_all = sees_all_names(reader)
     numbers = numbers_of(reader, identifier)[-(_MOST_EVENTS if sees_all else _MOST_PUBLIC_EVENTS) :]
     for event in read_events(reader, numbers):
         authorities = [change.after for change in event.changes if change.what == b"authority" and not change.element]
         authority = next((after for after in authorities if isinstance(after, bytes)), b"")
         outcome = event.details[0].endswith(b" 0 failing") if event.verb == b"verify" and event.details else None
         yield PerformedAction(
-            event.number, decode_text(event.verb), decode_text(event.who) if sees_all else _A_USER,
+            event.number, decode_text(event.verb), decode_text(event.who) or _A_USER,
             decode_text(event.interface), moment(event.date), decode_text(authority), outcome,
         )
 

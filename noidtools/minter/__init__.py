@@ -75,7 +75,11 @@ class Minter:
 
     Raises NoMinterError if there is none, StoreError if its database has an unknown format.  With `store` the database
     is open already; closing the minter then closes it.  `resolving` is as in `open_store`.
+
+    timeout  for how many seconds a write waits for other writers, unless it says otherwise
     """
+
+    timeout = TIMEOUT
 
     def __init__(self, dbdir: str, *, store: Store | None = None, resolving: bool = False) -> None:
         self.dbdir = dbdir
@@ -173,12 +177,13 @@ class Minter:
             if after is None:
                 return
 
-    def write(self, work: Callable[[Writer], T], *, shared: bool = False, timeout: float = TIMEOUT) -> T:
+    def write(self, work: Callable[[Writer], T], *, shared: bool = False, timeout: float | None = None) -> T:
         """Run `work` in a write transaction, or in a savepoint if this thread is in one, as `Store.write` does.
 
         `shared` says that several independent commands share the transaction: see `sharing`.
         """
         threads, before = self._threads, self._threads.sharing
+        seconds = self.timeout if timeout is None else timeout
 
         def work_here(writer: Writer) -> T:
             self._ensure_loaded(writer)
@@ -189,7 +194,7 @@ class Minter:
             finally:
                 threads.sharing = before
 
-        return _while_replaced(lambda: self.store.write(work_here, timeout=timeout))
+        return _while_replaced(lambda: self.store.write(work_here, timeout=seconds))
 
     @property
     def sharing(self) -> bool:

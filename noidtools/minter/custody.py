@@ -13,6 +13,7 @@ from ..times import timestamp
 from . import identifiers, lifecycle
 from .circulation import ensure_not_withdrawn
 from .events import NUMBER_SIZE, property_changes, record_event
+from .policies import sees_everything
 from .schema import CUSTODY, OFFICES
 
 TYPE_CHECKING = False
@@ -76,7 +77,8 @@ def current_custodians(minter: Minter, reader: Reader, identifier: bytes = MINTE
     Where nobody was named to answer for all that has no other, it is the authority that created the minter.
     """
     settings = minter.settings
-    found = {b"": Custodian((settings["naa"] or settings["creator"]).encode(), b"", settings["created"].encode())}
+    creator = settings["creator"] if sees_everything(reader) else "unknown"
+    found = {b"": Custodian((settings["naa"] or creator).encode(), b"", settings["created"].encode())}
     for subject in dict.fromkeys((MINTER, identifier)):
         found |= {custodian.purpose: custodian for custodian in present(custodians_of(reader, subject))}
     return present(list(found.values()))

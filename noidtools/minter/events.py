@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ..store import Reader, Writer
     from ..times import Clock
+    from .tokens import Token
 
 NUMBER_SIZE = 5
 
@@ -44,15 +45,17 @@ class Actor:
     who        user and group as in alice/staff, or user and address as in alice@192.0.2.1
     interface  shell, web or python
     clock      the clock by which events are dated and labels are made
+    token      the token by which it is done, which may limit what is minted; None if there is none
     """
 
-    __slots__ = ("who", "interface", "clock", "_dated")
+    __slots__ = ("who", "interface", "clock", "token", "_dated")
 
     def __init__(self, who: bytes, interface: bytes, clock: Clock = system_clock) -> None:
         # A separator or a line break in a name would forge a circulation record.
         self.who = who.translate(_SAFE) or b"unknown"
         self.interface = interface
         self.clock = clock
+        self.token: Token | None = None
         # The second that was asked for last, and how it is written.
         self._dated: tuple[int | None, bytes] = (None, b"")
 

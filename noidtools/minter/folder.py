@@ -23,6 +23,9 @@ COMMAND_PATH = "noidu"
 _MARK = ".noid-served"
 _PROGRAMS = (COMMAND_PATH, "noidr")
 
+# Seconds for which a request waits for a writer: a server has few threads, and its client can ask again.
+_WRITER_SECONDS = 2.0
+
 # What looking at a file fails with where there may be one.
 _CANNOT_LOOK = (errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE)
 
@@ -89,6 +92,7 @@ class MinterFolder:
             if _identity(known[1]) == known[0]:
                 return known[1]  # another thread opened it while this one waited
             minter = Minter(dbdir, store=known[1].store)
+        minter.timeout = _WRITER_SECONDS
         self._known[dbdir] = (minter.store.identity(), minter)
         return minter
 

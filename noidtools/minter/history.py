@@ -33,7 +33,7 @@ from .events import (
     read_events,
     record_event,
 )
-from .policies import hides, sees_everything
+from .policies import hides, sees_all_names
 from .relations.abstract import identify_with_abstract
 from .schema import CONFIG, EVENTS
 
@@ -246,6 +246,7 @@ def events_of(reader: Reader, identifier: bytes, archives: Archives | None = Non
     """The events that concern an identifier, oldest first; those in archives without their changes, unless given."""
     for stored in read_events(reader, numbers_of(reader, identifier)):
         event = stored if archives is None else archives.whole(stored)
+        event.who = stored.who  # the archive has it also for a reader that may not see it
         if event.bulk is not None:
             event.ids, event.changes = [identifier], changes_to(reader, event.number, identifier)
         yield _shortened(event, identifier)
@@ -257,11 +258,11 @@ def history_of(minter: Minter, reader: Reader, text: bytes) -> list[Event]:
     Raises NotFoundError if there are none.
     """
     # To find an event in an archive means to read a file of any length, which is not done for just anybody.
-    archives = Archives(minter.dbdir, reader) if sees_everything(reader) else None
+    archives = Archives(minter.dbdir, reader) if sees_all_names(reader) else None
     events = list(events_of(reader, identify_with_abstract(minter, reader, text)[0].key, archives))
     if not events:
         raise NotFoundError(f"nothing is recorded about {printable(text)}")
-    if not sees_everything(reader):
+    if not sees_all_names(reader):
         for event in events:
             _leave_out_hidden(minter, reader, event)
     return events

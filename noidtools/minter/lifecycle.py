@@ -31,7 +31,7 @@ from .circulation import (
 )
 from .events import Change, property_changes, record_event
 from .identifiers import NameRef
-from .policies import EVERYTHING, PublishedReader, hides
+from .policies import EVERYTHING, RestrictedReader, hides, hides_names
 from .relations import PREDECESSOR, SUCCESSOR, Relation
 from .schema import TOMBSTONES
 
@@ -105,7 +105,7 @@ def is_public(reader: Reader, identifier: bytes) -> bool:
 
 def reader_in(view: str, reader: Reader) -> Reader:
     """The reader through which a user with this view of the minter reads (see policies.py)."""
-    return reader if view == EVERYTHING else PublishedReader(reader, is_public)
+    return reader if view == EVERYTHING else RestrictedReader(reader, is_public if hides_names(view) else None)
 
 
 def state_since(reader: Reader, identifier: bytes) -> bytes:

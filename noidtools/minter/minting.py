@@ -280,7 +280,9 @@ class _MintRun:
         return self._claims
 
     def finish(self) -> None:
-        """Write the state of the generator, the number of holds, and the tally of the event."""
+        """Write the state of the generator, the number of holds, the tally of the event, and that of a token."""
+        if self.actor.token is not None:
+            self.actor.token.count_minted(self.writer, len(self.minted), self._requested)
         self.minter.save_generator(self.writer, self.generator)
         schema.add_to_held_count(self.writer, self._new_holds)
         if self.minted:

@@ -4,15 +4,16 @@ Commands are of four access classes: read, mint, bind, admin.  An access rule fo
 whom the web server has authenticated, nobody, or the users named.  At the shell the permissions of the files decide,
 and access rules do not apply.
 
-The stated policies are the format of labels, which follows from the scheme, and three that an administrator sets: what
-identifiers may stand for (association), for how long they are promised to last (persistence), and whether minting
-publishes identifiers at once or reserves them.
+The stated policies are the format of labels, which follows from the scheme, and four that an administrator sets: what
+identifiers may stand for (association), for how long they are promised to last (persistence), whether minting publishes
+identifiers at once or reserves them, and how many one request through the web may mint (mint-limit).
 
 What a user may see of a minter is one decision, for every command and every interface:
 
-    everything  the shell, and users who may do more than read: names that are not public, too
-    published   users who may only read: all about names that are published or withdrawn.  A reserved name, and one
-                that is only held or queued, is answered for as if nothing were known of it
+    everything  the shell, and users who may administer
+    all names   users who may mint or bind: all but who made a change.  Accounts and addresses are personal data
+    published   users who may only read: the same, of names that are published or withdrawn.  A reserved name, and
+                one that is only held or queued, is answered for as if nothing were known of it
     targets     users who may not read: where names lead, and the tombstones of those that were withdrawn; nothing else
 
 Access rules decide which of the three holds for a user (`AccessPolicy.view`).  In a transaction, `lifecycle.reader_in`
@@ -23,7 +24,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from ..codec import split_pair
+from ..codec import pack, split_pair, unpack
 from ..errors import ForbiddenError, InvalidError, LoginNeededError, UsageError, printable
 from ..times import timestamp
 from . import config
@@ -32,6 +33,7 @@ from .schema import (
     CLAIMS,
     CUSTODY,
     ELEMENTS,
+    EVENTS,
     HISTORY,
     IDS,
     OFFICES,
@@ -54,8 +56,8 @@ if TYPE_CHECKING:
 # From the least to the most demanding.
 CLASSES = READ, MINT, BIND, ADMIN = "read", "mint", "bind", "admin"
 
-# What a user may see, from the most to the least (see `PublishedReader`).
-EVERYTHING, PUBLISHED, TARGETS = "everything", "published", "targets"
+# What a user may see, from the most to the least (see `RestrictedReader`).
+EVERYTHING, ALL_NAMES, PUBLISHED, TARGETS = "everything", "all names", "published", "targets"
 
 # The policy on minting: its name in config.py, and its values, of which the first is the default.
 INITIAL_STATE = "lifecycle/minting"
@@ -68,7 +70,8 @@ def minting_policy(reader: Reader) -> bytes:
 
 
 ANYONE, AUTHENTICATED, NOBODY = b"anyone", b"authenticated", b"nobody"
-_PLACES = tuple(config.place(f"policy/{name}") for name in CLASSES)
+MINT_LIMIT_SETTING = "minting/most"
+_PLACES = (*(config.place(f"policy/{name}") for name in CLASSES), config.place(MINT_LIMIT_SETTING))
 AUDIENCES = (ANYONE, AUTHENTICATED, NOBODY)
 
 # What the name of a user begins with where an access rule is stored, and where somebody writes the name of a user that
@@ -148,13 +151,20 @@ DEFAULTS = {
 }
 
 
+# How many identifiers one request may mint unless the policy says otherwise: a whole namespace is used up for good by a
+# slip of the keyboard, or by a program that asks again and again.
+DEFAULT_MINT_LIMIT = 10_000
+
+
 class AccessPolicy:
-    """The access rules of a minter, by class, as read in one transaction."""
+    """The access rules of a minter, by class, and how many identifiers one request may mint, as read in one
+    transaction."""
 
-    __slots__ = ("rules", "_stored")
+    __slots__ = ("rules", "mint_limit", "_stored")
 
-    def __init__(self, rules: dict[str, AccessRule]) -> None:
+    def __init__(self, rules: dict[str, AccessRule], mint_limit: int = DEFAULT_MINT_LIMIT) -> None:
         self.rules = {**DEFAULTS, **rules}
+        self.mint_limit = mint_limit
         # What it was read from.
         self._stored: list[bytes | None] | None = None
 
@@ -164,8 +174,10 @@ class AccessPolicy:
         found = reader.get_many(_PLACES)
         if known is not None and found == known._stored:
             return known
-        rules = {name: AccessRule.unpacked(packed) for name, packed in zip(CLASSES, found, strict=True) if packed}
-        policy = cls(rules)
+        *packed_rules, limit = found
+        rules = {name: AccessRule.unpacked(packed) for name, packed in zip(CLASSES, packed_rules, strict=True)
+                 if packed}
+        policy = cls(rules, int(limit or DEFAULT_MINT_LIMIT))
         policy._stored = found
         return policy
 
@@ -191,10 +203,12 @@ class AccessPolicy:
         return rules[MINT].admits(user) or rules[BIND].admits(user) or rules[ADMIN].admits(user)
 
     def view(self, user: bytes) -> str:
-        """What this user may see through the web: EVERYTHING, PUBLISHED or TARGETS."""
+        """What this user may see through the web: EVERYTHING, ALL_NAMES, PUBLISHED or TARGETS."""
         if not self.rules[READ].admits(user):
             return TARGETS
-        return EVERYTHING if self.may_change(user) else PUBLISHED
+        if self.rules[ADMIN].admits(user):
+            return EVERYTHING
+        return ALL_NAMES if self.may_change(user) else PUBLISHED
 
 
 def set_access(writer: Writer, actor: Actor, name: str, rule: AccessRule | None) -> None:
@@ -212,9 +226,11 @@ def _audience(rule: AccessRule) -> str:
 # -- stated policies -------------------------------------------------------------------------------------------------
 
 LABEL_FORMAT, ASSOCIATION, PERSISTENCE, MINTING = "label-format", "association", "persistence", "minting"
-STATED_POLICIES = (LABEL_FORMAT, MINTING, ASSOCIATION, PERSISTENCE)
+MINT_LIMIT = "mint-limit"
+STATED_POLICIES = (LABEL_FORMAT, MINTING, MINT_LIMIT, ASSOCIATION, PERSISTENCE)
 DEFAULT = b"default"
 _LONGEST_POLICY = 4096
+_LONGEST_LIMIT = 18
 _TEXT, _FROM, _UNTIL = (f"commitment/persistence{part}" for part in ("", "-from", "-until"))
 PERSISTENCE_DATES = (_FROM, _UNTIL)
 _ASSOCIATION = "commitment/association"
@@ -247,17 +263,19 @@ def association(reader: Reader) -> bytes | None:
 def set_stated_policy(
     writer: Writer, actor: Actor, name: str, value: bytes, start: bytes = b"", until: bytes = b""
 ) -> None:
-    """Set the policy on minting, association or persistence; the value DEFAULT returns to the default.
+    """Set the policy on minting, its limit, association or persistence; the value DEFAULT returns to the default.
 
     `start` and `until` are for persistence, which is promised from now on without a start; the events keep the promise
-    before.  Raises UsageError for a time that would end before it begins and for what minting cannot do, InvalidError
-    for an unsuitable text.
+    before.  Raises UsageError for a time that would end before it begins, for what minting cannot do and for what is no
+    limit, InvalidError for an unsuitable text.
     """
     text = None if value == DEFAULT else value
     if name == MINTING:
         if text not in (None, PUBLISH, RESERVE):
             raise UsageError(f"the policy on minting is publish or reserve, not {printable(value)!r}")
         settings = {INITIAL_STATE: None if text == PUBLISH else text}
+    elif name == MINT_LIMIT:
+        settings = {MINT_LIMIT_SETTING: None if text is None else b"%d" % as_limit(text)}
     elif text is not None and (not text.strip() or len(text) > _LONGEST_POLICY):
         raise InvalidError(f"a policy is a text of 1 to {_LONGEST_POLICY} bytes")
     elif name == ASSOCIATION:
@@ -270,6 +288,13 @@ def set_stated_policy(
     for setting, new in settings.items():
         if config.value(writer, setting) != new:
             config.change(writer, actor, setting, new)
+
+
+def as_limit(text: bytes) -> int:
+    """How many identifiers may be minted; raises UsageError for what is no number."""
+    if not text.isdigit() or len(text) > _LONGEST_LIMIT:
+        raise UsageError(f"a limit is a number of identifiers, not {printable(text)[:60]!r}")
+    return int(text)
 
 
 def label_format(minter: Minter) -> bytes:
@@ -285,33 +310,41 @@ _BY_IDENTIFIER = frozenset((IDS, ALIASES, TOMBSTONES, PEPPERS, VERIFIED, QUEUED)
 _BY_PAIR = frozenset((ELEMENTS, HISTORY, RELATIONS, CLAIMS, CUSTODY, OFFICES, STATED))
 
 
-class PublishedReader:
-    """A reader of a store in which nothing is stored about names that are not public.
+class RestrictedReader:
+    """A reader of a store in which events have no actor, and in which nothing is stored about names that are not public
+    unless `is_public` is None.
 
-    everything  the reader that sees them
+    everything  the reader that sees all
     """
 
     __slots__ = ("everything", "_is_public", "_judged")
 
-    def __init__(self, everything: Reader, is_public: Callable[[Reader, bytes], bool]) -> None:
+    def __init__(self, everything: Reader, is_public: Callable[[Reader, bytes], bool] | None) -> None:
         self.everything = everything
         self._is_public = is_public
         self._judged: dict[bytes, bool] = {}
 
+    @property
+    def hides_names(self) -> bool:
+        return self._is_public is not None
+
     def hides(self, identifier: bytes) -> bool:
         """Whether an identifier, as stored, is one that is not public."""
+        if self._is_public is None:
+            return False
         hidden = self._judged.get(identifier)
         if hidden is None:
             hidden = self._judged[identifier] = not self._is_public(self.everything, identifier)
         return hidden
 
     def get(self, table: bytes, key: bytes) -> bytes | None:
-        return None if self._hides_item(table, key) else self.everything.get(table, key)
+        value = self.everything.get(table, key)
+        return None if value is None or self._hides_item(table, key) else _visible(table, value)
 
     def get_many(self, places: Sequence[tuple[bytes, bytes]]) -> list[bytes | None]:
         found = self.everything.get_many(places)
         # Nothing is asked about names of which nothing is stored.
-        return [None if value is None or self._hides_item(table, key) else value
+        return [None if value is None or self._hides_item(table, key) else _visible(table, value)
                 for (table, key), value in zip(places, found, strict=True)]
 
     def scan(
@@ -319,7 +352,8 @@ class PublishedReader:
         reverse: bool = False,
     ) -> Iterator[tuple[bytes, bytes]]:
         items = self.everything.scan(table, prefix, after=after, reverse=reverse)
-        return islice((item for item in items if not self._hides_item(table, item[0])), limit)
+        return islice(((key, _visible(table, value)) for key, value in items if not self._hides_item(table, key)),
+                      limit)
 
     def _hides_item(self, table: bytes, key: bytes) -> bool:
         if table in _BY_IDENTIFIER:
@@ -331,16 +365,34 @@ class PublishedReader:
         return False
 
 
+def _visible(table: bytes, value: bytes) -> bytes:
+    """A stored value, an event without its actor."""
+    if table != EVENTS:
+        return value
+    date, _, *rest = unpack(value)
+    return pack([date, b"", *rest])
+
+
+def hides_names(view: str) -> bool:
+    """Whether names that are not public are hidden from a user with this view."""
+    return view in (PUBLISHED, TARGETS)
+
+
+def sees_all_names(reader: Reader) -> bool:
+    """Whether the user of a reader may see names that are not public."""
+    return not isinstance(reader, RestrictedReader) or not reader.hides_names
+
+
 def sees_everything(reader: Reader) -> bool:
-    """Whether the user of a reader may see all names."""
+    """Whether the user of a reader may see all, and who made each change."""
     return everything(reader) is reader
 
 
 def hides(reader: Reader, identifier: bytes) -> bool:
     """Whether the user of a reader may not see an identifier, because it is not public."""
-    return isinstance(reader, PublishedReader) and reader.hides(identifier)
+    return isinstance(reader, RestrictedReader) and reader.hides(identifier)
 
 
 def everything(reader: Reader) -> Reader:
     """The reader that sees all names: for decisions that must not depend on the user, such as where a name leads."""
-    return reader.everything if isinstance(reader, PublishedReader) else reader
+    return reader.everything if isinstance(reader, RestrictedReader) else reader

@@ -39,14 +39,18 @@ class KeyReplies:
         self._name = hashlib.sha256(pack([owner, key])).digest()
         self._now = now
 
+    def since(self, reader: Reader) -> int:
+        """When the key was first used, in seconds since 1970; 0 if nothing is stored, or no longer."""
+        since = int(reader.get(REPLIES, _USED + self._name) or 0)
+        return 0 if self._has_expired(since) else since
+
     def find(self, reader: Reader, line: int) -> tuple[bytes, bytes] | None:
         """The digest of the command in one line of the request, and the packed answer to it; None if none is stored or
         it has expired.
 
         Raises ConflictError for one that another release stored.
         """
-        since = reader.get(REPLIES, _USED + self._name)
-        if since is None or self._has_expired(int(since)):
+        if not self.since(reader):
             return None
         packed = reader.get(REPLIES, self._place(line))
         if packed is None:

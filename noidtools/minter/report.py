@@ -76,7 +76,8 @@ def status(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
     state = MinterState(minter, reader)
     pairs = [*state.generator.status(), ("Held", b"%d" % state.held), ("Queued", b"%d" % state.queued)]
     if state.newest:
-        pairs.append(("Changed", state.newest.date + b" by " + state.newest.who))
+        by = b" by " + state.newest.who if state.newest.who else b""
+        pairs.append(("Changed", state.newest.date + by))
     return pairs
 
 

@@ -64,19 +64,25 @@ _OPEN, _CLOSED = AccessRule(ANYONE), AccessRule()
 class Token:
     """A token as stored.
 
+    digest   of its secret
     name     by which it is listed and revoked
     classes  the access classes that it is admitted to
     created  when it was made; times are in fourteen digits
     expires  when it ends, empty if never
     used     when it was used last, to the hour; empty if never
+    most     how many identifiers it may mint in one request; None for what the policy of the minter allows
+    total    how many it may mint in all; None for any number
+    minted   how many of these it has minted; counted if there is a total
     """
 
-    __slots__ = ("name", "classes", "created", "expires", "used", "_digest")
+    __slots__ = ("name", "classes", "created", "expires", "used", "most", "total", "minted", "digest")
 
     def __init__(self, digest: bytes, packed: bytes) -> None:
-        self._digest = digest
-        self.name, classes, self.created, self.expires, self.used = unpack(packed)
+        self.digest = digest
+        self.name, classes, self.created, self.expires, self.used, *limits = unpack(packed)
         self.classes = tuple(classes.decode().split(","))
+        self.most, self.total, minted = (int(limit) if limit else None for limit in limits or (b"", b"", b""))
+        self.minted = minted or 0
 
     @property
     def user(self) -> bytes:
@@ -89,8 +95,22 @@ class Token:
     def policy(self, policy: AccessPolicy) -> AccessPolicy:
         """The access policy for requests with this token, made of that for users."""
         rules = policy.rules
+        limit = policy.mint_limit if self.most is None else min(self.most, policy.mint_limit)
         return AccessPolicy({name: _OPEN if name in self.classes or rules[name].word == ANYONE else _CLOSED
-                             for name in CLASSES})
+                             for name in CLASSES}, limit)
+
+    def count_minted(self, writer: Writer, minted: int, requested: int) -> None:
+        """Count what it mints in this transaction; raises ForbiddenError if it may not mint as many as requested."""
+        packed = writer.get(TOKENS, self.digest)
+        if self.total is None or packed is None:
+            return
+        stored = Token(self.digest, packed)
+        left = self.total - stored.minted
+        if requested > left:
+            raise ForbiddenError(f"the token {printable(self.name)} may mint {self.total} identifiers in all, of which "
+                                 f"{max(left, 0)} are left: ask for fewer, or for another token")
+        stored.minted += minted
+        stored._store(writer)
 
     def record_use(self, minter: Minter) -> None:
         """Store that it is used now, unless that was done within the hour; a minter that cannot be written is left."""
@@ -99,10 +119,12 @@ class Token:
             return
 
         def work(writer: Writer) -> None:
-            # It may have been revoked meanwhile.
-            if writer.get(TOKENS, self._digest) is not None:
-                self.used = timestamp(now)
-                self._store(writer)
+            # It may have been revoked meanwhile, and may have minted.
+            packed = writer.get(TOKENS, self.digest)
+            if packed is not None:
+                stored = Token(self.digest, packed)
+                stored.used = timestamp(now)
+                stored._store(writer)
 
         try:
             # The request may be one that only reads, and must not wait for a long write of others.
@@ -111,12 +133,17 @@ class Token:
             return
 
     def _store(self, writer: Writer) -> None:
-        fields = (self.name, ",".join(self.classes).encode(), self.created, self.expires, self.used)
-        writer.put(TOKENS, self._digest, pack(fields))
+        fields = [self.name, ",".join(self.classes).encode(), self.created, self.expires, self.used]
+        if self.most is not None or self.total is not None:
+            fields += [b"" if limit is None else b"%d" % limit for limit in (self.most, self.total, self.minted)]
+        writer.put(TOKENS, self.digest, pack(fields))
 
 
-def new_token(writer: Writer, actor: Actor, name: bytes, classes: Iterable[str], expires: bytes = b"") -> bytes:
-    """Make a token and return its secret, which is not stored.
+def new_token(
+    writer: Writer, actor: Actor, name: bytes, classes: Iterable[str], expires: bytes = b"", *,
+    most: int | None = None, total: int | None = None,
+) -> bytes:
+    """Make a token and return its secret, which is not stored; `most` and `total` limit what it may mint.
 
     Raises InvalidError for an unsuitable name, UsageError for unknown classes, ConflictError if the name is taken.
     """
@@ -131,8 +158,11 @@ def new_token(writer: Writer, actor: Actor, name: bytes, classes: Iterable[str],
     if expires and expires <= now:
         raise UsageError("the token would have expired already")
     secret = _PREFIX + urlsafe_b64encode(os.urandom(_RANDOM_BYTES)).rstrip(b"=")
-    Token(_digest(secret), pack((name, ",".join(chosen).encode(), now, expires, b"")))._store(writer)
-    record_event(writer, actor, b"token new", name, ",".join(chosen).encode(), *([expires] if expires else []))
+    token = Token(_digest(secret), pack((name, ",".join(chosen).encode(), now, expires, b"")))
+    token.most, token.total = most, total
+    token._store(writer)
+    limits = [b"%b %d" % (what, limit) for what, limit in ((b"most", most), (b"total", total)) if limit is not None]
+    record_event(writer, actor, b"token new", name, ",".join(chosen).encode(), *([expires] if expires else []), *limits)
     return secret
 
 
@@ -159,7 +189,7 @@ def revoke_token(writer: Writer, actor: Actor, name: bytes) -> None:
     """Delete a token: the next request with it is refused.  Raises NotFoundError if there is none of that name."""
     for token in all_tokens(writer):
         if token.name == name:
-            writer.delete(TOKENS, token._digest)
+            writer.delete(TOKENS, token.digest)
             record_event(writer, actor, b"token revoke", name)
             return
     raise NotFoundError(f"there is no token {name[:_LONGEST_NAME].decode('utf-8', 'replace')!r}")

@@ -28,7 +28,7 @@ from ..minter.circulation import UNAVAILABLE as UNAVAILABLE_FLAG
 from ..minter.identifiers import first_known, identify_parsed, parse_name, typing_fault
 from ..minter.lifecycle import reader_in
 from ..minter.namespace import LONGEST_BEGINNING, LONGEST_IDENTIFIER
-from ..minter.policies import EVERYTHING, TARGETS
+from ..minter.policies import TARGETS, hides_names
 from ..minter.relations import has_abstractions
 from ..minter.relations.abstract import find_in_path
 from ..names import targets
@@ -378,7 +378,7 @@ def outcome_in(
     unknown names, it still does not for a reserved one.
     """
     hidden = (RESERVED, NOT_FOUND, INVALID, *((ABSTRACT,) if view == TARGETS else ()))
-    if view == EVERYTHING or outcome.kind not in hidden:
+    if not hides_names(view) or outcome.kind not in hidden:
         return outcome
     steps: Trace = []
     lookup = Lookup(minter, reader_in(view, reader), element, None if trace is None else steps)

@@ -46,6 +46,7 @@ class Options:
         if not self.address.path and ("socket-mode" in last or "socket-group" in last):
             raise UsageError("--socket-mode and --socket-group are for the path of a Unix socket")
         self.minters = last.get("minters", "")
+        self.commands = _path(last["commands"]) if "commands" in last else None
         # A FastCGI process answers one request after the other, so that there are some more of them.
         processors = len(os.sched_getaffinity(0))
         usual = processors if self.protocol == "http" else max(_FASTCGI_WORKERS, processors)
@@ -93,7 +94,9 @@ class Options:
                 "proxies": self.proxies, "user_header": self.user_header, "user": self.user,
                 # Nothing checks a password where HTTP comes from no web server.
                 "challenge": BASIC if self.protocol != "http" or self.user_header else "",
-                "largest_body": self.largest_body, "slow": self.slow}
+                "commands": self.commands, "largest_body": self.largest_body, "slow": self.slow,
+                # A process that answers one request after the other has no threads to keep free.
+                "threads": self.threads if self.protocol == "http" else 0}
 
 
 def serve(dbdir: str, args: list[bytes]) -> int:
@@ -147,7 +150,7 @@ def _announce(options: Options, dbdir: str) -> None:
     where = str(address)
     if options.protocol == "http" and not address.path:
         scheme = "https" if options.certificate else "http"
-        where = f"{scheme}://{where}/{'noidu_NAME' if options.minters else 'noidu'}"
+        where = f"{scheme}://{where}{options.commands or ''}/{'noidu_NAME' if options.minters else 'noidu'}"
     what = f"the minters in {options.minters}" if options.minters else f"the minter in {dbdir}"
     log_line("noid", f"serving {what} by {options.protocol} at {where}")
     if options.protocol == "http" and not address.path and not address.is_loopback:
@@ -168,6 +171,12 @@ def _seconds(values: dict[str, str], name: str, default: int, most: int) -> floa
     if not (text.isascii() and (whole + part).isdigit() and len(text) < 20 and float(text) <= most):
         raise UsageError(f"--{name} is a number of seconds from 0 to {most}, such as 0.5, not {text!r}")
     return float(text)
+
+
+def _path(text: str) -> str:
+    if not text.startswith("/") or "?" in text or "%" in text:
+        raise UsageError(f"--commands is a path such as /nd, not {text!r}")
+    return text.rstrip("/")
 
 
 def _mode(text: str) -> int:

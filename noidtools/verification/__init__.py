@@ -181,8 +181,6 @@ class Inspector:
 
     def _outcome(self, identifier: bytes) -> Outcome:
         outcome = resolution.follow_aliases(self._find, identifier)
-        if self._view == EVERYTHING:
-            return outcome
         return outcome_in(self._view, self._minter, self._everything, identifier, outcome)
 
     def _withdrawn(self, identifier: bytes) -> Inspection:

@@ -6,15 +6,16 @@ no query, or `help`, answers with an explanation.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from ..commands import Call, Session, all_commands
 from ..commands.answers import Answer, Text
-from ..errors import NoidError
+from ..errors import NoidError, UsageError
 from ..minter.events import Actor
 from ..minter.policies import PUBLISHED
-from .request import LARGEST_BODY, READERS_WORDS, Request, Trust, WorkLimit, read_body
+from .request import LARGEST_BODY, Request, Trust, WorkLimit, read_body
 from .response import (
     FileWriter,
-    HttpError,
     JsonWriter,
     Response,
     TextWriter,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ..commands.idempotency import IdempotentRun
     from ..minter.folder import MinterFolder
     from ..minter.policies import AccessPolicy
+    from .group_commit import WriterSlots
     from .metrics import RequestMetrics
     from .request import Environ
     from .response import AnswerWriter
@@ -63,16 +65,22 @@ A request with an Idempotency-Key can be repeated for a day: what was done is an
 class CommandApplication:
     """Serves minters to a web server.
 
-    `challenge` is the WWW-Authenticate header for users who must log in; empty where nobody can.
+    `challenge` is the WWW-Authenticate header for users who must log in; empty where nobody can.  `threads` is how many
+    requests the server answers at once in this process, 0 if that is not known: one of them is kept for reading.
     """
 
     def __init__(self, minters: MinterFolder, *, trust: Trust | None = None, challenge: str = BASIC,
-                 largest_body: int = LARGEST_BODY, metrics: RequestMetrics | None = None) -> None:
+                 largest_body: int = LARGEST_BODY, metrics: RequestMetrics | None = None, threads: int = 0) -> None:
         self.minters = minters
         self.trust = trust or Trust()
         self._challenge = challenge
         self._largest_body = largest_body
         self._metrics = metrics
+        self._slots: WriterSlots | None = None
+        if threads > 1:
+            from .group_commit import WriterSlots
+
+            self._slots = WriterSlots(threads - 1)
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         request = Request(environ, self.trust)
@@ -95,19 +103,24 @@ class CommandApplication:
         minter = self.minters.find(request.path)
         words = request.words
         if words in ([], [b"help"]):
+            request.ensure_body_is_understood()
+            if request.has_body:
+                raise UsageError("the query names no command for this body: ?- runs the commands in it")
             return _answer_response(request.environ, _introduction(), writer, [])
         policy = request.authenticate(minter)
         session = Session(minter.dbdir, Actor(request.contact, b"web"), minter=minter, view=PUBLISHED)
-        if words == [b"-"]:
+        session.actor.token = request.token
+        if words[0] == b"-":
             from .bulk import respond_to_bulk
 
-            return respond_to_bulk(request, session, policy, writer, self._largest_body, self._metrics)
+            return respond_to_bulk(request, session, policy, writer, self._largest_body, self._metrics, self._slots)
         return self._respond_to_one(request, session, policy, words, writer)
 
     def _respond_to_one(
         self, request: Request, session: Session, policy: AccessPolicy, words: list[bytes], writer: AnswerWriter
     ) -> Response:
         call = Call(session, words)
+        request.ensure_body_is_understood(is_file=call.form.takes_file)
         if call.writes:
             if request.method == "HEAD":
                 raise method_not_allowed(("GET", "POST"), f"HEAD changes nothing: {call.command.name} by GET or POST")
@@ -115,8 +128,9 @@ class CommandApplication:
         user = request.user
         policy.ensure(call.command.name, call.access, user)
         session.view = policy.view(user)
-        if len(words) > READERS_WORDS:
-            WorkLimit.of(policy, user, self._largest_body).count_words(len(words))
+        limit = WorkLimit.of(policy, user, self._largest_body)
+        limit.count_words(len(words))
+        limit.count_mints(call.mints)
         once = request.idempotent_run() if call.writes else None
         if call.writes and request.is_page_load and not _is_form_of_elements(request, call):
             call.ensure_fits()
@@ -127,7 +141,8 @@ class CommandApplication:
                 return confirmation.confirmation_page(request, call)
             once = confirmation.confirmed_run(request, call)
         self._read_elements(request, call)
-        answer = self._run(request, call, once)
+        with self._slots.taken() if self._slots and call.writes else nullcontext():
+            answer = self._run(request, call, once)
         headers = [("Idempotency-Replayed", "true")] if once and once.replayed else []
         return _answer_response(request.environ, answer, writer, headers)
 
@@ -153,9 +168,6 @@ class CommandApplication:
         call.ensure_fits()
         if request.method != "POST":
             raise method_not_allowed(("POST",), "the file is sent by POST, as the body")
-        if request.header("CONTENT_TYPE").lower().startswith("multipart/"):
-            raise HttpError(415, "media type", "the file is the body itself, not a part of a form (multipart): send it "
-                            "as curl --data-binary @FILE does")
         body = read_body(request.environ, self._largest_body)
         try:
             call.file = body.file

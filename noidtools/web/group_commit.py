@@ -1,8 +1,9 @@
-"""Group commit: requests that change the same minter at the same time share one commit.
+"""Threads that write: how many there may be, and group commit, by which they share a commit.
 
-The slow part of a change is the commit, which waits for the disk.  The threads of a process put their commands into a
-list.  A thread that finds nobody at work becomes the leader: it takes all that wait, runs their commands in one
-transaction, and then makes the first of those that came meanwhile the next leader and wakes the others.
+The slow part of a change is the commit, which waits for the disk.  Requests that change the same minter at the same
+time share one: the threads of a process put their commands into a list.  A thread that finds nobody at work becomes the
+leader: it takes all that wait, runs their commands in one transaction, and then makes the first of those that came
+meanwhile the next leader and wakes the others.
 
 Each command succeeds or is refused on its own, because it runs in a savepoint; it is answered after the commit.  If the
 commit fails, all of them are refused.
@@ -11,15 +12,15 @@ commit fails, all of them are refused.
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from weakref import WeakKeyDictionary
 
 from ..errors import BusyError, NoidError
 from ..schemes import NeedsOwnTransaction
-from ..store import TIMEOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any, TypeVar
 
     from ..minter import Minter
@@ -28,6 +29,33 @@ if TYPE_CHECKING:
 
 # Commands in one transaction at most, so that no client waits long for the others.
 _LARGEST_GROUP = 64
+
+# Seconds for which a request waits for one of the threads that may write.
+_SLOT_SECONDS = 0.25
+
+
+class WriterSlots:
+    """Keeps threads free for reading: at most `count` requests change something at once.
+
+    Another one waits for a moment, since changes are usually quick, and is then refused.  From then on those that find
+    no slot are refused at once, until one finds a slot.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = threading.BoundedSemaphore(count)
+        self._are_stuck = False
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Hold a slot for the `with` block; raises BusyError if there is none."""
+        if not self._free.acquire(timeout=0 if self._are_stuck else _SLOT_SECONDS):
+            self._are_stuck = True
+            raise BusyError("others keep the minter busy: try again in a few seconds")
+        self._are_stuck = False
+        try:
+            yield
+        finally:
+            self._free.release()
 
 
 def run_in_group(minter: Minter, command: Callable[[], T]) -> T:
@@ -93,7 +121,7 @@ class _Group:
             self._waiting.append(member)
             if not self._has_leader:
                 self._has_leader = member.leads = True
-        if not member.leads and not member.wake.wait(TIMEOUT):
+        if not member.leads and not member.wake.wait(minter.timeout):
             with self._lock:
                 if member in self._waiting and not member.leads:
                     self._waiting.remove(member)

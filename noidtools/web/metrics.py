@@ -14,6 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from ..codec import PATH, percent_encode
 from ..commands.call import is_command
 from ..console import log_line, write_error
 from ..version import __version__
@@ -119,7 +120,9 @@ class RequestMetrics:
         self._seconds.labels(interface, command, status).observe(seconds)
         if seconds > self._slow:
             request = Request(environ, self._trust)
-            path = without_peppers(request.path) + (f"?{command}" if command else "")
+            # With its escapes: a blank would look like the end of the path.
+            path = percent_encode(request.path.encode("utf-8", "surrogateescape"), PATH).decode()
+            path = without_peppers(path) + (f"?{command}" if command else "")
             log_line("noid", f"a request took {seconds:.1f} seconds: {request.method} {path}, status {status}, from "
                              f"{request.address}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 
-from ..codec import HEX_DIGITS
+from ..codec import HEX_DIGITS, pack
 from ..commands.lines import LineSource
 from ..errors import ForbiddenError, UsageError
 from ..minter.folder import COMMAND_PATH
@@ -82,6 +82,9 @@ _SAME_SITE = ("same-origin", "none")
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _LARGEST_FORM = 4096
 
+# Types of bodies that are lines of text: what is sent without a type, as text, or as curl and others do by default.
+_TEXT_TYPES = ("", _FORM_TYPE, "application/octet-stream")
+
 # What precedes the name of a user that begins as those of tokens do.
 _USER = b"user:"
 
@@ -113,16 +116,16 @@ class Trust:
 class Request:
     """A request, read from the WSGI environment; `trust` decides who sent it."""
 
-    __slots__ = ("environ", "method", "token_user", "_token", "_trust", "_words")
+    __slots__ = ("environ", "method", "token", "_form_token", "_trust", "_words")
 
     def __init__(self, environ: Environ, trust: Trust) -> None:
         self.environ = environ
         self.method: str = environ.get("REQUEST_METHOD", "GET")
         self._trust = trust
         self._words: list[bytes] | None = None
-        self._token: bytes | None = None
-        # The user that a token stands for, once it was found.
-        self.token_user = b""
+        self._form_token: bytes | None = None
+        # The token in the Authorization header, once it was found.
+        self.token: Token | None = None
 
     def header(self, name: str) -> str:
         """A variable of the environment, such as HTTP_ACCEPT for a header; empty if it is absent."""
@@ -168,8 +171,8 @@ class Request:
     @property
     def user(self) -> bytes:
         """The name of the authenticated user; empty if there is none."""
-        if self.token_user:
-            return self.token_user
+        if self.token is not None:
+            return self.token.user
         trust = self._trust
         name = trust.user or self.header("REMOTE_USER")
         if not name and trust.user_header and self.header("REMOTE_ADDR") in _NO_ADDRESS:
@@ -207,7 +210,7 @@ class Request:
         return header[len(_BEARER) :].strip().encode("latin-1", "replace")[:_LONGEST_SECRET] or b"?"
 
     def authenticate(self, minter: Minter) -> AccessPolicy:
-        """The access policy of a minter for this request.  With a token, `user` is the token's from then on.
+        """The access policy of a minter for this request.  With a token, `token` and `user` are set by it.
 
         Raises HttpError for a token that is not one of this minter's, or no longer.
         """
@@ -232,7 +235,7 @@ class Request:
         if token is None:
             raise HttpError(401, "login", "this token is not known here: it may have expired or been revoked, or be "
                             "another minter's", _TOKEN_CHALLENGE)
-        self.token_user = token.user
+        self.token = token
         return token.policy(policy), token
 
     # -- requests forged by other sites ----------------------------------------------------------------
@@ -297,22 +300,49 @@ class Request:
         if self.is_page_load and not (is_same or self.header("HTTP_ORIGIN") or self.header("HTTP_REFERER")):
             raise ForbiddenError("a browser sends this form without naming its site: use a form of this site")
 
+    # -- the body --------------------------------------------------------------------------------------
+
+    @property
+    def has_body(self) -> bool:
+        return self.header("CONTENT_LENGTH") not in ("", "0") or bool(self.header("HTTP_TRANSFER_ENCODING"))
+
+    @property
+    def body_type(self) -> str:
+        """The media type of the body, without parameters; empty if it is not given."""
+        return self.header("CONTENT_TYPE").partition(";")[0].strip().lower()
+
+    def ensure_body_is_understood(self, *, is_file: bool = False) -> None:
+        """Raise HttpError for a body that would be misread: a file may have any type but that of a form with parts, any
+        other body is lines of text."""
+        if not self.has_body:
+            return
+        kind = self.body_type
+        if self.header("HTTP_CONTENT_ENCODING").strip().lower() not in ("", "identity"):
+            raise HttpError(415, "media type", "the body is compressed: send it as it is, without Content-Encoding")
+        if is_file and kind.startswith("multipart/"):
+            raise HttpError(415, "media type", "the file is the body itself, not a part of a form (multipart): send it "
+                            "as curl --data-binary @FILE does")
+        if not is_file and kind not in _TEXT_TYPES and not kind.startswith("text/"):
+            raise HttpError(415, "media type", f"a body of the type {kind[:60]!a} is not understood here: send lines "
+                            "of text, as text/plain")
+
     def form_token(self) -> bytes:
         """The token that our form for changes sends; empty if this is no form, or one without it."""
-        kind = self.header("CONTENT_TYPE").partition(";")[0].strip().lower()
-        if self._token is None and self.method == "POST" and kind == _FORM_TYPE:
+        if self._form_token is None and self.method == "POST" and self.body_type == _FORM_TYPE:
             body = read_body(self.environ, _LARGEST_FORM)
             pairs = (field.partition(b"=") for field in body.read_line().strip().split(b"&"))
-            self._token = next((value for name, _, value in pairs if name == b"token"), b"")
+            self._form_token = next((value for name, _, value in pairs if name == b"token"), b"")
             body.close()
-        return self._token or b""
+        return self._form_token or b""
 
     # -- Idempotency-Key -------------------------------------------------------------------------------
 
     @property
     def owner(self) -> bytes:
-        """To whom keys and tokens belong: the user, without a login the address."""
-        return self.user or b"@" + self.contact
+        """To whom keys and forms belong: the token, the user, or without a login the address."""
+        if self.token is not None:
+            return pack((b"token", self.token.digest))
+        return pack((b"user", self.user) if self.user else (b"address", self.address.encode("latin-1", "replace")))
 
     @property
     def idempotency_key(self) -> bytes:
@@ -338,11 +368,12 @@ class Request:
         return IdempotentRun(self.owner, key)
 
 
-def is_for_commands(environ: Environ) -> bool:
-    """Whether the path of a request is one for commands."""
+def is_for_commands(environ: Environ, folder: str | None = None) -> bool:
+    """Whether the path of a request is one for commands: in this folder, or in any with None."""
     path: str = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
-    last = path.rpartition("/")[2]
-    return last == COMMAND_PATH or last.startswith(f"{COMMAND_PATH}_")
+    parent, _, last = path.rpartition("/")
+    is_command = last == COMMAND_PATH or last.startswith(f"{COMMAND_PATH}_")
+    return is_command and folder in (None, parent)
 
 
 def _is_address(text: str) -> bool:
@@ -468,14 +499,17 @@ READERS_ANSWER = 1 << 20
 
 
 class WorkLimit:
-    """What is left of the words, of the time and of the answer for one request.  None stands for no limit."""
+    """What one request may mint, and what is left of its words, its time and its answer.  None stands for no limit."""
 
-    __slots__ = ("largest_body", "_words", "_seconds", "_answer", "_used", "_started")
+    __slots__ = ("largest_body", "_most_mints", "_mints", "_words", "_seconds", "_answer", "_used", "_started")
 
     def __init__(
-        self, largest_body: int, words: int | None = None, seconds: float | None = None, answer: int | None = None
+        self, largest_body: int, mints: int, words: int | None = None, seconds: float | None = None,
+        answer: int | None = None,
     ) -> None:
         self.largest_body = largest_body
+        self._most_mints = mints
+        self._mints = 0
         self._words = words
         self._seconds = seconds
         self._answer = answer
@@ -486,8 +520,15 @@ class WorkLimit:
     def of(cls, policy: AccessPolicy, user: bytes, largest_body: int) -> WorkLimit:
         """The limit for this user; `largest_body` is the server's, for everybody."""
         if policy.may_change(user):
-            return cls(largest_body)
-        return cls(min(largest_body, READERS_BODY), READERS_WORDS, READERS_SECONDS, READERS_ANSWER)
+            return cls(largest_body, policy.mint_limit)
+        return cls(min(largest_body, READERS_BODY), 0, READERS_WORDS, READERS_SECONDS, READERS_ANSWER)
+
+    def count_mints(self, number: int) -> None:
+        """Raise HttpError if the commands of the request would mint more than they may."""
+        self._mints += max(0, number)
+        if self._mints > self._most_mints:
+            raise HttpError(413, "too large", f"one request may mint {self._most_mints} identifiers here, and not "
+                            f"{self._mints}: send several")
 
     def count_words(self, number: int) -> None:
         """Raise HttpError if the commands of the request have more words than they may."""

@@ -61,6 +61,9 @@ _DESCRIPTION_QUERIES = (b"info", b"", b"?")
 # What is answered with a tombstone.
 _ON_TOMBSTONES = (GONE, UNAVAILABLE)
 _VARY = ("Vary", "Accept")
+
+# Characters of an entered name that are not escaped.
+_ENTERED = codec.PATH + b"?%"
 _HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]")
 
 
@@ -68,11 +71,12 @@ class Resolver:
     """Serves the names of all minters in a folder, or of one."""
 
     def __init__(self, minters: MinterFolder, *, trust: Trust | None = None,
-                 metrics: RequestMetrics | None = None) -> None:
+                 metrics: RequestMetrics | None = None, challenge: str = "") -> None:
         self._catalogue = Catalogue(minters.for_resolving())
         self._metrics = metrics
         self._monitoring = Monitoring(self._catalogue, metrics)
         self._trust = trust or Trust()
+        self._challenge = challenge
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         request = Request(environ, self._trust)
@@ -83,7 +87,7 @@ class Resolver:
         try:
             return self._respond(_NameRequest(request))
         except Exception as error:  # noqa: BLE001 - every error has an HTTP status
-            return error_response(request.environ, error, TextWriter(), "")
+            return error_response(request.environ, error, TextWriter(), self._challenge)
 
     def _respond(self, request: _NameRequest) -> Response:
         if request.method not in _METHODS:
@@ -231,7 +235,7 @@ def _not_found(request: _NameRequest, outcome: Outcome, knowledge: _Knowledge) -
     suggestion = knowledge.suggestion
     media_type = preferred(request.accept, (_TEXT, _HTML, _JSON))
     if media_type == _HTML:
-        name = names.parse(request.name).found
+        name = request.readable(names.parse(request.name).found)
         return pages.missing_page(name, sentences, suggestion, request.home, request.path_of, [_VARY])
     message = " ".join(sentences)
     if media_type == _JSON:
@@ -249,7 +253,7 @@ def _home(request: _NameRequest) -> Response:
         name = names.parse(entered).found.lstrip(b"/")
         if not name:
             raise NotFoundError("no name was entered")
-        path = request.home + codec.percent_encode(name, codec.PATH + b"?%")
+        path = request.home + codec.percent_encode(name, _ENTERED)
         if targets.leads_to_commands(path):
             raise NotFoundError("this is the address of a minter's commands, and no name")
         return _text_response(303, path + b"\n", [("Location", path.decode())])
@@ -307,6 +311,11 @@ class _NameRequest:
         if isinstance(name, str):
             name = codec.encode_text(name)
         return self.home + codec.normalize_escapes(name.lstrip(b"/"), b"", codec.PATH)
+
+    def readable(self, name: bytes) -> bytes:
+        """A name without escapes, as it would be entered in the form; with them where it would not be the same name."""
+        decoded = codec.percent_decode(name)
+        return decoded if codec.percent_encode(decoded, _ENTERED) == name else name
 
     @property
     def accept(self) -> str:

@@ -68,6 +68,7 @@ _STATUS_OF = {
     "outcome unknown": 500,  # not 503, at which many clients send a request again
 }
 _RETRY_AFTER_SECONDS = "2"
+_BEARER = 'Bearer realm="noid"'
 
 
 class HttpError(NoidError):
@@ -104,14 +105,14 @@ def _internal_error() -> HttpError:
 
 
 def http_error(error: NoidError, challenge: str) -> HttpError:
-    """An error with its HTTP status.  `challenge` is the WWW-Authenticate header, empty where nobody can log in."""
+    """An error with its HTTP status.  `challenge` is the WWW-Authenticate header; where nobody can log in it is empty,
+    and a token is asked for."""
     if isinstance(error, HttpError):
         return error
     if isinstance(error, LoginNeededError):
-        if challenge:
-            return HttpError(401, "login", error.message, ("WWW-Authenticate", challenge))
         advice = "this server has no login, so send a token of 'noid token new'"
-        return HttpError(403, error.kind, error.sentence(advice))
+        message = error.message if challenge else error.message_with(advice)
+        return HttpError(401, "login", message, ("WWW-Authenticate", challenge or _BEARER))
     headers = [("Retry-After", _RETRY_AFTER_SECONDS)] if isinstance(error, BusyError) else []
     return HttpError(_STATUS_OF.get(error.kind, 500), error.kind, public_message(error), *headers)
 
@@ -210,18 +211,20 @@ def _quality(ranges: list[tuple[str, float]], wanted: str) -> float:
 
 
 class BulkTally:
-    """How many commands a bulk run had, and how many of them were refused or failed."""
+    """How many commands a bulk run had, how many of them were refused or failed, and how many answers were stored ones
+    of an earlier request."""
 
-    __slots__ = ("commands", "refused")
+    __slots__ = ("commands", "refused", "replayed")
 
     def __init__(self) -> None:
-        self.commands = self.refused = 0
+        self.commands = self.refused = self.replayed = 0
 
     def count(self, result: BulkResult) -> None:
         """Count a result, unless another part of the same answer follows."""
         if not result.more:
             self.commands += 1
             self.refused += result.failed
+            self.replayed += result.replayed
 
 
 class TextWriter:
@@ -258,7 +261,8 @@ class TextWriter:
 
     def bulk_closing(self, tally: BulkTally) -> bytes:
         done = tally.commands - tally.refused
-        return b"bulk: %d commands, %d done, %d refused\n" % (tally.commands, done, tally.refused)
+        replayed = b", %d replayed" % tally.replayed if tally.replayed else b""
+        return b"bulk: %d commands, %d done, %d refused%b\n" % (tally.commands, done, tally.refused, replayed)
 
 
 def _indent_returns(text: bytes) -> bytes:
@@ -351,12 +355,16 @@ class JsonWriter:
                 out.append(b', "error": ' + _dumps(error).encode())
             elif result.failed:
                 out.append(b', "failed": true')
+            if result.replayed:
+                out.append(b', "replayed": true')
             out.append(b"}")
             self._open_line = 0
         return b"".join(out)
 
     def bulk_closing(self, tally: BulkTally) -> bytes:
         totals = {"commands": tally.commands, "done": tally.commands - tally.refused, "refused": tally.refused}
+        if tally.replayed:
+            totals["replayed"] = tally.replayed
         return b'\n], "bulk": ' + _dumps(totals).encode() + b"}\n"
 
 

@@ -17,17 +17,23 @@ if TYPE_CHECKING:
 
 
 class Site:
-    """Serves the commands and the names of the same minters; `metrics` counts the requests."""
+    """Serves the commands and the names of the same minters; `metrics` counts the requests.
+
+    `commands` is the path below which commands are answered, None for any; the others are settings of
+    CommandApplication.
+    """
 
     def __init__(self, minters: MinterFolder, *, trust: Trust | None = None, challenge: str = BASIC,
-                 largest_body: int = LARGEST_BODY, metrics: RequestMetrics | None = None) -> None:
+                 largest_body: int = LARGEST_BODY, metrics: RequestMetrics | None = None,
+                 commands: str | None = None, threads: int = 0) -> None:
         self._commands = CommandApplication(minters, trust=trust, challenge=challenge, largest_body=largest_body,
-                                            metrics=metrics)
-        self._names = Resolver(minters, trust=trust, metrics=metrics)
+                                            metrics=metrics, threads=threads)
+        self._names = Resolver(minters, trust=trust, metrics=metrics, challenge=challenge)
         self._metrics = metrics
+        self._command_folder = commands
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
-        for_commands = is_for_commands(environ)
+        for_commands = is_for_commands(environ, self._command_folder)
         application = self._commands if for_commands else self._names
         if self._metrics is None:
             return application(environ, start_response)

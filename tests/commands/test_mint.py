@@ -136,3 +136,20 @@ def test_a_generator_is_not_kept_for_another_scheme(tmp_path):
     replaced.close()
     noid.close()
     other.close()
+
+
+def test_at_the_shell_most_of_what_is_left_is_minted_with_yes_only(noid):
+    noid("dbcreate", "x.sddddd")
+    assert noid("mint", "10000", "status", "draft").count("id: ") == 10_000  # as scripts do
+    assert noid("mint", "45000").count("id: ") == 45_000
+    assert noid.refused("mint", "22501", status=2) == (
+        "this would take 22501 of the 45000 identifiers that are left, for good: give --yes before the number if you "
+        "mean it, as in mint --yes 22501")
+    assert "--yes" in noid.refused("peppermint", "1000000", status=2)
+    assert noid("mint", "--yes", "22501").count("id: ") == 22_501
+    assert noid("mint", "10000").count("id: ") == 10_000
+
+
+def test_a_namespace_without_an_end_is_minted_from_without_a_question(noid):
+    noid("dbcreate", "x.zd")
+    assert noid("mint", "20000").count("id: ") == 20_000

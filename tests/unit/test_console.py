@@ -93,3 +93,9 @@ def test_a_terminal_that_was_closed_does_not_stop_the_command(terminal):
     indicator = console.WaitIndicator(1 << 20)
     indicator(SECOND, 0, 1)
     indicator(0, 0, 1)
+
+
+def test_a_line_of_the_log_is_one_line_for_every_reader(capfd):
+    console.write_error("a\u2028b\u2029c\x85d\x0be\x9bf")
+    line = capfd.readouterr().err
+    assert line == "a%E2%80%A8b%E2%80%A9c%C2%85d%0Be%C2%9Bf\n" and len(line.splitlines()) == 1

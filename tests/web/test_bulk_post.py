@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,7 @@ def test_bulk_results_are_available_as_json(web: CommandClient) -> None:
 
 def test_an_answer_in_parts_is_one_result(tmp_path: Path) -> None:
     create_in_child(tmp_path / "kt5", "a.zd")
+    run_in_child(tmp_path / "kt5", "policy", "mint-limit", "25000")
     web = CommandClient(tmp_path)
     reply = web.post("mint 25000\nhello\n", accept="application/json")
     assert [len(result["records"]) for result in reply.json["results"]] == [25_000, 1]
@@ -192,3 +194,48 @@ def test_a_body_that_arrives_in_small_pieces_is_read_whole(web: CommandClient) -
     body = b"mint 1\n" * 5
     environ = {"wsgi.input": Slow(body)}
     assert len(web("-", method="POST", user=USER, body=body, **environ).ids) == 5
+
+
+# -- all or nothing ----------------------------------------------------------------------------------------------
+
+
+def atomic(web: CommandClient, body: str, **options: Any) -> Any:
+    return web("-+--atomic", method="POST", body=body.encode(), **{"user": USER, **options})
+
+
+@pytest.mark.parametrize(("last", "status"), [
+    ("bind new kt639k9 a c", 409), ("get kt639k9 none", 404), ("nonsense", 400),
+    ("note a b c", 400), ("mint 9999999999", 413),
+])
+def test_of_an_atomic_request_everything_is_done_or_nothing(web: CommandClient, last: str, status: int) -> None:
+    before = web("dbinfo+dump", user=USER).text
+    refused = atomic(web, f"mint 2\nbind set kt639k9 a b\n{last}\n")
+    assert refused.status == status and "line 3: " in refused.text
+    assert refused.text.endswith("(nothing of the body was run)\n")
+    assert web("dbinfo+dump", user=USER).text == before
+    done = atomic(web, "mint 2\nbind set kt639k9 a b\nget kt639k9 a\n")
+    assert done.status == 200 and len(done.ids) == 2 and "bulk: 3 commands, 3 done, 0 refused" in done.text
+
+
+def test_an_atomic_request_that_finds_too_few_identifiers_mints_none(tmp_path: Path) -> None:
+    create_in_child(tmp_path / "kt5", "x.sd")
+    web = CommandClient(tmp_path)
+    assert atomic(web, "mint 6\nmint 5\n").status == 410
+    assert len(atomic(web, "mint 6\nmint 4\n").ids) == 10
+
+
+def test_an_atomic_request_can_be_repeated_with_its_key(web: CommandClient) -> None:
+    key = {"HTTP_IDEMPOTENCY_KEY": "k"}
+    assert atomic(web, "mint 1\nget none a\n", **key).status == 404
+    first, again = (atomic(web, "mint 1\nmint 2\n", **key) for _ in range(2))
+    assert len(first.ids) == 3 and again.ids == first.ids and again.headers["idempotency-replayed"] == "true"
+
+
+def test_what_an_atomic_request_cannot_hold_is_refused(web: CommandClient) -> None:
+    run_in_child(web.folder / "kt5", "policy", "mint-limit", "20000")
+    refused = atomic(web, "mint 1\nmint 10001\n")
+    assert refused.status == 400 and "line 2: this takes several transactions" in refused.text
+    assert atomic(web, "hello\n" * 10_001).status == 413
+    assert web("-+x", method="POST", body=b"hello\n", user=USER).status == 400
+    assert atomic(web, "mint 1\n", user="").status == 401 and atomic(web, "hello\n", user="").status == 200
+    assert "Drawn: 0" in web("dbinfo").text

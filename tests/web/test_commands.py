@@ -59,6 +59,7 @@ def test_a_fault_in_the_middle_of_an_answer_is_reported_at_its_end(
     web: CommandClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_in_child(web.folder / "many", "abcdefghijklmnopqrst.zd")
+    run_in_child(web.folder / "many", "policy", "mint-limit", "25000")
     write = Minter.write
     writes: list[object] = []
 
@@ -125,9 +126,9 @@ def test_a_refusal_for_lack_of_permission_is_401_or_403_with_the_remedy(web: Com
     assert reply.status == 403 and "www-authenticate" not in reply.headers and "certain users" in reply.text
 
 
-def test_without_a_login_an_unauthenticated_write_is_403(web: CommandClient) -> None:
+def test_without_a_login_an_unauthenticated_write_asks_for_a_token(web: CommandClient) -> None:
     reply = web.with_settings(challenge="")("mint+1")
-    assert reply.status == 403 and "www-authenticate" not in reply.headers
+    assert (reply.status, reply.headers["www-authenticate"]) == (401, 'Bearer realm="noid"')
     assert reply.text == ("error: mint is of the class mint, which here is for users who have logged in: this server "
                           "has no login, so send a token of 'noid token new'; an administrator can open it with "
                           "'noid policy mint anyone'\n")
@@ -158,12 +159,14 @@ def test_an_exhausted_minter_answers_410(tmp_path: Path) -> None:
 
 def test_a_long_mint_is_streamed_and_ends_with_a_refusal_if_it_must(tmp_path: Path) -> None:
     create_in_child(tmp_path / "kt5", "abcdefghijklmnop.sdddd")
+    run_in_child(tmp_path / "kt5", "policy", "mint-limit", "25000")
     web = CommandClient(tmp_path)
     reply = web("mint+25000", user=USER, accept="application/json")
     assert reply.status == 200
     assert len(reply.json["records"]) == 10_000
     assert reply.json["error"]["kind"] == "exhausted"
     create_in_child(tmp_path / "many", "abcdefghijklmnop.zd")
+    run_in_child(tmp_path / "many", "policy", "mint-limit", "25000")
     reply = web("mint+25000", user=USER, path="/noidu_many")
     assert len(set(reply.ids)) == 25_000 and "content-length" not in reply.headers
 
@@ -304,3 +307,35 @@ def test_items_are_lines_or_an_array(web: CommandClient) -> None:
     assert web.post("get --items kt639k9 list\n").text.startswith("one\n two\n error: no error\nlast\n\nbulk: ")
     assert web("get+--items+kt639k9+list", accept="application/json").json == {
         "records": [{"name": "list", "items": ["one\ntwo", "error: no error", "last"]}]}
+
+
+# -- types of bodies ---------------------------------------------------------------------------------------------
+
+JSON = "application/json"
+
+
+@pytest.mark.parametrize("query", ["", "help", "mint+1", "bind+set+kt639k9+:", "bind+set+kt639k9+a+b", "get+x+y", "-"])
+@pytest.mark.parametrize("variables", [
+    {"CONTENT_TYPE": JSON}, {"CONTENT_TYPE": "Application/JSON; charset=utf-8"}, {"CONTENT_TYPE": "application/xml"},
+    {"CONTENT_TYPE": "multipart/form-data; boundary=x"}, {"CONTENT_TYPE": "image/png"},
+    {"CONTENT_TYPE": "text/plain", "HTTP_CONTENT_ENCODING": "gzip"},
+])
+def test_a_body_that_would_be_misread_is_415(web: CommandClient, query: str, variables: dict[str, str]) -> None:
+    refused = web(query, user=USER, method="POST", body=b'{"elements": {"title": "x"}}\n', accept=JSON, **variables)
+    assert (refused.status, refused.json["error"]["kind"]) == (415, "media type")
+    assert "Drawn: 0" in web("dbinfo").text and web("get+kt639k9").status == 404
+
+
+@pytest.mark.parametrize("kind", [None, "text/plain", "text/plain; charset=utf-8", "application/octet-stream",
+                                  "application/x-www-form-urlencoded"])
+def test_lines_of_text_may_have_these_types(web: CommandClient, kind: str | None) -> None:
+    body = {"user": USER, "method": "POST", "CONTENT_TYPE": kind}
+    assert web("bind+set+kt639k9+:", body=b"title: x\n", **body).status == 200
+    assert "title: x\n" in web("fetch+kt639k9").text and web("-", body=b"mint 1\n", **body).status == 200
+    # A type without a body misleads nobody.
+    assert web("mint+1", user=USER, method="POST", body=b"", CONTENT_TYPE=JSON).status == 200
+
+
+def test_a_body_without_a_command_is_refused(web: CommandClient) -> None:
+    refused = web("", user=USER, method="POST", body=b"mint 1\n")
+    assert refused.status == 400 and "?- runs the commands in it" in refused.text

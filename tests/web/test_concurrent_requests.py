@@ -101,7 +101,7 @@ def test_a_fault_in_one_command_is_not_the_others(
 def test_a_request_waits_for_others_no_longer_than_for_the_minter(
     web: CommandClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("noidtools.web.group_commit.TIMEOUT", 0.1)
+    monkeypatch.setattr("noidtools.minter.folder._WRITER_SECONDS", 0.1)
     replies = together(web, [("mint+1", {}), ("mint+1", {}), ("mint+1", {})])
     assert [reply.status for reply in replies] == [200, 503, 503]
     assert web("mint+1", user=USER).status == 200

@@ -11,7 +11,7 @@ def test_history_and_log_are_available_by_url_as_text_and_json(tmp_path):
     run_in_child(tmp_path / "kt5", "mint", "1")
     web = CommandClient(tmp_path)
     assert web("bind+set+x00+e+v", user=USER).status == 200
-    records = web("history+x00", accept="application/json").json["records"]
+    records = web("history+x00", user=USER, accept="application/json").json["records"]
     assert [(r["what"], r["interface"], r["who"]) for r in records] == [
         ("mint", "shell", "shell"), ("bind set", "web", "alice@192.0.2.7")]
     assert web("history+x00+--json").text.count("\n") == 2

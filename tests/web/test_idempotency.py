@@ -234,3 +234,22 @@ def test_unauthenticated_clients_with_the_same_key_get_different_answers(web: Co
     there = web("mint+1", HTTP_IDEMPOTENCY_KEY="order-17", REMOTE_ADDR="192.0.2.8")
     assert here.ids != there.ids
     assert web("mint+1", HTTP_IDEMPOTENCY_KEY="order-17").ids == here.ids
+
+
+def test_no_name_of_a_user_is_taken_for_an_address(web: CommandClient) -> None:
+    run_in_child(web.folder / "kt5", "policy", "mint", "anyone")
+    anonymous = web("mint+1", **keyed("k", user="")).ids
+    for user in ("@@192.0.2.7", "@192.0.2.7", "192.0.2.7"):
+        assert web("mint+1", **keyed("k", user=user)).ids != anonymous
+
+
+def test_a_repeated_bulk_run_says_that_it_is_one(web: CommandClient) -> None:
+    body = "mint 1\nget none a\nbind mint new a b\n"
+    first = web.post(body, **keyed("k"))
+    assert "idempotency-replayed" not in first.headers and first.text.endswith("2 done, 1 refused\n")
+    again = web.post(body, **keyed("k"))
+    assert again.headers["idempotency-replayed"] == "true" and again.ids == first.ids
+    assert again.text.endswith("bulk: 3 commands, 2 done, 1 refused, 2 replayed\n")
+    json = web.post(body, **keyed("k", accept="application/json")).json
+    assert [result.get("replayed") for result in json["results"]] == [True, None, True]
+    assert json["bulk"] == {"commands": 3, "done": 2, "refused": 1, "replayed": 2}

@@ -11,6 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from noidtools.errors import UsageError
+from noidtools.minter import Minter
 from noidtools.minter.folder import MinterFolder
 from noidtools.resolution import catalogue
 from noidtools.server.serve import Options
@@ -60,6 +61,7 @@ def samples(text: str) -> dict[str, float]:
 def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
     monkeypatch.setattr(catalogue, "_REFRESH_INTERVAL", 0.0)
     monkeypatch.setattr(monitoring, "_KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(monitoring, "_KEPT_TIMES", 0)
     create_in_child(tmp_path / "kt5", "kt.sdd", *TERM)
     return Service(tmp_path)
 
@@ -90,10 +92,41 @@ def test_a_minter_that_cannot_be_read_and_an_empty_folder_are_not_ready(service,
     data = tmp_path / "kt5" / "NOID" / "data.mdb"
     data.rename(tmp_path / "data")
     reply = service.get("/readyz")
-    assert reply.status == 503 and reply.text == "not ready: the minter kt5 cannot be read\n"
-    assert service.metrics()['noid_minter_up{minter="kt5"}'] == 0
+    # Who may read it is not known.
+    assert reply.status == 503 and reply.text == "not ready: a minter cannot be read\n"
+    assert service.metrics()['noid_minter_up{minter="hidden"}'] == 0
     (tmp_path / "kt5" / "NOID").rename(tmp_path / ".NOID")
     assert service.get("/readyz").text == "not ready: there is no minter\n"
+
+
+def test_readiness_and_metrics_name_no_minter_that_the_caller_may_not_read(service, tmp_path):
+    create_in_child(tmp_path / "secret", "xx.sd", *TERM)
+    run_in_child(tmp_path / "secret", "policy", "read", "bob")
+    run_in_child(tmp_path / "secret", "mint", "10")
+    secret = run_in_child(tmp_path / "secret", "token", "new", "monitor", "--may", "read")[0]["token"].decode()
+    assert service.get("/readyz").text == "not ready: a minter has no identifiers left\n"
+    for variables in ({"REMOTE_USER": "bob"}, {"HTTP_AUTHORIZATION": f"Bearer {secret}"}):
+        assert service.get("/readyz", **variables).text == "not ready: the minter secret has no identifiers left\n"
+    assert "secret" not in service.get("/metrics").text and service.get("/healthz").text == "ok\n"
+    (tmp_path / "secret" / "NOID").rename(tmp_path / ".NOID")
+    (tmp_path / "secret" / "NOID").mkdir()
+    assert service.get("/readyz").text == "not ready: a minter cannot be read\n"
+    assert "secret" not in service.get("/metrics").text
+    assert service.get("/healthz").text == "error: 1 minters cannot be read, 1 can\n"
+
+
+def test_asking_for_health_again_looks_at_no_minter(tmp_path, monkeypatch):
+    monkeypatch.setattr(monitoring, "_KEPT_SECONDS", 1000.0)
+    create_in_child(tmp_path / "kt5", "kt.sdd", *TERM)
+    service = Service(tmp_path)
+    assert [service.get(page).status for page in ("/healthz", "/metrics")] == [200, 200]
+
+    def fail(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(Minter, "read", fail)
+    monkeypatch.setattr(Minter, "access_policy", fail)
+    assert [service.get(page).status for page in ("/healthz", "/metrics")] == [200, 200]
 
 
 # -- /metrics --------------------------------------------------------------------------------------------------------
@@ -236,6 +269,14 @@ def test_a_slow_request_is_logged_without_its_pepper(tmp_path, capfd):
     create_in_child(tmp_path / "kt5", "kt.reeded")
     Service(tmp_path, slow=0.0).get("/kt4x551!vjd6xdc7mwc1swnj/page")
     assert "GET /kt4x551!.../page, status 404" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("separator", ["%E2%80%A8", "%E2%80%A9", "%C2%85", "%0B", "%0C", "%1E", "%0A", "%9B"])
+def test_a_path_forges_no_line_of_the_log(tmp_path, capfd, separator):
+    create_in_child(tmp_path / "kt5", "kt.reeded")
+    Service(tmp_path, slow=0.0).get(f"/kt4x551{separator}noid:%20forged")
+    log = capfd.readouterr().err
+    assert len(log.splitlines()) == 1 and f"GET /kt4x551{separator}noid:%20forged, status 404" in log
 
 
 def test_what_counts_as_slow_may_be_a_part_of_a_second():

@@ -181,3 +181,25 @@ def test_an_abstract_name_is_not_sent_to_the_fallback(minter, web):
 def test_the_form_for_names_does_not_redirect_to_commands(web, name):
     answer = web(f"/?name={name}")
     assert answer.status == 404 and "location" not in answer.headers
+
+
+ELSEWHERE = (
+    "/noidu_kt5", "/foo/noidu_kt5", "/ark:/x/noidu_kt5", "/nd/x/noidu_kt5", "/ark:/x%2Fnoidu_kt5", "//nd/noidu_kt5",
+    "/nd/../nd/noidu_kt5", "/ND/noidu_kt5", "/nd//noidu_kt5", "/nd%2Fx/noidu_kt5",
+)
+
+
+def test_commands_are_answered_only_below_the_path_that_was_named(kt5, tmp_path):
+    ask = ResolverClient(Site(MinterFolder(str(tmp_path)), commands="/nd"))
+    assert ask("/nd/noidu_kt5?hello").text == "Hello.\n\n"
+    for path in ELSEWHERE:
+        answer = ask(f"{path}?hello")
+        assert answer.status in (400, 404) and "Hello" not in answer.text, path
+    assert ResolverClient(Site(MinterFolder(str(tmp_path)), commands=""))("/noidu_kt5?hello").status == 200
+
+
+def test_a_name_that_is_not_found_is_shown_as_it_was_entered(web):
+    page = web("/Diary%20of%20Uppsala", **HTML).text
+    assert "<h1>Not found: <bdi>Diary of Uppsala</bdi></h1>" in page and 'value="Diary of Uppsala"' in page
+    # An escape without which it would be another name stays.
+    assert "<bdi>a%2Fb</bdi>" in web("/a%2Fb", **HTML).text

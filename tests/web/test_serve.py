@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import grp
 import os
 import signal
@@ -9,7 +10,9 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,7 +21,7 @@ from noidtools.errors import UsageError
 from noidtools.server.address import Address
 from noidtools.server.serve import Options
 from support import gateway
-from support.http import free_port, ids_in
+from support.http import Reply, free_port, ids_in
 from support.minter import create_in_child, run_in_child
 from support.process import NOID
 from support.project import ROOT
@@ -43,11 +46,11 @@ def test_a_link_in_place_of_the_mark_that_a_folder_is_served_is_not_followed(ser
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_serve_by_http_without_a_user_refuses_to_write_with_403(serve) -> None:
+def test_serve_by_http_without_a_user_asks_for_a_token(serve) -> None:
     served = serve("--http", "127.0.0.1:0")
     assert served.http("GET", "/noidu_kt5?hello")[0] == 200
     status, body = served.http("GET", "/noidu_kt5?mint+1")
-    assert status == 403 and b"has no login" in body and b"'noid policy mint anyone'" in body
+    assert status == 401 and b"has no login" in body and b"'noid policy mint anyone'" in body
 
 
 def test_serve_believes_what_comes_through_a_unix_socket_of_the_web_server(serve, tmp_path: Path) -> None:
@@ -65,7 +68,7 @@ def test_serve_believes_what_comes_through_a_unix_socket_of_the_web_server(serve
 def test_serve_believes_no_header_on_a_port_and_no_variable_of_its_own_environment(serve) -> None:
     served = serve("--http", "127.0.0.1:0", env={**os.environ, "REMOTE_USER": "bob", "HTTP_NOIDUSER": "bob"})
     for name in ("NoidUser", "Remote-User", "X-Forwarded-User"):
-        assert served.http("GET", "/noidu_kt5?mint+1", **{name: "bob"})[0] == 403
+        assert served.http("GET", "/noidu_kt5?mint+1", **{name: "bob"})[0] == 401
 
 
 def test_an_address_of_a_port_that_others_can_reach_is_pointed_out(serve) -> None:
@@ -178,3 +181,46 @@ def test_serve_refuses_missing_minters_and_unusable_addresses(noid_process, tmp_
     assert "not a socket" in noid_process.refused("serve", "--minters", ".", "--fcgi", "./file")
     assert (tmp_path / "file").read_text() == "mine"
     assert "cannot listen" in noid_process.refused("serve", "--minters", ".", "--fcgi", "/nonexistent/folder/s")
+
+
+def test_serve_answers_commands_below_the_path_that_was_named(serve) -> None:
+    served = serve("--http", "127.0.0.1:0", "--commands", "/nd/")
+    assert "/nd/noidu_NAME" in served.log.read_text()
+    assert served.http("GET", "/nd/noidu_kt5?hello") == (200, b"Hello.\n\n")
+    assert served.http("GET", "/noidu_kt5?hello")[0] == 404
+    assert served.http("GET", "/ark:/x%2Fnoidu_kt5?hello")[0] == 404
+
+
+@pytest.mark.parametrize("path", [b"nd", b"", b"/a?b", b"/%6Ed"])
+def test_a_path_for_commands_must_be_one(path: bytes) -> None:
+    with pytest.raises(UsageError, match="--commands is a path such as /nd"):
+        Options([b"--commands", path])
+
+
+@pytest.mark.slow
+@pytest.mark.only("lmdb")
+def test_a_writer_that_stalls_stops_no_reader(serve, tmp_path: Path) -> None:
+    """The writers wait for two seconds, and are then told to ask again."""
+    create_in_child(tmp_path / "xx5", "xx.sdd", "long", "13030", "a", "b")
+    (name,) = (record["id"].decode() for record in run_in_child(tmp_path / "xx5", "mint", "1"))
+    run_in_child(tmp_path / "xx5", "bind", "set", name, "_t", "https://a.example/")
+    served = serve("--http", "127.0.0.1:0", "--user", "alice", "--workers", "1", "--threads", "3")
+    assert served.get(f"/ark:/{name}").status == 302
+    replies: list[Reply] = []
+    enough = threading.Event()
+
+    def write() -> None:
+        while not enough.is_set():
+            replies.append(served.get("/noidu_kt5?mint+1"))
+
+    with open(tmp_path / "kt5" / "NOID" / "writer.lock", "rb") as lock, ThreadPoolExecutor(8) as pool:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for _ in range(8):
+            pool.submit(write)
+        served.until(lambda: bool(replies), 60)
+        reads = [served.get(target).status for target in (f"/ark:/{name}", "/noidu_kt5?dbinfo", "/healthz") * 5]
+        enough.set()
+        pool.shutdown()
+    assert reads == [302, 200, 200] * 5
+    assert {(reply.status, reply.headers["retry-after"]) for reply in replies} == {(503, "2")}
+    assert served.get("/noidu_kt5?mint+1").status == 200

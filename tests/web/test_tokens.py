@@ -218,7 +218,7 @@ def test_a_token_by_http_and_by_fastcgi(tmp_path: Path) -> None:
     create_in_child(tmp_path / "kt5", "kt.reeded")
     secret = new_token(tmp_path, "job", "--may", "mint")
     http = Served.start(tmp_path / "log1", "serve", "--minters", tmp_path, "--http", "127.0.0.1:0", "--workers", "1")
-    assert http.get("/noidu_kt5?mint+1").status == 403
+    assert http.get("/noidu_kt5?mint+1").status == 401
     assert http.get("/noidu_kt5?mint+1", Authorization=f"Bearer {secret}").status == 200
     assert http.stop() == 0
     fcgi = Served.start(tmp_path / "log2", "serve", "--minters", tmp_path, "--fcgi", tmp_path / "s", "--workers", "1")
@@ -248,3 +248,45 @@ def test_the_policy_of_a_token_is_made_of_its_classes_and_of_what_is_for_anyone(
     rules = token.policy(AccessPolicy({})).rules
     admitted = [name for name in CLASSES if rules[name].admits(token.user)]
     assert admitted == [READ, BIND] and MINT not in admitted and ADMIN not in admitted
+
+
+# -- limits ------------------------------------------------------------------------------------------------------
+
+
+def test_a_token_mints_no_more_in_one_request_and_in_all_than_it_may(web: CommandClient) -> None:
+    secret = new_token(web.folder, "job", "--may", "mint,bind", "--most", "3", "--total", "5")
+    refused = web("mint+4", **bearer(secret))
+    assert refused.status == 413 and "one request may mint 3 identifiers here" in refused.text
+    first = web("mint+3", **bearer(secret))
+    assert len(first.ids) == 3
+    refused = web("mint+3", **bearer(secret))
+    assert refused.status == 403
+    assert "the token job may mint 5 identifiers in all, of which 2 are left: ask for fewer" in refused.text
+    assert web("bind+mint+new+a+b", **bearer(secret)).status == 200
+    bulk = web.post("mint 1\nmint 1\n", user="", **bearer(secret))
+    assert "2 commands, 1 done, 1 refused" in bulk.text
+    (token,) = listed(web.folder)
+    assert token["most"] == b"3 in one request" and token["total"] == b"5 of 5 minted"
+    assert web("mint+1", user=USER).status == 200 and web("get+kt4x551+x", **bearer(secret)).status == 404
+
+
+def test_what_is_repeated_with_its_key_is_not_counted_twice(web: CommandClient) -> None:
+    secret = new_token(web.folder, "job", "--may", "mint", "--total", "2")
+    key = {"HTTP_IDEMPOTENCY_KEY": "k", **bearer(secret)}
+    assert web("mint+1", **key).ids == web("mint+1", **key).ids
+    (token,) = listed(web.folder)
+    assert token["total"] == b"1 of 2 minted" and token["used"] != b"never"
+    assert web("mint+1", **bearer(secret)).status == 200 and web("mint+1", **bearer(secret)).status == 403
+
+
+def test_the_limit_of_a_token_does_not_exceed_that_of_the_minter(web: CommandClient) -> None:
+    secret = new_token(web.folder, "job", "--may", "mint", "--most", "9")
+    run_in_child(web.folder / "kt5", "policy", "mint-limit", "2")
+    assert web("mint+3", **bearer(secret)).status == 413 and web("mint+2", **bearer(secret)).status == 200
+
+
+def test_a_new_token_of_the_same_name_gets_no_stored_answers(web: CommandClient) -> None:
+    key = {"HTTP_IDEMPOTENCY_KEY": "k"}
+    first = web("mint+1", **key, **bearer(new_token(web.folder, "job", "--may", "mint"))).ids
+    run_in_child(web.folder / "kt5", "token", "revoke", "job")
+    assert web("mint+1", **key, **bearer(new_token(web.folder, "job", "--may", "mint"))).ids != first

@@ -11,6 +11,7 @@ import pytest
 from noidtools.console import OccasionalLog
 from noidtools.minter.folder import MinterFolder
 from noidtools.resolution import catalogue
+from noidtools.web import monitoring
 from noidtools.web.site import Site
 from support.minter import Noid
 from support.served import Served
@@ -38,6 +39,8 @@ def _nothing_was_logged_before(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def ask(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ResolverClient:
     monkeypatch.setattr(catalogue, "_REFRESH_INTERVAL", 0.0)
+    monkeypatch.setattr(monitoring, "_KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(monitoring, "_KEPT_TIMES", 0)
     return ResolverClient(Site(MinterFolder(str(folder))))
 
 

@@ -31,6 +31,7 @@ PUBLIC, SUCCEEDED = f"{NAAN}/f0000", f"{NAAN}/f0003"
 # Every command that anybody may use and that takes a name, and its queries with {} for the name.
 QUERIES = {
     "fetch": ("fetch+{}", "fetch+{}+what", "fetch+ark:/{}", "fetch+{}!pepper"),
+    "find": ("find+{}", "find+secret+plan+--prefix+{}", "find+--element+what=secret+--prefix+{}+--json"),
     "get": ("get+{}", "get+{}+_t", "get+{}+what+who", "get+--items+{}+what", "get+http://n2t.net/ark:/{}"),
     "validate": ("validate+-+{}", "validate+-+{}!pepper", "validate+fdddd+{}"),
     "decode": ("decode+{}", "decode+{}!pepper"),
@@ -218,6 +219,56 @@ def test_archives_are_read_for_those_alone_who_may_do_more_than_read(tmp_path):
     assert told.status == whole.status == 200 and "x" * 200 in whole.text
     assert "x" * 200 not in told.text and told.text.count("the rest is in an archive") == 1
     noid.close()
+
+
+# -- who made a change ---------------------------------------------------------------------------------------------
+
+# The account that made the minter and its names, by shell; and a user, by URL.
+ACCOUNT, ADDRESS = "me/us", "192.0.2.7"
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory):
+    """A minter without an authority, a name that the user carol changed, and an event of it in an archive."""
+    noid = Noid.created(tmp_path_factory.mktemp("minters") / "f5", "--label", "ark:/", "f.sdddd", "medium", NAAN)
+    name = noid.mint_with_target("https://open.example/")
+    noid.records("policy", "admin", "boss")
+    noid.records("bind", "set", name, "what", "x" * 200)
+    noid.records("note", "a", "b")
+    noid("log", "--archive", "2100", "old.jsonl")
+    minters = SingleMinter(str(noid.folder))
+    noid.share(minters)
+    client = CommandClient(noid.folder.parent, minters)
+    assert client(f"bind+set+{name}+_t+https://new.example/", user="carol", path="/noidu").status == 200
+    yield name.removeprefix("ark:/"), client, ResolverClient(Resolver(minters))
+    noid.close()
+
+
+@pytest.mark.parametrize("user", ["", "carol"])
+def test_accounts_and_addresses_are_not_for_those_who_do_not_administer(changed, user):
+    name, client, resolver = changed
+    queries = [query.format(*(name,) * query.count("{}")) for group in QUERIES.values() for query in group]
+    answers = [client(query, path="/noidu", user=user, accept=accept)
+               for query in (*queries, "dbinfo", "describe", "custodian", "custodian+history")
+               for accept in ("", "application/json")]
+    answers += [resolver(f"/ark:/{name}?info", HTTP_ACCEPT=accept, REMOTE_USER=user)
+                for accept in ("*/*", "text/html", "application/json", "text/turtle", "application/ld+json")]
+    for answer in answers:
+        assert not [word for word in (ACCOUNT, ADDRESS, "carol@") if word in answer.text], answer
+    told = client(f"history+{name}", path="/noidu", user=user)
+    assert "what: bind set" in told.text and "date: " in told.text and "who:" not in told.text
+    assert re.search(r"Circ: +i\|\d{14}\|\|1$", client(f"fetch+{name}", path="/noidu", user=user).text, re.MULTILINE)
+    assert re.search(r"Changed: \d{14}$", client("dbinfo", path="/noidu", user=user).text, re.MULTILINE)
+
+
+def test_administrators_see_who_made_a_change(changed):
+    name, client, resolver = changed
+    told = client(f"history+{name}", path="/noidu", user="boss").text
+    assert f"who: carol@{ADDRESS}\n" in told and f"who: {ACCOUNT}\n" in told and "x" * 200 in told
+    assert f"|{ACCOUNT}|1" in client(f"fetch+{name}", path="/noidu", user="boss").text
+    info = client("dbinfo", path="/noidu", user="boss").text
+    assert f"Creator: {ACCOUNT}" in info and f" by carol@{ADDRESS}" in info
+    assert f"carol@{ADDRESS}" in resolver(f"/ark:/{name}?info", HTTP_ACCEPT="text/turtle", REMOTE_USER="boss").text
 
 
 # -- who may not read --------------------------------------------------------------------------------------------

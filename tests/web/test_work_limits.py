@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from noidtools.web import request
-from support.minter import Noid
+from support.minter import Noid, run_in_child
 from support.process import processor_seconds
 from support.served import Served
-from support.wsgi import CommandClient
+from support.wsgi import USER, CommandClient
 
 pytestmark = pytest.mark.slow
 
@@ -121,3 +121,17 @@ def _tally(text: str) -> tuple[int, int]:
 def test_a_label_longer_than_any_minted_one_is_not_valid(web: CommandClient) -> None:
     assert web(f"validate+.zd+{'1' * 1000}", user="").text.startswith("id:")
     assert "more than 1000" in web(f"validate+.zd+{'1' * 1001}", user="").text
+
+
+def test_one_request_mints_no_more_than_the_policy_allows(web: CommandClient) -> None:
+    refused = web("mint+10001", user=USER, accept="application/json")
+    assert refused.status == 413 and refused.json["error"] == {
+        "kind": "too large", "message": "one request may mint 10000 identifiers here, and not 10001: send several"}
+    bulk = web.post("mint 6000\npeppermint 4000\nbind mint new a b\n")
+    assert bulk.status == 413 and "line 3: " in bulk.text and "(nothing of the body was run)" in bulk.text
+    assert "Drawn: 0" in web("dbinfo").text
+    run_in_child(web.folder / "kt5", "policy", "mint-limit", "3")
+    assert web("mint+4", user=USER).status == 413 and len(web("mint+3", user=USER).ids) == 3
+    assert web("mint+99999999999999999999", user=USER).status == 400
+    run_in_child(web.folder / "kt5", "policy", "mint-limit", "default")
+    assert len(web("mint+10000", user=USER).ids) == 10_000

@@ -17,7 +17,7 @@ from ...store import Reader, Writer
 from .. import aliases, relations, schema
 from ..circulation import HELD, PEPPERED, RESERVED, UNAVAILABLE, WITHDRAWN, Circulation, alias_target, find
 from ..contexts import CLAIM
-from ..policies import CLASSES, INITIAL_STATE, PERSISTENCE_DATES, PUBLISH, RESERVE, AccessRule
+from ..policies import CLASSES, INITIAL_STATE, MINT_LIMIT_SETTING, PERSISTENCE_DATES, PUBLISH, RESERVE, AccessRule
 from ..qualities import is_sound
 from ..relations import ABSTRACT_KINDS, ALIAS_OF, KINDS, WORDS, Relation
 from ..replies import reply_faults
@@ -332,9 +332,11 @@ def _is_abstraction(key: bytes, packed: bytes) -> bool:
 
 
 def _is_token(digest: bytes, packed: bytes) -> bool:
-    fields = fields_of(packed, 5)
-    return (len(digest) == _DIGEST_SIZE and fields is not None and are_dates(fields[2:])
-            and set(fields[1].decode("utf-8", "replace").split(",")) <= set(CLASSES))
+    fields = fields_of(packed) or []
+    limits = fields[5:]  # only of tokens that have some
+    return (len(digest) == _DIGEST_SIZE and len(fields) in (5, 8) and are_dates(fields[2:5])
+            and set(fields[1].decode("utf-8", "replace").split(",")) <= set(CLASSES)
+            and all(not limit or limit.isdigit() for limit in limits))
 
 
 def _is_setting(key: bytes, value: bytes) -> bool:
@@ -346,6 +348,8 @@ def _is_setting(key: bytes, value: bytes) -> bool:
         return AccessRule.is_packed(value)
     if name == INITIAL_STATE:
         return value in (PUBLISH, RESERVE)
+    if name == MINT_LIMIT_SETTING:
+        return value.isdigit()
     if name in PERSISTENCE_DATES:
         return is_date(value)
     if name.startswith(f"{CLAIM}/"):
