@@ -428,7 +428,8 @@ class BindingMethods(MinterBase):
 
 def _binding(bound: bindings.BindResult) -> Binding:
     return Binding(
-        decode_text(bound.identifier), decode_text(bound.element), decode_text(bound.how), bound.written, bound.before
+        decode_text(bound.identifier), decode_text(bound.element), decode_text(bound.how), bound.written, bound.before,
+        decode_text(bound.note),
     )
 
 

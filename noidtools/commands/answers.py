@@ -345,6 +345,7 @@ class BindRecord(Record):
             (b"Element", bound.element, _BIND_WIDTH),
             (b"Bind", bound.how, _BIND_WIDTH),
             (b"Status", bound.status, _BIND_WIDTH),
+            *([(b"Note", bound.note, _BIND_WIDTH)] if bound.note else []),
         ]
 
     @property
@@ -355,7 +356,7 @@ class BindRecord(Record):
         bound = self._bound
         return [{"id": bound.identifier, "element": bound.element, "bind": bound.how, "status": bound.status,
                  "written": bound.written, "before": bound.before,
-                 **({"items": bound.items} if bound.items else {})}]
+                 **({"items": bound.items} if bound.items else {}), **({"note": bound.note} if bound.note else {})}]
 
     def without_peppers(self) -> Record:
         bound = self._bound

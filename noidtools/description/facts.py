@@ -331,13 +331,17 @@ class NameDescription:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The result of one binding: the length of the new value, and that of the value bound before, in bytes."""
+    """The result of one binding: the length of the new value, and that of the value bound before, in bytes.
+
+    note  what is unusual about the identifier, in a sentence; else empty
+    """
 
     identifier: str
     element: str
     how: str
     written: int
     before: int
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from ..codec import pair, pair_prefix, split_pair
 from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, printable
 from ..rules import Rule, RuleSet
-from . import circulation, identifiers, minting, schema
+from . import circulation, identifiers, minting, queue, schema
 from .circulation import circulation_line, ensure_not_withdrawn
 from .events import Change, record_event
 from .lifecycle import ensure_not_gone, state_of, tombstone_of
@@ -55,9 +55,10 @@ class BindResult:
     written     the length of the new value in bytes
     before      the length of the value that was bound before, to which the new one was added or which it replaced
     items       how many items the list has to which an item was added, else 0
+    note        what is unusual about the identifier, in a sentence; else empty
     """
 
-    __slots__ = ("identifier", "element", "how", "written", "before", "items")
+    __slots__ = ("identifier", "element", "how", "written", "before", "items", "note")
 
     def __init__(
         self, identifier: bytes, element: bytes, how: bytes, written: int, before: int, items: int = 0
@@ -68,6 +69,7 @@ class BindResult:
         self.written = written
         self.before = before
         self.items = items
+        self.note = b""
 
     @property
     def status(self) -> bytes:
@@ -112,7 +114,10 @@ def bind(
     if subject.pattern is not None:
         schema.renew_rules_version(writer)
     if changes:
-        record_event(writer, actor, b"bind " + how, ids=[subject.key], changes=changes)
+        event = record_event(writer, actor, b"bind " + how, ids=[subject.key], changes=changes)
+        if subject.foreign:
+            queue.place_hold(minter, writer, subject.key, circulation.foreign_record(writer, event), event)
+        done[0].note = subject.note
     return done
 
 
@@ -155,26 +160,34 @@ def _combined(how: bytes, old: bytes, value: bytes) -> tuple[bytes, int]:
 
 class _Subject:
     """An identifier to which elements are bound; or a pattern of identifiers, to which rules are bound, which compute
-    elements when they are fetched.  `pattern` is None for an identifier.
+    elements when they are fetched.  `pattern` is None for an identifier; `foreign` is whether the identifier is not
+    known yet, and this minter could not make it.
 
     Raises ConflictError for an identifier that was withdrawn, or is a long-term one that was neither issued nor held.
     """
 
-    __slots__ = ("key", "display", "pattern")
+    __slots__ = ("key", "display", "pattern", "foreign", "note")
 
     def __init__(self, minter: Minter, writer: Writer, text: bytes) -> None:
         self.key = self.display = text
         self.pattern = text[len(RULE_MARK) :] if text.startswith(RULE_MARK) else None
+        self.foreign, self.note = False, b""
         if self.pattern is not None:
             return
         ref = identifiers.identify_for_change(minter, writer, text)
+        self.foreign = not ref.well_formed
         self.key, self.display, record = ref.key, ref.display, ref.record
         ensure_not_withdrawn(self.display, record, "bound")
         if minter.settings.long_term and not (record and (record.held or record.issued)):
-            raise ConflictError(
-                f"{printable(self.display)} is a long-term identifier that was neither issued nor held: "
-                f"mint it, or place a hold on it with 'noid hold set {printable(self.display)}', before binding"
-            )
+            what = ("not one of this minter's identifiers:" if self.foreign else
+                    "a long-term identifier that was neither issued nor held: mint it, or")
+            name = printable(self.display)
+            raise ConflictError(f"{name} is {what} place a hold on it with 'noid hold set {name}', before binding")
+        if self.foreign:
+            self.note = (b"%b is not one of this minter's identifiers: it is recorded as foreign, and is never minted"
+                         % self.display)
+        elif ref.alias is not None:
+            self.note = b"%b is an alias: it resolves as %b does, whatever is bound to it" % (self.display, ref.alias)
 
     def place(self, element: bytes) -> tuple[bytes, bytes]:
         """(table, key) of what is bound to an element."""
@@ -249,7 +262,7 @@ def bind_elements(
     ensure_how(how)
     if how not in MINTING:
         return minter.write(lambda writer: bind(minter, writer, actor, how, text, pairs))
-    if text != b"new":
+    if text != identifiers.NEW:
         raise UsageError(f"bind {how.decode()} makes its own identifier: write the word new in place of Id")
     return mint_and_bind(minter, actor, pairs, peppered=how == b"peppermint")
 
@@ -330,7 +343,7 @@ def fetch_name(
     if with_circulation:
         fetched.held = record is not None and record.held
         fetched.circulation = circulation_line(reader, record)
-        fetched.alias = circulation.alias_target(reader, fetched.identifier)
+        fetched.alias = ref.alias
     if ref.record is not None and ref.record.withdrawn:
         return _with_tombstone(reader, ref, fetched, elements_only=bool(wanted) or not with_circulation)
     # A pepper is secret, so rules are matched with the name without it.

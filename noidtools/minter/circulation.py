@@ -1,9 +1,9 @@
 """Circulation records of identifiers (issued, queued, held; reserved, unavailable, withdrawn), aliases and elements.
 
 The history in a circulation record is a string of letters, newest first: `i` issued, `q` queued, `u` taken out of the
-queue, `f` imported, because it is of foreign origin.  The record points to the event in which its newest letter was
-written, which has the date and the actor.  So a million identifiers minted by one command share one event, and need no
-entries in the index of events.
+queue, `f` of foreign origin: imported, or bound or held although this minter could not make it.  The record points to
+the event in which its newest letter was written, which has the date and the actor.  So a million identifiers minted by
+one command share one event, and need no entries in the index of events.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from itertools import islice
 
 from ..codec import pair, pair_end, pair_prefix, split_pair
 from ..errors import ConflictError, InvalidError, UsageError, printable
+from . import schema
 from .events import Change, date_and_actor, index_event
 from .schema import ALIASES, CLAIMS, ELEMENTS, IDS, RELATIONS, STATED
 
@@ -26,7 +27,7 @@ HELD, PEPPERED, RESERVED, WITHDRAWN, UNAVAILABLE = 1, 2, 4, 8, 16
 # The flags of names that resolvers do not answer for.
 NOT_PUBLIC = RESERVED | WITHDRAWN | UNAVAILABLE
 
-# The letter in the history of an identifier that was made elsewhere and imported.
+# The letter in the history of an identifier that was made elsewhere.
 FOREIGN = b"f"
 
 _EVENT = slice(1, 6)
@@ -84,7 +85,7 @@ class Circulation:
 
     @property
     def foreign(self) -> bool:
-        """Whether it was imported, and not made here: it is never minted."""
+        """Whether it was made elsewhere: it is never minted."""
         return FOREIGN in self.history
 
     @property
@@ -149,6 +150,13 @@ def ensure_not_withdrawn(display: bytes, record: Circulation | None, done: str) 
         )
 
 
+def foreign_record(writer: Writer, event: int) -> Circulation:
+    """The record of an identifier that this minter could not make, for the caller to put on hold and save: it comes
+    from elsewhere and is never minted, even if the mask grows to its length."""
+    schema.note_foreign(writer)
+    return Circulation(0, event, 0, FOREIGN)
+
+
 def find_many(reader: Reader, identifiers: list[bytes]) -> list[Circulation | None]:
     """The circulation records of many identifiers, in their order, in one round trip."""
     found = reader.get_many([(IDS, identifier) for identifier in identifiers])
@@ -172,6 +180,9 @@ def in_circulation(reader: Reader, *, after: bytes | None = None) -> Iterator[tu
 # How many identifiers are looked up at once.
 _PAGE = 500
 _LONGEST_ELEMENT = 65536
+
+# The words of `bind` in place of an element (see commands/lines.py).
+_INPUT_MARKS = (b":", b":-")
 
 
 def alias_target(reader: Reader, identifier: bytes) -> bytes | None:
@@ -197,6 +208,8 @@ def ensure_element(element: bytes) -> None:
     """Raise UsageError for an empty name of an element, InvalidError for one that is too long."""
     if not element:
         raise UsageError("the element name is empty")
+    if element in _INPUT_MARKS:
+        raise UsageError(f"no element can be named {element.decode()!r}: it stands for what is read from the input")
     if len(element) > _LONGEST_ELEMENT:
         raise InvalidError(f"an element name may have {_LONGEST_ELEMENT} bytes, this one has {len(element)}")
 
@@ -292,12 +305,12 @@ def is_beginning(reader: Reader, beginning: bytes) -> bool:
     return any(next(reader.scan(table, start, limit=1), None) is not None for table, start in places)
 
 
-def find_known(reader: Reader, identifier: bytes) -> tuple[bool, Circulation | None]:
-    """Whether anything at all is stored about an identifier; and its circulation record, if it has one."""
+def find_known(reader: Reader, identifier: bytes) -> tuple[bool, Circulation | None, bytes | None]:
+    """Whether anything at all is stored about an identifier; its circulation record, and the target of an alias."""
     packed, alias = reader.get_many(((IDS, identifier), (ALIASES, identifier)))
     if packed is not None:
-        return True, Circulation.unpacked(packed)
-    return alias is not None or is_bound(reader, identifier), None
+        return True, Circulation.unpacked(packed), alias
+    return alias is not None or is_bound(reader, identifier), None, alias
 
 
 def look_up(reader: Reader, identifier: bytes, element: bytes) -> tuple[bytes | None, int, bytes | None]:

@@ -18,7 +18,7 @@ from ..errors import ConflictError, InvalidError, printable
 from ..schemes import NAMES, scheme_class
 from ..schemes.template import Template, ensure_form
 from . import circulation, config, schema
-from .namespace import LONGEST_IDENTIFIER, RULE_MARK
+from .namespace import ALL_RULES, LONGEST_IDENTIFIER, RULE_MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 # is less than the size of the repertoire.
 _LONGEST_CHECKED = 200
 
+# The word that stands for an identifier to be minted.
+NEW = b"new"
+
 # The setting (see config.py) with the web resolvers of this minter, one address a line.
 RESOLVERS = "resolver/base"
 
@@ -48,20 +51,22 @@ class NameRef:
     key          under which things about it are stored
     display      how it is written in answers
     record       its circulation record, None if it has none
+    alias        the target of an alias, as written in answers; None if it is no alias
     known        whether anything is stored about it: circulation, elements, or what it is an alias of
     well_formed  whether it is known, or has the form of this minter's identifiers
     peppered     whether the text contained its pepper
     """
 
-    __slots__ = ("display", "key", "known", "peppered", "record", "well_formed")
+    __slots__ = ("alias", "display", "key", "known", "peppered", "record", "well_formed")
 
     def __init__(
-        self, key: bytes, display: bytes, *, record: Circulation | None = None, known: bool = False,
-        well_formed: bool = False, peppered: bool = False,
+        self, key: bytes, display: bytes, *, record: Circulation | None = None, alias: bytes | None = None,
+        known: bool = False, well_formed: bool = False, peppered: bool = False,
     ) -> None:
         self.key = key
         self.display = display
         self.record = record
+        self.alias = alias
         self.known = known
         self.well_formed = known or well_formed
         self.peppered = peppered
@@ -144,7 +149,7 @@ def identify_beginning(minter: Minter, reader: Reader, text: bytes) -> bytes:
 
 
 def _find_known(minter: Minter, reader: Reader, key: bytes) -> NameRef | None:
-    known, record = circulation.find_known(reader, key)
+    known, record, alias = circulation.find_known(reader, key)
     peppered = False
     if record is None and b"!" in key:
         from . import tokens
@@ -152,32 +157,45 @@ def _find_known(minter: Minter, reader: Reader, key: bytes) -> NameRef | None:
         base, pepper = tokens.split_pepper(reader, key)
         if pepper is not None:
             tokens.ensure_pepper_matches(reader, base, pepper)
-            key, record, known, peppered = base, circulation.find(reader, base), True, True
+            key, (_, record, alias), known, peppered = base, circulation.find_known(reader, base), True, True
     if not known:
         return None
-    return NameRef(key, minter.namespace.display(key), record=record, known=True, peppered=peppered)
+    return NameRef(key, minter.namespace.display(key), record=record, alias=alias, known=True, peppered=peppered)
 
 
 # -- identifiers for changes and claims ------------------------------------------------------------------------------
 
 
 def identify_for_change(minter: Minter, reader: Reader, text: bytes) -> NameRef:
-    """As `identify`, for a change of the identifier.
+    """As `identify`, for a change of the identifier, which may be one that this minter did not make and could not.
 
-    Raises InvalidError for what this minter could not make, ForbiddenError where a pepper is missing, and ConflictError
-    for what was declared to be abstract.
+    Raises InvalidError for what looks like a mistyped identifier of this minter or is no name, ForbiddenError where a
+    pepper is missing, and ConflictError for what was declared to be abstract.
     """
     ref = identify(minter, reader, text)
     if not minter.scheme.free and text.strip() != text.strip(b" "):
         # Blanks around a name come with copying it; a line break comes with a request that was put together wrongly.
         raise InvalidError(f"{printable(text)} has a control character around the name: give the name alone")
-    if ref.record is None:
-        # A name with a record is accepted in any form: an alias may be a name that no minter could make.
-        ensure_well_formed(minter, reader, ref.key)
-        if minter.scheme.free and not ref.known:
-            ensure_not_abstract(reader, ref)
+    if ref.key == ALL_RULES and not ref.known:
+        raise InvalidError("a rule is bound to a pattern: write :idmap/PATTERN")
+    if not ref.well_formed:
+        _ensure_name(ref.key)
+        if minter.scheme.timed and minter.scheme.owns(ref.key):
+            # Nothing but labels with a date begins with the name of a server.
+            ensure_well_formed(minter, reader, ref.key)
+        ensure_not_mistyped(minter, reader, ref, text)
+    if minter.scheme.free or not ref.well_formed:
+        ensure_not_abstract(reader, ref)
     ensure_pepper(reader, ref)
     return ref
+
+
+def _ensure_name(key: bytes) -> None:
+    """Raise InvalidError for what nobody means as a name of another system."""
+    if key == NEW:
+        raise InvalidError("new is not an identifier: 'noid bind mint new …' binds to a new one")
+    if any(byte < 0x20 or byte == 0x7F for byte in key):
+        raise InvalidError(f"{printable(key[:200])} has a control character, and is therefore no name")
 
 
 def identify_for_claim(minter: Minter, reader: Reader, text: bytes) -> NameRef:

@@ -164,6 +164,7 @@ def reserve(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) ->
     Raises ConflictError for one that was withdrawn, is unavailable or is an alias.
     """
     stored: dict[bytes, Circulation] = {}
+    foreign: set[bytes] = set()
     transitions = []
     extra = []
     for name in texts:
@@ -174,6 +175,8 @@ def reserve(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) ->
             raise ConflictError(f"{printable(ref.display)} is unavailable, and the public knows of it: publish it with "
                                 "'noid publish' before you reserve it")
         stored[ref.key] = known = record or Circulation()
+        if not ref.well_formed:
+            foreign.add(ref.key)
         transitions.append(
             StateChange(ref.key, state_of(writer, ref.key, record), RESERVED_STATE, known.reserved, known.queued)
         )
@@ -184,6 +187,8 @@ def reserve(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) ->
     event = _record_states(writer, actor, b"reserve", transitions, extra)
     for key, record in stored.items():
         hold = not record.issued and not record.held
+        if key in foreign:
+            record = circulation.foreign_record(writer, event)
         if record.queued:
             record = queue.take_from_queue(minter, writer, key, record, event)
         record.flags |= RESERVED | (HELD if hold else 0)

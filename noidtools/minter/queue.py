@@ -9,9 +9,9 @@ from __future__ import annotations
 from ..errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, UsageError, printable
 from ..times import timestamp, timestamp_after
 from . import schema
-from .circulation import HELD, Circulation, advanced, alias_target, ensure_not_withdrawn, find, save
+from .circulation import HELD, Circulation, advanced, alias_target, ensure_not_withdrawn, find, foreign_record, save
 from .events import Change, record_event
-from .identifiers import identify_for_change
+from .identifiers import ensure_well_formed, identify_for_change
 from .schema import QUEUE, QUEUED
 
 TYPE_CHECKING = False
@@ -56,7 +56,7 @@ def enqueue(
     def examine(text: bytes) -> NameRef:
         ref = identify_for_change(minter, writer, text)
         ensure_not_withdrawn(ref.display, ref.record, "queued")
-        ensure_not_foreign(ref.key, ref.record)
+        ensure_not_foreign(ref)
         ensure_not_held(ref.key, ref.record)
         if ref.key in seen or (ref.record is not None and ref.record.queued):
             raise ConflictError(f"{printable(ref.key)} is in the queue already")
@@ -204,10 +204,11 @@ def place_holds(
 
     refs, refused = _examined(texts, examine, partly)
     event = _record_holds(writer, actor, b"hold set", refs, b"held")
+    own = {ref.key for ref in refs if ref.well_formed}
     placed = 0
     unqueued = []
     for identifier in _keys(refs):
-        record = find(writer, identifier) or Circulation()
+        record = find(writer, identifier) or (Circulation() if identifier in own else foreign_record(writer, event))
         placed += not record.held
         if place_hold(minter, writer, identifier, record, event):
             unqueued.append(identifier)
@@ -235,6 +236,8 @@ def release_holds(
     """
     def examine(text: bytes) -> NameRef:
         ref = identify_for_change(minter, writer, text)
+        if ref.record is None:
+            ensure_well_formed(minter, writer, ref.key)
         ensure_not_withdrawn(ref.display, ref.record, "released")
         name = printable(ref.display)
         if alias_target(writer, ref.key) is not None:
@@ -275,11 +278,11 @@ def _record_holds(
     return record_event(writer, actor, verb, ids=dict.fromkeys(change.of for change in changes), changes=changes)
 
 
-def ensure_not_foreign(identifier: bytes, record: Circulation | None) -> None:
-    """Raise ConflictError if the identifier, of which this is the record, was imported."""
-    if record is not None and record.foreign:
-        raise ConflictError(f"{printable(identifier)} was imported: it stands for something that got it elsewhere, and "
-                            "is never minted here")
+def ensure_not_foreign(ref: NameRef) -> None:
+    """Raise ConflictError if this minter could not make the identifier, or it was recorded as foreign."""
+    if not ref.well_formed or (ref.record is not None and ref.record.foreign):
+        raise ConflictError(f"{printable(ref.display)} comes from elsewhere and is never minted here: it can be held, "
+                            "bound or made an alias, but not queued")
 
 
 def ensure_not_held(identifier: bytes, record: Circulation | None) -> None:

@@ -282,6 +282,8 @@ class Importer:
             raise InvalidError(f"the record has more than {MOST_ELEMENTS} elements: divide it into several records of "
                                "the same identifier")
         ref = identifiers.identify(self._minter, reader, text)
+        if ref.key == identifiers.NEW and not ref.known:
+            raise InvalidError("new is not an identifier: mint one, and write it in place of new")
         controls = any(byte < 0x20 or byte == 0x7F for byte in text)
         # A name that is known here is accepted as it is, but not with a line break around it.
         if controls and (not ref.known or text.strip() != text.strip(b" ")):

@@ -113,12 +113,8 @@ def test_a_rule_by_its_element_and_one_by_its_pattern_are_both_reported(bound):
     )
 
 
-def test_there_are_no_rules_to_report_at_first(bound, tmp_path):
+def test_there_are_no_rules_to_report_at_first(bound):
     assert bound.refused("fetch", ":idmap", status=1) == "no rule is bound to :idmap"
-    free = Noid(tmp_path / "free")
-    free("dbcreate")
-    free("bind", "set", ":idmap", "e", "a name like any other")
-    assert free("get", ":idmap", "e") == "a name like any other\n"
 
 
 def test_resolving_names_the_rule_that_decided(bound):

@@ -63,8 +63,8 @@ def test_of_several_identifiers_those_that_can_be_are_held_or_queued_and_the_oth
     queued = noid.run("queue", "now", "02", "01", "00", "02")
     assert (queued.returncode, queued.stdout) == (1, b"id: 02\nid: 00\nnote: 2 identifiers queued\n")
     assert [line.split()[1] for line in queued.stderr.decode().splitlines()] == ["01", "02"]
-    held = noid.run("hold", "set", "03", "zz", "04")
-    assert (held.returncode, held.stdout) == (1, b"ok: 2 holds placed\n\n") and b"error: zz" in held.stderr
+    held = noid.run("hold", "set", "03", "new", "04")
+    assert (held.returncode, held.stdout) == (1, b"ok: 2 holds placed\n\n") and b"error: new" in held.stderr
     noid("hold", "set", "05")
     noid("withdraw", "05")
     freed = noid.run("hold", "release", "05", "03", "04")

@@ -189,6 +189,14 @@ def test_the_export_of_another_minter_keeps_states_and_aliases(tmp_path):
 # -- identifiers of foreign origin -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("words", [(), (".rdd",), ("--label", "ark:/", "f5.reedeedk", "medium", "13030")], ids=str)
+def test_the_word_new_is_not_imported_as_an_identifier(tmp_path, words):
+    minter = Noid.created(tmp_path, *words)
+    path = write(minter, "id,e\nnew,v\n")
+    assert "line 2: new is not an identifier: mint one" in minter.refused("import", "csv", path)
+    minter.close()
+
+
 def test_an_imported_identifier_is_recorded_as_foreign_and_never_minted(tmp_path):
     twin, minter = Noid.created(tmp_path / "twin", ".rdd"), Noid.created(tmp_path / "minter", ".rdd")
     everything = twin.mint(100)
@@ -197,7 +205,7 @@ def test_an_imported_identifier_is_recorded_as_foreign_and_never_minted(tmp_path
     assert minter.text("fetch", taken[0]).splitlines()[1].startswith("Circ:  f|")
     assert minter.events_of(taken[0]) == ["import"]
     minter.records("hold", "release", *taken)
-    assert "was imported" in minter.refusal("queue", "now", taken[0]).message
+    assert "never minted here" in minter.refusal("queue", "now", taken[0]).message
     with pytest.raises(Exception, match="left"):
         minter.records("mint", "100")
     minted = [name for name in everything if minter.text("fetch", name).splitlines()[1].startswith("Circ:  i")]

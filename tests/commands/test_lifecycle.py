@@ -165,7 +165,7 @@ def test_there_must_be_something_to_publish(minter):
     assert isinstance(minter.refusal("publish", "y06"), InvalidError)
     assert isinstance(minter.refusal("publish"), UsageError)
     assert isinstance(minter.refusal("reserve"), UsageError)
-    assert isinstance(minter.refusal("reserve", "nonsense"), InvalidError)
+    assert isinstance(minter.refusal("reserve", "new"), InvalidError)
 
 
 def test_a_minter_may_reserve_what_it_mints(minter):

@@ -35,6 +35,12 @@ def test_the_manuals_examples_work(web: CommandClient) -> None:
     assert web.post(commands.replace("kt", twenty[1])).status == 200
 
 
+def test_the_binding_of_the_manual_is_made(web: CommandClient) -> None:
+    bound = web("bind+set+13030/kt639k9+myGoto+http://foo.ucsd.edu/", user=USER)
+    assert bound.status == 200 and "Status:  ok, 20 bytes written, replacing 0 bytes\n" in bound.text
+    assert web("get+13030/kt639k9+myGoto").text == "http://foo.ucsd.edu/\n"
+
+
 def test_the_answer_is_that_of_the_shell(web: CommandClient) -> None:
     web("bind+set+kt639k9+title+one", user=USER)
     assert web("fetch+kt639k9").text == "id:    kt639k9\nCirc:  uncirculated\ntitle: one\n\n"
@@ -101,7 +107,7 @@ def test_elements_are_read_from_the_body_where_the_words_ask_for_it(web: Command
 
 @pytest.mark.parametrize(("query", "status"), [
     ("hello", 200), ("get+kt639k9", 404), ("fetch+kt639k9+x", 404), ("dance", 400), ("mint", 400), ("mint+x", 400),
-    ("mint+1+2", 400), ("bind+set+kt639k9+x", 400), ("bind+set+nonsense+x+y", 400), ("bind+new+kt639k9+x+y", 200),
+    ("mint+1+2", 400), ("bind+set+kt639k9+x", 400), ("bind+set+new+x+y", 400), ("bind+new+kt639k9+x+y", 200),
     ("bind+replace+kt639k9+none+y", 404), ("hold+set+kt639k9", 200), ("%", 400), ("'", 400), ("dbcreate", 403),
     ("dbcreate+.zd", 403), ("serve", 403), ("-f+kt6+get+x", 400), ("--help", 400), ("-", 405), ("get", 400),
     ("validate+-+kt639k9", 200), ("validate+.zz+x", 400), ("dbinfo", 200), ("dbinfo+full", 200), ("dbinfo+odd", 400),

@@ -113,7 +113,7 @@ def test_labels_made_from_the_time_are_waited_for_however_they_are_asked_for(tmp
     create_in_child(tmp_path / "kt5", "--scheme", "ibip", "--ip", "150.163.34.243", "--granularity", granularity)
     web = CommandClient(tmp_path)
     key = {"HTTP_IDEMPOTENCY_KEY": "k"}
-    asked = [("mint+1", {}), ("mint+1", {}), ("bind+set+x+y+z", {}), ("mint+1", key), ("mint+1", key)]
+    asked = [("mint+1", {}), ("mint+1", {}), ("bind+set+new+y+z", {}), ("mint+1", key), ("mint+1", key)]
     replies = together(web, asked)
     assert [reply.status for reply in replies] == [200, 200, 400, 200, 200]
     assert replies[3].ids == replies[4].ids
