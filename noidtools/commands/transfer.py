@@ -232,7 +232,7 @@ def _differences(minter: Minter, change: Retargeting) -> Iterator[Record]:
             continue
         count += 1
         yield difference(minter, found)
-    yield from _about_rules(change)
+    yield from _about_rest(change)
     yield Fields(("ok", b"%d binding%b would be changed" % (count, b"" if count == 1 else b"s")))
 
 
@@ -244,7 +244,7 @@ def difference(minter: Minter, edit: Edit) -> Record:
 
 def _retarget_records(minter: Minter, report: BulkReport, change: Retargeting) -> Iterator[Record]:
     yield from left_records(minter, report.left)
-    yield from _about_rules(change)
+    yield from _about_rest(change)
     yield from changed_records(report)
 
 
@@ -266,7 +266,10 @@ def changed_records(report: BulkReport) -> Iterator[Record]:
         yield Fields(("note", b"'noid undo %d' takes it back" % report.number))
 
 
-def _about_rules(change: Retargeting) -> Iterator[Record]:
+def _about_rest(change: Retargeting) -> Iterator[Record]:
+    """What is left as it is."""
+    if change.is_extension:
+        yield Fields(("note", b"targets that began with the new address already are left as they are"))
     rules = change.rules()
     if rules:
         text = b"1 rule contains that address, too, and is left as it is"

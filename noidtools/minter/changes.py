@@ -241,12 +241,16 @@ def packed_edit(before: bytes | Digest | None, after: bytes | Digest | None) -> 
 
 @dataclass(slots=True)
 class RecordedEdit:
-    """The change of one binding as an event has it: a long value may be a digest."""
+    """The change of one binding as an event has it: a long value may be a digest.
+
+    later  the last change of the same binding by a later event, if that was looked for
+    """
 
     key: bytes
     element: bytes
     before: bytes | Digest | None
     after: bytes | Digest | None
+    later: RecordedEdit | None = None
 
     @classmethod
     def unpacked(cls, place: bytes, packed: bytes) -> RecordedEdit:
@@ -284,10 +288,17 @@ def recorded_before(
     reader: Reader, number: int, places: list[tuple[bytes, bytes]]
 ) -> dict[tuple[bytes, bytes], bytes | None]:
     """The values of bindings, identifiers and elements, before a bulk event changed them; only of those it changed."""
-    event = number_key(number)
-    rows = reader.get_many([(CHANGES, event + pair(*place)) for place in places])
-    found = {place: unpack_value(unpack(packed)[0]) for place, packed in zip(places, rows, strict=True) if packed}
-    return {place: before if isinstance(before, bytes) else None for place, before in found.items()}
+    return {place: edit.before if isinstance(edit.before, bytes) else None
+            for place, edit in recorded_changes(reader, number, places).items()}
+
+
+def recorded_changes(
+    reader: Reader, number: int, places: list[tuple[bytes, bytes]]
+) -> dict[tuple[bytes, bytes], RecordedEdit]:
+    """What a bulk event changed of these bindings, identifiers and elements."""
+    rows = reader.get_many([(CHANGES, number_key(number) + pair(*place)) for place in places])
+    return {place: RecordedEdit.unpacked(pair(*place), packed)
+            for place, packed in zip(places, rows, strict=True) if packed}
 
 
 def matches(value: bytes | None, recorded: bytes | Digest | None) -> bool:

@@ -89,16 +89,19 @@ def _spans(value: bytes) -> list[tuple[int, int, int]]:
 def replace_beginning(value: bytes, old: bytes, new: bytes) -> bytes:
     """A bound value in which `new` takes the place of `old` in every target that begins with it; codes stay.
 
-    If `old` ends within the name of a host, what follows it must not belong to that name: https://a.example is not the
+    If `new` begins with `old`, targets that begin with `new` stay, too, so that doing it again changes nothing.  If
+    `old` ends within the name of a host, what follows it must not belong to that name: https://a.example is not the
     beginning of https://a.example.org/.
     """
     if old not in value:
         return value
     whole_host = b"/" not in old.partition(b"://")[2] and b"?" not in old and b"://" in old
+    is_extended = new.startswith(old)
     out, place = [], 0
     for start, _, _ in _spans(value):
         end = start + len(old)
-        if value.startswith(old, start) and not (whole_host and value[end : end + 1] not in _AFTER_HOST):
+        if (value.startswith(old, start) and not (whole_host and value[end : end + 1] not in _AFTER_HOST)
+                and not (is_extended and value.startswith(new, start))):
             out += [value[place:start], new]
             place = end
     return b"".join((*out, value[place:]))

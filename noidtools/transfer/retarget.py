@@ -6,7 +6,9 @@ ended half-way, however it ended, is finished by the same command.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
 
 from ..errors import ConflictError, InvalidError, NoidError
 from ..minter import Minter
@@ -24,10 +26,11 @@ from ..minter.changes import (
     find_event,
     fits_at_once,
     matches,
+    recorded_changes,
     recorded_edits,
 )
 from ..minter.circulation import bindings_after
-from ..minter.events import Actor, Event
+from ..minter.events import Actor, Event, packed_events
 from ..minter.history import Archives
 from ..minter.namespace import RULE_MARK
 from ..names.targets import replace_beginning
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
     # Some of the bindings to change, from the first after a place on; and the place to go on from, None at the end.
     Page = Callable[[Reader, bytes | None], tuple[list[E], bytes | None]]
     Decide = Callable[[E, bytes | None], bytes | None | Unchanged]
+    # An identifier and an element.
+    Place = tuple[bytes, bytes]
 
 # How many bindings are read in one transaction in search of those to change.
 _READ_TOGETHER = 20_000
@@ -173,6 +178,11 @@ class Retargeting:
                 report.changed += 1
         return report
 
+    @property
+    def is_extension(self) -> bool:
+        """Whether the new address begins with the old one, so that targets that begin with it are left as they are."""
+        return self._new.startswith(self._old)
+
     def rules(self) -> int:
         """How many rules contain the old address; they are left as they are."""
         return self._minter.read(lambda reader: sum(self._old in value for _, _, value in all_rules(reader)))
@@ -186,10 +196,8 @@ class Retargeting:
         for edit in self._minter.read_pages(self._page):
             total += 1
             size += len(edit.before or b"")
-        # What was changed must not be found again by the same command, if it ended half-way.
-        found_again = replace_beginning(self._new, self._old, self._new) != self._new
         return _change_all(self._minter, event, self._page, self._decide, total=total, progress=progress,
-                           at_once=found_again or fits_at_once(total, size))
+                           at_once=fits_at_once(total, size))
 
     def _page(self, reader: Reader, after: bytes | None) -> tuple[list[Edit], bytes | None]:
         edits: list[Edit] = []
@@ -214,8 +222,81 @@ class Retargeting:
 
 # What the verbs of events begin with that change bindings, and no others.
 _BINDING = b"bind "
+# The verb of an undo, and how its detail begins.
+_UNDO, _UNDONE = b"undo", re.compile(rb"of event (\d+) ")
 _CHANGED_SINCE = "it was changed since"
+# How many events are read at once.
+_EVENTS_TOGETHER = 500
 _NOT_STORED = "its value before was too long to be stored"
+
+
+@dataclass(slots=True)
+class _LaterEvent:
+    """An event after the one that is to be undone.
+
+    undoes  the number of the event that it has undone, 0 if it is no undo
+    edits   the changes of bindings; None for a bulk event, whose changes have to be looked up
+    """
+
+    number: int
+    undoes: int
+    edits: dict[Place, RecordedEdit] | None
+
+
+class _LaterChanges:
+    """What later events changed of the bindings that an event has changed.
+
+    Events that were undone do not count, nor do those that undid them.
+    """
+
+    def __init__(self, minter: Minter, event: Event) -> None:
+        self._dbdir = minter.dbdir
+        self._event = event
+        self._newest, self._events = minter.read(lambda reader: self._after(reader, event.number))
+
+    def of(self, reader: Reader, edits: list[RecordedEdit]) -> dict[Place, RecordedEdit]:
+        """The last later change of each binding that has one."""
+        # What was recorded since is not kept: the transaction may be rolled back and run again.
+        events = self._events + self._after(reader, self._newest)[1]
+        undone: set[int] = set()
+        for event in reversed(events):
+            if event.number not in undone:
+                undone.add(event.undoes)
+        places = {(edit.key, edit.element): None for edit in edits}
+        found: dict[Place, RecordedEdit] = {}
+        for event in events:
+            if not event.undoes and event.number not in undone:
+                changes = event.edits
+                if changes is None:
+                    changes = recorded_changes(reader, event.number, list(places))
+                found |= {place: edit for place, edit in changes.items() if place in places}
+        return found
+
+    def _after(self, reader: Reader, number: int) -> tuple[int, list[_LaterEvent]]:
+        """The number of the last event, and the events after this one that changed the bindings, or may have."""
+        archives = Archives(self._dbdir, reader)
+        events: list[_LaterEvent] = []
+        while page := list(packed_events(reader, after=number, limit=_EVENTS_TOGETHER)):
+            found = [self._later(archives.whole(Event(number, packed))) for number, packed in page]
+            ours = self._ours(reader, list({place: None for event in found for place in event.edits or ()}))
+            for event in found:
+                if event.edits is not None:
+                    event.edits = {place: edit for place, edit in event.edits.items() if place in ours}
+            events += [event for event in found if event.undoes or event.edits is None or event.edits]
+            number = page[-1][0]
+        return number, events
+
+    @staticmethod
+    def _later(event: Event) -> _LaterEvent:
+        undone = _UNDONE.match(event.details[0]) if event.verb == _UNDO and event.details else None
+        edits = None if event.bulk is not None else {(edit.key, edit.element): edit for edit in _edits_of(event)}
+        return _LaterEvent(event.number, int(undone[1]) if undone else 0, edits)
+
+    def _ours(self, reader: Reader, places: list[Place]) -> Container[Place]:
+        """Those of the bindings that the event has changed."""
+        if self._event.bulk is not None:
+            return recorded_changes(reader, self._event.number, places)
+        return {(edit.key, edit.element) for edit in _edits_of(self._event)}
 
 
 def undo(
@@ -228,11 +309,21 @@ def undo(
     """
     event = minter.read(lambda reader: Archives(minter.dbdir, reader).whole(find_event(reader, text)))
     _ensure_may_be_undone(event)
-    page = _pages_of(event)
+    later = _LaterChanges(minter, event)
+
+    find = _pages_of(event)
+
+    def page(reader: Reader, place: bytes | None) -> tuple[list[RecordedEdit], bytes | None]:
+        edits, following = find(reader, place)
+        changed = later.of(reader, edits)
+        for edit in edits:
+            edit.later = changed.get((edit.key, edit.element))
+        return edits, following
+
     total = event.bulk or len(event.changes)
     if dry_run:
         return _undo_preview(minter, page)
-    undoing = BulkEvent(minter, actor, b"undo", b"of event %d (%b)" % (event.number, event.verb))
+    undoing = BulkEvent(minter, actor, _UNDO, b"of event %d (%b)" % (event.number, event.verb))
     size = 0
     if fits_at_once(total, 0):
         size = sum(len(edit.before) for edit in minter.read_pages(page) if isinstance(edit.before, bytes))
@@ -258,8 +349,13 @@ def _pages_of(event: Event) -> Page[RecordedEdit]:
     """Finds the changes of an event."""
     if event.bulk is not None:
         return lambda reader, place: recorded_edits(reader, event.number, place)
-    edits = [RecordedEdit(event.subject(change), change.what, change.before, change.after) for change in event.changes]
-    return lambda reader, place: (edits, None)
+    return lambda reader, place: (_edits_of(event), None)
+
+
+def _edits_of(event: Event) -> list[RecordedEdit]:
+    """The changes of bindings by an event that is no bulk event."""
+    return [RecordedEdit(event.subject(change), change.what, change.before, change.after)
+            for change in event.changes if change.element]
 
 
 def _undo_preview(minter: Minter, page: Page[RecordedEdit]) -> BulkReport:
@@ -278,6 +374,10 @@ def _value_before(edit: RecordedEdit, current: bytes | None) -> bytes | None | U
     if not matches(current, edit.after):
         # What has the value before was restored already, by an undo that ended half-way.
         return Unchanged("" if matches(current, edit.before) else _CHANGED_SINCE)
+    if edit.later is not None and matches(current, edit.later.after):
+        # Somebody has bound the same value again.  (If a later event bound another one, this one, which may have taken
+        # several transactions, has changed it after that.)
+        return Unchanged(_CHANGED_SINCE)
     if edit.before is None or isinstance(edit.before, bytes):
         return edit.before
     return Unchanged(_NOT_STORED)

@@ -198,12 +198,14 @@ def test_an_interrupted_change_is_finished_by_the_same_command(full, batches, mo
     assert targets(full) == before
 
 
-def test_where_the_new_address_begins_with_the_old_one_it_is_one_transaction(full, batches, monkeypatch):
-    """Else the same command would change again what an interrupted one has changed."""
-    before, together = targets(full), written_together(monkeypatch)
-    full.records("retarget", "--from", OLD, "--to", f"{OLD}sub/")
+@pytest.mark.parametrize("done", [0, 1, 3])
+def test_where_the_new_address_begins_with_the_old_one_nothing_is_changed_twice(full, batches, monkeypatch, done):
+    before, words = targets(full), ("retarget", "--from", OLD, "--to", f"{OLD}sub/")
+    interrupted(full, monkeypatch, done, *words)
+    full.records(*words)
     assert targets(full) == {name: value.replace(OLD, f"{OLD}sub/") for name, value in before.items()}
-    assert together == [8]
+    assert summary(full, *words)["ok"] == "0 bindings changed"
+    assert "began with the new address already" in summary(full, *words, "--dry-run")["note"]
 
 
 def test_an_interrupted_change_can_be_undone(full, batches, monkeypatch):
@@ -296,6 +298,42 @@ def test_what_was_changed_since_is_left_and_named(full):
     assert "left: a/2 _t: it was changed since\nleft: a/3 _t: it was changed since\n" in text
     assert "ok: 6 changes taken back\n" in text
     assert targets(full)["a/2"] == "https://third.example/" and "a/3" not in targets(full)
+
+
+def test_a_value_that_somebody_has_bound_again_since_is_left_and_named(full):
+    full.records("retarget", "--from", OLD, "--to", NEW, "--name", "move")
+    for value in ("https://other.example/", f"{NEW}1"):
+        full.records("bind", "set", "a/1", "_t", value)
+    full.records("retarget", "--from", f"{NEW}2", "--to", "https://x.example/")
+    full.records("retarget", "--from", "https://x.example/", "--to", f"{NEW}2")
+    for words in (("undo", "move", "--dry-run"), ("undo", "move")):
+        left = [record["left"] for record in full.records(*words) if "left" in record]
+        assert left == [f"{name} _t: it was changed since" for name in ("a/1", "a/2", "b/1")]
+    assert (targets(full)["a/1"], targets(full)["a/2"], targets(full)["a/3"]) == (f"{NEW}1", f"{NEW}2", f"{OLD}3")
+
+
+def test_a_single_binding_that_was_made_again_since_is_left_and_named(free):
+    for value in ("1", "2", "3", "2"):
+        free.records("bind", "set", "a", "e", value)
+    number = free.event_count()
+    assert summary(free, "undo", str(number - 2))["left"] == "a e: it was changed since"
+    for event, value in ((number, "3"), (number - 1, "2"), (number - 2, "1")):
+        assert summary(free, "undo", str(event))["ok"] == "1 change taken back"
+        assert free.text("get", "a", "e") == f"{value}\n"
+    for event, value in ((number + 3, "2"), (number + 4, "1")):
+        free.records("undo", str(event))
+        assert free.text("get", "a", "e") == f"{value}\n"
+
+
+def test_what_others_bound_before_a_batch_has_changed_it_is_taken_back(full, batches, monkeypatch):
+    """The event is older than theirs, but not its change."""
+    words = ("retarget", "--from", OLD, "--to", NEW, "--name", "move")
+    interrupted(full, monkeypatch, 1, *words)
+    full.set_target("a/6", f"{OLD}66")
+    full.records(*words)
+    assert targets(full)["a/6"] == f"{NEW}66"
+    full.records("undo", "move")
+    assert targets(full)["a/6"] == f"{OLD}66"
 
 
 def test_single_bindings_are_taken_back_too(free):
