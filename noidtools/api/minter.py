@@ -420,7 +420,7 @@ class BindingMethods(MinterBase):
             raise outcome.error()
         first = targets[0] if targets else None
         return Resolution(
-            outcome.kind, decode_text(outcome.identifier), first.url if first else None, first.code if first else 0,
+            outcome.kind, self._display(outcome.identifier), first.url if first else None, first.code if first else 0,
             outcome.by, targets, "" if first else outcome.refusal,
             tuple((step, decode_text(text)) for step, text in trace or ()),
         )

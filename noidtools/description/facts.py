@@ -358,7 +358,7 @@ class Resolution:
     """Where a name leads.
 
     outcome     found, gone (withdrawn), reserved, abstract, invalid (mistyped) or not found
-    identifier  the stored identifier that decided, else the name in normal form
+    identifier  the identifier that decided, else the name in normal form
     target      the address to which a reader is sent first; None unless found
     code        the HTTP status for it; 0 unless found
     step        what decided: stored, rule, passthrough or fallback; empty if nothing did

@@ -355,7 +355,7 @@ def fetch_name(
         _ensure_concrete(minter, reader, text)
     if wanted and not fetched.elements:
         elements = " or ".join(printable(element) for element in fetched.unbound)
-        raise NotFoundError(f"nothing is bound to {elements} under {printable(fetched.identifier)}")
+        raise NotFoundError(f"nothing is bound to {elements} under {printable(fetched.display)}")
     if not fetched.elements and fetched.alias is None and record is None:
         raise NotFoundError(_nothing_bound(reader, ref))
     return fetched
@@ -373,7 +373,7 @@ def ensure_each_once(wanted: list[bytes]) -> None:
 
 def unbound_messages(fetched: FetchedName) -> list[tuple[bytes, str]]:
     """The elements that were wanted and are not bound, each with a sentence about it."""
-    name = printable(fetched.identifier)
+    name = printable(fetched.display)
     return [(element, f"nothing is bound to {printable(element)} under {name}") for element in fetched.unbound]
 
 

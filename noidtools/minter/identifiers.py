@@ -156,7 +156,7 @@ def _find_known(minter: Minter, reader: Reader, key: bytes) -> NameRef | None:
 
         base, pepper = tokens.split_pepper(reader, key)
         if pepper is not None:
-            tokens.ensure_pepper_matches(reader, base, pepper)
+            tokens.ensure_pepper_matches(reader, base, minter.namespace.display(base), pepper)
             key, (_, record, alias), known, peppered = base, circulation.find_known(reader, base), True, True
     if not known:
         return None
@@ -213,7 +213,7 @@ def ensure_pepper(reader: Reader, ref: NameRef) -> None:
     if ref.record is not None and ref.record.flags & circulation.PEPPERED and not ref.peppered:
         from . import tokens
 
-        tokens.ensure_pepper_matches(reader, ref.key, None)
+        tokens.ensure_pepper_matches(reader, ref.key, ref.display, None)
 
 
 def ensure_not_abstract(reader: Reader, ref: NameRef) -> None:
@@ -223,7 +223,7 @@ def ensure_not_abstract(reader: Reader, ref: NameRef) -> None:
     from .relations import find_named
 
     if find_named(reader, ref.key, ref.key)[1] is not None:
-        raise ConflictError(f"{printable(ref.key)} is abstract, and only what realises it can be registered: "
+        raise ConflictError(f"{printable(ref.display)} is abstract, and only what realises it can be registered: "
                             "'noid relations' lists that")
 
 

@@ -57,9 +57,9 @@ def enqueue(
         ref = identify_for_change(minter, writer, text)
         ensure_not_withdrawn(ref.display, ref.record, "queued")
         ensure_not_foreign(ref)
-        ensure_not_held(ref.key, ref.record)
+        ensure_not_held(ref.display, ref.record)
         if ref.key in seen or (ref.record is not None and ref.record.queued):
-            raise ConflictError(f"{printable(ref.key)} is in the queue already")
+            raise ConflictError(f"{printable(ref.display)} is in the queue already")
         seen.add(ref.key)
         return ref
 
@@ -118,7 +118,7 @@ def dequeue(
     def examine(text: bytes) -> NameRef:
         ref = identify_for_change(minter, writer, text)
         if ref.key in seen or ref.record is None or not ref.record.queued:
-            raise NotFoundError(f"{printable(ref.key)} is not in the queue")
+            raise NotFoundError(f"{printable(ref.display)} is not in the queue")
         seen.add(ref.key)
         return ref
 
@@ -285,8 +285,8 @@ def ensure_not_foreign(ref: NameRef) -> None:
                             "bound or made an alias, but not queued")
 
 
-def ensure_not_held(identifier: bytes, record: Circulation | None) -> None:
+def ensure_not_held(display: bytes, record: Circulation | None) -> None:
     """Raise ConflictError if the identifier, of which this is the record, is on hold."""
     if record is not None and record.held:
-        name = printable(identifier)
+        name = printable(display)
         raise ConflictError(f"{name} is on hold and cannot be queued: release it first with 'noid hold release'")

@@ -237,12 +237,15 @@ def split_pepper(reader: Reader, text: bytes) -> tuple[bytes, bytes | None]:
     return text, None
 
 
-def ensure_pepper_matches(reader: Reader, identifier: bytes, pepper: bytes | None) -> None:
-    """Raise ForbiddenError unless this is the pepper of the identifier, or the identifier has none."""
+def ensure_pepper_matches(reader: Reader, identifier: bytes, display: bytes, pepper: bytes | None) -> None:
+    """Raise ForbiddenError unless this is the pepper of the identifier, or the identifier has none.
+
+    `display` is the identifier as written in answers.
+    """
     stored = reader.get(PEPPERS, identifier)
     if stored is None:
         return
-    name = printable(identifier)
+    name = printable(display)
     if pepper is None:
         raise ForbiddenError(f"{name} is peppered: to change it write {name}!PEPPER, as it was when it was minted")
     if not hmac.compare_digest(stored, _pepper_digest(identifier, pepper)):

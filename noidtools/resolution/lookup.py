@@ -95,7 +95,8 @@ class Outcome:
     @property
     def refusal(self) -> str:
         """The sentence for a name without target."""
-        return f"{printable(self.identifier)} does not resolve: {self.reason or 'its target cannot be used'}"
+        name = self.minter.namespace.display(self.identifier) if self.minter else self.identifier
+        return f"{printable(name)} does not resolve: {self.reason or 'its target cannot be used'}"
 
     def error(self) -> NotFoundError:
         """The refusal of a name without target."""

@@ -1059,6 +1059,25 @@ def test_refusals_do_not_speak_of_options_of_the_shell(minter, call):
     assert not re.search(r"(?<!\w)--?[a-z]|\bsay\b|\b(Value|Element|Id)\b", str(refused.value)), refused.value
 
 
+def test_refusals_and_results_write_a_name_in_one_way(tmp_path):
+    with create(tmp_path / "labelled", *CHECKED, labels=["ark:/"]) as minter:
+        (first,), (peppered,) = minter.mint(elements={"_t": URL}), minter.peppermint()
+        assert first == f"ark:/{FIRST}" == minter.resolve(FIRST).identifier == minter.fetch(FIRST).identifier
+        for call in (
+            lambda: minter.get(FIRST, "nothing"), lambda: minter.elements(FIRST, "_t", "nothing"),
+            lambda: minter.bind(FIRST, "_t", URL, how="new"), lambda: minter.queue(FIRST),
+            lambda: minter.dequeue(FIRST), lambda: minter.resolve(FIRST, element="nothing"),
+        ):
+            with pytest.raises(NoidError) as refused:
+                call()
+            assert first in str(refused.value)
+        with pytest.raises(ForbiddenError, match="^ark:/13030/f5154dn7k is peppered: .*ark:/13030/f5154dn7k!PEPPER"):
+            minter.bind(SECOND, "_t", URL)
+        with pytest.raises(ForbiddenError, match="not the pepper of ark:/13030/f5154dn7k"):
+            minter.bind(SECOND + "!x", "_t", URL)
+        assert peppered.startswith(f"ark:/{SECOND}!")
+
+
 def test_abstract_names_and_claims(tmp_path):
     with noidtools.create(tmp_path / "kerry", labels=["hdl:100/"]) as minter:
         minter.bind("xyzzy", "_t", "https://books.example/xyzzy")
