@@ -75,6 +75,31 @@ def assert_commands_are_at_one_path(machine: Machine) -> None:
                  "/ark:/x%2fnoidu_kt5", "/ark:/13030/kt4x551/noidu_kt5", "/nd/noidu_kt5/noidu_kt5", "/noidu",
                  "/nd/../noidu_kt5", "/ark:/nd/../nd/x/noidu_kt5"):
         assert "Hello." not in machine.run(curl % path), path
+        # Nor where the web server does not refuse it first.
+        if machine.run("ls /run/noid 2> /dev/null || true") and "fcgi" not in machine.run("systemctl cat noid"):
+            direct = machine.run(f"{curl % path} -H 'NoidUser: alice' --unix-socket /run/noid/noid.sock")
+            assert "Hello." not in direct, path
+
+
+RESTRICTIONS = {
+    "nginx": "sed -i '/location ~ .*nd.noidu/a allow 127.0.0.1; deny all;' /etc/nginx/conf.d/noid.conf",
+    "apache": "sed -i '$i <Location \"/nd\">\\nAuthMerging And\\nRequire ip 127.0.0.1\\n</Location>' "
+              "/etc/apache2/sites-available/noid.conf",
+}
+
+
+@pytest.mark.parametrize("server", RESTRICTIONS)
+def test_who_may_not_reach_the_path_of_commands_reaches_no_command(machine, server):
+    set_up(machine, server)
+    machine.run(f"{RESTRICTIONS[server]}; systemctl restart {'apache2' if server == 'apache' else 'nginx'}\n"
+                "ip address replace 10.9.9.1/24 dev lo; ip address replace 10.9.9.2/24 dev lo")
+    curl = f"curl -s -H 'Host: localhost' --path-as-is -u alice:{PASSWORD}"
+    assert "id: 13030/kt" in machine.run(f"{curl} 'http://127.0.0.1/nd/noidu_kt5?mint+1'")
+    for path in ("nd/noidu_kt5", "/nd/noidu_kt5", "%6Ed/noidu_kt5", "noidu_kt5", "ark:/x/noidu_kt5", "nd/x/noidu_kt5"):
+        printed = machine.run(f"{curl} --interface 10.9.9.2 'http://10.9.9.1/{path}?mint+1'")
+        assert "id: " not in printed, (path, printed)
+    assert "ocation: https://library.example/x" in machine.run(
+        f"{curl} -i --interface 10.9.9.2 http://10.9.9.1/ark:/13030/kt4x551")
 
 
 def assert_figures_are_for_this_machine(machine: Machine) -> None:
