@@ -139,10 +139,9 @@ class CommandApplication:
 
             if not confirmation.is_confirmed(request, session.minter):
                 return confirmation.confirmation_page(request, call)
-            once = confirmation.confirmed_run(request, call)
+            return confirmation.result_page(request, call, lambda once: self._run(request, call, once))
         self._read_elements(request, call)
-        with self._slots.taken() if self._slots and call.writes else nullcontext():
-            answer = self._run(request, call, once)
+        answer = self._run(request, call, once)
         headers = [("Idempotency-Replayed", "true")] if once and once.replayed else []
         return _answer_response(request.environ, answer, writer, headers)
 
@@ -156,6 +155,10 @@ class CommandApplication:
             body.close()
 
     def _run(self, request: Request, call: Call, once: IdempotentRun | None) -> Answer:
+        with self._slots.taken() if self._slots and call.writes else nullcontext():
+            return self._run_now(request, call, once)
+
+    def _run_now(self, request: Request, call: Call, once: IdempotentRun | None) -> Answer:
         """Run the command; one that takes a file gets the body, which is closed when the command has read it."""
         run = once.run if once else Call.run
         if call.batches and request.environ["wsgi.multithread"]:

@@ -16,7 +16,7 @@ from ..minter.relations import REALISED_BY, WORDS
 from ..names import targets
 from ..names.citation import public_address
 from ..times import display_datetime
-from .response import Response
+from .response import HttpError, Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,15 +83,38 @@ def missing_page(
     return _response(404, page, headers)
 
 
-def confirmation_page(command: str, words: list[bytes], user: bytes, token: bytes) -> Response:
+def confirmation_page(command: str, words: list[bytes], user: bytes, token: bytes, mints: int) -> Response:
     """For a command that changes something and came without a token: a form that gives it with one.
 
     The status is that of a refusal, because nothing was done.
     """
-    page = _render("confirmation.html", command=command, words=words, user=user, token=token)
+    page = _render("confirmation.html", command=command, words=words, user=user, token=token, mints=mints)
+    return Response(405, _CONTENT_TYPE, page, [("Allow", "POST"), *_headers_of_form()])
+
+
+def result_page(
+    lines: list[tuple[bytes, bytes]], *, mints: int, replayed: str, refusal: str, token: bytes
+) -> Response:
+    """What a confirmed command answered, by labels and values, with a form that mints again if it minted.
+
+    `replayed` is the time at which it was done if it was done before, else empty; `refusal` ended it, if not empty.
+    """
+    only_ids = all(label == b"id" for label, _ in lines)
+    page = _render("result.html", lines=lines, only_ids=only_ids, mints=mints, replayed=replayed, refusal=refusal,
+                   token=token)
+    headers = [("Idempotency-Replayed", "true")] if replayed else []
+    return Response(200, _CONTENT_TYPE, page, [*headers, *_headers_of_form()])
+
+
+def refusal_page(refusal: HttpError) -> Response:
+    """Why a confirmed command was refused."""
+    return _response(refusal.status, _render("refusal.html", message=refusal.message), refusal.headers)
+
+
+def _headers_of_form() -> list[tuple[str, str]]:
     # With no-referrer, the form itself would come with `Origin: null`, like one of another site.
     headers = [header for header in _security_headers() if header[0] != "Referrer-Policy"]
-    return Response(405, _CONTENT_TYPE, page, [("Allow", "POST"), ("Referrer-Policy", "same-origin"), *headers])
+    return [("Referrer-Policy", "same-origin"), *headers]
 
 
 def home_page(home: bytes, headers: list[tuple[str, str]]) -> Response:

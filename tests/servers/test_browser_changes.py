@@ -22,7 +22,7 @@ DEPLOYMENTS = ("nginx-resolver", "apache-resolver-of-all-paths", "rewrite")
 FOREIGN_HOST = "noid.example"
 # A browser takes it for the same site, and sends logins from its pages to ours.
 NEIGHBOUR = f"evil.{FOREIGN_HOST}"
-ASKS = "Shall this be done?"
+ASKS = "does nothing until you confirm it"
 
 
 class OtherSite(BaseHTTPRequestHandler):
@@ -103,12 +103,15 @@ def test_a_command_that_is_opened_changes_nothing_until_its_form_is_sent(deploym
     browser.run("location.reload()")
     assert ASKS in browser.text and logged_in.state() == before
     browser.run("document.querySelector('button').click()")
-    (name,) = re.findall(r"^id: (\S+)$", browser.text, re.MULTILINE)
+    title, name, button = browser.text.split("\n")
+    assert (title, button) == ("Minted", "Mint another") and re.fullmatch(r"\S+", name)
     after = logged_in.state()
     assert after != before
-    # Sent again, the form gives the same answer.
+    # Sent again, the form gives the same answer, and says so.
     browser.run("location.reload()")
-    assert browser.text.split() == ["id:", name] and logged_in.state() == after
+    assert "nothing new was minted" in browser.text and name in browser.text and logged_in.state() == after
+    browser.run("document.querySelector('button').click()")
+    assert browser.text.startswith("Minted\n") and name not in browser.text and logged_in.state() != after
 
 
 def test_a_redirect_never_leads_to_the_commands(deployment, logged_in):

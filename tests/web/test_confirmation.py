@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from noidtools.web import confirmation
-from support.minter import run_in_child
+from support.minter import create_in_child, run_in_child
 from support.project import PROGRAMS as PROGRAM_FILES
 from support.wsgi import HTML, USER, CommandClient, Response
 
@@ -45,6 +45,11 @@ TOKEN = re.compile(r'name="token" value="([0-9a-f.]+)"')
 def token_in(page: Response) -> str:
     (token,) = TOKEN.findall(page.text)
     return str(token)
+
+
+def minted_on(page: Response) -> list[str]:
+    """The identifiers on the page that answers a form."""
+    return re.findall(r"<li><code><bdi>(.*?)</bdi></code></li>", page.text) if page.status == 200 else []
 
 
 def send_form(web: CommandClient, query: str, token: str, user: str = USER, **variables: str) -> Response:
@@ -90,9 +95,52 @@ def test_the_page_shows_the_command_and_runs_nothing(web: CommandClient) -> None
 def test_the_form_runs_the_command_once_however_often_it_is_sent(web: CommandClient) -> None:
     token = token_in(web("mint+1", user=USER, **HTML))
     first, second = send_form(web, "mint+1", token), send_form(web, "mint+1", token)
-    assert first.ids == second.ids == ["kt4x551"] and second.headers["idempotency-replayed"] == "true"
+    assert minted_on(first) == minted_on(second) == ["kt4x551"] and second.headers["idempotency-replayed"] == "true"
     other = token_in(web("mint+1", user=USER, **HTML))
-    assert other != token and send_form(web, "mint+1", other).ids == ["kt154d9"]
+    assert other != token and minted_on(send_form(web, "mint+1", other)) == ["kt154d9"]
+
+
+def test_the_page_says_what_was_minted_and_a_repetition_that_it_is_one(web: CommandClient) -> None:
+    token = token_in(web("mint+1", user=USER, **HTML))
+    first = send_form(web, "mint+1", token)
+    assert first.headers["content-type"] == "text/html; charset=utf-8" and "<h1>Minted</h1>" in first.text
+    assert "<button>Mint another</button>" in first.text and "nothing new" not in first.text
+    again = send_form(web, "mint+1", token)
+    assert re.search(r"This is the identifier you were given at \d\d:\d\d UTC; nothing new was minted\.", again.text)
+    # The button sends another token to the same address.
+    for page in (first, again):
+        assert minted_on(send_form(web, "mint+1", token_in(page))) not in ([], ["kt4x551"])
+    many = send_form(web, "mint+3", token_in(web("mint+3", user=USER, **HTML)))
+    assert len(minted_on(many)) == 3 and "<button>Mint 3 more</button>" in many.text
+    assert "Mint 3 identifiers?" in web("mint+3", user=USER, **HTML).text
+
+
+def test_other_commands_are_answered_by_a_page_too(web: CommandClient) -> None:
+    query = "bind+set+kt639k9+who+%3Cb%3EJo"
+    token = token_in(web(query, user=USER, **HTML))
+    done = send_form(web, query, token)
+    assert "<h1>Done</h1>" in done.text and "<dt>Status</dt>\n<dd>ok, 5 bytes written" in done.text
+    assert "<button" not in done.text and web("get+kt639k9+who").text == "<b>Jo\n"
+    assert re.search(r"This was done at \d\d:\d\d UTC, and was not done again\.", send_form(web, query, token).text)
+    refused = "bind+new+kt639k9+who+%3Cb%3EAl"
+    page = send_form(web, refused, token_in(web(refused, user=USER, **HTML)))
+    assert page.status == 409 and page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "<h1>Not done</h1>" in page.text and "<b>" not in page.text
+
+
+def test_the_last_identifiers_are_shown_with_the_reason_why_there_are_no_more(tmp_path) -> None:
+    create_in_child(tmp_path / "kt5", "x.sd")
+    web = CommandClient(tmp_path)
+    token = token_in(web("mint+12", user=USER, **HTML))
+    for page in (send_form(web, "mint+12", token), send_form(web, "mint+12", token)):
+        assert len(minted_on(page)) == 10 and "no identifier is left" in page.text and "<button" not in page.text
+
+
+def test_a_browser_mints_no_more_than_it_may_repeat(web: CommandClient) -> None:
+    run_in_child(web.folder / "kt5", "policy", "mint-limit", "20000")
+    page = send_form(web, "mint+10001", token_in(web("mint+10001", user=USER, **HTML)))
+    assert page.status == 400 and "loading its page again would mint again" in page.text
+    assert "Drawn: 0" in web("dbinfo").text
 
 
 def test_a_token_is_for_one_user_and_one_command_and_some_minutes(web: CommandClient, monkeypatch) -> None:
@@ -109,14 +157,14 @@ def test_a_token_is_for_one_user_and_one_command_and_some_minutes(web: CommandCl
     monkeypatch.setattr(confirmation.time, "time", lambda: now + 16 * 60)
     assert send_form(web, "mint+1", token).status == 405
     monkeypatch.setattr(confirmation.time, "time", lambda: now + 14 * 60)
-    assert send_form(web, "mint+1", token).ids == ["kt4x551"]
+    assert minted_on(send_form(web, "mint+1", token)) == ["kt4x551"]
 
 
 def test_a_token_without_a_login_belongs_to_the_address(web: CommandClient) -> None:
     run_in_child(web.folder / "kt5", "policy", "mint", "anyone")
     token = token_in(web("mint+1", **HTML))
     assert send_form(web, "mint+1", token, user="", REMOTE_ADDR="192.0.2.8").status == 405
-    assert send_form(web, "mint+1", token, user="").ids == ["kt4x551"]
+    assert minted_on(send_form(web, "mint+1", token, user="")) == ["kt4x551"]
 
 
 def test_a_form_of_another_site_is_refused_even_with_a_token(web: CommandClient) -> None:
@@ -164,4 +212,4 @@ def test_the_secret_is_the_same_in_every_process_and_never_shown(web: CommandCli
         env={**os.environ, **HTML, "REQUEST_METHOD": "POST", "QUERY_STRING": "mint+1", "REMOTE_USER": USER,
              "REMOTE_ADDR": "192.0.2.9", "CONTENT_TYPE": "application/x-www-form-urlencoded",
              "CONTENT_LENGTH": str(len(body)), "HTTP_HOST": "id.example.org", "NOID": str(web.folder / "kt5")})
-    assert b"\nid: kt4x551\n" in done.stdout
+    assert b"<bdi>kt4x551</bdi>" in done.stdout
