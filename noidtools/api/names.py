@@ -31,7 +31,7 @@ from ..description.facts import (
     VerifiedName,
 )
 from ..description.gatherer import gather_minter, gather_text
-from ..errors import InvalidError, UsageError
+from ..errors import ForbiddenError, InvalidError, UsageError
 from ..minter import Minter, aliases, contexts, custody, qualities
 from ..minter.aliases import prefer_name, remove_preference
 from ..minter.events import Actor
@@ -198,7 +198,7 @@ class NameMethods(MinterBase):
         """The path of the folder that belongs to an identifier."""
         return decode_text(self._open.scheme.path(self._look(identify, to_bytes(name)).key))
 
-    # -- spellings -------------------------------------------------------------------------------------
+    # -- names -----------------------------------------------------------------------------------------
 
     def find(
         self, words: str = "", *, elements: Mapping[str, str] | None = None, target: str = "", host: str = "",
@@ -234,7 +234,7 @@ class NameMethods(MinterBase):
             return False
         try:
             return self._look(identify, to_bytes(name)).known
-        except InvalidError:
+        except (InvalidError, ForbiddenError):  # it is no name, or its pepper is wrong
             return False
 
     def __len__(self) -> int:
@@ -243,6 +243,8 @@ class NameMethods(MinterBase):
 
     def __bool__(self) -> bool:
         return True
+
+    # -- spellings -------------------------------------------------------------------------------------
 
     def cite(self, name: Text) -> list[CitationForm]:
         """The forms in which a name is written, printed, linked and spoken; one form may occur more than once."""

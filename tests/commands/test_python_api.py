@@ -671,6 +671,8 @@ def test_a_minter_is_a_collection_of_its_names(minter):
     for other in ("13030/f5rn30687", "doi:10.1000/182", "", "x" * 100_000, 5, None):
         assert other not in minter
     assert list(minter.names("ark:/13030/f5-1")) == [SECOND]
+    (peppered,) = minter.peppermint()
+    assert peppered in minter and peppered + "x" not in minter
     assert list(minter.names("13030/x")) == []
 
 
