@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
-from typing import IO
+from typing import IO, Literal
 
 from .. import times
 from ..codec import decode_text
@@ -51,6 +51,7 @@ from .minter import (
     State,
     Text,
     end_timestamp,
+    ensure_count,
     start_timestamp,
     to_bytes,
     to_optional,
@@ -292,15 +293,22 @@ class AdministrationMethods(MinterBase):
         return [access_token(token) for token in self._open.read(tokens.all_tokens)]
 
     def new_token(
-        self, name: Text, classes: Sequence[AccessClass], *, expires: Moment | timedelta | None = None
+        self, name: Text, classes: Sequence[AccessClass], *, expires: Moment | timedelta | None = None,
+        most: int | None = None, total: int | None = None,
     ) -> str:
-        """Make a token for a program that uses the web interfaces, and return its secret, which is stored nowhere."""
+        """Make a token for a program that uses the web interfaces, and return its secret, which is stored nowhere.
+
+        most, total  how many identifiers it may mint in one request, and in all
+        """
         if isinstance(expires, timedelta):
             end = times.timestamp_after(self._actor.now(), int(expires.total_seconds()))
         else:
             end = end_timestamp(expires)
+        limits = {"most": most, "total": total}
+        for limit in limits.values():
+            ensure_count(limit or 0)
         return self._open.write(
-            lambda writer: tokens.new_token(writer, self._actor, to_bytes(name), classes, end)).decode()
+            lambda writer: tokens.new_token(writer, self._actor, to_bytes(name), classes, end, **limits)).decode()
 
     def revoke_token(self, name: Text) -> None:
         """Delete a token: the next request with it is refused."""
@@ -313,10 +321,11 @@ class AdministrationMethods(MinterBase):
         minter = self._open
 
         def work(reader: Reader) -> MinterPolicy:
-            access = policies.AccessPolicy.of(reader).rules
+            access = policies.AccessPolicy.of(reader)
             return MinterPolicy(
-                **{name: tuple(decode_text(rule.display()).split()) for name, rule in access.items()},
-                minting=decode_text(minting_policy(reader)), label_format=decode_text(policies.label_format(minter)),
+                **{name: tuple(decode_text(rule.display()).split()) for name, rule in access.rules.items()},
+                minting=decode_text(minting_policy(reader)), mint_limit=access.mint_limit,
+                label_format=decode_text(policies.label_format(minter)),
                 association=decode_text(policies.association(reader) or b""),
                 persistence=_promise(reader),
             )
@@ -325,7 +334,8 @@ class AdministrationMethods(MinterBase):
 
     def set_policy(
         self, *, read: Audience | None = None, mint: Audience | None = None, bind: Audience | None = None,
-        admin: Audience | None = None, minting: MintingPolicy | None = None, association: Text | None = None,
+        admin: Audience | None = None, minting: MintingPolicy | None = None,
+        mint_limit: int | Literal["default"] | None = None, association: Text | None = None,
         persistence: Text | None = None, start: Moment | None = None, until: Moment | None = None,
     ) -> MinterPolicy:
         """Change the policies that are named, all or none, and return them all.
@@ -334,6 +344,8 @@ class AdministrationMethods(MinterBase):
         """
         access = {"read": read, "mint": mint, "bind": bind, "admin": admin}
         rules = {name: _access_rule(audience) for name, audience in access.items() if audience is not None}
+        stated = {"minting": minting, "mint-limit": None if mint_limit is None else str(mint_limit),
+                  "association": association, "persistence": persistence}
         begin, end = start_timestamp(start), end_timestamp(until)
         if (begin or end) and persistence in (None, "default", b"default"):
             raise UsageError("start and until go with the text of a persistence policy")
@@ -341,7 +353,7 @@ class AdministrationMethods(MinterBase):
         def work(writer: Writer) -> None:
             for name, rule in rules.items():
                 policies.set_access(writer, self._actor, name, rule)
-            for name, text in (("minting", minting), ("association", association), ("persistence", persistence)):
+            for name, text in stated.items():
                 if text is not None:
                     policies.set_stated_policy(writer, self._actor, name, to_bytes(text), begin, end)
 

@@ -212,13 +212,20 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """A token without its secret: to which access classes it is admitted, until when, and when it was used last."""
+    """A token without its secret: to which access classes it is admitted, until when, and when it was used last.
+
+    most   how many identifiers it may mint in one request; None for what the policy of the minter allows
+    total  how many it may mint in all, of which it has `minted` so many; None for any number
+    """
 
     name: str
     classes: tuple[str, ...]
     created: datetime
     expires: datetime | None
     used: datetime | None
+    most: int | None
+    total: int | None
+    minted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +362,7 @@ def check_result(result: Result, mended: Iterable[Fault] = ()) -> CheckResult:
 def access_token(token: Token) -> AccessToken:
     """A token without its secret."""
     return AccessToken(token.name.decode(), token.classes, required_moment(token.created), moment(token.expires),
-                       moment(token.used))
+                       moment(token.used), token.most, token.total, token.minted)
 
 
 def resolver_settings(reader: Reader) -> ResolverSettings:

@@ -485,6 +485,7 @@ class MinterPolicy:
 
     read, mint, bind, admin  who may use these classes of commands: `anyone`, `authenticated`, `nobody`, or users
     minting                  publish or reserve: the state of what is minted
+    mint_limit               how many identifiers one request through the web may mint
     label_format             which labels there can be
     association              on what things identifiers may stand for; empty if nothing is stated
     persistence              the promise that names last; None if none is made
@@ -495,6 +496,7 @@ class MinterPolicy:
     bind: tuple[str, ...]
     admin: tuple[str, ...]
     minting: str
+    mint_limit: int
     label_format: str
     association: str
     persistence: PersistencePromise | None

@@ -759,11 +759,14 @@ def test_a_whole_minter_is_exported_backed_up_restored_and_copied(minter, tmp_pa
 
 
 def test_tokens_are_made_listed_and_revoked(minter):
-    secret = minter.new_token("robot", ["mint", "bind"], expires=timedelta(days=2))
+    secret = minter.new_token("robot", ["mint", "bind"], expires=timedelta(days=2), most=10, total=100)
     assert secret.startswith("noid_")
     (token,) = minter.tokens()
     assert (token.name, token.classes, token.created, token.used) == ("robot", ("mint", "bind"), NOW, None)
     assert token.expires == NOW + timedelta(days=2)
+    assert (token.most, token.total, token.minted) == (10, 100, 0)
+    with pytest.raises(UsageError):
+        minter.new_token("other", ["mint"], most=-1)
     with pytest.raises(ConflictError):
         minter.new_token("robot", ["read"])
     minter.revoke_token("robot")
@@ -930,6 +933,8 @@ OPERATIONS = [
     ("policy mint ann bob", lambda m: m.set_policy(mint=["ann", "bob"]),
      lambda found: [{"mint": " ".join(found.mint)}]),
     ("policy minting reserve", lambda m: m.set_policy(minting="reserve"), lambda found: [{"minting": found.minting}]),
+    ("policy mint-limit 500", lambda m: m.set_policy(mint_limit=500),
+     lambda found: [{"mint-limit": str(found.mint_limit)}]),
     ("policy persistence forever --until 2126", lambda m: m.set_policy(persistence="forever", until="2126"),
      lambda found: [{"persistence": found.persistence.text, "persistence-from": plain(found.persistence.start),
                      "persistence-until": plain(found.persistence.until)}]),
