@@ -408,8 +408,7 @@ def removal_commands() -> list[str]:
 
     Raises UsageError if `noid setup` wrote nothing here.
     """
-    files = [path for path in (*SITES.values(), UNIT, BACKUP_UNIT, TIMER, "/etc/noid/noidtools.wsgi", PROGRAM)
-             if _is_ours(path)]
+    files = [path for path in (*SITES.values(), UNIT, BACKUP_UNIT, TIMER, SetUp.wsgi, PROGRAM) if _is_ours(path)]
     setups = [setup for setup in map(read_setup, files) if setup is not None]
     if not setups:
         raise UsageError("noid setup wrote no file on this machine, so there is nothing to remove")
@@ -423,7 +422,9 @@ def removal_commands() -> list[str]:
               f"rm -rf {os.path.dirname(setup.socket)} {setup.acme_folder}"]
     # The number of the account may be given to another one later.
     steps += [f"chown -R root: {folder}" for folder in (setup.minters, setup.backups) if os.path.isdir(folder)]
-    accounts = {each.owner for each in setups if each.has_service}
-    steps += [f"userdel {owner}" for owner in sorted(accounts) if account_exists(owner)]
+    owners = {each.owner for each in setups}
+    # An account with another home was not made for this.
+    steps += [f"userdel {account.pw_name}" for account in pwd.getpwall()
+              if account.pw_name in owners and account.pw_dir == setup.minters]
     return [*steps, f"# What is left: the minters in {setup.minters}, backups in {setup.backups}, logins in "
                     f"{setup.users}, and the program in {setup.prefix}"]

@@ -168,17 +168,19 @@ def test_the_remedy_for_a_folder_without_minters_works_as_printed(machine):
     assert machine.run("noid -f /srv/noid/kt5 mint 1; stat -c %U /srv/noid/kt5") == "id: 0\n\nnoid\n"
 
 
-@pytest.mark.parametrize("words", ["apache --way wsgi", "nginx --user ids --backups /srv/backup"])
+@pytest.mark.parametrize("words", ["apache --way wsgi", "nginx --user ids --backups /srv/b", "nginx --user keeper"])
 def test_what_was_set_up_is_removed_by_the_commands_that_are_printed(machine, words):
-    machine.run("find /etc /usr/local/bin /run /var/www /srv -xdev | sort > /tmp/before")
+    machine.run("useradd --system --home-dir /home/keeper keeper\n"
+                "find /etc /usr/local/bin /run /var/www /srv -xdev | sort > /tmp/before")
     set_up(machine, words)
     machine.run("systemctl start noid-backup\nnoid setup remove | sh -ex")
     left = machine.run("find /etc /usr/local/bin /var/www /srv -xdev | sort | comm -13 /tmp/before - | "
-                       "grep -Ev '^/srv/(noid|backup)|^/etc/(rc.|apache2|group|gshadow|passwd|shadow|subuid|subgid)|"
+                       "grep -Ev '^/srv/(noid|b)|^/etc/(rc.|apache2|group|gshadow|passwd|shadow|subuid|subgid)|"
                        "[.]wants$|(nginx|apache2)[.]service$' || true")
     assert left.split() == ["/etc/noid", "/etc/noid/users"]
     assert machine.run("find / -xdev -nouser -not -path '/proc/*'") == ""
     assert machine.run("stat -c %U /srv/noid/kt5/NOID/data.mdb; getent passwd ids || true") == "root\n"
+    machine.run("getent passwd keeper www-data")  # accounts that setup did not make
     assert "noid setup wrote no file" in machine.run(f"{NOID} setup remove", check=False)
     # The web server runs, without the host.
     assert machine.run("curl -so /dev/null -w '%{http_code}' http://localhost/ark:/13030/kt4x551") == "404"
