@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from typing import Any
 
 from .. import names
 from ..api import MinterMethods
-from ..codec import pack, unpack
+from ..codec import encode_text, pack, unpack
 from ..errors import ConflictError, NotFoundError, printable
 from ..minter import Minter
 from ..minter.events import Actor
 from ..minter.folder import MinterFolder
+from ..minter.identifiers import identify_beginning
 from ..minter.policies import READ, AccessPolicy
 from ..minter.replies import KeyReplies
 from ..resolution.catalogue import Catalogue, MinterEntry, entry_of
+from ..search import Page, Query, find
 from ..store import Writer
 from ..times import SECOND
 from .group_commit import run_in_group
@@ -54,9 +57,19 @@ class MinterAccess:
         """Raise LoginNeededError or ForbiddenError unless the sender is admitted to these access classes."""
         self._policy.ensure(what, classes, self.user)
 
+    def ensure_may_mint(self, count: int) -> None:
+        """Raise ForbiddenError for more identifiers than one request may mint."""
+
     def python(self) -> MinterMethods:
         """The Python interface of the minter; it shows what the sender may see."""
         return MinterMethods(self.minter, self._actor, self._policy.view(self.user))
+
+    def find(self, *, prefix: str, limit: int, cursor: str, **query: Any) -> Page:
+        """The names that fit a query (see search.Query), as the sender may see them."""
+        start = encode_text(prefix)
+        beginning = self.minter.read(lambda reader: identify_beginning(self.minter, reader, start)) if start else b""
+        found = Query(prefix=beginning, **query)
+        return find(self.minter, self._policy.view(self.user), found, limit, cursor)
 
     def change(self, what: str, access: tuple[str, ...], work: Callable[[MinterMethods], Response],
                body: bytes = b"") -> Response:

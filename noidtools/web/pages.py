@@ -117,6 +117,11 @@ def _headers_of_form() -> list[tuple[str, str]]:
     return [("Referrer-Policy", "same-origin"), *headers]
 
 
+def api_page(root: str, about: str, described: Iterable[tuple[object, object]]) -> Response:
+    """The page that describes the JSON API."""
+    return _response(200, _render("api.html", root=root, about=about, described=described), [])
+
+
 def home_page(home: bytes, headers: list[tuple[str, str]]) -> Response:
     """The page with a form to enter a name."""
     return _response(200, _render("home.html", home=home), headers)

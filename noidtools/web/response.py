@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     AnswerWriter: TypeAlias = "TextWriter | JsonWriter"
 
 _STATUS_LINES = {status: f"{status} {reason}" for status, reason in {
-    200: "OK", 300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other",
-    307: "Temporary Redirect", 308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
-    404: "Not Found", 405: "Method Not Allowed", 406: "Not Acceptable", 409: "Conflict", 410: "Gone",
-    411: "Length Required", 413: "Content Too Large", 415: "Unsupported Media Type",
-    500: "Internal Server Error", 501: "Not Implemented", 503: "Service Unavailable",
+    200: "OK", 201: "Created", 204: "No Content", 300: "Multiple Choices", 301: "Moved Permanently", 302: "Found",
+    303: "See Other", 304: "Not Modified", 307: "Temporary Redirect", 308: "Permanent Redirect", 400: "Bad Request",
+    401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 406: "Not Acceptable",
+    409: "Conflict", 410: "Gone", 411: "Length Required", 412: "Precondition Failed", 413: "Content Too Large",
+    415: "Unsupported Media Type", 422: "Unprocessable Content", 500: "Internal Server Error", 501: "Not Implemented",
+    503: "Service Unavailable",
 }.items()}
 
 # Answers must not be cached, and a browser must not interpret a bound value as a page or a script.
@@ -47,8 +48,12 @@ class Response:
 
 def send(response: Response, method: str, start_response: Any) -> Iterable[bytes]:
     """Send a response; the body is left out for HEAD.  This is the only function that calls start_response."""
-    headers = [("Content-Type", response.content_type), *_ALWAYS, *response.headers]
+    headers = [*_ALWAYS, *response.headers]
     body = response.body
+    if response.status in (204, 304):
+        body = []
+    else:
+        headers = [("Content-Type", response.content_type), *headers]
     if isinstance(body, bytes):
         headers.append(("Content-Length", str(len(body))))
         body = [body]
@@ -94,13 +99,14 @@ def too_large(limit: int) -> HttpError:
 def error_response(environ: dict[str, Any], error: Exception, writer: AnswerWriter, challenge: str) -> Response:
     """The response to a request that failed."""
     log_error(environ, error)
-    refusal = http_error(error, challenge) if isinstance(error, NoidError) else _internal_error()
+    refusal = http_error(error, challenge) if isinstance(error, NoidError) else internal_error()
     text = writer.opening() + writer.refusal(refusal.kind, refusal.message)
     text += writer.closing(spaced=False, failed=False)
     return Response(refusal.status, writer.content_type, text, refusal.headers)
 
 
-def _internal_error() -> HttpError:
+def internal_error() -> HttpError:
+    """The error for a fault of ours."""
     return HttpError(500, "fault", "something went wrong here: the server's log says what")
 
 

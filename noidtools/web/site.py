@@ -1,40 +1,78 @@
-"""The whole web interface as one WSGI application: commands at …/noidu and …/noidu_NAME, names at all other paths."""
+"""The whole web interface as one WSGI application.
+
+Commands are at …/noidu and …/noidu_NAME, the interfaces that other software speaks at paths of their own, and names at
+all other paths.
+"""
 
 from __future__ import annotations
 
+from functools import partial
+
 from .commands import BASIC, CommandApplication
-from .request import LARGEST_BODY, Trust, is_for_commands
+from .request import LARGEST_BODY, Request, Trust, is_for_commands
 from .resolver import Resolver
+from .response import send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+    from collections.abc import Callable, Iterable
+    from typing import Any, Protocol
 
     from ..minter.folder import MinterFolder
     from .metrics import RequestMetrics
     from .request import Environ
+    from .response import Response
+
+    class Interface(Protocol):
+        """What a class in INTERFACES is: it is made from the minters and the challenge for users who must log in."""
+
+        def claims(self, path: str) -> bool:
+            """Whether a path is one of this interface."""
+
+        def respond(self, request: Request) -> Response:
+            """The response to a request; it raises nothing."""
+
+# The modules and classes of the interfaces of other software, by their names in `noid serve --interfaces`.
+INTERFACES = {"json": "json_api:JsonApi"}
+USUAL_INTERFACES = ("json",)
 
 
 class Site:
     """Serves the commands and the names of the same minters; `metrics` counts the requests.
 
-    `commands` is the path below which commands are answered, None for any; the others are settings of
-    CommandApplication.
+    `commands` is the path below which commands are answered, None for any; `interfaces` are those of INTERFACES that
+    are served; the others are settings of CommandApplication.
     """
 
     def __init__(self, minters: MinterFolder, *, trust: Trust | None = None, challenge: str = BASIC,
                  largest_body: int = LARGEST_BODY, metrics: RequestMetrics | None = None,
-                 commands: str | None = None, threads: int = 0) -> None:
+                 commands: str | None = None, threads: int = 0,
+                 interfaces: Iterable[str] = USUAL_INTERFACES) -> None:
         self._commands = CommandApplication(minters, trust=trust, challenge=challenge, largest_body=largest_body,
                                             metrics=metrics, threads=threads)
         self._names = Resolver(minters, trust=trust, metrics=metrics, challenge=challenge)
         self._metrics = metrics
         self._command_folder = commands
+        self._trust = trust or Trust()
+        self._interfaces = [_load(name)(minters, challenge) for name in interfaces]
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         for_commands = is_for_commands(environ, self._command_folder)
-        application = self._commands if for_commands else self._names
+        path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
+        interface = next((one for one in self._interfaces if one.claims(path)), None)
+        application: Callable[..., Iterable[bytes]] = self._commands if for_commands else self._names
+        if interface is not None:
+            application = partial(self._speak, interface)
         if self._metrics is None:
             return application(environ, start_response)
         return self._metrics.measure(application, environ, start_response, for_commands=for_commands)
+
+    def _speak(self, interface: Interface, environ: Environ, start_response: Any) -> Iterable[bytes]:
+        request = Request(environ, self._trust)
+        return send(interface.respond(request), request.method, start_response)
+
+
+def _load(name: str) -> type[Any]:
+    module, _, kind = INTERFACES[name].partition(":")
+    found: type[Any] = getattr(__import__(f"{__package__}.{module}", fromlist=[kind]), kind)
+    return found
