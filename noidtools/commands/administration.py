@@ -6,7 +6,7 @@ import os
 
 from .. import times
 from ..errors import ConflictError, UsageError, printable
-from ..minter import creation, location_of, policies, report, tokens
+from ..minter import Minter, creation, location_of, policies, report, tokens
 from ..minter.config import all_notes, put_note
 from ..minter.folder import is_served, minters_with_prefix
 from ..minter.policies import ADMIN, CLASSES, EVERYTHING, READ, hides_names, minting_policy
@@ -18,8 +18,10 @@ from .command import Command, Form, Option, as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..schemes.base import Settings
-    from ..store import Reader
+    from ..store import Reader, Writer
     from .call import Call
 
 
@@ -181,10 +183,37 @@ def _new_token(call: Call) -> Answer:
     name = as_text(call.words[1], "the name of a token").encode()
     most, total = (policies.as_limit(text.encode()) if (text := call.option(option)) is not None else None
                    for option in ("most", "total"))
-    secret = call.minter.write(
-        lambda writer: tokens.new_token(writer, call.actor, name, classes, expires, most=most, total=total))
+
+    def work(writer: Writer, secret: bytes = b"") -> bytes:
+        return tokens.new_token(writer, call.actor, name, classes, expires, most=most, total=total, secret=secret)
+
+    chosen = call.option("minters")
+    secret = call.minter.write(work) if chosen is None else _new_token_for(call, chosen, name, work)
     note = b"it is not shown again: send it as Authorization: Bearer " + secret[:9] + "…".encode()
     return Answer(Fields(("token", secret), ("note", note)), spaced=True)
+
+
+def _new_token_for(call: Call, chosen: str, name: bytes, work: Callable[[Writer, bytes], bytes]) -> bytes:
+    """Make a token that is good for several minters, the folders of which lie side by side."""
+    parent = os.path.dirname(os.path.abspath(call.session.dbdir))
+    folders = [os.path.join(parent, folder.strip()) for folder in chosen.split(",")]
+    minters: list[Minter] = []
+    made: list[Minter] = []
+    secret = b""
+    try:
+        for folder in folders:
+            minters.append(Minter(folder))
+        for minter in minters:
+            secret = minter.write(lambda writer: work(writer, secret))  # noqa: B023 - run at once
+            made.append(minter)
+    except BaseException:
+        for minter in made:
+            minter.write(lambda writer: tokens.revoke_token(writer, call.actor, name))
+        raise
+    finally:
+        for minter in minters:
+            minter.close()
+    return secret
 
 
 def _end_of_token(text: str | None, now: int) -> bytes:
@@ -313,7 +342,7 @@ mint: authenticated
     ),
     Command(
         "token", "secrets by which programs use the web interfaces",
-        Form("new Name --may Classes [--expires Time] [--most N] [--total N]", _new_token),
+        Form("new Name --may Classes [--expires Time] [--most N] [--total N] [--minters Names]", _new_token),
         Form("list", _list_tokens, writes=False),
         Form("revoke Name", _revoke_token),
         options=(
@@ -321,13 +350,15 @@ mint: authenticated
             Option("--expires Time", "after N hours or days, 12h or 365d, or on a date; never, unless given"),
             Option("--most N", "how many identifiers it may mint in one request, if fewer than the policy mint-limit "
                    "allows"),
-            Option("--total N", "how many identifiers it may mint in all"),
+            Option("--total N", "how many identifiers it may mint in all; in each minter, if it is for several"),
+            Option("--minters Names", "make it good for these minters, as in kt5,fk4, whose folders lie beside each "
+                   "other"),
         ),
         shell_only=True, see="web-interface.md#tokens",
         about="""\
-new prints the secret, once: the minter keeps only its hash. A program sends it in the header Authorization: Bearer. It
-is admitted to the classes it was made for and to those that are for anyone, whatever the policy says of users. Events
-name it as token:NAME.
+new prints the secret, once: the minter keeps only its hash. A program sends it in the header Authorization: Bearer, or
+as the password of a Basic login, with the name of the token as user. It is admitted to the classes it was made for and
+to those that are for anyone, whatever the policy says of users. Events name it as token:NAME.
 
 list shows each with the time of its last use, to the hour. revoke ends it at once.
 """,

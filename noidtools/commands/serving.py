@@ -23,6 +23,8 @@ _SERVE_OPTIONS = (
     Option("--minters Dir", "serve every minter in a folder of Dir: that in Dir/NAME at …/noidu_NAME"),
     Option("--commands Path", "the path at which minters take commands, as in /nd for /nd/noidu_NAME; at any path, "
            "unless given"),
+    Option("--interfaces Names", "the interfaces of other software that are served, separated by commas; json unless "
+           "given"),
     Option("--workers N", "the number of processes; one for each processor unless given, at least 4 for FastCGI"),
     Option("--threads N", "the number of requests at once in each process, for HTTP; 8 unless given"),
     Option("--socket-mode Mode", "permissions of a Unix socket; 660 unless given"),

@@ -79,6 +79,8 @@ AUDIENCES = (ANYONE, AUTHENTICATED, NOBODY)
 _USER = b"user:"
 # What the name of a token's user begins with (see tokens.py).
 TOKEN_USER = b"token:"
+# What the secret of a token begins with, so that one that was published by mistake can be found.
+TOKEN_PREFIX = b"noid_"
 _LONGEST_USER = 255
 
 

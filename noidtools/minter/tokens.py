@@ -31,7 +31,7 @@ from ..schemes.template import REPERTOIRES
 from ..times import SECOND, system_clock, timestamp
 from .circulation import find
 from .events import record_event
-from .policies import ANYONE, CLASSES, TOKEN_USER, AccessPolicy, AccessRule
+from .policies import ANYONE, CLASSES, TOKEN_PREFIX, TOKEN_USER, AccessPolicy, AccessRule
 from .schema import PEPPERS, SECRETS, TOKENS
 
 TYPE_CHECKING = False
@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 
 # -- tokens ----------------------------------------------------------------------------------------------------------
 
-# What a secret begins with, so that one that was published by mistake can be found; and how many random bytes follow.
-_PREFIX = b"noid_"
+# How many random bytes follow the beginning of a secret.
 _RANDOM_BYTES = 32
 _LONGEST_NAME = 64
 _NAME_CHARACTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
@@ -141,9 +140,11 @@ class Token:
 
 def new_token(
     writer: Writer, actor: Actor, name: bytes, classes: Iterable[str], expires: bytes = b"", *,
-    most: int | None = None, total: int | None = None,
+    most: int | None = None, total: int | None = None, secret: bytes = b"",
 ) -> bytes:
     """Make a token and return its secret, which is not stored; `most` and `total` limit what it may mint.
+
+    With `secret` it is a token of another minter that is to be good for this one, too.
 
     Raises InvalidError for an unsuitable name, UsageError for unknown classes, ConflictError if the name is taken.
     """
@@ -157,7 +158,7 @@ def new_token(
     now = timestamp(actor.now())
     if expires and expires <= now:
         raise UsageError("the token would have expired already")
-    secret = _PREFIX + urlsafe_b64encode(os.urandom(_RANDOM_BYTES)).rstrip(b"=")
+    secret = secret or TOKEN_PREFIX + urlsafe_b64encode(os.urandom(_RANDOM_BYTES)).rstrip(b"=")
     token = Token(_digest(secret), pack((name, ",".join(chosen).encode(), now, expires, b"")))
     token.most, token.total = most, total
     token._store(writer)
@@ -172,7 +173,7 @@ def find_token(reader: Reader, secret: bytes) -> Token | None:
     It is found by the hash of the secret, of which nobody can choose a part, so that the time this takes tells nothing
     about the secrets of others.
     """
-    if not secret.startswith(_PREFIX):
+    if not secret.startswith(TOKEN_PREFIX):
         return None
     digest = _digest(secret)
     packed = reader.get(TOKENS, digest)

@@ -14,6 +14,7 @@ from ..minter.folder import mark_served
 from ..store import exists
 from ..web.commands import BASIC
 from ..web.request import LARGEST_BODY, UNIX
+from ..web.site import INTERFACES, USUAL_INTERFACES
 from .address import Address, group_number
 from .fastcgi import Processes, ensure_allowed, has_listener, serve_socket, web_servers
 from .worker import METRICS_FOLDER, PARENT, make_application, stop_with_parent
@@ -46,6 +47,7 @@ class Options:
         if not self.address.path and ("socket-mode" in last or "socket-group" in last):
             raise UsageError("--socket-mode and --socket-group are for the path of a Unix socket")
         self.minters = last.get("minters", "")
+        self.interfaces = _interfaces(last.get("interfaces"))
         self.commands = _path(last["commands"]) if "commands" in last else None
         # A FastCGI process answers one request after the other, so that there are some more of them.
         processors = len(os.sched_getaffinity(0))
@@ -94,7 +96,8 @@ class Options:
                 "proxies": self.proxies, "user_header": self.user_header, "user": self.user,
                 # Nothing checks a password where HTTP comes from no web server.
                 "challenge": BASIC if self.protocol != "http" or self.user_header else "",
-                "commands": self.commands, "largest_body": self.largest_body, "slow": self.slow,
+                "commands": self.commands, "interfaces": self.interfaces, "largest_body": self.largest_body,
+                "slow": self.slow,
                 # A process that answers one request after the other has no threads to keep free.
                 "threads": self.threads if self.protocol == "http" else 0}
 
@@ -156,6 +159,14 @@ def _announce(options: Options, dbdir: str) -> None:
     if options.protocol == "http" and not address.path and not address.is_loopback:
         log_line("noid", f"{address} is open to other computers: put a web server in front that limits slow clients "
                          "and large numbers of requests")
+
+
+def _interfaces(text: str | None) -> list[str]:
+    chosen = list(USUAL_INTERFACES) if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    unknown = next((name for name in chosen if name not in INTERFACES), None)
+    if unknown is not None:
+        raise UsageError(f"there is no interface {unknown[:60]!r}: known are {', '.join(INTERFACES)}")
+    return chosen
 
 
 def _number(values: dict[str, str], name: str, default: int, least: int, most: int) -> int:

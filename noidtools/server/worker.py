@@ -31,7 +31,8 @@ def make_application(settings: dict[str, Any]) -> Site:
     minters = MinterFolder(settings["minters"]) if settings["minters"] else SingleMinter(settings["dbdir"])
     trust = Trust(proxies=tuple(settings["proxies"]), user_header=settings["user_header"], user=settings["user"])
     return Site(minters, trust=trust, challenge=settings["challenge"], largest_body=settings["largest_body"],
-                metrics=_metrics(settings["slow"], trust), commands=settings["commands"], threads=settings["threads"])
+                metrics=_metrics(settings["slow"], trust), commands=settings["commands"], threads=settings["threads"],
+                interfaces=settings["interfaces"])
 
 
 def _metrics(slow: float, trust: Trust) -> RequestMetrics | None:

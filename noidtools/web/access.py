@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from .. import names
@@ -25,8 +26,8 @@ from ..resolution.catalogue import Catalogue, MinterEntry, entry_of
 from ..search import Page, Query, find
 from ..store import Writer
 from ..times import SECOND
-from .group_commit import run_in_group
-from .request import Request
+from .group_commit import WriterSlots, run_in_group
+from .request import Request, WorkLimit
 from .response import Response
 
 
@@ -37,12 +38,15 @@ class MinterAccess:
     minter  the minter itself
     """
 
-    def __init__(self, request: Request, name: str, minter: Minter) -> None:
+    def __init__(self, request: Request, name: str, minter: Minter, slots: WriterSlots | None) -> None:
         self.name = name
         self.minter = minter
         self._request = request
         self._policy: AccessPolicy = request.authenticate(minter)
+        self._limit = WorkLimit.of(self._policy, request.user, 0)
+        self._slots = slots
         self._actor = Actor(request.contact, b"web")
+        self._actor.token = request.token
 
     @property
     def user(self) -> bytes:
@@ -58,7 +62,8 @@ class MinterAccess:
         self._policy.ensure(what, classes, self.user)
 
     def ensure_may_mint(self, count: int) -> None:
-        """Raise ForbiddenError for more identifiers than one request may mint."""
+        """Raise HttpError if the request would mint more identifiers than it may."""
+        self._limit.count_mints(count)
 
     def python(self) -> MinterMethods:
         """The Python interface of the minter; it shows what the sender may see."""
@@ -97,25 +102,27 @@ class MinterAccess:
                 raise ConflictError("this Idempotency-Key was used for another request: a new request needs a new key")
             return _unpacked(stored[1])
 
-        return run_in_group(minter, lambda: minter.write(run))
+        with self._slots.taken() if self._slots else nullcontext():
+            return run_in_group(minter, lambda: minter.write(run))
 
 
 class Minters:
-    """The minters that are served, for one interface."""
+    """The minters that are served; `slots` keep threads free for reading."""
 
-    def __init__(self, folder: MinterFolder) -> None:
+    def __init__(self, folder: MinterFolder, slots: WriterSlots | None) -> None:
         self._catalogue = Catalogue(folder)
+        self._slots = slots
 
     def readable(self, request: Request) -> list[MinterAccess]:
         """The minters that the sender may read, in the order of their names."""
-        found = (_access(request, entry) for entry in self._catalogue.entries())
+        found = (self._access(request, entry) for entry in self._catalogue.entries())
         return [access for access in found if access.may(READ)]
 
     def named(self, request: Request, name: str) -> MinterAccess:
         """The minter in the folder of this name; raises NotFoundError if there is none."""
         for entry in self._catalogue.entries():
             if entry.name == name:
-                return _access(request, entry)
+                return self._access(request, entry)
         raise NotFoundError(f"there is no minter {name[:60]!a} here")
 
     def at_shoulder(self, request: Request, prefix: bytes) -> MinterAccess:
@@ -127,7 +134,7 @@ class Minters:
         for entry in self._catalogue.entries():
             minter = entry.open()
             if minter.settings["template"] and minter.scheme.namespace_prefix == wanted:
-                return MinterAccess(request, entry.name, minter)
+                return MinterAccess(request, entry.name, minter, self._slots)
         raise NotFoundError(f"no minter here mints names that begin with {printable(prefix)[:60]}")
 
     def of_name(self, request: Request, text: bytes) -> MinterAccess:
@@ -135,11 +142,10 @@ class Minters:
         entry = entry_of(self._catalogue.entries(), text)
         if entry is None:
             raise NotFoundError(f"no minter here is responsible for {printable(text)[:60]}")
-        return _access(request, entry)
+        return self._access(request, entry)
 
-
-def _access(request: Request, entry: MinterEntry) -> MinterAccess:
-    return MinterAccess(request, entry.name, entry.open())
+    def _access(self, request: Request, entry: MinterEntry) -> MinterAccess:
+        return MinterAccess(request, entry.name, entry.open(), self._slots)
 
 
 # -- responses that can be repeated ----------------------------------------------------------------------------------

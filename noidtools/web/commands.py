@@ -76,11 +76,11 @@ class CommandApplication:
         self._challenge = challenge
         self._largest_body = largest_body
         self._metrics = metrics
-        self._slots: WriterSlots | None = None
+        self.slots: WriterSlots | None = None
         if threads > 1:
             from .group_commit import WriterSlots
 
-            self._slots = WriterSlots(threads - 1)
+            self.slots = WriterSlots(threads - 1)
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         request = Request(environ, self.trust)
@@ -113,7 +113,7 @@ class CommandApplication:
         if words[0] == b"-":
             from .bulk import respond_to_bulk
 
-            return respond_to_bulk(request, session, policy, writer, self._largest_body, self._metrics, self._slots)
+            return respond_to_bulk(request, session, policy, writer, self._largest_body, self._metrics, self.slots)
         return self._respond_to_one(request, session, policy, words, writer)
 
     def _respond_to_one(
@@ -155,7 +155,7 @@ class CommandApplication:
             body.close()
 
     def _run(self, request: Request, call: Call, once: IdempotentRun | None) -> Answer:
-        with self._slots.taken() if self._slots and call.writes else nullcontext():
+        with self.slots.taken() if self._slots and call.writes else nullcontext():
             return self._run_now(request, call, once)
 
     def _run_now(self, request: Request, call: Call, once: IdempotentRun | None) -> Answer:

@@ -148,13 +148,13 @@ class Monitoring:
 
     def _readable_minters(self, request: Request) -> list[str]:
         """The names of the minters that the user, or a token, may read; raises the refusal if there are others only."""
-        if not request.user and not request.bearer_secret:
+        if not request.user and not request.token_secret:
             public = [name for name in self._figures.value() if name in self._public]
             if public:
                 return public
         found: list[str] = []
         refusal: NoidError | None = None
-        is_known = not request.bearer_secret
+        is_known = not request.token_secret
         for entry in self._catalogue.entries():
             minter = entry.open()
             try:

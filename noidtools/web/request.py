@@ -9,7 +9,7 @@ from ..codec import HEX_DIGITS, pack
 from ..commands.lines import LineSource
 from ..errors import ForbiddenError, UsageError
 from ..minter.folder import COMMAND_PATH
-from ..minter.policies import TOKEN_USER, AccessPolicy
+from ..minter.policies import TOKEN_PREFIX, TOKEN_USER, AccessPolicy
 from .response import HttpError, too_large
 
 TYPE_CHECKING = False
@@ -88,7 +88,6 @@ _TEXT_TYPES = ("", _FORM_TYPE, "application/octet-stream")
 # What precedes the name of a user that begins as those of tokens do.
 _USER = b"user:"
 
-_BEARER = "bearer "
 _LONGEST_SECRET = 200
 _TOKEN_CHALLENGE = ("WWW-Authenticate", 'Bearer realm="noid", error="invalid_token"')
 
@@ -202,19 +201,32 @@ class Request:
     # -- what the sender may do ------------------------------------------------------------------------
 
     @property
-    def bearer_secret(self) -> bytes:
-        """The token in the Authorization header, empty if there is none."""
-        header = self.header("HTTP_AUTHORIZATION")
-        if not header or header[: len(_BEARER)].lower() != _BEARER:
-            return b""
-        return header[len(_BEARER) :].strip().encode("latin-1", "replace")[:_LONGEST_SECRET] or b"?"
+    def token_secret(self) -> bytes:
+        """The secret of a token in the Authorization header, empty if there is none.
+
+        For programs that know nothing but a name and a password it is the password; other passwords are the web
+        server's.
+        """
+        scheme, _, rest = self.header("HTTP_AUTHORIZATION").partition(" ")
+        sent = rest.strip().encode("latin-1", "replace")
+        if scheme.lower() == "bearer":
+            return sent[:_LONGEST_SECRET] or b"?"
+        if scheme.lower() == "basic":
+            from base64 import b64decode
+
+            try:
+                password = b64decode(sent).partition(b":")[2]
+            except ValueError:
+                return b""
+            return password[:_LONGEST_SECRET] if password.startswith(TOKEN_PREFIX) else b""
+        return b""
 
     def authenticate(self, minter: Minter) -> AccessPolicy:
         """The access policy of a minter for this request.  With a token, `token` and `user` are set by it.
 
         Raises HttpError for a token that is not one of this minter's, or no longer.
         """
-        if not self.bearer_secret:
+        if not self.token_secret:
             return minter.access_policy()
         policy, token = minter.read(self._policy_and_token)
         if token is not None:
@@ -226,7 +238,7 @@ class Request:
         return self._policy_and_token(reader)[0]
 
     def _policy_and_token(self, reader: Reader) -> tuple[AccessPolicy, Token | None]:
-        policy, secret = AccessPolicy.of(reader), self.bearer_secret
+        policy, secret = AccessPolicy.of(reader), self.token_secret
         if not secret:
             return policy, None
         from ..minter.tokens import find_token

@@ -73,7 +73,8 @@ _STATUS_OF = {
     "outcome unknown": 500,  # not 503, at which many clients send a request again
 }
 _RETRY_AFTER_SECONDS = "2"
-_BEARER = 'Bearer realm="noid"'
+# For those who can only send a token.
+_TOKENS = 'Bearer realm="noid", Basic realm="noid"'
 
 
 class HttpError(NoidError):
@@ -118,7 +119,7 @@ def http_error(error: NoidError, challenge: str) -> HttpError:
     if isinstance(error, LoginNeededError):
         advice = "this server has no login, so send a token of 'noid token new'"
         message = error.message if challenge else error.message_with(advice)
-        return HttpError(401, "login", message, ("WWW-Authenticate", challenge or _BEARER))
+        return HttpError(401, "login", message, ("WWW-Authenticate", challenge or _TOKENS))
     headers = [("Retry-After", _RETRY_AFTER_SECONDS)] if isinstance(error, BusyError) else []
     return HttpError(_STATUS_OF.get(error.kind, 500), error.kind, public_message(error), *headers)
 

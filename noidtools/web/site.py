@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from .access import Minters
 from .commands import BASIC, CommandApplication
 from .request import LARGEST_BODY, Request, Trust, is_for_commands
 from .resolver import Resolver
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from .response import Response
 
     class Interface(Protocol):
-        """What a class in INTERFACES is: it is made from the minters and the challenge for users who must log in."""
+        """What a class in INTERFACES is: it is made from `Minters` and the challenge for users who must log in."""
 
         def claims(self, path: str) -> bool:
             """Whether a path is one of this interface."""
@@ -54,7 +55,7 @@ class Site:
         self._metrics = metrics
         self._command_folder = commands
         self._trust = trust or Trust()
-        self._interfaces = [_load(name)(minters, challenge) for name in interfaces]
+        self._interfaces = [_load(name)(Minters(minters, self._commands.slots), challenge) for name in interfaces]
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         for_commands = is_for_commands(environ, self._command_folder)

@@ -134,7 +134,7 @@ def test_a_refusal_for_lack_of_permission_is_401_or_403_with_the_remedy(web: Com
 
 def test_without_a_login_an_unauthenticated_write_asks_for_a_token(web: CommandClient) -> None:
     reply = web.with_settings(challenge="")("mint+1")
-    assert (reply.status, reply.headers["www-authenticate"]) == (401, 'Bearer realm="noid"')
+    assert (reply.status, reply.headers["www-authenticate"]) == (401, 'Bearer realm="noid", Basic realm="noid"')
     assert reply.text == ("error: mint is of the class mint, which here is for users who have logged in: this server "
                           "has no login, so send a token of 'noid token new'; an administrator can open it with "
                           "'noid policy mint anyone'\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import subprocess
 import time
@@ -50,6 +51,31 @@ def test_a_token_is_admitted_to_its_classes_and_to_no_others(web: CommandClient)
     bulk = web.post("mint 1\nbind set kt4x551 a b\n", user="", **bearer(secret))
     assert bulk.status == 200 and "2 done" in bulk.text
     assert web.post("mint 1\nnote a b\n", user="", **bearer(secret)).status == 403
+
+
+def test_a_token_is_also_sent_as_the_password_of_its_name(web: CommandClient) -> None:
+    secret = new_token(web.folder, "catalogue", "--may", "mint")
+
+    def basic(text: str) -> dict[str, str]:
+        return {"HTTP_AUTHORIZATION": f"Basic {base64.b64encode(text.encode()).decode()}"}
+
+    assert web("mint+1", **basic(f"catalogue:{secret}")).ids == ["kt4x551"]
+    assert web("mint+1", **basic("catalogue:noid_wrong")).status == 401
+    assert web("mint+1", **basic("catalogue:secret")).status == 401
+    assert web("mint+1", user=USER, **basic("alice:of the web server")).status == 200
+    for strange in ("Basic", "Basic ?", "Basic " + "A" * 100_000, "basic \xff"):
+        assert web("mint+1", HTTP_AUTHORIZATION=strange).status == 401
+
+
+def test_a_token_can_be_good_for_several_minters(web: CommandClient) -> None:
+    create_in_child(web.folder / "fk4", "fk.reeded")
+    secret = new_token(web.folder, "job", "--may", "mint", "--minters", "kt5,fk4")
+    for name in ("kt5", "fk4"):
+        assert web("mint+1", path=f"/nd/noidu_{name}", **bearer(secret)).status == 200
+    for name, minters in (("other", "kt5,none"), ("job", "kt5")):
+        with pytest.raises(EOFError):  # the child has ended with the refusal
+            new_token(web.folder, name, "--may", "mint", "--minters", minters)
+    assert [record["token"] for record in listed(web.folder)] == [b"job"]
 
 
 def test_a_token_opens_a_class_that_is_for_nobody(web: CommandClient) -> None:

@@ -13,7 +13,6 @@ import msgspec
 
 from ...codec import encode_text
 from ...errors import NotFoundError, UsageError
-from ...minter.folder import MinterFolder
 from ...minter.policies import ADMIN, BIND, MINT, READ
 from ...times import first_second
 from ..access import MinterAccess, Minters
@@ -51,8 +50,8 @@ class Call:
 class JsonApi:
     """Serves the JSON API over all minters of a site."""
 
-    def __init__(self, minters: MinterFolder, challenge: str) -> None:
-        self._minters = Minters(minters)
+    def __init__(self, minters: Minters, challenge: str) -> None:
+        self._minters = minters
         self._challenge = challenge
 
     def claims(self, path: str) -> bool:
@@ -234,7 +233,7 @@ def _state_route(action: str, summary: str, body: Any, needs: str) -> Route:
                  refusals=_WRITING, needs=needs)
 
 
-_WRITING = (400, 401, 403, 404, 409, 410, 412, 415, 422, 503)
+_WRITING = (400, 401, 403, 404, 409, 410, 412, 413, 415, 422, 503)
 _SEARCHING = (400, 401, 403, 404, 422, 503)
 _NAMED = "/identifiers/{id}"
 _ROUTES = (
