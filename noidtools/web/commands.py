@@ -155,7 +155,7 @@ class CommandApplication:
             body.close()
 
     def _run(self, request: Request, call: Call, once: IdempotentRun | None) -> Answer:
-        with self.slots.taken() if self._slots and call.writes else nullcontext():
+        with self.slots.taken() if self.slots and call.writes else nullcontext():
             return self._run_now(request, call, once)
 
     def _run_now(self, request: Request, call: Call, once: IdempotentRun | None) -> Answer:
