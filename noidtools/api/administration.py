@@ -35,7 +35,7 @@ from ..minter.check import examine, examine_and_repair
 from ..minter.policies import hides_names, minting_policy
 from ..minter.report import minter_figures
 from ..resolution import destination, maps, resolve, settings, target_element
-from ..store import Reader, Writer
+from ..store import Reader, Writer, ensure_readable
 from ..transfer import open_input
 from ..transfer.exporter import Export, Selection
 from ..transfer.importer import Importer, ImportOptions
@@ -134,13 +134,15 @@ class AdministrationMethods(MinterBase):
         self._change(config.reset_clock)
 
     def check(self, *, repair: bool = False) -> CheckResult:
-        """Examine the whole database; with `repair` counters and indexes are mended."""
+        """Examine the whole database; with `repair` what follows from other records is mended."""
+        ensure_readable(self._open.store.location)
         if not repair:
             return check_result(examine(self._open))
         return check_result(*examine_and_repair(self._open, self._actor))
 
     def backup(self, destination: Path) -> int:
         """Write a backup to a new folder, which appears complete or not at all; returns the number of items in it."""
+        ensure_readable(self._open.store.location)
         return copying.back_up(self._open, os.fspath(destination))
 
     # -- files -----------------------------------------------------------------------------------------

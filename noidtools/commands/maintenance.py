@@ -6,12 +6,13 @@ import os
 from contextlib import contextmanager
 
 from ..errors import NoidError, UsageError
-from ..minter import copying
+from ..minter import copying, location_of
 from ..minter.check import examine, examine_and_repair
 from ..minter.copying import copy_minter
 from ..minter.folder import MinterFolder, SingleMinter
 from ..minter.report import VIEW_ROLES, VIEWS, backup_warning, minter_figures, size_text
 from ..resolution.settings import wrong_canaries
+from ..store import ensure_readable
 from ..store.sql_tables import ROLES, TABLES
 from ..times import SECOND, iso_datetime, parse_duration
 from .answers import Answer, Fields, Text
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 def _backup(call: Call) -> Answer:
     destination = os.fsdecode(call.words[0])
+    ensure_readable(location_of(call.session.dbdir))
     items = copying.back_up(call.minter, destination)
     return Answer(Fields(("ok", b"%d items in %b" % (items, call.words[0]))), spaced=True)
 
@@ -109,6 +111,7 @@ def _copy(call: Call) -> Answer:
 
 
 def _check(call: Call) -> Answer:
+    ensure_readable(location_of(call.session.dbdir))
     with _shown_progress(call) as progress:
         result = examine(call.minter, progress)
     records: list[Record] = [Fields(("error", fault.sentence)) for fault in result.faults]
@@ -119,6 +122,7 @@ def _check(call: Call) -> Answer:
 
 
 def _repair(call: Call) -> Answer:
+    ensure_readable(location_of(call.session.dbdir))
     with _shown_progress(call) as progress:
         result, mended = examine_and_repair(call.minter, call.actor, progress)
     records: list[Record] = [Fields(("mended", fault.sentence)) for fault in mended]

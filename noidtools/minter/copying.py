@@ -19,6 +19,7 @@ from ..schemes import MintRequest, scheme_for
 from ..schemes.base import Settings
 from ..store import (
     create_store,
+    ensure_readable,
     exists,
     forget_destination,
     is_embedded,
@@ -85,6 +86,7 @@ def copy_minter(
     in_place = os.path.realpath(source_dir) == os.path.realpath(target_dir)
     target = location_of(target_dir)
     ensure_own(target)
+    ensure_readable(location_of(source_dir))
     source = open_store(location_of(source_dir))
     try:
         if move and not in_place and _is_moved_copy(source, target):
@@ -319,6 +321,7 @@ def back_up_all(folder: str, destination: str, now: int, keep: int | None = None
         place = os.path.join(destination, name)
         done = MinterBackup(name, os.path.join(place, timestamp(now).decode()))
         try:
+            ensure_readable(location_of(dbdir))
             with existing_folder(destination), existing_folder(place):
                 remove_leftovers(place, _LEFTOVER)
                 done.items = back_up(minters.open(dbdir, name), done.path)
@@ -384,6 +387,7 @@ def _replaced(aside: str) -> tuple[int, set[bytes]] | None:
         return schema.generator_of(scheme, reader).drawn, {token.name for token in all_tokens(reader)}
 
     with suppress(NoidError):
+        ensure_readable(aside)
         store = open_store(aside)
         try:
             return store.read(work)

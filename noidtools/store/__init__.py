@@ -47,8 +47,8 @@ else:
 
 __all__ = [
     "ENGINES", "TIMEOUT", "Reader", "Readme", "Store", "StoreStatus", "Work", "Writer", "create_store", "engine_at",
-    "exists", "foreign_items", "forget_destination", "is_embedded", "note_destination", "open_store", "readme_of",
-    "remove_store", "replace_store", "restore_store", "set_aside",
+    "ensure_readable", "exists", "foreign_items", "forget_destination", "is_embedded", "note_destination", "open_store",
+    "readme_of", "remove_store", "replace_store", "restore_store", "set_aside",
 ]
 
 # Name -> module; and the engine of a new store.
@@ -198,6 +198,8 @@ class Engine(Protocol):
 
     def exists(self, location: str) -> bool: ...
 
+    def ensure_readable(self, location: str) -> None: ...
+
 
 # -- stores ----------------------------------------------------------------------------------------------------------
 
@@ -223,6 +225,16 @@ def exists(location: str) -> bool:
         return engine_at(location).exists(location)
     except (OSError, ValueError, StoreError):
         return False
+
+
+def ensure_readable(location: str) -> None:
+    """Raise StoreError if a part of the store at a location is damaged so that it cannot be read.
+
+    To read all of it takes some time; who is about to do that should ask before, or may be ended by a signal.
+    """
+    ensure_own(location)
+    if exists(location):
+        engine_at(location).ensure_readable(location)
 
 
 def create_store(

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 from itertools import chain
 
+import lmdb
+
 from ..base import share
 from ..folders import create_folder, move_folder, remove_folder, write_readme
-from .files import DATA, create_files
+from .files import DATA, create_files, read_all, translated
 from .store import LmdbStore
 
 TYPE_CHECKING = False
@@ -72,3 +74,10 @@ def set_aside(location: str, aside: str) -> None:
 
 def exists(location: str) -> bool:
     return os.path.exists(os.path.join(location, DATA))
+
+
+def ensure_readable(location: str) -> None:
+    try:
+        read_all(location)
+    except lmdb.Error as error:
+        raise translated(error, location) from None

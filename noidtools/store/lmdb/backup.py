@@ -36,6 +36,7 @@ from .files import (
     add_lock_files,
     is_full,
     length_of,
+    read_all,
     translated,
 )
 
@@ -91,6 +92,9 @@ def _make_backup(destination: str, fill: Callable[[str], None], readme: bytes) -
             sync_folder(data)
             items = _count(data)
             write_readme(folder, readme)
+        except lmdb.CorruptedError as error:
+            raise StoreError(f"the copy is damaged ({error}), so no backup was made: the database may be damaged, too; "
+                             "restore an earlier backup, and look for a fault of the disk or of the memory") from error
         except (lmdb.Error, OSError) as error:
             raise translated(error, destination) from error
 
@@ -233,13 +237,10 @@ def _opened(data: str) -> lmdb.Environment:
 
 def _count(data: str) -> int:
     """Read a data file to its end; returns the number of its items, without those of the engine itself."""
-    with _opened(data) as environment, environment.begin(buffers=True) as txn:
-        expected = int(environment.stat()["entries"])
-        found = sum(1 for _ in txn.cursor())
-        own = txn.get(PLACE) is not None
-    if found != expected:
-        raise StoreError(f"{data} is damaged: it has {found} items and should have {expected}")
-    return found - own
+    with _opened(data) as environment:
+        found = read_all(data)
+        with environment.begin() as txn:
+            return found - (txn.get(PLACE) is not None)
 
 
 # -- databases of other programs -------------------------------------------------------------------------------------

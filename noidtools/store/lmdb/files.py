@@ -203,29 +203,31 @@ def _ensure_length(environment: lmdb.Environment, location: str, *, writable: bo
     if not writable:
         raise StoreError(f"{data} is shorter than it says, so it was cut short, or its last writer was killed: run "
                          "'noid dbinfo' under an account that may write it, or restore a backup")
-    if not _is_readable(data):
+    try:
+        read_all(data)
+    except lmdb.Error:
         raise StoreError(f"{data} was cut short, and a part of the database is lost: restore a backup with "
-                         "'noid restore'")
+                         "'noid restore'") from None
     folders.ensure_length(data, length_of(environment))
 
 
-# A compact copy reads each page that is in use, and those that list the free ones.
-_READ_ALL = """
-import os, resource, sys, lmdb
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-environment = lmdb.open(os.fsencode(sys.argv[1]), subdir=False, readonly=True, lock=False, create=False)
-environment.copyfd(os.open(os.devnull, os.O_WRONLY), compact=True)
-"""
+def read_all(path: str) -> int:
+    """Read a whole database, in a folder or in a file that nobody writes to; returns the number of its items.
 
-
-def _is_readable(data: str) -> bool:
-    """Whether all of a database can be read, which is tried by another process: it may be killed by that."""
+    Another process reads it, since LMDB may end the process that reads a damaged page.  Raises lmdb.Error.
+    """
     import subprocess
     import sys
 
-    return bool(sys.executable) and not subprocess.run(
-        [sys.executable, "-c", _READ_ALL, data], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, check=False).returncode
+    reading = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reading.py")
+    done = subprocess.run([sys.executable or "python3", reading, os.path.abspath(path)], stdin=subprocess.DEVNULL,
+                          capture_output=True, check=False, cwd="/")
+    name, _, reason = os.fsdecode(done.stdout).strip().partition(" ")
+    if done.returncode < 0:
+        raise lmdb.CorruptedError("a page of it cannot be read")
+    if done.returncode:
+        raise getattr(lmdb, name, lmdb.Error)(reason or "it cannot be read by another process")
+    return int(name)
 
 
 # -- errors ----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,6 @@
     sql          statements
 """
 
-from .engine import create_store, exists, open_store, remove_store, restore_store, set_aside
+from .engine import create_store, ensure_readable, exists, open_store, remove_store, restore_store, set_aside
 
-__all__ = ["create_store", "exists", "open_store", "remove_store", "restore_store", "set_aside"]
+__all__ = ["create_store", "ensure_readable", "exists", "open_store", "remove_store", "restore_store", "set_aside"]

@@ -64,6 +64,10 @@ def exists(location: str) -> bool:
     return os.path.exists(path_of(location))
 
 
+def ensure_readable(location: str) -> None:
+    """The server answers damage with an error."""
+
+
 def create_store(
     location: str, fill: Work, *, chunks: Iterable[Work] = (), readme: Readme = b"", address: str = "", read: str = ""
 ) -> PostgresStore:
