@@ -68,6 +68,15 @@ def test_the_report_on_a_new_minter_is_printed_and_stored(noid):
     assert all(line.split() in report for line in lines)
 
 
+def test_another_minter_is_created_where_the_old_one_was_moved_away(noid):
+    noid("dbcreate", "f5.sd")
+    assert noid.ids(1) == ["f50"]
+    (noid.folder / "f57").mkdir()
+    (noid.folder / "NOID").rename(noid.folder / "f57" / "NOID")
+    noid("dbcreate", "kt.sd")
+    assert noid.ids(1) == ["kt0"] and noid("-f", "f57", "mint", "1") == "id: f51\n\n"
+
+
 def test_a_minter_moved_to_another_folder_continues_its_sequence(noid):
     noid("dbcreate", "f5.reedeedk", "long", "13030", "a", "b")
     noid("mint", "1")

@@ -98,6 +98,17 @@ def test_two_realisations_of_one_identifier_are_homologues_within_the_smallest_c
     assert kerry.run("same", f"{PURL}/xyzzy", f"{HANDLES}/xyzzy").returncode == 1
 
 
+def test_two_realisations_of_an_abstract_name_are_homologous_names(kerry):
+    """10.4: the abstract name is no identifier, so that its realisations are names, and no homologues."""
+    assert senses(kerry, f"{PURL}/grimoire", f"{HANDLES}/grimoire") == []
+    kerry.records("abstract", "name", f"{LIBRARY}:grimoire", *KERRY)
+    for context in (PURL, HANDLES):
+        kerry.records("relate", f"{context}/grimoire", "realises", f"{LIBRARY}:grimoire", *KERRY)
+    assert senses(kerry, f"{PURL}/grimoire", f"{HANDLES}/grimoire") == [
+        f"homologous names (10.4): both realise {LIBRARY}:grimoire, in the scope of {LIBRARY}"]
+    assert kerry.run("same", f"{PURL}/grimoire", f"{HANDLES}/grimoire").returncode == 1
+
+
 def test_what_has_another_label_is_a_synonym_and_no_homologue(kerry):
     """App. 2: hdl:100/7334 and http://purl.kerry.org/elite."""
     assert senses(kerry, f"{HANDLES}/7334", f"{PURL}/elite") == ["synonyms (5.4), according to Kerry"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from noidtools.schemes import pilin
@@ -57,6 +59,19 @@ def test_2_a_suffix_per_millisecond_for_more_than_a_thousand_million_things(time
     assert len(set(suffixes)) == 1000 and times[-1] - times[0] == 999
     assert pilin.TOTAL > 10**9
     assert not any(letter in "AEIOU" for suffix in suffixes for letter in suffix)
+
+
+def now_in_milliseconds() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def test_2_by_the_clock_of_the_system_each_suffix_has_its_own_millisecond_and_none_lies_ahead(noid):
+    noid("dbcreate", *PILIN)
+    before = now_in_milliseconds()
+    handles = noid.ids(300)
+    after = now_in_milliseconds()
+    times = [noid("decode", handle).partition("time: ")[2].split()[0] for handle in handles]
+    assert times == sorted(set(times)) and before <= times[0] and times[-1] <= after
 
 
 def test_2_a_suffix_can_be_dictated(timed):

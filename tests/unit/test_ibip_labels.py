@@ -61,6 +61,21 @@ def test_an_address_is_read_as_a_number(row: dict[str, str]) -> None:
     assert from_decimal(int(row["decimal"]), digits) == row["ip"].encode()
 
 
+@pytest.mark.parametrize(("digits", "characters", "address"), [
+    (IPV4_DIGITS, "0123456789.", "98.76.54.210"), (IPV4_DIGITS, "0123456789.", "8.9.8.9"),
+    (IPV6_DIGITS, "0123456789abcdef:", "fedc:ba98:7654:3210:abcd:ef01:2345:6789"),
+])
+def test_each_character_of_an_address_is_the_digit_that_its_table_says(
+    digits: bytes, characters: str, address: str
+) -> None:
+    """Tables 7.4 and 7.5: the digits, and at last the sign between them."""
+    number = 0
+    for character in address:
+        number = number * len(characters) + characters.index(character)
+    assert to_decimal(address.encode(), digits) == number
+    assert from_decimal(number, digits) == address.encode()
+
+
 @pytest.mark.parametrize("row", VECTORS["decimal_to_ibip"], ids=lambda row: row["ibip"])
 def test_a_number_is_written_in_base_27(row: dict[str, str]) -> None:
     assert from_decimal(int(row["decimal"]), IBIP_DIGITS) == row["ibip"].encode()
