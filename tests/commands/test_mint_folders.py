@@ -51,6 +51,22 @@ def test_a_word_that_looks_like_an_option_is_bound_if_the_options_are_ended(noid
     assert noid("get", "xv0001", "--other") == "v\n"
 
 
+def test_copies_of_an_item_in_other_file_systems_have_the_same_folders(timed):
+    """The folder follows from the label alone: not from the minter, nor from where the copy is."""
+    places = ("first", "second/disk", "third")
+    label = "sid.inpe.br/mtc-m18/2009/02.16.17.46"
+    made = set()
+    for place in places:
+        (timed.folder / place / "items").mkdir(parents=True)
+        timed("-f", place, "dbcreate", "--scheme", "ibi", "--computer", "mtc-m18.sid.inpe.br", "--granularity", "60")
+        timed.at("1234806360")
+        printed = timed("-f", place, "mint", "--folders", f"{place}/items", "1")
+        assert printed.startswith(f"id: {label}\n")
+        made |= {os.path.relpath(parent, timed.folder / place / "items")
+                 for parent, below, _ in os.walk(timed.folder / place / "items") if not below}
+    assert made == {label}
+
+
 def test_labels_naans_and_peppers_leave_the_path_as_it_is(noid, store):
     noid("dbcreate", "--label", "ark:/", "b2.sdd", "long", "12345", "example.org", "demo")
     first, second = noid("peppermint", "--folders", "store", "1").splitlines()[:2]

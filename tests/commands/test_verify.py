@@ -27,6 +27,18 @@ def test_every_quality_of_a_sound_identifier_holds(f5):
     assert summary["verified"] == "1, 0 failing" and summary["unique"] == "1 hold"
 
 
+def test_only_what_was_minted_or_bound_is_registered_until_it_is_withdrawn(f5):
+    def registered(name: str) -> str:
+        return findings_of(f5, name)["registered"]
+
+    assert registered("13030/f54x54g11") == "holds (9.3)"
+    assert registered("13030/f5154dn7k").startswith("fails (9.3): ")
+    f5("mint", "1")
+    assert registered("13030/f5154dn7k") == "holds (9.3)"
+    f5("withdraw", "13030/f5154dn7k")
+    assert registered("13030/f5154dn7k").startswith("fails (9.3): ")
+
+
 @pytest.mark.parametrize("spelling", ["ark:/13030/f54x54g11", "ark:13030/f5-4x54g11", "<ark:/13030/f54x54g11>"])
 def test_an_identifier_is_verified_in_any_spelling(f5, spelling):
     assert verified(f5, spelling)[1].keys() == {"13030/f54x54g11"}

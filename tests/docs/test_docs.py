@@ -96,6 +96,11 @@ def test_the_table_of_contents_lists_every_page():
         assert page.name == "README.md" or page.name in listed, f"docs/README.md does not list {page.name}"
 
 
+def test_the_pages_say_that_a_minter_needs_a_local_file_system():
+    text = (DOCS / "operations.md").read_text(encoding="utf-8")
+    assert "Put the database on a local file system: network file systems (NFS, AFS) lack the locks" in text
+
+
 def test_the_front_page_is_short():
     assert len(FRONT_PAGE.read_text(encoding="utf-8").splitlines()) <= 130
 

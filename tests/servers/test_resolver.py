@@ -64,6 +64,15 @@ def test_a_name_without_target_is_404(deployment):
         assert deployment.resolve(name).status in (400, 404)
 
 
+def test_what_is_not_found_is_left_to_the_server_which_may_have_such_a_file(deploy):
+    deployment = deploy("rewrite")
+    folder = deployment.folder / "htdocs" / "ark:" / "13030"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "own").write_text("the server's own\n")
+    assert deployment.resolve("ark:/13030/own").text == "the server's own\n"
+    assert deployment.resolve("ark:/13030/none").status == 404
+
+
 def test_an_unsafe_target_is_no_redirect(deployment):
     name = deployment.mint("kt5")[0]
     for value in ("javascript:alert(1)", "javascript://x/%250Aalert(1)", "data:text/html,x", "//evil.example/",
@@ -106,7 +115,10 @@ def test_a_local_path_is_served_by_apache_and_never_outside_its_folder(deploy):
     deployment.bind(name, '"/docs/my%20file.txt"')
     assert deployment.resolve(f"ark:/{name}").text == "here it is\n"
     deployment.bind(name, "/docs")
-    assert deployment.resolve(f"ark:/{name}/my%20file.txt").status in (200, 404)
+    (deployment.folder / "htdocs" / "docs" / "plain.txt").write_text("plain\n")
+    assert deployment.resolve(f"ark:/{name}/plain.txt").text == "plain\n"
+    # Apache takes the path as it was bound, and what was added to it, for the name of a file: nothing is decoded.
+    assert deployment.resolve(f"ark:/{name}/my%20file.txt").status == 404
     for climb in ("/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt", "//../secret.txt", "/x/../../secret.txt"):
         assert "secret" not in deployment.resolve(f"ark:/{name}{climb}").text
     deployment.bind(name, "/")
