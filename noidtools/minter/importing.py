@@ -31,8 +31,8 @@ class ImportRow:
     """One record of a file: an identifier, and what it shall have.
 
     key, display   the identifier as stored, and as written in answers
-    state          reserved, unavailable or withdrawn, else empty; reason and successor of one of the last two; the name
-                   of which it is an alias
+    state          reserved, unavailable or withdrawn, else empty; reason and successor of one of the last two, since
+                   when, and when it was minted; the name of which it is an alias
     status         what was done, once it was; a record that cannot be read has it from the beginning
     """
 
@@ -43,6 +43,8 @@ class ImportRow:
     state: str = ""
     reason: bytes = b""
     successor: bytes = b""
+    since: bytes = b""
+    minted: bytes = b""
     alias: bytes = b""
     status: bytes = b""
 
@@ -69,14 +71,15 @@ class ImportRow:
 
     def fields(self) -> tuple[int, int, bytes, bytes]:
         """The row as it is set aside: the line, the weight, the status, and all else; `from_fields` is the inverse."""
-        head = self.key, self.display, self.state.encode(), self.reason, self.successor, self.alias
+        head = (self.key, self.display, self.state.encode(), self.reason, self.successor, self.since, self.minted,
+                self.alias)
         return self.line, self.weight, self.status, pack((*head, *(text for both in self.pairs for text in both)))
 
     @classmethod
     def from_fields(cls, line: int, _: int, status: bytes, packed: bytes) -> ImportRow:
-        key, display, state, reason, successor, alias, *texts = unpack(packed)
+        key, display, state, reason, successor, since, minted, alias, *texts = unpack(packed)
         return cls(line, key, display, list(zip(texts[::2], texts[1::2], strict=True)), state.decode(), reason,
-                   successor, alias, status)
+                   successor, since, minted, alias, status)
 
 
 class ImportPage(Applied):
@@ -218,10 +221,11 @@ class ImportPage(Applied):
             elif lifecycle.tombstone_of(writer, row.key) is not None or row.key not in self._new_records:
                 return
             elif row.state == "unavailable":
-                lifecycle.make_unavailable(self._minter, writer, self._actor, row.display, row.reason or None)
+                lifecycle.make_unavailable(self._minter, writer, self._actor, row.display, row.reason or None,
+                                           since=row.since, minted=row.minted)
             else:
                 lifecycle.withdraw(self._minter, writer, self._actor, row.display, row.reason or None,
-                                   row.successor or None)
+                                   row.successor or None, since=row.since, minted=row.minted)
         except NoidError as error:
             if not self._keep_going:
                 self._refuse(row, error)

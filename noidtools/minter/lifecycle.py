@@ -198,12 +198,13 @@ def reserve(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) ->
 
 
 def make_unavailable(
-    minter: Minter, writer: Writer, actor: Actor, text: bytes, reason: bytes | None = None
+    minter: Minter, writer: Writer, actor: Actor, text: bytes, reason: bytes | None = None, *,
+    since: bytes = b"", minted: bytes = b"",
 ) -> tuple[NameRef, Tombstone]:
     """Let resolvers show a tombstone in place of a published identifier, until it is published again.
 
-    For one that is unavailable already the reason is replaced.  Raises NotFoundError for one that is not known,
-    ConflictError for one that is not published.
+    For one that is unavailable already the reason is replaced.  `since` and `minted` are as in `withdraw`.  Raises
+    NotFoundError for one that is not known, ConflictError for one that is not published.
     """
     ref, record = _identify_for_change(minter, writer, text, "made unavailable")
     ensure_known(minter, writer, ref)
@@ -213,7 +214,7 @@ def make_unavailable(
     if state != PUBLISHED_STATE:
         raise ConflictError(f"{printable(ref.display)} is {state}, so that nobody can miss it: only a published "
                             "identifier can be made unavailable")
-    after = new_tombstone(minter, writer, actor, ref, reason, None)
+    after = new_tombstone(minter, writer, actor, ref, reason, None, since, minted)
     changes = [Change(b"state", PUBLISHED_STATE.encode(), UNAVAILABLE_STATE.encode(), ref.key),
                *tombstone_changes(ref.key, None, after)]
     event = record_event(writer, actor, UNAVAILABLE_STATE.encode(), ids=[ref.key], changes=changes)
@@ -226,11 +227,13 @@ def make_unavailable(
 
 def withdraw(
     minter: Minter, writer: Writer, actor: Actor, text: bytes, reason: bytes | None = None,
-    successor: bytes | None = None,
+    successor: bytes | None = None, *, since: bytes = b"", minted: bytes = b"",
 ) -> tuple[NameRef, Tombstone]:
     """Withdraw an identifier permanently: it is no longer registered.  Returns it and its tombstone.
 
-    What was bound to it stays stored, for its history.  Raises ConflictError if it was withdrawn before or is an alias.
+    What was bound to it stays stored, for its history.  `since` and `minted` are dates that another minter has
+    recorded, in place of now and of the date of the first minting here.  Raises ConflictError if it was withdrawn
+    before or is an alias.
     """
     ref = identifiers.identify_for_change(minter, writer, text)
     ensure_known(minter, writer, ref)
@@ -238,7 +241,7 @@ def withdraw(
         raise ConflictError(f"{sentence_about(writer, ref)}: to correct the reason or the successor, "
                             "amend its tombstone")
     aliases.ensure_no_alias(writer, ref, "withdrawn")
-    after = new_tombstone(minter, writer, actor, ref, reason, successor)
+    after = new_tombstone(minter, writer, actor, ref, reason, successor, since, minted)
     state = state_of(writer, ref.key, ref.record)
     changes = [Change(b"state", state.encode() if state else None, b"withdrawn", ref.key)]
     changes += tombstone_changes(ref.key, tombstone_of(writer, ref.key), after)
@@ -347,10 +350,11 @@ def sentence_about(reader: Reader, ref: NameRef) -> str:
 
 
 def new_tombstone(
-    minter: Minter, reader: Reader, actor: Actor, ref: NameRef, reason: bytes | None, successor: bytes | None
+    minter: Minter, reader: Reader, actor: Actor, ref: NameRef, reason: bytes | None, successor: bytes | None,
+    since: bytes = b"", minted: bytes = b"",
 ) -> Tombstone:
-    """A tombstone that begins now, for the caller to write with `write_tombstone`."""
-    new = Tombstone(timestamp(actor.now()), _first_minted(reader, ref.key), b"", b"", b"")
+    """A tombstone that begins now, or at another time, for the caller to write with `write_tombstone`."""
+    new = Tombstone(since or timestamp(actor.now()), minted or _first_minted(reader, ref.key), b"", b"", b"")
     _set_texts(minter, reader, ref, new, reason, successor)
     return new
 

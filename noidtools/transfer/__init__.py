@@ -38,6 +38,7 @@ class Entry:
     pairs      elements and their values
     state      reserved or withdrawn, if the file says so; else empty
     reason, successor   of a withdrawn identifier; may be empty
+    since, minted   since when it is withdrawn, and when it was minted, in fourteen digits; may be empty
     alias      the name it stands for; empty if it is no alias
     ezid       whether the elements have the names that EZID gives them
     """
@@ -48,6 +49,8 @@ class Entry:
     state: str = ""
     reason: bytes = b""
     successor: bytes = b""
+    since: bytes = b""
+    minted: bytes = b""
     alias: bytes = b""
     ezid: bool = False
 

@@ -292,7 +292,7 @@ class Importer:
         identifiers.ensure_pepper(reader, ref)
         self._adopt_ezid(entry)
         return ImportRow(entry.line, ref.key, ref.display, entry.pairs, entry.state, entry.reason, entry.successor,
-                         entry.alias)
+                         entry.since, entry.minted, entry.alias)
 
     def _adopt_ezid(self, entry: Entry) -> None:
         """In a record of EZID, bind the target as resolvers here expect it, and take over its status."""

@@ -26,6 +26,7 @@ from ..minter.changes import RecordedEdit
 from ..minter.circulation import Circulation
 from ..minter.events import Change, Digest, Event, Tally
 from ..minter.stored import StoredName
+from ..times import utc_datetime
 from . import BadLineError, Entry, InputFile, ensure_length
 
 TYPE_CHECKING = False
@@ -81,6 +82,17 @@ def as_number(value: object, what: str) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
         return int(value)
     raise InvalidError(f"{what} is not a number from 0 on")
+
+
+def _as_date(value: object) -> bytes:
+    """A date of a tombstone, which may be empty."""
+    date = as_bytes(value, "a date")
+    try:
+        if date:
+            utc_datetime(date)
+    except ValueError:
+        raise InvalidError("a date of the tombstone is not fourteen digits, such as 20261116002825") from None
+    return date
 
 
 def field(record: dict[str, Any], name: str) -> Any:
@@ -306,6 +318,7 @@ def _entry(line: int, data: dict[str, Any], *, exported: bool) -> Entry | None:
         entry.alias = as_bytes(data.get("alias", ""), "alias")
         stone = data.get("withdrawn", data.get("unavailable"))
         if isinstance(stone, list) and len(stone) > 3:
+            entry.since, entry.minted = _as_date(stone[0]), _as_date(stone[1])
             entry.reason, entry.successor = as_bytes(stone[2], "the reason"), as_bytes(stone[3], "the successor")
     for _, value in entry.pairs:
         ensure_length(line, value)

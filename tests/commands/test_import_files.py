@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from noidtools import transfer
 from noidtools.minter import changes
 from noidtools.transfer import importer
+from support.clock import SettableClock
 from support.minter import Noid
 from support.templates import CHECKED, LONG_TERM
 
@@ -163,6 +165,28 @@ def test_the_report_writes_names_as_answers_do_and_promises_no_more_than_undo_do
     assert "event: " in report and "undo" not in report
     done = minter.run("rebind", write(minter, "id,title\n99999/c,\n"))
     assert b"line: 2 99999/c: nothing to bind\n" in done.stdout
+
+
+@pytest.mark.parametrize("state", ["withdrawn", "unavailable"])
+def test_the_export_of_another_minter_keeps_the_dates_of_tombstones(tmp_path, state):
+    clock = SettableClock.at("20200229103000")
+    one = Noid.created(tmp_path / "one", *LONG_TERM, clock=clock)
+    two = Noid.created(tmp_path / "two", "x.zd")
+    (name,) = one.mint(1)
+    one.set_target(name, "https://a.example/")
+    clock.set("20210304050607")
+    one.records("withdraw" if state == "withdrawn" else "unavailable", name, "--reason", "twice")
+    exported = one.text("export", "jsonl")
+    load(two, "jsonl", exported)
+    for minter in (one, two):
+        (record,) = [json.loads(line) for line in minter.text("export", "jsonl").splitlines() if '"id"' in line]
+        assert record[state][:3] == ["20210304050607", "20200229103000", "twice"] and record["state"] == state
+    assert "20210304050607" in two.text("tombstone", name) and "nothing is wrong" in two.text("check")
+    wrong = exported.replace("20210304050607", "20210230000000")
+    three = Noid.created(tmp_path / "three", "x.zd")
+    assert "not fourteen digits" in refused(three, "jsonl", wrong)
+    for opened in (one, two, three):
+        opened.close()
 
 
 def test_the_export_of_another_minter_keeps_states_and_aliases(tmp_path):
