@@ -261,7 +261,8 @@ def create_store(
         return engine_at(location).create_store(location, fill, chunks=chunks, readme=readme)
     name = next((name for start, name in _SERVERS.items() if address.startswith(start)), "")
     if not name:
-        raise UsageError(f"{address[:100]!r} is no address of a database server: write it as in "
+        # It is not repeated, because it may hold a password.
+        raise UsageError("the address of the store is no address of a database server: write it as in "
                          "postgresql://host/database")
     return _engine_module(name).create_store(location, fill, chunks=chunks, readme=readme, address=address, read=read)
 

@@ -468,6 +468,13 @@ def test_after_a_fork_the_store_is_to_be_opened_again_and_that_works(local):
 @pytest.mark.parametrize(("address", "message"), [
     ("postgresql://alice:secret@localhost/db", "holds a password"),
     ("postgresql://localhost/db?password=secret", "holds a password"),
+    ("postgresql://alice:my secret@localhost/db", "holds a password"),
+    ("postgresql://alice:secret%zz@localhost/db", "holds a password"),
+    ("postgresql://alice:my/secret@localhost/db", "holds a password"),
+    ("postgresql://alice:my?secret@localhost/db", "holds a password"),
+    ("postgresql://localhost/db?password=my secret", "holds a password"),
+    ("postgresql://localhost/db password='my secret'", "holds a password"),
+    ("postgres//alice:secret@localhost/db", "no address of a database server"),
     ("postgresql://localhost/db?colour=blue", "no address of a PostgreSQL server"),
     ("mysql://localhost/db", "no address of a database server"),
     ("postgresql://localhost/a\nb", "one line of printable text"),
@@ -476,6 +483,14 @@ def test_an_address_that_must_not_be_stored_is_refused(tmp_path, address, messag
     with pytest.raises(UsageError, match=message) as raised:
         create_store(str(tmp_path / "store"), lambda writer: None, address=address)
     assert os.listdir(tmp_path) == [] and "secret" not in raised.value.message
+
+
+@pytest.mark.parametrize("address", ["postgresql://alice:my secret@localhost/db", "host=a password=my secret"])
+def test_a_password_in_the_file_engine_is_not_printed(noid, address):
+    (noid.folder / "NOID").mkdir()
+    (noid.folder / "NOID" / "engine").write_text(f"engine: postgres\nminter: a\naddress: {address}\n")
+    refusal = noid.refused("mint", "1")
+    assert "holds a password" in refusal and "secret" not in refusal
 
 
 @pytest.mark.parametrize("option", ["--store", "--read"])

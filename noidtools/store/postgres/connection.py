@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
 import threading
 from contextlib import ExitStack, contextmanager, suppress
@@ -52,6 +53,9 @@ _REMEDIES = {
              "noid_reader (see 'noid sql roles')",
     "53100": "has no more room on its disk: nothing was changed; make room and try again",
 }
+
+# What looks like a password in an address.  libpq prints the parts that it does not understand, so it is not asked.
+_PASSWORD = re.compile(r"//[^@/]*:.*@|password\s*=", re.IGNORECASE | re.DOTALL)
 
 # Seconds from one look at a connection that is being opened, or at statements that run, to the next.
 _LOOK = 0.1
@@ -373,14 +377,15 @@ def _parsed(address: str) -> dict[str, Any]:
     try:
         return dict(conninfo_to_dict(address))
     except psycopg.Error as error:
-        raise StoreError(f"{address!r} is no address of a PostgreSQL server ({' '.join(str(error).split())}): write it "
-                         "as in postgresql://host/database") from None
+        reason = "it holds a password" if _PASSWORD.search(address) else " ".join(str(error).split())
+        raise StoreError(f"the file 'engine' has no address of a PostgreSQL server ({reason}): write it as in "
+                         "postgresql://host/database") from None
 
 
 def ensure_no_password(address: str, what: str) -> None:
     """Raise UsageError for an address that is no connection string of PostgreSQL, or holds a password."""
     try:
-        options = conninfo_to_dict(address)
+        options = {"password": "yes"} if _PASSWORD.search(address) else conninfo_to_dict(address)
     except psycopg.Error as error:
         raise UsageError(f"the {what} is no address of a PostgreSQL server ({' '.join(str(error).split())}): write it "
                          "as in postgresql://host/database") from None
