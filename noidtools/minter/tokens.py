@@ -88,6 +88,12 @@ class Token:
         """How events name who used it."""
         return TOKEN_USER + self.name
 
+    def terms(self) -> list[bytes]:
+        """What it may do, until when and how often, as events record it."""
+        limits = ((b"most", self.most), (b"total", self.total))
+        return [",".join(self.classes).encode(), *([self.expires] if self.expires else []),
+                *(b"%b %d" % (what, limit) for what, limit in limits if limit is not None)]
+
     def is_expired(self) -> bool:
         return bool(self.expires) and self.expires <= timestamp(system_clock())
 
@@ -162,8 +168,7 @@ def new_token(
     token = Token(_digest(secret), pack((name, ",".join(chosen).encode(), now, expires, b"")))
     token.most, token.total = most, total
     token._store(writer)
-    limits = [b"%b %d" % (what, limit) for what, limit in ((b"most", most), (b"total", total)) if limit is not None]
-    record_event(writer, actor, b"token new", name, ",".join(chosen).encode(), *([expires] if expires else []), *limits)
+    record_event(writer, actor, b"token new", name, *token.terms())
     return secret
 
 

@@ -295,6 +295,7 @@ FOUND: dict[str, tuple[Corruption, str]] = {
                          "the setting resolver/fallback"),
     "another note": (put(NOTES, lambda s: b"shelf", b"4"), "the note shelf"),
     "a token for more": (part(TOKENS, 1, b"mint,bind,admin"), "the token loader of the minter is 'mint,bind,admin'"),
+    "a token for longer": (part(TOKENS, 3, b"20991231000000"), "is 'mint 20991231000000', but by event"),
     "a token for an unknown class": (part(TOKENS, 1, b"everything"), "a token is damaged"),
     "a token that nobody made": (
         lambda s, r: [(TOKENS, bytes(32), pack((b"evil", b"admin", b"20200101000000", b"", b"")))], "the token evil"),
@@ -453,6 +454,16 @@ def test_nothing_is_wrong_however_a_minter_was_made(subject: Subject, tmp_path: 
         assert "nothing is wrong" in noid("-f", str(tmp_path / folder), "check"), folder
         noid("-f", str(tmp_path / folder), "mint", "2")
         assert "nothing is wrong" in noid("-f", str(tmp_path / folder), "check"), folder
+
+
+def test_names_that_this_minter_could_not_make_are_compared_as_its_own(small: Noid) -> None:
+    small("hold", "set", "shelf/17")
+    small("bind", "set", "shelf/17", "_t", "https://a.example/")
+    small("reserve", "shelf/18")
+    small("token", "new", "loader", "--may", "mint", "--expires", "30d")
+    assert "nothing is wrong" in small("check")
+    change_flags(small, "shelf/17", HELD)
+    assert "shelf/17 is not on hold, but by event" in small.run("check").stdout.decode()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -33,7 +33,9 @@ from ..schema import (
     TOKENS,
     TOMBSTONES,
 )
+from ..tokens import Token
 from .examination import Examination, fields_of, parts_of
+from .names import is_token
 from .replay import HOLD, MINTER, PEPPER, STATE, Events, Replay, Said, StoredRows, fingerprint, stored_pages
 
 TYPE_CHECKING = False
@@ -247,11 +249,13 @@ class _Comparison:
 
     def _compare_tokens(self, name: StoredRows, replay: Replay) -> None:
         """A token that is missing is not reported: a complete import leaves all tokens where they are."""
-        for packed in name.several(TOKENS).values():
-            fields = fields_of(packed)
-            said = replay.said(b"token " + fields[0]) if fields and len(fields) > 1 else None
-            if fields and said is not None and not said.allows(fields[1]):
-                self._report(name, f"the token {printable(fields[0])}", fields[1], said,
+        for digest, packed in name.several(TOKENS).items():
+            if not is_token(digest, packed):
+                continue  # reported elsewhere
+            token = Token(digest, packed)
+            said, terms = replay.said(b"token " + token.name), b" ".join(token.terms())
+            if said is not None and not said.allows(terms):
+                self._report(name, f"the token {printable(token.name)}", terms, said,
                              "revoke it with 'noid token revoke', and make another")
 
     def _compare_creation(self, name: StoredRows) -> None:

@@ -331,7 +331,8 @@ def _is_abstraction(key: bytes, packed: bytes) -> bool:
             and is_date(fields[6]))
 
 
-def _is_token(digest: bytes, packed: bytes) -> bool:
+def is_token(digest: bytes, packed: bytes) -> bool:
+    """Whether a row can be a token."""
     fields = fields_of(packed) or []
     limits = fields[5:]  # only of tokens that have some
     return (len(digest) == _DIGEST_SIZE and len(fields) in (5, 8) and are_dates(fields[2:5])
@@ -364,7 +365,7 @@ _ROWS: dict[bytes, tuple[Callable[[bytes, bytes], bool], str]] = {
                "the element under {name!r} belongs to no identifier, or has no name: compare with a backup"),
     ABSTRACT: (_is_abstraction, "what is abstract under {name} is damaged: compare with a backup"),
     VERIFIED: (lambda _, packed: is_sound(packed), "the results of verifying {name} are damaged: verify it again"),
-    TOKENS: (_is_token, "a token is damaged, and cannot be used: revoke it, and make another"),
+    TOKENS: (is_token, "a token is damaged, and cannot be used: revoke it, and make another"),
     CONFIG: (_is_setting, "the setting {name!r} is damaged: set it again, or compare with a backup"),
     SECRETS: (lambda _, secret: len(secret) == SECRET_SIZE,
               "the secret of the minter for {name} is damaged: compare with a backup"),

@@ -351,8 +351,8 @@ class Replay:
         if event.verb in _STATING:
             self._state(event, {change.what: change for change in event.changes_of(name)})
         elif name == MINTER and event.verb in _TOKEN and event.details:
-            classes = b"".join(event.details[1:2]) if event.verb == _TOKEN[0] else None
-            self._properties[b"token " + event.details[0]] = Said(classes, number)
+            terms = b" ".join(event.details[1:]) if event.verb == _TOKEN[0] else None
+            self._properties[b"token " + event.details[0]] = Said(terms, number)
 
     def _state(self, event: ReplayedEvent, changes: dict[bytes, Change]) -> None:
         """Record what an authority states, or states no longer; a name that is minted again has no statements."""
