@@ -306,11 +306,10 @@ class AdministrationMethods(MinterBase):
             end = times.timestamp_after(self._actor.now(), int(expires.total_seconds()))
         else:
             end = end_timestamp(expires)
-        limits = {"most": most, "total": total}
-        for limit in limits.values():
+        for limit in (most, total):
             ensure_count(limit or 0)
-        return self._open.write(
-            lambda writer: tokens.new_token(writer, self._actor, to_bytes(name), classes, end, **limits)).decode()
+        return self._open.write(lambda writer: tokens.new_token(
+            writer, self._actor, to_bytes(name), classes, end, most=most, total=total)).decode()
 
     def revoke_token(self, name: Text) -> None:
         """Delete a token: the next request with it is refused."""
