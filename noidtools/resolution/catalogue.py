@@ -13,7 +13,7 @@ from time import monotonic
 
 from .. import names
 from ..console import OccasionalLog
-from ..errors import NoidError
+from ..errors import NoidError, NotFoundError, StoreError
 from ..minter import Minter, circulation, config, schema
 from ..minter.identifiers import identify
 from ..minter.relations import has_abstractions
@@ -256,6 +256,21 @@ class Catalogue:
                     self._refresh()
                     self._refreshed = monotonic()
         return [entry for _, entry in self._entries.values()]
+
+    def resolve_and_gather(self, text: bytes, gather: Callable[[Reader, Outcome], T]) -> tuple[Outcome, T | None]:
+        """As the function of this name, among the minters of the catalogue.
+
+        The folder is read again if a minter has gone since: it may have been moved to another folder there.  Raises
+        StoreError if another goes meanwhile.
+        """
+        try:
+            return resolve_and_gather(self.entries(), text, gather)
+        except NotFoundError:
+            self._refreshed = -_REFRESH_INTERVAL
+        try:
+            return resolve_and_gather(self.entries(), text, gather)
+        except NotFoundError as error:
+            raise StoreError(f"{error.message}: it was moved or deleted just now") from None
 
     def _is_outdated(self) -> bool:
         return monotonic() - self._refreshed >= _REFRESH_INTERVAL

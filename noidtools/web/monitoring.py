@@ -156,7 +156,10 @@ class Monitoring:
         refusal: NoidError | None = None
         is_known = not request.token_secret
         for entry in self._catalogue.entries():
-            minter = entry.open()
+            try:
+                minter = entry.open()
+            except NoidError:
+                continue  # it cannot be read, or is no longer there
             try:
                 policy = minter.read(request.policy_in)
                 is_known = True

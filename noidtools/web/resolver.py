@@ -24,7 +24,7 @@ from ..minter.lifecycle import reader_in
 from ..minter.policies import TARGETS
 from ..names import targets
 from ..resolution import FOUND, GONE, INVALID, RESERVED, UNAVAILABLE, outcome_in
-from ..resolution.catalogue import Catalogue, resolve_and_gather
+from ..resolution.catalogue import Catalogue
 from . import pages
 from .monitoring import PAGES, Monitoring
 from .request import Request, Trust
@@ -96,9 +96,8 @@ class Resolver:
             return _home(request)
         if request.path_name in PAGES and request.query is None:
             return self._monitoring.respond(request.path_name, request.http)
-        domains = self._catalogue.entries()
-        outcome, knowledge = resolve_and_gather(
-            domains, request.name, lambda reader, outcome: _gather(request, reader, outcome)
+        outcome, knowledge = self._catalogue.resolve_and_gather(
+            request.name, lambda reader, outcome: _gather(request, reader, outcome)
         )
         if self._catalogue.may_lack(request.name, outcome):
             raise HttpError(503, "store", "a minter cannot be read at the moment, so that it is not known whether this "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -11,6 +12,7 @@ from noidtools.minter.folder import MinterFolder, SingleMinter
 from noidtools.web.resolver import Resolver
 from noidtools.web.site import Site
 from support.minter import Noid
+from support.process import NOID
 from support.templates import CHECKED, LONG_TERM
 from support.wsgi import HTML, ResolverClient, resolver_of
 
@@ -203,3 +205,18 @@ def test_a_name_that_is_not_found_is_shown_as_it_was_entered(web):
     assert "<h1>Not found: <bdi>Diary of Uppsala</bdi></h1>" in page and 'value="Diary of Uppsala"' in page
     # An escape without which it would be another name stays.
     assert "<bdi>a%2Fb</bdi>" in web("/a%2Fb", **HTML).text
+
+
+@pytest.mark.slow
+def test_names_are_answered_while_their_minter_is_moved_to_another_folder(tmp_path):
+    """The folder of the minters is read once a second, and the minter has gone from where it was."""
+    noid = Noid.created(tmp_path / "a", *LONG_TERM)
+    name = noid.mint_with_target("https://a.example/")
+    noid.close()
+    web = ResolverClient(Resolver(MinterFolder(str(tmp_path))))
+    for source, target in ("ab", "bc", "ca"):
+        assert web(f"/ark:/{name}").status == 302
+        subprocess.run([*NOID, "copy", tmp_path / source, tmp_path / target, "--move"], check=True, capture_output=True)
+        assert web(f"/ark:/{name}").status == 302
+    shutil.rmtree(tmp_path / "a")
+    assert web(f"/ark:/{name}").status == 404
