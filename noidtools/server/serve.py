@@ -98,8 +98,8 @@ class Options:
                 "challenge": BASIC if self.protocol != "http" or self.user_header else "",
                 "commands": self.commands, "interfaces": self.interfaces, "largest_body": self.largest_body,
                 "slow": self.slow,
-                # A process that answers one request after the other has no threads to keep free.
-                "threads": self.threads if self.protocol == "http" else 0}
+                # A process of FastCGI answers one request after the other.
+                "threads": self.threads if self.protocol == "http" else 1, "processes": self.workers}
 
 
 def serve(dbdir: str, args: list[bytes]) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import threading
 import time
 
 from ..minter.folder import MinterFolder, SingleMinter
+from ..web.group_commit import WriterSlots
 from ..web.request import Trust
 from ..web.site import Site
 
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
 PARENT = "NOID_SERVE_PARENT"
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
-# Seconds between two looks at the parent process.
+# Seconds between two looks at the parent process, and at the slots.
 _INTERVAL = 1.0
+_SLOT_INTERVAL = 0.005
 
 
 def make_application(settings: dict[str, Any]) -> Site:
@@ -31,8 +34,46 @@ def make_application(settings: dict[str, Any]) -> Site:
     minters = MinterFolder(settings["minters"]) if settings["minters"] else SingleMinter(settings["dbdir"])
     trust = Trust(proxies=tuple(settings["proxies"]), user_header=settings["user_header"], user=settings["user"])
     return Site(minters, trust=trust, challenge=settings["challenge"], largest_body=settings["largest_body"],
-                metrics=_metrics(settings["slow"], trust), commands=settings["commands"], threads=settings["threads"],
-                interfaces=settings["interfaces"])
+                metrics=_metrics(settings["slow"], trust), commands=settings["commands"],
+                interfaces=settings["interfaces"], slots=_slots(settings["threads"], settings["processes"]))
+
+
+def _slots(threads: int, processes: int) -> WriterSlots | None:
+    """Slots for all but one of the threads of this process, or of the processes if it has one thread."""
+    folder = os.environ.get(METRICS_FOLDER)
+    if threads > 1:
+        return WriterSlots(threads - 1)
+    return ProcessSlots(folder, processes - 1) if folder and processes > 1 else None
+
+
+class ProcessSlots(WriterSlots):
+    """Slots for processes that share a folder: files that they lock.  The system frees those of a process that dies."""
+
+    def __init__(self, folder: str, count: int) -> None:
+        super().__init__(count)
+        self._paths = [os.path.join(folder, f"writer-{number}") for number in range(count)]
+        self._held = -1
+
+    def _acquire(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while not any(map(self._lock, self._paths)):
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_SLOT_INTERVAL)
+        return True
+
+    def _lock(self, path: str) -> bool:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        self._held = descriptor
+        return True
+
+    def _release(self) -> None:
+        os.close(self._held)
 
 
 def _metrics(slow: float, trust: Trust) -> RequestMetrics | None:

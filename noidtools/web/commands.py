@@ -65,22 +65,19 @@ A request with an Idempotency-Key can be repeated for a day: what was done is an
 class CommandApplication:
     """Serves minters to a web server.
 
-    `challenge` is the WWW-Authenticate header for users who must log in; empty where nobody can.  `threads` is how many
-    requests the server answers at once in this process, 0 if that is not known: one of them is kept for reading.
+    `challenge` is the WWW-Authenticate header for users who must log in; empty where nobody can.  `slots` limit how
+    many requests change something at once.
     """
 
     def __init__(self, minters: MinterFolder, *, trust: Trust | None = None, challenge: str = BASIC,
-                 largest_body: int = LARGEST_BODY, metrics: RequestMetrics | None = None, threads: int = 0) -> None:
+                 largest_body: int = LARGEST_BODY, metrics: RequestMetrics | None = None,
+                 slots: WriterSlots | None = None) -> None:
         self.minters = minters
         self.trust = trust or Trust()
         self._challenge = challenge
         self._largest_body = largest_body
         self._metrics = metrics
-        self.slots: WriterSlots | None = None
-        if threads > 1:
-            from .group_commit import WriterSlots
-
-            self.slots = WriterSlots(threads - 1)
+        self._slots = slots
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         request = Request(environ, self.trust)
@@ -113,7 +110,7 @@ class CommandApplication:
         if words[0] == b"-":
             from .bulk import respond_to_bulk
 
-            return respond_to_bulk(request, session, policy, writer, self._largest_body, self._metrics, self.slots)
+            return respond_to_bulk(request, session, policy, writer, self._largest_body, self._metrics, self._slots)
         return self._respond_to_one(request, session, policy, words, writer)
 
     def _respond_to_one(
@@ -155,7 +152,7 @@ class CommandApplication:
             body.close()
 
     def _run(self, request: Request, call: Call, once: IdempotentRun | None) -> Answer:
-        with self.slots.taken() if self.slots and call.writes else nullcontext():
+        with self._slots.taken() if self._slots and call.writes else nullcontext():
             return self._run_now(request, call, once)
 
     def _run_now(self, request: Request, call: Call, once: IdempotentRun | None) -> Answer:

@@ -35,7 +35,7 @@ _SLOT_SECONDS = 0.25
 
 
 class WriterSlots:
-    """Keeps threads free for reading: at most `count` requests change something at once.
+    """Keeps threads of this process free for reading: at most `count` requests change something at once.
 
     Another one waits for a moment, since changes are usually quick, and is then refused.  From then on those that find
     no slot are refused at once, until one finds a slot.
@@ -48,14 +48,21 @@ class WriterSlots:
     @contextmanager
     def taken(self) -> Iterator[None]:
         """Hold a slot for the `with` block; raises BusyError if there is none."""
-        if not self._free.acquire(timeout=0 if self._are_stuck else _SLOT_SECONDS):
+        if not self._acquire(0 if self._are_stuck else _SLOT_SECONDS):
             self._are_stuck = True
             raise BusyError("others keep the minter busy: try again in a few seconds")
         self._are_stuck = False
         try:
             yield
         finally:
-            self._free.release()
+            self._release()
+
+    def _acquire(self, seconds: float) -> bool:
+        """Take a slot; returns False if none becomes free within these seconds."""
+        return self._free.acquire(timeout=seconds)
+
+    def _release(self) -> None:
+        self._free.release()
 
 
 def run_in_group(minter: Minter, command: Callable[[], T]) -> T:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from ..minter.folder import MinterFolder
+    from .group_commit import WriterSlots
     from .metrics import RequestMetrics
     from .request import Environ
     from .response import Response
@@ -47,15 +48,15 @@ class Site:
 
     def __init__(self, minters: MinterFolder, *, trust: Trust | None = None, challenge: str = BASIC,
                  largest_body: int = LARGEST_BODY, metrics: RequestMetrics | None = None,
-                 commands: str | None = None, threads: int = 0,
+                 commands: str | None = None, slots: WriterSlots | None = None,
                  interfaces: Iterable[str] = USUAL_INTERFACES) -> None:
         self._commands = CommandApplication(minters, trust=trust, challenge=challenge, largest_body=largest_body,
-                                            metrics=metrics, threads=threads)
+                                            metrics=metrics, slots=slots)
         self._names = Resolver(minters, trust=trust, metrics=metrics, challenge=challenge)
         self._metrics = metrics
         self._command_folder = commands
         self._trust = trust or Trust()
-        self._interfaces = [_load(name)(Minters(minters, self._commands.slots), challenge) for name in interfaces]
+        self._interfaces = [_load(name)(Minters(minters, slots), challenge) for name in interfaces]
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         for_commands = is_for_commands(environ, self._command_folder)
