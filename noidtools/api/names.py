@@ -282,7 +282,8 @@ class NameMethods(MinterBase):
     ) -> CustodyPeriod:
         """Make somebody the custodian of the minter, or of one identifier, for a purpose or for all else.
 
-        The previous one for that purpose stays in the list.
+        The previous one for that purpose stays in the list.  The purpose `the element NAME` is one binding of the
+        identifier.
         """
         minter, who, how, why = self._open, to_bytes(custodian), to_bytes(contact), to_bytes(purpose)
         return self._period(minter.write(lambda writer: custody.appoint(

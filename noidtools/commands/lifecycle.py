@@ -117,21 +117,28 @@ def _custodian_history(call: Call) -> Answer:
 
 def _set_custodian(call: Call) -> Answer:
     minter, (_, who, *names) = call.minter, call.words
-    contact, purpose = ((call.option(name) or "").encode() for name in ("contact", "purpose"))
+    contact, purpose = (call.option("contact") or "").encode(), _purpose(call) or b""
     custodian = minter.write(lambda writer: custody.appoint(
         minter, writer, call.actor, who, contact, _subject(minter, writer, names, changing=True), purpose
     ))
     return Answer(_custodian_fields(call, custodian), spaced=True)
 
 
+def _purpose(call: Call) -> bytes | None:
+    """The purpose of a custodian, from --element or --purpose; None if neither is given."""
+    element, purpose = call.option("element"), call.option("purpose")
+    if element is not None:
+        return custody.element_purpose(element.encode())
+    return None if purpose is None else purpose.encode()
+
+
 def _remove_custodian(call: Call) -> Answer:
-    minter, names, purpose = call.minter, call.words[1:], call.option("purpose")
+    minter, names, purpose = call.minter, call.words[1:], _purpose(call)
     if not names and not purpose:
         raise UsageError("the minter always has a custodian: name the identifier whose own one is to be removed, or "
                          "the purpose of one")
     removed = minter.write(lambda writer: custody.dismiss(
-        minter, writer, call.actor, _subject(minter, writer, names, changing=True),
-        None if purpose is None else purpose.encode(),
+        minter, writer, call.actor, _subject(minter, writer, names, changing=True), purpose
     ))
     period = custody_period(minter, removed)
     return Answer(Fields(("ok", f"{period.name} no longer answers for {period.identifier or _MINTER}")), spaced=True)
@@ -287,15 +294,19 @@ Successor: 13030/kt4x551
         Form("show [Id]", _show_custodian_of, READ),
         Form("history [Id]", _custodian_history, READ),
         Form("set Name [Id] [--contact Contact] [--purpose Text]", _set_custodian, ADMIN),
+        Form("set Name Id --element Element [--contact Contact]", _set_custodian, ADMIN),
         Form("remove [Id] [--purpose Text]", _remove_custodian, ADMIN),
+        Form("remove Id --element Element", _remove_custodian, ADMIN),
         options=(
             Option("--contact Contact", "how to reach the custodian"),
             Option("--purpose Text", "for what the custodian answers; for all that no other does, unless given"),
+            Option("--element Element", "for what is bound to this element of the identifier"),
         ),
         see="lifecycle-and-history.md#custodians",
         about="""\
 There may be several custodians at a time, each for a purpose, beside one who answers for all else. What an identifier
 has no custodian of its own for, the minter's answer for; a minter without one has the authority it was created for.
+A binding may have a custodian of its own (--element); for a relation, the authority that states it answers.
 """,
         example="""\
 $ noid custodian set 'Digital Collections' --contact mailto:names@example.org

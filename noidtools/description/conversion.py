@@ -14,7 +14,7 @@ from itertools import islice
 from ..codec import decode_text
 from ..minter import Minter, config, contexts, qualities
 from ..minter.circulation import is_known
-from ..minter.custody import Custodian
+from ..minter.custody import Custodian, element_of
 from ..minter.events import Change, Digest, Event
 from ..minter.identifiers import NameRef, is_well_formed, resolvers
 from ..minter.importing import refusal_of
@@ -452,7 +452,7 @@ def custody_period(minter: Minter, custodian: Custodian) -> CustodyPeriod:
     of = decode_text(minter.namespace.display(custodian.of)) if custodian.of else None
     return CustodyPeriod(
         decode_text(custodian.name), decode_text(custodian.contact), moment(custodian.start), moment(custodian.until),
-        of, decode_text(custodian.purpose),
+        of, decode_text(custodian.purpose), element=decode_text(element_of(custodian.purpose)),
     )
 
 

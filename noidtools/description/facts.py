@@ -22,6 +22,7 @@ class CustodyPeriod:
     purpose    for what; empty for all that no other custodian is responsible for
     appointed  false for the authority that stands in where nobody was appointed
     iri        the custodian's own IRI, if it has one
+    element    the element for whose binding alone it is responsible; empty if that is not so
     """
 
     name: str
@@ -32,6 +33,7 @@ class CustodyPeriod:
     purpose: str = ""
     appointed: bool = True
     iri: str = ""
+    element: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from urllib.parse import quote
 
 from ..codec import encode_text
@@ -98,7 +99,7 @@ class MinterGraph(GraphBuilder):
 
     def write_custodians(self, subject: str, custodians: tuple[CustodyPeriod, ...]) -> None:
         """The parties responsible for a subject now, and the record of all whose time is known."""
-        self._link_authorities(subject, custodians)
+        self.link_authorities(subject, [party for party in custodians if not party.element])
         for number, party in enumerate(custodians, 1):
             node = self.party(party.name, party.iri)
             self.optional_text(node, "noid:contact", party.contact)
@@ -111,12 +112,18 @@ class MinterGraph(GraphBuilder):
 
     def write_inherited_custodians(self, subject: str) -> None:
         """Make the minter's present custodians responsible for a subject."""
-        self._link_authorities(subject, self._facts.custodians)
+        self.link_authorities(subject, self._facts.custodians)
 
-    def _link_authorities(self, subject: str, custodians: tuple[CustodyPeriod, ...]) -> None:
-        for party in self._present(custodians):
-            self.node(party, "pil:Authority")
-            self.link_both(subject, "pil:hasAuthority", party, "pil:responsibleFor")
+    def link_authorities(self, subject: str, custodians: Iterable[CustodyPeriod]) -> None:
+        """Make those of the custodians who are in office responsible for a subject."""
+        for custodian in custodians:
+            if not custodian.until:
+                self.link_authority(subject, self.party(custodian.name, custodian.iri))
+
+    def link_authority(self, subject: str, party: str) -> None:
+        """Make a party responsible for a subject."""
+        self.node(party, "pil:Authority")
+        self.link_both(subject, "pil:hasAuthority", party, "pil:responsibleFor")
 
     def _present(self, custodians: tuple[CustodyPeriod, ...]) -> list[str]:
         found = [self.party(party.name, party.iri) for party in custodians if not party.until]

@@ -104,6 +104,7 @@ def _write_identifier(graph: MinterGraph, facts: NameDescription) -> None:
         node = graph.node(part_iri(iri, f"binding-{number}"), "noid:Binding", "pil:AssociationData",
                           texts={"noid:element": name, "noid:value": value})
         graph.node(iri, links={"noid:binding": node, "pil:attribute": node})
+        graph.link_authorities(node, [party for party in facts.custodians if party.element == name])
 
 
 def _write_name(graph: MinterGraph, facts: NameDescription, iri: str) -> None:

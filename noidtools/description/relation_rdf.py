@@ -192,7 +192,9 @@ def _write_claim(graph: MinterGraph, node: str, claim: NameRelation, *concerned:
     graph.node(node, "noid:RelationClaim", "pil:Statement", texts={"noid:relation": claim.relation})
     graph.link(node, "noid:relates", *concerned)
     graph.link(node, "noid:during", graph.timespan(part_iri(node, "timespan"), claim.start, claim.until))
-    graph.link(graph.party(claim.authority), "pil:claims", node)
+    authority = graph.party(claim.authority)
+    graph.link(authority, "pil:claims", node)
+    graph.link_authority(node, authority)
 
 
 def _is_of_context(claim: NameRelation) -> bool:

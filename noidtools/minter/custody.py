@@ -1,6 +1,7 @@
 """Custodians: who is responsible for a minter and for each of its identifiers, now and in the past.
 
-There is one custodian at a time for each purpose, and one without a purpose, who is responsible for all else.
+There is one custodian at a time for each purpose, and one without a purpose, who is responsible for all else.  To be
+responsible for one binding of an identifier is a purpose, too: see `element_purpose`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from ..codec import pack, pair, pair_end, pair_prefix, split_pair, unpack
 from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, printable
 from ..times import timestamp
-from . import identifiers, lifecycle
+from . import circulation, identifiers, lifecycle
 from .circulation import ensure_not_withdrawn
 from .events import NUMBER_SIZE, property_changes, record_event
 from .policies import sees_everything
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 # Stands for the minter as a whole; no identifier is empty.
 MINTER = b""
 _LONGEST = 1000
+_OF_ELEMENT = b"the element "
 
 
 @dataclass(slots=True)
@@ -44,6 +46,16 @@ class Custodian:
     until: bytes = b""
     of: bytes = MINTER
     purpose: bytes = b""
+
+
+def element_purpose(element: bytes) -> bytes:
+    """The purpose of a custodian who is responsible for what is bound to one element."""
+    return _OF_ELEMENT + element
+
+
+def element_of(purpose: bytes) -> bytes:
+    """The element for which a custodian with this purpose is responsible; empty if it is none."""
+    return purpose.removeprefix(_OF_ELEMENT) if purpose.startswith(_OF_ELEMENT) else b""
 
 
 def custodians_of(reader: Reader, identifier: bytes) -> list[Custodian]:
@@ -91,12 +103,17 @@ def appoint(
     """Make somebody the custodian of the minter, or of one identifier, for a purpose or for all that has no other.
 
     The previous one for that purpose stays in the list.  Raises ConflictError if it is the custodian already,
-    InvalidError for an unsuitable name, contact or purpose.
+    InvalidError for an unsuitable name, contact or purpose, NotFoundError for a purpose of `element_purpose` if nothing
+    is bound to the element.
     """
     _ensure_text("the custodian's name", name)
     for what, text in (("the contact", contact), ("the purpose", purpose)):
         if text:
             _ensure_text(what, text)
+    element = element_of(purpose)
+    if element and circulation.value_of(writer, identifier, element) is None:
+        raise NotFoundError(f"nothing is bound to {printable(element)} under "
+                            f"{printable(minter.namespace.display(identifier))}")
     before = _end_current(writer, actor, identifier, purpose)
     if before and (before.name, before.contact) == (name, contact):
         raise ConflictError(f"{printable(name)} is the custodian already")

@@ -244,8 +244,9 @@ class Inspector:
         return Finding(ACCOUNTABLE, UNKNOWN, why, common=True)
 
     def _responsible(self, identifier: bytes) -> Finding:
-        own = custody.present(custody.custodians_of(self._reader, identifier)) if self._some_have_own else []
-        return _accountable(own, common=False) if own else self._accountable
+        if not self._some_have_own or not custody.present(custody.custodians_of(self._reader, identifier)):
+            return self._accountable
+        return _accountable(custody.current_custodians(self._minter, self._reader, identifier), common=False)
 
     def _state(self, identifier: bytes, record: Circulation | None, alias: bytes | None) -> str:
         if record is not None and record.was_issued and not record.unusual and alias is None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from rdflib import RDF, RDFS, Graph
 
 from noidtools.errors import ConflictError, InvalidError, NotFoundError, UsageError
 from noidtools.minter import custody
 from support.minter import START, Noid
+from support.ontology import OURS, PIL, violations
 from support.templates import CHECKED
 
 
@@ -141,3 +143,35 @@ def test_who_answers_for_one_purpose_does_not_answer_for_the_rest(minter):
     minter.records("custodian", "set", "Kim", "--purpose", "titles")
     assert [c["custodian"] for c in minter.records("custodian")] == ["cdlib.org", "Kim"]
     assert [c["custodian"] for c in minter.records("custodian", ID)] == ["cdlib.org", "Kim"]
+
+
+def test_a_binding_may_have_a_custodian_of_its_own(minter):
+    """5.2: an authority can be responsible for an attribute of an entity."""
+    minter.records("bind", "set", ID, "title", "On the origin of species")
+    minter.records("bind", "set", ID, "when", "1859")
+    minter.records("custodian", "set", "Jane", "--contact", "jane@example.org")
+    assert minter.records("custodian", "set", "Kim", ID, "--element", "title", "--contact", "kim@example.org") == [
+        {"of": ID, "custodian": "Kim", "purpose": "the element title", "contact": "kim@example.org", "from": START}]
+    assert [(c["custodian"], c.get("purpose")) for c in minter.records("custodian", ID)] == [
+        ("Jane", None), ("Kim", "the element title")]
+    graph = Graph().parse(data=minter.text("describe", ID))
+    responsible = {str(graph.value(binding, OURS.element)): {
+        str(graph.value(party, RDFS.label)) for party in graph.objects(binding, PIL.hasAuthority)}
+        for binding in graph.subjects(RDF.type, OURS.Binding)}
+    assert responsible == {"title": {"Kim"}, "when": set()}
+    (name,) = graph.subjects(OURS.binding, None, unique=True)
+    assert {str(graph.value(party, RDFS.label)) for party in graph.objects(name, PIL.hasAuthority)} == {"Jane"}
+    assert violations(graph) == ""
+    minter.records("bind", "delete", ID, "title")
+    minter.records("custodian", "remove", ID, "--element", "title")
+    assert [c["custodian"] for c in minter.records("custodian", ID)] == ["Jane"]
+    assert "nothing is bound to none" in minter.refusal("custodian", "set", "Kim", ID, "--element", "none").message
+    assert isinstance(minter.refusal("custodian", "set", "Kim", "--element", "title"), UsageError)
+
+
+def test_the_authority_that_states_a_relation_answers_for_it(minter):
+    """5.2: an authority can be responsible for a relation between the entity and another."""
+    minter.records("relate", ID, "equivalent", "doi:10.1000/x", "--authority", "A Registry")
+    graph = Graph().parse(data=minter.text("describe", ID))
+    (claim,) = graph.subjects(RDF.type, OURS.RelationClaim)
+    assert {str(graph.value(party, RDFS.label)) for party in graph.objects(claim, PIL.hasAuthority)} == {"A Registry"}

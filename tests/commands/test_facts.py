@@ -67,6 +67,10 @@ policy persistence Always --until 2126          | admin     | writes batches
 publish R                                       | bind      | writes batches
 reserve X                                       | bind      | writes batches
 withdraw X --reason Twice                       | admin     | writes batches
+unavailable X --reason Moving                   | bind      | writes batches
+find --element title=x                          | read      |
+list --limit 5                                  | read      |
+policy mint-limit 5                             | admin     | writes batches
 tombstone W                                     | read      |
 tombstone W --reason Twice                      | admin     | writes batches
 alias other X                                   | bind      | writes batches
@@ -95,6 +99,8 @@ custodian history                               | read      |
 custodian set Kim                               | admin     | writes batches
 custodian set --contact tel:1 Kim X             | admin     | writes batches
 custodian remove C                              | admin     | writes batches
+custodian set Lee X --element title             | admin     | writes batches
+custodian remove X --element title              | admin     | writes batches
 resolve X                                       | read      |
 resolve --explain X                             | read      |
 resolver                                        | admin     |
@@ -209,7 +215,8 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Letters]:
     for words in (
         ["bind", "set", x, "title", "t"], ["bind", "set", x, "_t", "http://127.0.0.1:1/"], ["alias", "old", x],
         ["synonym", x, "doi:10.1/2", "--authority", "Me"], ["reserve", letters["R"]], ["custodian", "set", "Chris"],
-        ["custodian", "set", "Kim", letters["C"]], ["synonym", letters["S"], "doi:10.1/3", "--authority", "Me"],
+        ["custodian", "set", "Kim", letters["C"]], ["custodian", "set", "Jo", x, "--element", "title"],
+        ["synonym", letters["S"], "doi:10.1/3", "--authority", "Me"],
         ["policy", "persistence", "kept"], ["prefer", letters["S"], "--authority", "Me"],
         ["hold", "set", letters["H"]], ["queue", "now", letters["D"]], ["policy", "bind", "alice"],
         ["withdraw", letters["W"]], ["abstract", "context", "Library", "--authority", "Me"],

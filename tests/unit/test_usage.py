@@ -88,14 +88,16 @@ def test_what_is_no_option_is_refused(line: bytes, sentence: str) -> None:
     ("get", "Id is missing: use get [--items] [--json] Id [Element…]"),
     ("hold keep x", "hold has no form 'keep': use hold set Id… or hold release Id…"),
     ("hold set", "Id is missing: use hold set Id…"),
-    ("mint", "N is missing: use mint [--patience S] [--folders Dir] N or "
-             "mint [--patience S] [--folders Dir] N Element Value"),
-    ("mint 1 e", "Value is missing: use mint [--patience S] [--folders Dir] N or "
-                 "mint [--patience S] [--folders Dir] N Element Value"),
+    ("mint", "N is missing: use mint [--patience S] [--folders Dir] [--yes] N or "
+             "mint [--patience S] [--folders Dir] [--yes] N Element Value"),
+    ("mint 1 e", "Value is missing: use mint [--patience S] [--folders Dir] [--yes] N or "
+                 "mint [--patience S] [--folders Dir] [--yes] N Element Value"),
     ("bind mint x e v", "write the word new in place of 'x': use bind mint new Element Value or bind mint new :|:-"),
     ("bind delete x e v", "removing takes no Value: use bind delete Id Element|:|:-"),
-    ("custodian set", "Name is missing: use custodian set Name [Id] [--contact Contact] [--purpose Text]"),
-    ("custodian remove x --contact c", "--contact does not go with this: use custodian remove [Id] [--purpose Text]"),
+    ("custodian set", "Name is missing: use custodian set Name [Id] [--contact Contact] [--purpose Text] or "
+                      "custodian set Name Id --element Element [--contact Contact]"),
+    ("custodian remove x --contact c", "--contact does not go with this: use custodian remove [Id] [--purpose Text] or "
+                                       "custodian remove Id --element Element"),
     ("synonym a b", "--authority is missing: use synonym Name Name --authority Who [--from Date] [--until Date] or "
                     "synonym --remove Name Name [--authority Who]"),
     ("bind set x", "Element and Value are missing: use bind set Id Element Value or bind set Id :|:-"),
