@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .api import create_minter as create
     from .api import open_minter as open
     from .api import restore_minter as restore
+    from .api.remote import RemoteMinter, connect
     from .description.conversion import (
         AccessToken,
         BulkChange,
@@ -85,14 +86,15 @@ __all__ = [
     "ImportResult", "InvalidError", "LeftBinding", "MintCount", "MinterDescription", "MinterInfo", "MinterPolicy",
     "NameDescription", "NameRecord", "NameRelation", "NamingContext", "NoMinterError", "NoidError", "NotFoundError",
     "OfferedAction", "OpenMinter", "OutcomeUnknownError", "PerformedAction", "PersistencePromise", "PolicyStatement",
-    "QualityClaim", "QualityFinding", "RedirectTarget", "Resolution", "ResolverSettings", "Restored", "RuleBinding",
-    "StoreError", "Transition", "UsageError", "Validity", "ValueDigest", "VerifiedName", "Withdrawal", "__version__",
-    "copy", "create", "import_minter", "open", "restore",
+    "QualityClaim", "QualityFinding", "RedirectTarget", "RemoteMinter", "Resolution", "ResolverSettings", "Restored",
+    "RuleBinding", "StoreError", "Transition", "UsageError", "Validity", "ValueDigest", "VerifiedName", "Withdrawal",
+    "__version__", "connect", "copy", "create", "import_minter", "open", "restore",
 ]
 
 # Where the public names are; a name that is another there follows a colon.
-_HOMES = {"__version__": "version", "OpenMinter": "api", "import_minter": "api", "Copied": "minter.copying",
-          "Restored": "minter.copying", "Export": "transfer.exporter",
+_HOMES = {"__version__": "version", "OpenMinter": "api", "import_minter": "api", "RemoteMinter": "api.remote",
+          "connect": "api.remote", "Copied": "minter.copying", "Restored": "minter.copying",
+          "Export": "transfer.exporter",
           **{name: f"api:{name}_minter" for name in ("copy", "create", "open", "restore")},
           **dict.fromkeys(("AccessToken", "BulkChange", "CanaryResult", "ChangedValue", "CheckResult", "HistoryEvent",
                            "ImportResult", "LeftBinding", "MintCount", "NamingContext", "ResolverSettings",

@@ -12,7 +12,6 @@ import textwrap
 from collections.abc import Iterator
 
 import noidtools
-from noidtools import api
 from noidtools.api import minter as words
 from noidtools.api.administration import AdministrationMethods
 from noidtools.api.minter import BindingMethods, MinterBase, MintingMethods
@@ -33,6 +32,7 @@ with examples. This page is made from the source: `python -m tests.support.pytho
 _TITLES = {
     MinterBase: "An open minter", MintingMethods: "Identifiers", BindingMethods: "Bindings and resolution",
     NameMethods: "Names, relations, qualities, custodians and descriptions", AdministrationMethods: "Administration",
+    noidtools.RemoteMinter: "A minter on another machine",
 }
 
 
@@ -44,7 +44,7 @@ def reference() -> str:
         parts += [f"## {title}\n", *_methods(group)]
     parts.append("## Results\n")
     return "\n".join([*parts, *(_result(name) for name in sorted(noidtools.__all__) if name[0].isupper()
-                                and not name.endswith(("Error", "OpenMinter")))])
+                                and not name.endswith(("Error", "OpenMinter", "RemoteMinter")))])
 
 
 def _literals() -> list[str]:
@@ -55,7 +55,9 @@ def _literals() -> list[str]:
 
 def _function(name: str) -> str:
     source = getattr(noidtools, name)
-    (node,) = [node for node in _tree(api).body if isinstance(node, ast.FunctionDef) and node.name == source.__name__]
+    module = inspect.getmodule(source)
+    (node,) = [node for node in _tree(module).body
+               if isinstance(node, ast.FunctionDef) and node.name == source.__name__]
     return _callable(name, f"noidtools.{name}", [node])
 
 
@@ -67,7 +69,8 @@ def _methods(group: type) -> Iterator[str]:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             named.setdefault(node.name, []).append(node)
     for name, nodes in named.items():
-        yield _callable(name, f"minter.{name}", nodes)
+        remote = group is noidtools.RemoteMinter
+        yield _callable(f"remote.{name}" if remote else name, f"{'remote' if remote else 'minter'}.{name}", nodes)
 
 
 def _callable(title: str, call: str, nodes: list[ast.FunctionDef]) -> str:

@@ -26,7 +26,7 @@ from noidtools.transfer.exporter import FORMS
 from noidtools.transfer.importer import CONFLICTS, READERS
 from support.project import ROOT
 
-FUNCTIONS = {"copy", "create", "import_minter", "open", "restore"}
+FUNCTIONS = {"connect", "copy", "create", "import_minter", "open", "restore"}
 ERRORS = {
     "BusyError", "ConflictError", "ExhaustedError", "ForbiddenError", "GoneError", "InvalidError", "NoMinterError",
     "NoidError", "NotFoundError", "OutcomeUnknownError", "StoreError", "UsageError",
@@ -55,7 +55,7 @@ METHODS = {
 
 def test_the_public_names_are_these():
     assert set(noidtools.__all__) == {
-        "Export", "OpenMinter", "__version__", *FUNCTIONS, *ERRORS, *RESULTS}
+        "Export", "OpenMinter", "RemoteMinter", "__version__", *FUNCTIONS, *ERRORS, *RESULTS}
     assert noidtools.__all__ == sorted(noidtools.__all__)
     for name in noidtools.__all__:
         assert getattr(noidtools, name) is not None and name in dir(noidtools)
