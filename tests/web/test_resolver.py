@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from noidtools.web import resolver
+from noidtools.resolution import catalogue
 from support.minter import Noid
 from support.templates import CHECKED
 from support.wsgi import HTML, resolver_of
@@ -176,7 +176,7 @@ def test_hostile_paths_get_an_answer_without_their_markup(web, uri):
 
 
 def test_a_fault_is_a_500_without_details_and_in_the_log(minter, web, monkeypatch):
-    monkeypatch.setattr(resolver, "resolve_and_gather", lambda *_: 1 / 0)
+    monkeypatch.setattr(catalogue, "resolve_and_gather", lambda *_: 1 / 0)
     answer = web(f"/ark:/{NAME}")
     assert answer.status == 500 and "Zero" not in answer.text
     assert "ZeroDivisionError" in answer.log
