@@ -77,7 +77,7 @@ def test_slow_and_truncated_bodies_delay_no_other_request(http_server: Served) -
     head = b"POST /noidu_kt5?- HTTP/1.1\r\nHost: localhost\r\nContent-Length: 14\r\n\r\n"
     slow = [gateway.connect(http_server.address) for _ in range(8)]
     for peer in slow:
-        peer.sendall(head + b"mint 1\n")
+        peer.sendall(head + b"danc 1\n")
     begun = time.monotonic()
     assert http_server.http("GET", "/noidu_kt5?hello")[0] == 200
     assert time.monotonic() - begun < 2
