@@ -369,7 +369,10 @@ CHANGING: list[tuple[tuple[str, ...], str]] = [
     (("hold", "set", "NAME"), ""), (("hold", "release", "NAME"), ""),
     (("queue", "1d", "NAME"), ""), (("queue", "delete", "NAME"), ""),
     (("reserve", "NAME"), ""), (("publish", "NAME"), ""),
+    (("unavailable", "NAME", "--reason", "away"), ""), (("publish", "NAME"), ""),
     (("custodian", "set", "somebody", "NAME"), ""), (("custodian", "remove", "NAME"), ""),
+    (("custodian", "set", "somebody", "NAME", "--element", "_t"), ""),
+    (("custodian", "remove", "NAME", "--element", "_t"), ""),
     (("resolver", "passthrough", "off", "NAME"), ""), (("resolver", "passthrough", "on", "NAME"), ""),
     (("synonym", "NAME", "doi:10.1000/182", "--authority", "me"), ""),
     (("prefer", "NAME"), ""), (("prefer", "--remove", "NAME"), ""),
@@ -441,6 +444,8 @@ def test_a_beginning_of_names_selects_the_names(case):
     noid = names.noid
     noid.records("bind", "set", display, "_t", TARGET)
     assert display in noid.text("export", "csv", "--prefix", spelled)
+    assert display in noid.text("list", "--prefix", spelled)
+    assert display in noid.text("find", "--target", TARGET, "--prefix", spelled)
     change = ("retarget", "--from", TARGET, "--to", f"{TARGET}/new", "--prefix", spelled)
     assert noid.records(*change, "--dry-run")[0]["id"] == display
     assert "ok: 1 binding changed" in noid.text(*change)
@@ -472,7 +477,7 @@ ELSEWHERE = {
     "tombstone Id": "for withdrawn names: test_every_change_is_in_the_history_of_the_name",
     "abstract": "names that are not in circulation: test_an_abstract_name_has_spellings_like_others",
     "export": "beginnings of names: test_a_beginning_of_names_selects_the_names",
-    "retarget": "the same",
+    "retarget": "the same", "find": "the same", "list": "the same",
     "verify [Id…]": "test_findings_are_those_of_the_name; --links reads as --record does",
     "resolver canary Name [Target|-]": "test_every_changing_command_changes_the_name",
     "token": "its names are those of tokens",
