@@ -264,7 +264,7 @@ class MintingMethods(MinterBase):
         """Whether each name has the form of this minter's identifiers, or that of a template or scheme in `form`."""
         texts = _all(names)
         verdicts = self._look(identifiers.validate_own, texts) if form is None else (
-            identifiers.validate_form(form, texts))
+            identifiers.validate_form(form, texts, self._open.settings["naan"]))
         return [Validity(decode_text(text), fault is None, fault or "") for text, fault in verdicts]
 
     def publish(self, *names: Text) -> list[Transition]:

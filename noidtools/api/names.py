@@ -37,6 +37,7 @@ from ..minter.aliases import prefer_name, remove_preference
 from ..minter.events import Actor
 from ..minter.identifiers import NameRef, identify, without_context
 from ..minter.relations import ABSTRACT_KINDS, Relation, abstract, all_abstractions, claims
+from ..names import without_inflection
 from ..schemes import form_of
 from ..store import Reader, Writer
 from ..times import timestamp
@@ -191,7 +192,7 @@ class NameMethods(MinterBase):
 
     def decode(self, name: Text) -> dict[str, str]:
         """What the label of a scheme of time contains, by property.  Raises InvalidError for any other."""
-        label = without_context(self._look(identify, to_bytes(name)).key)
+        label = without_context(without_inflection(self._look(identify, to_bytes(name)).key))
         return {what: decode_text(value) for what, value in form_of(label).decode(label)}
 
     def path(self, name: Text) -> str:

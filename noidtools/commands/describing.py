@@ -8,7 +8,7 @@ from ..minter import config, contexts, identifiers, schema
 from ..minter.contexts import citation_forms, compare_names, withdrawal_note
 from ..minter.identifiers import identify, validate_form, validate_own, without_context
 from ..minter.policies import ADMIN, READ
-from ..names import citation
+from ..names import citation, without_inflection
 from ..schemes import NAMES, form_of, read_form, scheme_class
 from ..schemes.base import pairtree_path
 from ..times import SECOND, iso_datetime, timestamp
@@ -141,7 +141,7 @@ def _decode(call: Call) -> Answer:
         label = call.read(lambda reader: identify(minter, reader, raw)).key
     except NoMinterError:
         label = raw  # a label means the same everywhere; a minter only strips what it puts in front
-    label = without_context(label)
+    label = without_context(without_inflection(label))
     return Answer(Fields(*form_of(label).decode(label)), spaced=True)
 
 
@@ -186,12 +186,20 @@ def _validate(call: Call) -> Answer:
         minter = call.minter
         verdicts = call.read(lambda reader: validate_own(minter, reader, ids))
     else:
-        verdicts = validate_form(as_text(form, "the template"), ids)
+        verdicts = validate_form(as_text(form, "the template"), ids, _naan(call))
     lines = [(b"id", identifier, 0) if fault is None else (b"iderr", fault.encode(), 0)
              for identifier, fault in verdicts]
     data = [{"id": identifier, "valid": fault is None, **({"fault": fault.encode()} if fault else {})}
             for identifier, fault in verdicts]
     return Answer(PreparedRecord(lines, data), failed=any(fault for _, fault in verdicts))
+
+
+def _naan(call: Call) -> str:
+    """The NAAN of the minter, empty if there is none: templates can be tried without a minter."""
+    try:
+        return call.minter.settings["naan"]
+    except NoMinterError:
+        return ""
 
 
 def _path(call: Call) -> Answer:
@@ -351,7 +359,10 @@ error: no identifier lies in the future of the clock, which shows …Z: there is
         Form("Template|Scheme|- Id…", _validate, READ),
         see="tutorial.md#check-what-was-typed", fails="an identifier is not valid",
         about="""\
-Only the form is checked, and the check character where there is one; not whether the identifier was minted.
+Only the form is checked, and the check character where there is one; not whether the identifier was minted. An
+identifier that is right is printed as the minter writes it. A label or the address of a resolver may stand before it;
+hyphens, blanks and other spellings, with which other commands find it, are errors here. A minter with a NAAN demands it
+before the prefix of a template, too.
 """,
         example="""\
 $ noid validate - 13030/kt4x551 13030/kt4y551

@@ -91,6 +91,22 @@ def identify(minter: Minter, reader: Reader, text: bytes) -> NameRef:
     return known or identify_parsed(minter, reader, parse_name(minter, reader, text), unknown=key)
 
 
+def _without_inflection(minter: Minter, reader: Reader, name: Name, ref: NameRef) -> NameRef:
+    """The name of which a text asks for the description, by `?`, `??` or `?info` at its end.
+
+    `ref` is what the whole text means, and is not known.  A plain name may end in a question mark, and in a minter
+    without a template also in several.
+    """
+    text = name.given.rstrip()
+    shorter = names.without_inflection(text)
+    if shorter == text or not shorter.strip():
+        return ref
+    other = identify_parsed(minter, reader, parse_name(minter, reader, shorter))
+    free = minter.scheme.free
+    asks = bool(name.scheme) or (not free and text != shorter + b"?")
+    return other if asks or (other.known if free else other.well_formed) else ref
+
+
 def parse_name(minter: Minter, reader: Reader, text: bytes) -> Name:
     """Parse a text as `Namespace.parse` does; the address of a resolver of this minter may stand before a plain name,
     as `cite` writes it."""
@@ -121,7 +137,7 @@ def identify_parsed(minter: Minter, reader: Reader, name: Name, *, unknown: byte
     display = minter.namespace.display(key)
     if former != key and circulation.is_claimed(reader, former):
         key = former
-    return NameRef(key, display, well_formed=minter.scheme.free)
+    return _without_inflection(minter, reader, name, NameRef(key, display, well_formed=minter.scheme.free))
 
 
 def first_known(
@@ -194,8 +210,7 @@ def _ensure_name(key: bytes) -> None:
     """Raise InvalidError for what nobody means as a name of another system."""
     if key == NEW:
         raise InvalidError("new is not an identifier: 'noid bind mint new …' binds to a new one")
-    if any(byte < 0x20 or byte == 0x7F for byte in key):
-        raise InvalidError(f"{printable(key[:200])} has a control character, and is therefore no name")
+    _ensure_printable(key)
 
 
 def identify_for_claim(minter: Minter, reader: Reader, text: bytes) -> NameRef:
@@ -308,13 +323,32 @@ def _beginnings(minter: Minter, name: Name) -> Iterator[bytes]:
 
 
 def validate_own(minter: Minter, reader: Reader, texts: Iterable[bytes]) -> list[Verdict]:
-    """Each text, and why it is not in the form of the identifiers of this minter; None if it is."""
-    return _verdicts(lambda text: ensure_well_formed(minter, reader, identify(minter, reader, text).key), texts)
+    """The verdict on each text: the identifier as it is written in answers, and None; or the text, and why it is not in
+    the form of this minter's identifiers.
+
+    A label or the address of a resolver may stand before an identifier, but in itself it must be as it is minted.
+    """
+    def check(text: bytes) -> bytes:
+        if minter.scheme.free:
+            key = identify(minter, reader, text).key
+        else:
+            found = parse_name(minter, reader, text).found if b"://" in text else text
+            key = minter.namespace.literal_key(found)
+            peppered = _find_known(minter, reader, key) if b"!" in key else None
+            key = peppered.key if peppered else key
+        _ensure_printable(key)
+        ensure_well_formed(minter, reader, key)
+        return minter.namespace.display(key)
+
+    return _verdicts(check, texts)
 
 
-def validate_form(form: str, texts: Iterable[bytes]) -> list[Verdict]:
-    """Each text, and why it is not a label of `form`, which is a template or the name of a scheme; None if it is."""
-    return _verdicts(_form_check(form), texts)
+def validate_form(form: str, texts: Iterable[bytes], naan: str = "") -> list[Verdict]:
+    """The verdict on each text, as in `validate_own`, for labels of `form`: a template, or the name of a scheme.
+
+    Before the prefix of a template the NAAN is demanded, if there is one.  Raises InvalidError for what is no template.
+    """
+    return _verdicts(_form_check(form, naan), texts)
 
 
 def without_context(text: bytes) -> bytes:
@@ -323,12 +357,11 @@ def without_context(text: bytes) -> bytes:
     return name.body if name.scheme in (b"", b"hdl") and not name.query else text
 
 
-def _verdicts(check: Callable[[bytes], object], texts: Iterable[bytes]) -> list[Verdict]:
+def _verdicts(check: Callable[[bytes], bytes], texts: Iterable[bytes]) -> list[Verdict]:
     verdicts: list[Verdict] = []
     for text in texts:
         try:
-            check(text)
-            verdicts.append((text, None))
+            verdicts.append((check(text), None))
         except InvalidError as error:
             verdicts.append((text, _naming(text, error.message)))
     return verdicts
@@ -340,16 +373,40 @@ def _naming(text: bytes, message: str) -> str:
     return message if any(printable(name) in message for name in spelled) else f"{printable(text)}: {message}"
 
 
-def _form_check(form: str) -> Callable[[bytes], object]:
+def _ensure_printable(key: bytes) -> None:
+    """Raise InvalidError for what is no identifier of any minter."""
+    if not key.strip():
+        raise InvalidError("the identifier is empty")
+    if len(key) > LONGEST_IDENTIFIER:
+        raise InvalidError(f"an identifier may have {LONGEST_IDENTIFIER} bytes, this one has {len(key)}")
+    if any(byte < 0x20 or byte == 0x7F for byte in key):
+        raise InvalidError(f"{printable(key[:200])} has a control character, and is therefore no name")
+    if key != key.strip():
+        raise InvalidError(f"{printable(key[:200])!r} has blanks around it")
+
+
+def _form_check(form: str, naan: str) -> Callable[[bytes], bytes]:
     if form in NAMES:
         decode = scheme_class(form).decode
 
-        return lambda text: decode(without_context(text))
-    template = Template(form)
+        def check_label(text: bytes) -> bytes:
+            _ensure_printable(text)
+            return decode(without_context(text))[0][1]
 
-    def check(text: bytes) -> None:
-        if not text:
-            raise InvalidError("the identifier is empty")
-        ensure_form(template, template.prefix, text)
+        return check_label
+    template = Template(form)
+    if template.checked:
+        try:
+            _ = template.check_letter
+        except InvalidError as error:
+            raise InvalidError(f"template {form!r}: {error.message}") from None
+    prefix = template.prefix
+    if naan and not prefix.startswith(f"{naan}/"):
+        prefix = f"{naan}/{prefix}"
+
+    def check(text: bytes) -> bytes:
+        _ensure_printable(text)
+        ensure_form(template, prefix, text)
+        return text
 
     return check

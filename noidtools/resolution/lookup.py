@@ -148,7 +148,7 @@ class Lookup:
         except ForbiddenError as error:
             self._note("pepper", error.message.encode("utf-8", "surrogateescape"))
             return Outcome(INVALID, self._minter, names.stored(name, space.labels), reason=error.message)
-        hit = self._at_first_known(space.spellings(name), tried=literal)
+        hit = self._at_first_known(space.spellings(name), tried=literal) or self._without_inflection(name)
         self._trace_stored(hit)
         return hit or self._computed(name) or self._extended(name) or self._missing(name)
 
@@ -159,6 +159,13 @@ class Lookup:
             return name
         ref = identify_parsed(self._minter, self._reader, name)
         return self._namespace.parse(ref.display) if ref.peppered else name
+
+    def _without_inflection(self, name: Name) -> Outcome | None:
+        """What is stored of the name of which a text asks for the description: it leads where the name leads."""
+        shorter = names.without_inflection(name.given)
+        if shorter == name.given:
+            return None
+        return self._at_first_known(self._namespace.spellings(parse_name(self._minter, self._reader, shorter)))
 
     def at(self, key: bytes, suffix: bytes = b"") -> Outcome | None:
         """What is stored under exactly this identifier: steps 3 and 4."""

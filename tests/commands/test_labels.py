@@ -73,3 +73,40 @@ def test_names_that_an_older_release_stored_without_their_scheme_are_found(tmp_p
     noid("relate", "--remove", own, "equivalent", "ark:/12345/x", "--authority", "Me")
     assert "equivalent" not in noid("relations", own)
     assert noid("fetch", "ark:/12345/y").startswith("id:    ark:/12345/y hold\n")
+
+
+RIGHT = "13030/f54x54g11"
+
+
+@pytest.mark.parametrize("words", [("f5.reedeedk", "long", "13030", "a", "b"), ARK], ids=["no label", "label"])
+def test_validate_prints_the_identifier_as_it_is_minted(noid, words):
+    noid("dbcreate", *words)
+    (minted,) = noid.ids(1)
+    for spelled in (RIGHT, f"ark:/{RIGHT}", f"ark:{RIGHT}", f"https://n2t.net/ark:/{RIGHT}"):
+        assert noid("validate", "-", spelled) == f"id: {minted}\n"
+
+
+@pytest.mark.parametrize("malformed", [
+    "13030//f54x54g11", "130-30/f54x54g11", "-13030/f54x54g11", "13030/f54x54g11.", "13030/f54x54g11/",
+    " 13030/f54x54g11", "13030/f54x54g11 ", "13030/f54x\n54g11", "13030/f5-4-x-5-4-g-1-1-", "ark:/13030/f5-4x54g11",
+    "13030/f54x54g11??", "ark%3A%2F13030%2Ff54x54g11", "https://n2t.net/ark:/13030/f54x54g11/",
+])
+def test_validate_refuses_what_is_not_exactly_an_identifier_and_does_not_echo_it(noid, malformed):
+    noid("dbcreate", *ARK)
+    noid.ids(1)
+    for form in ("-", "f5.reedeedk", "13030/f5.reedeedk"):
+        done = noid.run("validate", form, malformed)
+        assert done.returncode == 1 and done.stdout.startswith(b"iderr: ") and done.stdout.count(b"\n") == 1
+
+
+def test_a_template_is_validated_with_the_naan_of_the_minter(noid):
+    noid("dbcreate", "f5.reedeedk", "long", "13030", "cdlib.org", "oac/cmp")
+    assert noid("validate", "f5.reedeedk", RIGHT) == noid("validate", "13030/f5.reedeedk", RIGHT) == f"id: {RIGHT}\n"
+    done = noid.run("validate", "f5.reedeedk", "f5000000s")
+    assert (done.returncode, done.stdout) == (1, b"iderr: f5000000s does not begin with 13030/f5\n")
+    assert noid("-f", "none", "validate", "f5.reedeedk", "f5000000s") == "id: f5000000s\n"
+
+
+def test_a_wrong_template_is_not_blamed_on_the_identifier(noid):
+    refusal = noid.refused("validate", "ark:/13030/f5.reedeedk", "ark:/13030/f54x54g11", status=1)
+    assert refusal.startswith("template 'ark:/13030/f5.reedeedk': with a check character the prefix may only use ")

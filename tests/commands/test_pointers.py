@@ -29,11 +29,11 @@ def test_every_command_knows_the_pointer(timed, words, capital, resolver):
     assert pointer == resolver.rstrip("/") + "/" + name
     host = resolver.partition("//")[2].rstrip("/")
     other = "HTTPS://" + host.upper() + "/" + capital(name)
-    for spelling in (pointer, other, f"<{pointer}>"):
+    for spelling in (pointer, other):
         assert web_form(timed, spelling) == pointer
         assert timed("get", spelling, "_t") == "https://target.example/\n"
         assert timed("resolve", spelling) == "https://target.example/\n"
-        assert timed("validate", "-", spelling) == f"id: {spelling}\n"
+        assert timed("validate", "-", spelling) == f"id: {name}\n"
         assert timed("same", spelling, name).startswith("same: yes\n")
         assert timed("path", spelling) == timed("path", name)
         assert f"\nwhat: bind set\nid: {name}\n" in timed("history", spelling)
@@ -42,6 +42,49 @@ def test_every_command_knows_the_pointer(timed, words, capital, resolver):
     assert timed("get", name, "_t") == "https://target.example/more\n"
     timed("alias", "old", pointer)
     assert timed("resolve", "old") == "https://target.example/more\n"
+
+
+@pytest.mark.parametrize("inflection", ["??", "?info", "?"])
+@pytest.mark.parametrize("words", [
+    COMPUTER, ADDRESS, ("kt.reeded",), ("f5.reedeedk", "medium", "13030"), (),
+    ("--label", "ark:/", "f5.rd", "medium", "13030"), ("--scheme", "pilin", "--prefix", "102.100.272"),
+], ids=str)
+def test_every_command_reads_the_pointer_to_the_metadata_of_a_name_as_the_name(timed, words, inflection):
+    timed("dbcreate", *words)
+    (name,) = timed.ids(1)
+    timed("context", "resolver", "http://urlib.net/")
+    pointer = web_form(timed, name)
+    for spelling in (name + inflection, pointer + inflection):
+        assert timed("bind", "set", spelling, "_t", "https://target.example/").startswith(f"Id:      {name}\n")
+        assert timed("fetch", spelling) == timed("fetch", name)
+        assert timed("get", spelling, "_t") == "https://target.example/\n"
+        assert timed("cite", spelling) == timed("cite", name)
+        assert timed("resolve", spelling) == "https://target.example/\n"
+        assert timed("history", spelling) == timed("history", name)
+        assert timed("describe", spelling) == timed("describe", name)
+        assert timed("same", spelling, name).startswith("same: yes\n")
+        if words in (COMPUTER, ADDRESS):
+            assert timed("decode", spelling) == timed("decode", name)
+    assert "nothing is wrong" in timed("check")
+
+
+@pytest.mark.parametrize("inflection", ["??", "?info"])
+def test_the_pointer_to_the_metadata_of_an_unknown_name_is_that_name(timed, inflection):
+    timed("dbcreate", *COMPUTER)
+    label, other = "sid.inpe.br/mtc-m18/2010/10.20.15.28", "8JMKD3MGP8W/34PGRBS"
+    pointer = f"http://urlib.net/sid.inpe.br/mtc-m18@80/2010/10.20.15.28{inflection}"
+    assert timed("cite", pointer).startswith(f"canonical: {label}\n")
+    assert timed("cite", other + inflection).startswith(f"canonical: {other}\n")
+    assert timed("cite", f"ark:/12345/x{inflection}").startswith("canonical: ark:/12345/x\n")
+    assert timed("bind", "set", pointer, "_t", "x").startswith(f"Id:      {label}\n")
+    assert timed("decode", pointer) == timed("decode", label)
+
+
+def test_in_a_minter_without_a_template_a_name_may_end_in_question_marks(timed):
+    timed("dbcreate")
+    timed("bind", "set", "What is truth?", "e", "v")
+    timed("bind", "set", "Really??", "e", "w")
+    assert timed("get", "What is truth?", "e") == "v\n" and timed("get", "Really??", "e") == "w\n"
 
 
 @pytest.mark.parametrize(("words", "label"), [
@@ -114,12 +157,15 @@ def test_validate_against_the_minter_names_each_label_in_its_error(timed, words,
         assert line.startswith("iderr: ") and line.count(name) == 1, line
 
 
-@pytest.mark.parametrize(("scheme", "label"), [
-    ("ibi", "http://urlib.net/sid.inpe.br/mtc-m19/2010/08.25.12.38"), ("ibip", "http://urlib.net/8JMKD3MGP7W/385N5PE"),
-    ("pilin", "http://resolver.net.au/hdl/102.100.272/Y35XYS0QH"), ("pilin", "hdl:102.100.272/y35xys0qh"),
+@pytest.mark.parametrize(("scheme", "pointer", "label"), [
+    ("ibi", "http://urlib.net/sid.inpe.br/mtc-m19/2010/08.25.12.38", "sid.inpe.br/mtc-m19/2010/08.25.12.38"),
+    ("ibi", "sid.inpe.br/mtc-m19@80/2010/08.25.12.38", "sid.inpe.br/mtc-m19/2010/08.25.12.38"),
+    ("ibip", "http://urlib.net/8JMKD3MGP7W/385N5PE", "8JMKD3MGP7W/385N5PE"),
+    ("pilin", "http://resolver.net.au/hdl/102.100.272/Y35XYS0QH", "102.100.272/Y35XYS0QH"),
+    ("pilin", "hdl:102.100.272/y35xys0qh", "102.100.272/Y35XYS0QH"),
 ])
-def test_validate_reads_the_pointer(noid, scheme, label):
-    assert noid("validate", scheme, label) == f"id: {label}\n"
+def test_validate_reads_the_pointer_and_prints_the_label(noid, scheme, pointer, label):
+    assert noid("validate", scheme, pointer) == f"id: {label}\n"
 
 
 @pytest.mark.parametrize("rest", ["rep/abc", "J8LNKAN8P/34PGRBS", "col/iconet.com.br/banon/2003", "a/b/2010/x", "x/"])

@@ -984,7 +984,7 @@ class CommandTwin(Noid):
 
 
 def stored(minter: Minter) -> list[tuple[str, bytes]]:
-    """Everything that is in the database."""
+    """Everything that is in the database, but the settings, in which each minter has an identity of its own."""
     return list(dump(minter))
 
 

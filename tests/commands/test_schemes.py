@@ -25,7 +25,7 @@ def test_every_command_works_with_every_scheme(timed, words):
     who = re.search(r"Creator: (\S+)", created)[1]
     assert timed("fetch", spelled) == f"id:    {made}\nCirc:  i|20101020151406|{who}|1\ntitle: Proust et al.\n\n"
     assert timed("get", spelled[2:], "title") == "Proust et al.\n"
-    assert timed("validate", "-", spelled) == f"id: {spelled}\n"
+    assert timed("validate", "-", spelled) == f"id: {made}\n"
     assert timed("hold", "set", spelled) == "ok: 1 hold placed\n\n"
     assert "hold" in timed("fetch", made).splitlines()[0]
     timed("bind", "set", ":idmap/(\\d+)", "where", "https://example.org/$1")
