@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from uuid import NAMESPACE_URL, uuid5
 
 from .. import names, resolution
 from ..codec import decode_text
@@ -27,6 +28,7 @@ from ..minter.relations import IDENTIFIER, SUCCESSOR, Abstraction, Relation
 from ..minter.relations.abstract import find_in_path, identify_with_abstract
 from ..names import citation
 from ..resolution import Outcome
+from ..schemes.base import Settings
 from ..store import Reader
 from .conversion import (
     abstract_name,
@@ -52,6 +54,7 @@ from .facts import (
     QualityClaim,
     RedirectTarget,
 )
+from .vocabulary import MINTERS
 
 # Elements that describe in words the thing that is identified; the first that is bound counts.
 _THING_ELEMENTS = ("what", "title", "dc.title")
@@ -173,7 +176,8 @@ def _targets_only(facts: NameDescription) -> NameDescription:
     """
     withdrawn = facts.state in (lifecycle.WITHDRAWN_STATE, lifecycle.UNAVAILABLE_STATE)
     minter = MinterDescription(
-        name=facts.minter.name, namespace=facts.minter.namespace, names=facts.minter.names, base=facts.minter.base,
+        iri=facts.minter.iri, name=facts.minter.name,
+        namespace=facts.minter.namespace, names=facts.minter.names, base=facts.minter.base,
         custodians=(CustodyPeriod("unknown", start=facts.minter.custodians[-1].start, appointed=False),),
         policies=tuple(policy for policy in facts.minter.policies if policy.kind == policies.LABEL_FORMAT),
         initial_state=facts.minter.initial_state,
@@ -350,6 +354,7 @@ def gather_minter(minter: Minter, reader: Reader, *, complete: bool = True) -> M
     namespace = minter.namespace.cite(minter.scheme.namespace_prefix)
     context = namespace.rstrip(b"/")
     facts = MinterDescription(
+        iri=_minter_iri(settings),
         name=os.path.basename(os.path.abspath(minter.dbdir)) or "minter",
         namespace=decode_text(namespace),
         custodians=_minter_custodians(minter, reader),
@@ -372,6 +377,12 @@ def gather_minter(minter: Minter, reader: Reader, *, complete: bool = True) -> M
         purpose=decode_text(contexts.purpose(reader)),
         base=bases[0].removesuffix(b"/").decode() + "/" if bases else "",
     )
+
+
+def _minter_iri(settings: Settings) -> str:
+    """The IRI of a minter, the same wherever it is moved or copied; that of an old one is made from its settings."""
+    words = (f"{name}={value}" for name, value in sorted(settings.values.items()) if name != "creator")
+    return MINTERS + (settings["uuid"] or str(uuid5(NAMESPACE_URL, MINTERS + "\n".join(words))))
 
 
 def _context_aliases(minter: Minter, reader: Reader) -> tuple[ContextClaim, ...]:

@@ -17,6 +17,8 @@ SHAPES = "shapes.ttl"
 MODEL = "model.ttl"
 PIL = "https://w3id.org/noidtools/identifier-systems#"
 """The namespace of the document's terms; prefix `pil`."""
+MINTERS = "https://w3id.org/noidtools/minter/"
+"""What the IRIs of minters begin with."""
 NOID = "https://w3id.org/noidtools/describe#"
 """The namespace of our own terms; prefix `noid`."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 from ..errors import InvalidError, UsageError
 from ..schemes import NAMES, scheme_class, scheme_for
 from ..schemes.base import SETTINGS, Settings
@@ -82,7 +84,8 @@ def create(dbdir: str, settings: Settings, actor: Actor, *, address: str = "", r
 
     `address` and `read` are those of a database server: see `create_store`.
     """
-    settings = settings.with_(created=timestamp(actor.now()).decode(), creator=actor.who.decode("utf-8", "replace"))
+    settings = settings.with_(uuid=str(uuid4()), created=timestamp(actor.now()).decode(),
+                              creator=actor.who.decode("utf-8", "replace"))
 
     def fill(writer: Writer) -> None:
         write_settings(writer, settings)

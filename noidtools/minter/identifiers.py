@@ -332,7 +332,8 @@ def validate_own(minter: Minter, reader: Reader, texts: Iterable[bytes]) -> list
         if minter.scheme.free:
             key = identify(minter, reader, text).key
         else:
-            found = parse_name(minter, reader, text).found if b"://" in text else text
+            at_resolver = b"://" in text and not text.startswith(minter.namespace.beginnings_with_label)
+            found = parse_name(minter, reader, text).found if at_resolver else text
             key = minter.namespace.literal_key(found)
             peppered = _find_known(minter, reader, key) if b"!" in key else None
             key = peppered.key if peppered else key

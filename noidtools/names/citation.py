@@ -216,6 +216,7 @@ def same(
     if not first[0] and not second[0] and one & other:
         return True, [*why, "They differ in nothing but percent-encoding, hence they are the same name."]
     aliases = list(context_aliases)
+    first, second = _in_one_system(first, second, aliases)
     authorities = _chain(first, second, aliases) if first[0] == second[0] else None
     if authorities is None:
         return False, why + _why_different(first, second, aliases)
@@ -306,6 +307,18 @@ def _chain(first: Placed, second: Placed, aliases: list[ContextAlias]) -> list[b
                     reached[moved] = list(dict.fromkeys([*reached[body], authority]))
                     queue.append(moved)
     return None
+
+
+def _in_one_system(first: Placed, second: Placed, aliases: list[ContextAlias]) -> tuple[Placed, Placed]:
+    """Two names, of which one without a system is taken to be in that of the other if an authority names its context
+    so: without a system, too."""
+    if first[0] and not second[0]:
+        second, first = _in_one_system(second, first, aliases)
+    elif second[0] and not first[0]:
+        labels = [label for _, *both in aliases for label in both]
+        if any(_within(first, _place(label)[0]) for label in labels):
+            first = _place(spelled(second[0], first[1]))[0]
+    return first, second
 
 
 def _context(text: bytes, system: bytes) -> Placed:

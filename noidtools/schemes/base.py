@@ -40,6 +40,7 @@ SETTINGS: dict[str, tuple[str, str]] = {
     "granularity": ("", "ibi, ibip: seconds from one label to the next, at first; the generator's state has it now"),
     "patience": ("", "schemes of time: seconds one identifier may be waited for, at first; likewise"),
     "labels": ("", "labels stripped from requests, one a line; the first is added to answers"),
+    "uuid": ("", "what names the minter wherever it is moved; minters of release 0.1.0 have none"),
     "created": ("", "when, UTC"),
     "creator": ("", "by whom"),
 }

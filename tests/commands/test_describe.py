@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import lzma
+import shutil
 
 import pyshacl
 import pytest
@@ -16,6 +18,7 @@ from noidtools.description.gatherer import gather_text
 from noidtools.description.rdf import name_document
 from support.minter import Noid
 from support.ontology import OURS, PIL, SHAPES, valid_graph
+from support.project import ROOT
 
 # rdflib's own JSON-LD parser uses a class that rdflib has deprecated.
 pytestmark = [pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning"), pytest.mark.slow]
@@ -233,3 +236,38 @@ def test_a_description_does_not_name_the_users_of_a_policy(noid):
     noid("policy", "bind", "alice", "bob")
     description = noid("describe")
     assert "alice" not in description and "bind: certain users" in description
+
+
+@pytest.mark.parametrize("words", [(), ("kt.reeded",), ("--label", "ark:/", "f5.rdd", "medium", "13030")], ids=str)
+def test_the_iris_of_a_minter_do_not_depend_on_its_folder(tmp_path, words):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+    minter, twin = Noid.created(tmp_path / "one" / "f5", *words), Noid.created(tmp_path / "two" / "f5", *words)
+    (name,) = minter.mint()
+    minter("bind", "set", name, "_t", "https://target.example/")
+    before = {text: subjects(minter(*text)) for text in (("describe",), ("describe", name))}
+    minter.close()
+    shutil.move(minter.folder, tmp_path / "moved")
+    moved = Noid(tmp_path / "moved")
+    for text, iris in before.items():
+        assert subjects(moved(*text)) == iris
+    assert not {iri for iri in subjects(twin("describe")) & before["describe",] if not iri.startswith("ark:")}
+    moved.close()
+    twin.close()
+
+
+@pytest.mark.only("lmdb")
+def test_a_minter_of_the_first_release_has_iris_of_its_own(tmp_path):
+    found = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        (folder / "NOID").mkdir(parents=True)
+        (folder / "NOID" / "data.mdb").write_bytes(lzma.decompress(
+            (ROOT / "tests" / "fixtures" / "format-1" / "data.mdb.xz").read_bytes()))
+        found.append(subjects(Noid(folder)("describe")))
+    assert found[0] == found[1] and any(iri.startswith("https://w3id.org/noidtools/minter/") for iri in found[0])
+
+
+def subjects(document: str) -> set[str]:
+    """The IRIs that a description is about; the terms of the ontology are not."""
+    graph = Graph().parse(data=document, format="turtle")
+    return {str(node) for node in graph.subjects() if not str(node).startswith((str(PIL), str(OURS)))}

@@ -88,3 +88,16 @@ def test_a_name_without_context_is_compared_in_the_context_of_the_minter(f5):
 @pytest.mark.parametrize("words", [[], ["a"], ["a", "b", "c"]])
 def test_same_refuses_wrong_words(noid, words):
     noid.refused("same", *words, status=2)
+
+
+@pytest.mark.parametrize("words", [(), ("kt.reeded",), ("f5.reedeedk", "long", "13030", "a", "b")], ids=str)
+def test_a_name_without_a_system_is_in_the_context_that_an_authority_names_so(noid, words):
+    noid("dbcreate", *words)
+    pairs = [("hdl:102.100.archer/XYZZY", "102.100.821/XYZZY"), ("102.100.archer/XYZZY", "hdl:102.100.821/XYZZY")]
+    for pair in pairs:
+        assert noid.run("same", *pair).returncode == 1
+    noid("context", "alias", "102.100.archer", "102.100.821", "--authority", "ARCHER")
+    for pair in pairs:
+        assert "According to ARCHER their contexts are one" in noid("same", *pair)
+    assert noid.run("same", "hdl:102.100.archer/XYZZY", "102.100.822/XYZZY").returncode == 1
+    assert noid.run("same", "hdl:102.100.archer/XYZZY", "102.100.821/OTHER").returncode == 1
