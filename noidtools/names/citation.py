@@ -9,6 +9,8 @@ same, however they are spelled, or when an authority says that the contexts are.
 from __future__ import annotations
 
 import html
+import os
+from contextlib import suppress
 
 from ..codec import ALPHANUMERIC, PATH, UNRESERVED, normalize_escapes, percent_decode, percent_encode
 from ..errors import InvalidError, UsageError
@@ -172,7 +174,8 @@ def speak(text: bytes) -> bytes:
 
 
 def qr(path: str, data: bytes) -> None:
-    """Write `data` as a QR code to `path`, as SVG or PNG by its extension."""
+    """Write `data` as a QR code to `path`, as SVG or PNG by its extension; what is there, perhaps a link of another
+    account, is removed."""
     kind = path.rpartition(".")[2].lower()
     if kind not in ("svg", "png"):
         raise UsageError(f"A QR code is written as .svg or .png, and {path} is neither.")
@@ -185,7 +188,10 @@ def qr(path: str, data: bytes) -> None:
     except segno.DataOverflowError:
         raise InvalidError(f"{len(data)} octets are more than a QR code holds; cite the name itself.") from None
     try:
-        code.save(path, kind=kind, scale=8, border=4)
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+        with open(path, "xb") as file:
+            code.save(file, kind=kind, scale=8, border=4)
     except OSError as error:
         raise UsageError(f"The QR code cannot be written to {path}: {error.strerror}.") from None
 

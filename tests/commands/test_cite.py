@@ -120,5 +120,9 @@ def test_a_qr_code_is_written_as_svg_and_png(f5):
     ]
     assert ET.parse(f5.folder / "code.svg").getroot().tag.endswith("svg")
     assert (f5.folder / "code.png").read_bytes().startswith(b"\x89PNG")
+    (f5.folder / "precious").write_text("text")
+    (f5.folder / "link.svg").symlink_to("precious")
+    f5("cite", "13030/f54x54g11", "--qr", "link.svg", "--qr", "code.svg")
+    assert (f5.folder / "precious").read_text() == "text" and not (f5.folder / "link.svg").is_symlink()
     assert ".svg or .png" in f5.refused("cite", "13030/f54x54g11", "--qr", "code.gif", status=2)
     assert "cannot be written" in f5.refused("cite", "13030/f54x54g11", "--qr", "nowhere/code.svg", status=2)
