@@ -31,7 +31,7 @@ from ..store import (
     restore_store,
     set_aside,
 )
-from ..store.folders import ensure_own, move_folder, remove_folder, remove_leftovers
+from ..store.folders import ensure_own, move_folder, remove_folder, remove_leftovers, unfinished_name
 from ..times import SECOND, system_clock, timestamp
 from . import location_of, schema
 from .events import record_event
@@ -95,8 +95,8 @@ def copy_minter(
         if not in_place and os.path.lexists(target):
             raise ConflictError(f"{target} exists already: to copy a minter to this folder, move it away first")
         _ensure_minter(source, os.path.abspath(target_dir) if move or in_place else None)
-        with existing_folder(target_dir):
-            copy = _Copy(source, target_dir, actor, progress or (lambda *_: None))
+        with existing_folder(target_dir), unfinished_name(target_dir, _MARK) as hidden:
+            copy = _Copy(source, target_dir, hidden, actor, progress or (lambda *_: None))
             return copy.move(address, read, in_place=in_place) if move or in_place else copy.make(address, read)
     finally:
         source.close()
@@ -123,15 +123,14 @@ def _is_moved_copy(source: Store, target: str) -> bool:
 
 
 class _Copy:
-    def __init__(self, source: Store, target_dir: str, actor: Actor, progress: Progress) -> None:
+    def __init__(self, source: Store, target_dir: str, hidden: str, actor: Actor, progress: Progress) -> None:
         self._source = source
         self._target_dir = target_dir
         self._actor = actor
         self._progress = progress
         self._items = 0
-        remove_leftovers(target_dir, _MARK)
+        self._hidden = hidden
         remove_leftovers(target_dir, f".{_MARK}")
-        self._hidden = os.path.join(target_dir, f"{_MARK}{os.getpid()}")
 
     def make(self, address: str, read: str) -> Copied:
         """Make a copy beside the minter, which others may change meanwhile."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import threading
@@ -131,36 +132,51 @@ def _ready_name(target: str) -> str:
 
 @contextmanager
 def _new_folder(target: str) -> Iterator[str]:
-    """Make a folder beside a target, and remove it if the `with` block raises; remove those of killed processes."""
-    remove_unfinished(target)
-    parent, name = os.path.split(os.path.abspath(target))
-    new = os.path.join(parent, f".{name}-new-{threading.get_ident()}-{os.getpid()}")
-    _unfinished.add(new)
-    try:
-        os.mkdir(new)
-        yield new
-    except BaseException:
-        remove_folder(new)
-        raise
-    finally:
-        _unfinished.discard(new)
+    """Make a folder beside a target, and remove it if the `with` block raises."""
+    with unfinished_name(*_new_names(target)) as new:
+        try:
+            os.mkdir(new)
+            yield new
+        except BaseException:
+            remove_folder(new)
+            raise
 
 
 def remove_unfinished(target: str) -> None:
     """Remove the folders that killed processes left when they made one for this target."""
+    remove_leftovers(*_new_names(target))
+
+
+def _new_names(target: str) -> tuple[str, str]:
+    """Where folders for a target are made, and how their names begin."""
     parent, name = os.path.split(os.path.abspath(target))
-    remove_leftovers(parent, f".{name}-new-")
+    return parent, f".{name}-new-"
+
+
+@contextmanager
+def unfinished_name(parent: str, mark: str) -> Iterator[str]:
+    """A path for what this thread makes; what killed processes have left under names with this mark is removed."""
+    remove_leftovers(parent, mark)
+    path = os.path.join(os.path.abspath(parent), f"{mark}{threading.get_ident()}-{os.getpid()}")
+    _unfinished.add(path)
+    try:
+        yield path
+    finally:
+        _unfinished.discard(path)
 
 
 def move_folder(source: str, target: str) -> None:
     """Give a folder another name, on disk when this returns.  Raises ConflictError if something of that name exists."""
+    exists = ConflictError(f"{target} exists already: move it away or remove it first")
     if os.path.lexists(target):
-        raise ConflictError(f"{target} exists already: move it away or remove it first")
+        raise exists
     try:
         os.rename(source, target)
         for parent in {os.path.dirname(source) or ".", os.path.dirname(target) or "."}:
             sync_folder(parent)
     except OSError as error:
+        if error.errno == errno.ENOTEMPTY:
+            raise exists from None
         raise StoreError(f"{source} cannot be moved to {target}: {error.strerror}") from None
 
 
@@ -181,7 +197,7 @@ def remove_leftovers(parent: str, mark: str) -> None:
     except OSError:
         return  # they stay where they are
     for name in names:
-        path = os.path.join(parent, name)
+        path = os.path.join(os.path.abspath(parent), name)
         if name.startswith(mark) and path not in _unfinished and not _is_alive(name.rpartition("-")[2]):
             remove_folder(path)
 

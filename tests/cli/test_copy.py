@@ -7,12 +7,15 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from noidtools.errors import StoreError
+from noidtools.errors import ConflictError, StoreError
+from noidtools.minter.copying import copy_minter
+from noidtools.minter.events import Actor
 from noidtools.store.sql_tables import TABLES
 from support.killed import COMMITS, RENAMES, every_kill, run_killed
 from support.minter import Noid
@@ -105,6 +108,17 @@ def test_nothing_is_overwritten_and_a_refused_copy_leaves_nothing(noid):
     assert "cannot be made" in noid.refused("copy", "a", "no/such/folder")
     assert "database server" in noid.refused("copy", "a", "c", "--store", "http://x.example/")
     assert sorted(os.listdir(noid.folder)) == ["a", "b"] and os.listdir(noid.folder / "a") == ["NOID"]
+
+
+def test_of_copies_to_one_folder_at_once_in_one_process_one_is_made(noid):
+    def copy() -> None:
+        copy_minter(str(noid.folder / "a"), str(noid.folder / "b"), Actor(b"test", b"python"))
+
+    with ThreadPoolExecutor(4) as threads:
+        runs = [threads.submit(copy) for _ in range(4)]
+    refusals = [error for error in (run.exception() for run in runs) if error is not None]
+    assert [type(error) for error in refusals] == [ConflictError] * 3, refusals
+    assert dump(noid, "a") == dump(noid, "b") and os.listdir(noid.folder / "b") == ["NOID"]
 
 
 def test_a_copy_in_place_keeps_the_permissions(noid):
