@@ -13,7 +13,7 @@ import lmdb
 
 from ..base import share
 from ..folders import create_folder, move_folder, remove_folder, write_readme
-from .files import DATA, create_files, read_all, translated
+from .files import DATA, create_files, ensure_files, is_writable, read_all, translated
 from .store import LmdbStore
 
 TYPE_CHECKING = False
@@ -77,6 +77,7 @@ def exists(location: str) -> bool:
 
 
 def ensure_readable(location: str) -> None:
+    ensure_files(location, writable=is_writable(location))
     try:
         read_all(location)
     except lmdb.Error as error:

@@ -61,14 +61,19 @@ def is_writable(location: str) -> bool:
     return os.access(_path(location, DATA), os.W_OK) and os.access(lock if os.path.exists(lock) else location, os.W_OK)
 
 
-def open_checked(location: str, size: int, *, writable: bool) -> lmdb.Environment:
-    """Open the database with a map of this size, or of less if the system does not grant it; raises StoreError if its
-    files are not whole, or do not belong together."""
+def ensure_files(location: str, *, writable: bool) -> None:
+    """Make lock files that are missing; raises StoreError if a file is a link, or the data file empty."""
     found = [folders.ensure_regular(_path(location, name)) for name in (DATA, LOCK, WRITER)]
     if found[0] is not None and not found[0].st_size:
         raise StoreError(f"{_path(location, DATA)} is empty: it was damaged or never a minter's; restore a backup")
     if writable and (found[1] is None or found[2] is None or not folders.is_allocated(found[1], _LOCK_SIZE)):
         add_lock_files(location)
+
+
+def open_checked(location: str, size: int, *, writable: bool) -> lmdb.Environment:
+    """Open the database with a map of this size, or of less if the system does not grant it; raises StoreError if its
+    files are not whole, or do not belong together."""
+    ensure_files(location, writable=writable)
     environment = _open_environment(location, size, writable=writable)
     try:
         environment.reader_check()
