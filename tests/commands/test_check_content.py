@@ -385,7 +385,7 @@ def change_flags(noid: Noid, name: str, clear: int) -> None:
 
 def test_a_lost_hold_is_named_and_repair_restores_it_so_that_nothing_is_minted_twice(small: Noid) -> None:
     change_flags(small, "13030/kt4x551", HELD)
-    assert "13030/kt4x551 is not on hold, but by event 2 it is 'held'" in small.run("check").stdout.decode()
+    assert "13030/kt4x551 is not on hold, but by event 2 it is on hold" in small.run("check").stdout.decode()
     assert "mended: 13030/kt4x551 is not on hold" in small("check", "--repair")
     assert "nothing is wrong" in small("check") and "held: 3" in small("status")
     assert "is on hold" in small.refused("queue", "now", "13030/kt4x551")

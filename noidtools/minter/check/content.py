@@ -127,9 +127,9 @@ class _Comparison:
             return
         identifier = self._examination.name(name.key)
         mend = None if held else partial(_mend_flag, name.key, HELD, name.numbers[-1])
-        self._examination.report(
-            f"{identifier} is {'' if held else 'not '}on hold, but {_according(said)}: run 'noid hold "
-            f"{'release' if held else 'set'} {identifier}', or compare with a backup", mend)
+        is_so, should, word = ("on hold", "not on hold", "release") if held else ("not on hold", "on hold", "set")
+        self._examination.report(f"{identifier} is {is_so}, but {_according(said, should)}: run 'noid hold {word} "
+                                 f"{identifier}', or compare with a backup", mend)
 
     def _compare_state(self, name: StoredRows, replay: Replay, flags: int) -> None:
         said = replay.said(STATE)
