@@ -217,6 +217,8 @@ class _MintRun:
     def _may_reissue(self, record: Circulation) -> bool:
         if record.held or record.queued or record.withdrawn or (record.reserved and not record.was_issued):
             return False
+        if record.unavailable:
+            return False  # its tombstone is still shown
         if record.foreign:
             return False
         # One that was minted from the queue before the generator drew it is issued already; after the generator has

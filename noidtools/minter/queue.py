@@ -56,6 +56,9 @@ def enqueue(
     def examine(text: bytes) -> NameRef:
         ref = identify_for_change(minter, writer, text)
         ensure_not_withdrawn(ref.display, ref.record, "queued")
+        if ref.record is not None and ref.record.unavailable:
+            raise ConflictError(f"{printable(ref.display)} is unavailable, and its tombstone is shown: publish it "
+                                "before you queue it")
         ensure_not_foreign(ref)
         ensure_not_held(ref.display, ref.record)
         if ref.key in seen or (ref.record is not None and ref.record.queued):

@@ -64,6 +64,17 @@ def test_an_unavailable_identifier_keeps_what_is_bound_and_can_be_withdrawn(mint
     assert minter.records("check")[0]["ok"]
 
 
+def test_an_unavailable_identifier_is_neither_queued_nor_minted_again(tmp_path):
+    minter = Noid.with_clock(tmp_path, "x.sd", "short")
+    (first, *_) = minter.mint(10)
+    minter.records("unavailable", first)
+    with pytest.raises(ConflictError, match="publish it before you queue it"):
+        minter.records("queue", "now", first)
+    assert first not in minter.mint(9)
+    assert minter.records("check")[0]["ok"]
+    minter.close()
+
+
 def test_only_a_published_identifier_can_be_made_unavailable(minter):
     identifier = bound(minter)
     minter.records("reserve", identifier)
