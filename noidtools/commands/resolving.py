@@ -267,10 +267,11 @@ NULL
         Form("canary Name [Target|-]", _set_canary, ADMIN),
         see="resolving.md#settings-of-a-minter",
         about="""\
-element is the element that holds targets, _t unless set. fallback is another resolver, to which names are sent that do
-not resolve here; the name is added at its end, or where it says ${name}. passthrough is whether what follows a bound
-name goes behind its target, for all names or for one. canary names one that the command canary resolves, and where it
-must lead; without a target, where it leads now. A hyphen in place of a value goes back to the default.
+element is the element that holds targets, _t unless set. fallback is another resolver, to which names of other NAANs
+are sent; the name is added at its end, or in place of a variable such as ${pid} or ${content}. passthrough is whether
+what follows a bound name goes behind its target, for all names or for one. canary names one that the command canary
+resolves, and where it must lead; without a target, where it leads now. A hyphen in place of a value goes back to the
+default.
 """,
         example="""\
 $ noid resolver fallback https://n2t.net/

@@ -101,6 +101,13 @@ class Namespace:
             return False
         return not self.scheme.free or not (len(key.split()) > 1 or (names.has_ibi_outline(key) and key.isupper()))
 
+    def is_home_of(self, name: Name) -> bool:
+        """Whether a name has this minter's NAAN or prefix, so that no other resolver knows more about it."""
+        authority = name.body.partition(b"/")[0].partition(b"?")[0]
+        if self._naan and name.scheme in (b"", b"ark") and authority.lower() == self._naan.lower():
+            return True
+        return not self.scheme.free and self.scheme.owns(self._normal(name))
+
     # -- from text to keys -----------------------------------------------------------------------------
 
     def literal_key(self, text: bytes) -> bytes:

@@ -12,7 +12,11 @@ from ..errors import InvalidError, printable
 
 CODES = (b"301", b"302", b"303", b"307", b"308")
 USUAL_CODE = 302
-SUFFIX = b"${suffix}"
+
+# The variables of a target without their dollar sign, each with the attribute of TemplateValues that it stands for.
+# Those of the whole name include what a longer name has beyond the bound one.
+_WHOLE = {b"{content}": "content", b"{value}": "value", b"{pid}": "pid", b"{name}": "pid", b"{suffix}": "suffix"}
+_PARTS = {b"{identifier}": "identifier", b"{prefix}": "prefix", b"{scheme}": "scheme"}
 
 # The URI schemes to which a reader may be redirected.  Other values (javascript:, data:, file:, a sentence) are
 # displayed instead.
@@ -166,32 +170,92 @@ def _is_authors_mailbox(rest: bytes, written: bytes) -> bool:
     return domain >= 0 and b"\0" not in written[domain : len(address)] and not read.translate(None, UNRESERVED)
 
 
-def extended(url: bytes, suffix: bytes) -> bytes | None:
-    """The target with the suffix of a longer name in place of ${suffix}, else at its end.
+class TemplateValues:
+    """What the variables of a target stand for, for the name ark:/12345/x6np1/c3 where 12345/x6np1 is bound.
 
-    The suffix is always placed after the host, so that it cannot change the site to which the target leads.
-    Returns None if the target has ${suffix} in its host, if the suffix contains `..` and the target is a path on this
-    server, or if the target is the address of a mailbox.
+    identifier  ark:/12345/x6np1, the bound name
+    suffix      /c3, what the name has beyond it, with its query
+    pid         the whole name as it was asked for
+    scheme, prefix, value   ark, 12345 and x6np1/c3
+    content     12345/x6np1/c3
     """
-    start = _path_start(url)
+
+    __slots__ = ("scheme", "content", "pid", "identifier", "suffix")
+
+    def __init__(self, suffix: bytes, content: bytes = b"", *, scheme: bytes = b"", pid: bytes = b"",
+                 identifier: bytes = b"") -> None:
+        self.suffix = suffix
+        self.content = content
+        self.scheme = scheme
+        self.pid = pid
+        self.identifier = identifier
+
+    @property
+    def prefix(self) -> bytes:
+        return self.content.partition(b"/")[0] if b"/" in self.content else b""
+
+    @property
+    def value(self) -> bytes:
+        return self.content.partition(b"/")[2] or self.content
+
+
+def has_variables(url: bytes) -> bool:
+    """Whether a target has variables."""
+    return any(_variable(piece)[0] for piece in url.split(b"$")[1:])
+
+
+def _variable(piece: bytes) -> tuple[str, int]:
+    """What the variable stands for that begins a piece of a target after a dollar sign, and its length; empty if there
+    is none."""
+    if piece[:1] == b"{":
+        word = piece[: piece.find(b"}") + 1]
+        return _WHOLE.get(word) or _PARTS.get(word, ""), len(word)
+    is_id = piece[:2] == b"id" and not (piece[2:3].isalnum() or piece[2:3] == b"_")
+    return ("content" if is_id else ""), 2
+
+
+def extended(url: bytes, values: TemplateValues) -> bytes | None:
+    """The target with its variables replaced, and the suffix of a longer name at its end, unless a variable has it.
+
+    What a reader adds is always placed after the host, so that it cannot change the site to which the target leads.
+    Returns None if the target has a variable in its host, if what the reader adds contains `..` and the target is a
+    path on this server, or if the target is the address of a mailbox.
+    """
+    start, suffix = _path_start(url), values.suffix
     if suffix and url[:7].lower() == b"mailto:":
         return None
-    if url[:1] == b"/" and _climbs(suffix):
-        return None
-    if SUFFIX in url:
-        if url.find(SUFFIX) < start:
+    first, *pieces = url.split(b"$")
+    out, place, inserted = [first], len(first), list[bytes]()
+    for piece in pieces:
+        stands_for, length = _variable(piece)
+        if not stands_for:
+            out.append(b"$" + piece)
+        elif place < start:
             return None
-        return _on_same_site(url, url.replace(SUFFIX, suffix))
-    if not suffix:
-        return url
+        else:
+            inserted.append(getattr(values, stands_for))
+            out += (inserted[-1], piece[length:])
+            if stands_for in _WHOLE.values():
+                suffix = b""
+        place += len(piece) + 1
+    if url[:1] == b"/" and any(map(_climbs, (*inserted, suffix))):
+        return None
+    longer = b"".join(out)
+    if suffix:
+        longer = _with_suffix(longer, suffix)
+    return _on_same_site(url, longer) if suffix or inserted else url
+
+
+def _with_suffix(url: bytes, suffix: bytes) -> bytes:
+    """A target with what a longer name has beyond the bound one."""
     base, mark, fragment = url.partition(b"#")
-    if start == len(base) and suffix[:1] not in (b"/", b"?", b"#"):
+    if _path_start(url) == len(base) and suffix[:1] not in (b"/", b"?", b"#"):
         base += b"/"
     if suffix[:1] == b"/" and base[-1:] == b"/":
         suffix = suffix[1:]
     elif suffix[:1] == b"?" and b"?" in base:
         suffix = b"&" + suffix[1:]
-    return _on_same_site(url, base + suffix + mark + fragment)
+    return base + suffix + mark + fragment
 
 
 def _climbs(suffix: bytes) -> bool:

@@ -11,7 +11,6 @@ from .lookup import (
     FOUND,
     GONE,
     INVALID,
-    NAME,
     NOT_FOUND,
     PASSTHROUGH,
     PASSTHROUGH_ELEMENT,
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from .lookup import Trace
 
 __all__ = [
-    "ABSTRACT", "ALIAS", "CANARY", "ELEMENT", "FALLBACK", "FOUND", "GONE", "INVALID", "NAME", "NOT_FOUND",
+    "ABSTRACT", "ALIAS", "CANARY", "ELEMENT", "FALLBACK", "FOUND", "GONE", "INVALID", "NOT_FOUND",
     "PASSTHROUGH", "PASSTHROUGH_ELEMENT", "RESERVED", "UNAVAILABLE", "USUAL_ELEMENT", "Lookup", "Outcome", "Trace",
     "destination", "fallback_target", "follow_aliases", "outcome_in", "resolve", "target_element",
 ]

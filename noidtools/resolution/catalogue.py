@@ -28,6 +28,7 @@ from .lookup import (
     Outcome,
     fallback_target,
     follow_aliases,
+    is_sent_elsewhere,
 )
 
 TYPE_CHECKING = False
@@ -82,6 +83,10 @@ class MinterEntry:
         if known is None or known[0] != minter.store.version():
             self._known = known = minter.read(lambda reader: (minter.store.version(), _fallbacks(reader)))
         return known[1]
+
+    def is_home_of(self, name: Name) -> bool:
+        """Whether the name has this minter's NAAN or prefix."""
+        return self._namespace.is_home_of(name)
 
     def prefix_length(self, name: Name) -> int:
         """The length of this minter's NAAN and prefix in the name; 0 if the name does not begin with them."""
@@ -199,7 +204,12 @@ def _ask(entries: Sequence[MinterEntry], text: bytes, look_up: Callable[[MinterE
             if entry not in selected and entry.has_other(text):
                 return look_up(entry, text)
     unknown = Outcome(NOT_FOUND, None, names.stored(name), reason="nothing is known of this name")
-    return _best_failure(outcomes) or _fallback(entries, selected, name) or [*outcomes, unknown][0]
+    if not any(entry.is_home_of(name) for entry in entries):
+        return _best_failure(outcomes) or _fallback(entries, selected, name) or [*outcomes, unknown][0]
+    # Another resolver would send a name of a NAAN that is served here back.
+    outcomes = [outcome if outcome.by != "fallback" else
+                Outcome(NOT_FOUND, outcome.minter, outcome.identifier, reason=unknown.reason) for outcome in outcomes]
+    return _best_failure(outcomes) or [*outcomes, unknown][0]
 
 
 def _best_failure(outcomes: list[Outcome]) -> Outcome | None:
@@ -218,7 +228,7 @@ def _fallback(entries: Sequence[MinterEntry], selected: list[MinterEntry], name:
             continue
         minter = entry.open()
         base = entry.fallback(minter)
-        if base is not None:
+        if base is not None and is_sent_elsewhere(name):
             value = fallback_target(base, name, minter.namespace.labels)
             return Outcome(FOUND, minter, names.stored(name), by="fallback", value=value)
     return None

@@ -32,6 +32,7 @@ from ..minter.policies import TARGETS, hides_names
 from ..minter.relations import has_abstractions
 from ..minter.relations.abstract import find_in_path
 from ..names import targets
+from ..names.targets import TemplateValues
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ USUAL_ELEMENT = b"_t"
 
 # Bound to a name with the value `off`, it keeps extensions of that name from being passed through.
 PASSTHROUGH_ELEMENT = b"_passthrough"
-NAME = b"${name}"
 
 # Every character that neither names of ARKs nor URLs have is turned into a boundary.
 _LETTERS = ALPHANUMERIC + b"=~*+@_$-" + names.BOUNDARIES + bytes(range(0x80, 0x100))
@@ -74,10 +74,11 @@ class Outcome:
     identifier  the stored identifier that answered, or in its absence the name in normal form
     value       the target as bound or computed; for an alias the name that comes next
     suffix      what the name has beyond the identifier
+    asked       the name as it was asked for
     reason      for a name without target, a sentence about that
     """
 
-    __slots__ = ("kind", "by", "minter", "identifier", "value", "suffix", "pattern", "reason")
+    __slots__ = ("kind", "by", "minter", "identifier", "value", "suffix", "pattern", "reason", "asked")
 
     def __init__(
         self, kind: str, minter: Minter | None, identifier: bytes, *, by: str = "", value: bytes = b"",
@@ -91,6 +92,7 @@ class Outcome:
         self.suffix = suffix
         self.pattern = pattern
         self.reason = reason
+        self.asked = b""
 
     @property
     def refusal(self) -> str:
@@ -108,10 +110,18 @@ class Outcome:
         if self.kind != FOUND:
             return []
         found = targets.parse(self.value)
-        if self.suffix or targets.SUFFIX in self.value:
+        if self.by != "fallback" and (self.suffix or b"$" in self.value):
+            values = self._template_values()
             for target in found:
-                target.url = targets.extended(target.url, self.suffix) or b""
+                target.url = targets.extended(target.url, values) or b""
         return [target for target in found if target.url]
+
+    def _template_values(self) -> TemplateValues:
+        cited = self.minter.namespace.cite(self.identifier) if self.minter else self.identifier
+        name = names.parse(cited)
+        content = name.written if name.scheme else self.identifier
+        return TemplateValues(
+            self.suffix, content + self.suffix, scheme=name.scheme, pid=names.parse(self.asked).found, identifier=cited)
 
 
 class Lookup:
@@ -139,6 +149,7 @@ class Lookup:
             literal = space.literal_key(text)
             hit = self.at(literal)
             if hit is not None:
+                hit.asked = text
                 return hit
         name = parse_name(self._minter, self._reader, text)
         if self._trace is not None:
@@ -150,7 +161,9 @@ class Lookup:
             return Outcome(INVALID, self._minter, names.stored(name, space.labels), reason=error.message)
         hit = self._at_first_known(space.spellings(name), tried=literal) or self._without_inflection(name)
         self._trace_stored(hit)
-        return hit or self._computed(name) or self._extended(name) or self._missing(name)
+        outcome = hit or self._computed(name) or self._extended(name) or self._missing(name)
+        outcome.asked = name.given
+        return outcome
 
     def _without_pepper(self, name: Name) -> Name:
         """The name without its pepper, which neither rules nor other resolvers may see; raises ForbiddenError for a
@@ -308,11 +321,14 @@ class Lookup:
             self._note("check", fault.encode("utf-8", "surrogateescape"))
             return Outcome(INVALID, self._minter, normal, reason=fault)
         base = config.value(self._reader, FALLBACK)
-        if base is not None and name.found:
+        if base is not None and self._namespace.is_home_of(name):
+            self._note("fallback", b"is not for names of this minter's own NAAN")
+        elif base is not None and is_sent_elsewhere(name):
             value = fallback_target(base, name, self._namespace.labels)
             self._note("fallback", value)
             return Outcome(FOUND, self._minter, normal, by="fallback", value=value)
-        self._note("fallback", b"there is none")
+        else:
+            self._note("fallback", b"is only for names" if base else b"there is none")
         space = self._namespace
         keys = *space.spellings(name), *space.without_query(name)
         known = any(circulation.is_known(self._reader, key) for key in keys)
@@ -339,14 +355,32 @@ def target_element(reader: Reader) -> bytes:
     return config.value(reader, ELEMENT) or USUAL_ELEMENT
 
 
+def is_sent_elsewhere(name: Name) -> bool:
+    """Whether a fallback is asked for a name: not for what browsers and crawlers look for on every server, such as
+    /favicon.ico, /robots.txt and /.well-known/…"""
+    first, slash, rest = name.body.partition(b"/")
+    if name.scheme or b":" in first or names.has_ibi_outline(name.body):
+        return True
+    has_naan = slash and first.translate(None, b"0123456789") != first
+    is_file = b"." in (rest.rpartition(b"/")[2] if slash else first) and not has_naan
+    return bool(name.body) and not is_file and not first.startswith(b".")
+
+
 def fallback_target(base: bytes, name: Name, labels: tuple[bytes, ...] = ()) -> bytes:
-    """The name at another resolver: in place of ${name} in its address, else at the end."""
+    """The name at another resolver: where its address has variables, else at its end."""
     text = name.found
     if not name.scheme and labels and not text.startswith(labels) and b"/" in text:
         text = labels[0] + text  # the minter's own label was left out, as in 13030/kt639k9
+        name = names.parse(text)
     # `|` would separate two targets, and a line break would end the first.
-    text = targets.one_line(text).replace(b"|", b"%7C")
-    return targets.extended(base.replace(NAME, targets.SUFFIX), text) or b""
+    pid, body = (targets.one_line(part).replace(b"|", b"%7C") for part in (text, name.body + name.query))
+    value = body.partition(b"/")[2] or body
+    for target in targets.parse(base):
+        suffix = value if targets.has_variables(target.url) else pid
+        values = TemplateValues(suffix, body, scheme=name.scheme, pid=pid, identifier=pid)
+        url = targets.extended(target.url, values) or b""
+        return b"%d %b" % (target.code, url) if target.code else url
+    return b""
 
 
 def follow_aliases(ask: Callable[[bytes], Outcome], given: bytes, trace: Trace | None = None) -> Outcome:

@@ -24,7 +24,7 @@ from ..minter import circulation
 from ..names import targets
 from ..spool import Spool
 from ..store.folders import sync_folder
-from .lookup import Lookup, follow_aliases, target_element
+from .lookup import FOUND, Lookup, Outcome, follow_aliases, target_element
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,17 +73,18 @@ def export(minter: Minter, form: str, path: str, element: bytes | None = None) -
 
 def _rows(minter: Minter, reader: Reader, element: bytes) -> Iterator[Row]:
     for identifier, value in circulation.public_values(reader, element):
-        yield identifier, _address(value)
+        outcome = Outcome(FOUND, minter, identifier, value=value)
+        outcome.asked = identifier
+        yield identifier, _address(outcome)
     lookup = Lookup(minter, reader, element)
     for alias in circulation.all_aliases(reader):
-        outcome = follow_aliases(lookup.find, alias)
-        yield alias, targets.location(outcome.targets[0].url) or b"" if outcome.targets else b""
+        yield alias, _address(follow_aliases(lookup.find, alias))
 
 
-def _address(value: bytes) -> bytes:
+def _address(outcome: Outcome) -> bytes:
     """The first target as a Location header has it; empty if a reader must not be redirected there."""
-    for target in targets.parse(value):
-        return targets.location(targets.extended(target.url, b"") or b"") or b""
+    for target in outcome.targets:
+        return targets.location(target.url) or b""
     return b""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import names
 from ..errors import InvalidError, NoidError
 from ..minter import bindings, config
 from ..minter.identifiers import identify
@@ -9,10 +10,10 @@ from ..names import targets
 from .lookup import (
     CANARY,
     FALLBACK,
-    NAME,
     PASSTHROUGH_ELEMENT,
     RESERVED,
     destination,
+    fallback_target,
     resolve,
 )
 
@@ -40,10 +41,10 @@ def set_resolver(writer: Writer, actor: Actor, name: str, value: bytes | None) -
 
 
 def _ensure_fallback(value: bytes) -> None:
-    probe = targets.extended(value.replace(NAME, targets.SUFFIX), b"x")
-    if probe is None or targets.location(probe) != probe or value[:1] in (b"", b"/") or b"|" in value:
+    found = targets.parse(fallback_target(value, names.parse(b"ark:/12345/x")))
+    if len(found) != 1 or targets.location(found[0].url) != found[0].url or found[0].url[:1] == b"/" or b"|" in value:
         raise InvalidError("a fallback is the URL of another resolver, such as https://n2t.net/, to which the name "
-                           "is added at the end, or where it says ${name}")
+                           "is added at the end, or in place of a variable such as ${pid} or ${content}")
 
 
 def set_passthrough(minter: Minter, writer: Writer, actor: Actor, text: bytes, *, on: bool) -> bytes:

@@ -123,7 +123,7 @@ def test_settings_and_rules_are_seen_at_once(minter, loop):
     minter.text("bind", "purge", ":idmap/^13030/zz", "_t")
     ensure_reply(loop, b"ark:/13030/zz1", b"NULL")
     minter.text("resolver", "fallback", "https://n2t.net/")
-    ensure_reply(loop, b"ark:/13030/zz1", b"https://n2t.net/ark:/13030/zz1")
+    ensure_reply(loop, b"ark:/13031/zz1", b"https://n2t.net/ark:/13031/zz1")
     minter.set_target("13030/kt4x551", "https://b.example/", "other")
     minter.text("resolver", "element", "other")
     ensure_reply(loop, b"ark:/13030/kt4x551", b"https://b.example/")

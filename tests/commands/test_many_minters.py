@@ -89,13 +89,17 @@ def test_resolving_ends_when_aliases_of_two_minters_grow_with_each_step(several)
 def test_a_name_that_no_minter_resolves_goes_to_a_fallback(several):
     several["digits"].text("resolver", "fallback", "https://n2t.net/")
     assert among(several, "ark:/12345/x") == b"https://n2t.net/ark:/12345/x"
-    assert among(several, "ark:/13030/kt9") == b"https://n2t.net/ark:/13030/kt9"
+    assert among(several, "ark:/12345/x/page.pdf") == b"https://n2t.net/ark:/12345/x/page.pdf"
+    for known_naan in ("ark:/13030/kt9", "ark:/13030/zz9", "13030/zz9", "ark:/99999/zz9", "robots.txt"):
+        assert among(several, known_naan) == NOT_FOUND
 
 
-def test_the_fallback_of_the_minter_that_was_chosen_takes_precedence(several):
-    several["digits"].text("resolver", "fallback", "https://digits.example/")
+def test_no_minter_sends_a_name_of_another_minters_naan_elsewhere(several):
+    several["free"].text("resolver", "fallback", "https://free.example/")
     several["kt"].text("resolver", "fallback", "https://kt.example/")
-    assert among(several, "ark:/13030/kt9") == b"https://kt.example/ark:/13030/kt9"
+    assert among(several, "ark:/12345/x") == b"https://free.example/ark:/12345/x"
+    for known_naan in ("ark:/13030/kt9", "ark:/99999/kt9", "ark:/13030/zz9"):
+        assert among(several, known_naan) == NOT_FOUND
 
 
 def test_without_minters_no_name_is_found():

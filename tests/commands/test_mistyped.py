@@ -44,7 +44,7 @@ def test_a_name_with_a_right_check_character_or_of_another_form_is_not_found(che
 def test_a_mistyped_name_is_not_sent_to_the_fallback(checked):
     checked.text("resolver", "fallback", "https://n2t.net/")
     assert checked.outcome(b"13030/f54x54g12").kind == INVALID
-    assert checked.outcome(b"13030/f50000005").by == "fallback"
+    assert checked.outcome(b"13031/f50000005").by == "fallback"
 
 
 def test_no_name_is_suggested_unless_exactly_one_is_near(checked):

@@ -55,6 +55,33 @@ def test_a_query_that_was_bound_is_part_of_a_name(free):
     assert free.target_of("ark:/13030/kt1?v=3") == A + "?v=3"
 
 
+@pytest.mark.parametrize(("target", "plain", "longer"), [
+    ("ark:${content}", "ark:13030/kt4x551", "ark:13030/kt4x551/p-1?q"),
+    ("${scheme}/${prefix}/${value}", "ark/13030/kt4x551", "ark/13030/kt4x551/p-1?q"),
+    ("${pid}", "ark:13030/kt4-x551", "ark:13030/kt4-x551/p-1?q"),
+    ("${identifier}", "ark:/13030/kt4x551", "ark:/13030/kt4x551/p-1?q"),
+    ("?id=$id&x=$idea", "?id=13030/kt4x551&x=$idea", "?id=13030/kt4x551/p-1?q&x=$idea"),
+    ("${value}${suffix}", "kt4x551", "kt4x551/p-1?q/p-1?q"),
+    ("${other}", "${other}", "${other}/p-1?q"),
+])
+def test_a_target_is_a_template(minter, target, plain, longer):
+    minter.set_target("13030/kt4x551", A + target)
+    assert minter.target_of("ark:13030/kt4-x551") == A + plain
+    assert minter.target_of("ark:13030/kt4-x551/p-1?q") == A + longer
+
+
+def test_one_rule_hands_a_shoulder_on(minter):
+    minter.text("bind", "set", ":idmap/^13030/zz.*", "_t", "303 https://partner.example/ark:$&")
+    assert minter.outcome("ark:/13030/zz-1/x").targets == [Target(b"https://partner.example/ark:13030/zz1/x", 303)]
+    assert minter.target_of("ark:/13030/zy1") is None
+
+
+@pytest.mark.parametrize("target", ["https://${value}.example/", "https://a.example$id/", "/docs/${pid}"])
+def test_no_variable_changes_the_site_of_a_target(minter, target):
+    minter.set_target("13030/kt4x551", target)
+    assert minter.target_of("http://x/../ark:/13030/kt4x551/../../etc") is None
+
+
 def test_a_target_may_contain_a_place_for_the_extension(minter):
     minter.set_target("13030/kt4x551", "https://a.example/view?path=${suffix}&lang=en")
     assert minter.target_of("ark:/13030/kt4x551/p1") == "https://a.example/view?path=/p1&lang=en"

@@ -675,7 +675,7 @@ def test_a_pepper_reaches_neither_rules_nor_other_resolvers(tmp_path):
     display, _, pepper = noid.records("peppermint", "1")[0]["id"].partition("!")
     noid.records("resolver", "fallback", "https://other.example/")
     for name in (display, f"ark:{display}"):
-        assert noid.resolved(f"{name}!{pepper}") == f"https://other.example/ark:/{display}"
+        assert noid.resolved(f"{name}!{pepper}") == "not found"
         assert noid.resolved(f"{name}!wrong") == "invalid"
     noid.records("bind", "set", ":idmap/^13030/(.*)", "_t", "https://rule.example/$1")
     assert noid.resolved(f"{display}!{pepper}") == f"https://rule.example/{display.removeprefix('13030/')}"

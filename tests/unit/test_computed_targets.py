@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from noidtools.names import targets
-from noidtools.names.targets import Target
+from noidtools.names.targets import Target, TemplateValues
 from noidtools.rules import Rule
 
 # Before the text that a rule writes: nothing, a code, blanks of all kinds, another target, an empty target.
@@ -115,6 +115,6 @@ def test_spans_and_targets_agree(text: str) -> None:
 
 @pytest.mark.parametrize("suffix", [".evil.com", "?cc=me@evil.com", "/x", ",me@evil.com"])
 def test_the_extension_of_a_name_is_not_added_to_a_mailbox(suffix: str) -> None:
-    assert targets.extended(b"mailto:info@e.org", suffix.encode()) is None
-    assert targets.extended(b"MailTo:${suffix}@e.org", suffix.encode()) is None
-    assert targets.extended(b"mailto:info@e.org", b"") == b"mailto:info@e.org"
+    assert targets.extended(b"mailto:info@e.org", TemplateValues(suffix.encode())) is None
+    assert targets.extended(b"MailTo:${suffix}@e.org", TemplateValues(suffix.encode())) is None
+    assert targets.extended(b"mailto:info@e.org", TemplateValues(b"")) == b"mailto:info@e.org"

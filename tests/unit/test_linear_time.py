@@ -51,8 +51,9 @@ def _names(text: bytes) -> None:
 def _targets(text: bytes) -> None:
     for target in targets.parse(text):
         targets.location(target.url)
-    targets.extended(b"http://a.example/${suffix}/b", text)
-    targets.extended(text, b"/a")
+    targets.extended(b"http://a.example/${suffix}/b", targets.TemplateValues(text))
+    targets.extended(text, targets.TemplateValues(b"/a"))
+    targets.extended(text.replace(b"/", b"$"), targets.TemplateValues(b"/a"))
     targets.stays(text, bytes(len(text)))
     targets.stays(text, b"\1\0" * (len(text) // 2) + b"\1" * (len(text) % 2))
     targets.one_line(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from noidtools.names import targets
-from noidtools.names.targets import Target
+from noidtools.names.targets import Target, TemplateValues
 
 
 @pytest.mark.parametrize(("value", "expected"), [
@@ -56,7 +56,7 @@ def test_a_value_is_parsed_into_targets_with_codes(value, expected):
     ("/${suffix}", "\\evil.example", "/evil.example"),
 ])
 def test_the_extension_of_a_name_cannot_change_the_host_of_its_target(url, suffix, expected):
-    found = targets.extended(url.encode(), suffix.encode())
+    found = targets.extended(url.encode(), TemplateValues(suffix.encode()))
     assert found == (None if expected is None else expected.encode())
 
 
