@@ -43,6 +43,7 @@ from ..transfer.retarget import Retargeting, undo
 from .minter import (
     AccessClass,
     FileFormat,
+    ImportFormat,
     MapFormat,
     MinterBase,
     MintingPolicy,
@@ -169,7 +170,7 @@ class AdministrationMethods(MinterBase):
         return maps.export(self._open, form, os.fspath(path), to_optional(element))
 
     def import_file(
-        self, source: Path | IO[bytes], form: FileFormat, *, on_conflict: OnConflict = "refuse",
+        self, source: Path | IO[bytes], form: ImportFormat, *, on_conflict: OnConflict = "refuse",
         keep_going: bool = False, dry_run: bool = False,
     ) -> ImportResult:
         """Import identifiers and what is bound to them from a file: all or nothing, unless it is very large.
@@ -186,7 +187,7 @@ class AdministrationMethods(MinterBase):
             verb=b"rebind", on_conflict="replace", known_only=True, keep_going=keep_going, dry_run=dry_run,
             target=self._target_element()))
 
-    def _import(self, source: Path | IO[bytes], form: FileFormat, options: ImportOptions) -> ImportResult:
+    def _import(self, source: Path | IO[bytes], form: ImportFormat, options: ImportOptions) -> ImportResult:
         path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
         with opened(source) as file:
             report = Importer(self._open, self._actor, options).run(form, file, os.fsencode(path))

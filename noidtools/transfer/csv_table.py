@@ -128,7 +128,7 @@ def read_csv(file: InputFile) -> Iterator[Entry | BadLineError]:
     Raises BadLineError if the table as a whole cannot be.
     """
     csv.field_size_limit(LONGEST_VALUE)
-    lines = _text_lines(file)
+    lines = text_lines(file)
     try:
         header = _read_header(lines)
     except BadLineError as bad:
@@ -153,7 +153,8 @@ def read_csv(file: InputFile) -> Iterator[Entry | BadLineError]:
             yield entry
 
 
-def _text_lines(file: InputFile) -> Iterator[str]:
+def text_lines(file: InputFile) -> Iterator[str]:
+    """The lines as text; raises BadLineError for a NUL byte, and for what is not UTF-8."""
     for line in file.lines():
         if b"\0" in line:
             raise BadLineError(file.number, "it has a NUL byte, and this is therefore no CSV", fatal=True)

@@ -23,6 +23,7 @@ from ..spool import Spool
 from ..store import Reader, Writer
 from . import BadLineError, Entry, InputFile, anvl
 from .anvl import read_anvl
+from .arklet import read_arklet
 from .csv_table import read_csv
 from .jsonl import read_jsonl
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     Fields = tuple[int, int, bytes, bytes]
 
-READERS = {"csv": read_csv, "jsonl": read_jsonl, "anvl": read_anvl}
+READERS = {"csv": read_csv, "jsonl": read_jsonl, "anvl": read_anvl, "arklet": read_arklet}
 CONFLICTS = ("refuse", "keep", "replace")
 
 # How many elements one record may have: all are bound in one transaction.

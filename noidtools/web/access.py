@@ -14,21 +14,25 @@ from typing import Any
 
 from .. import names
 from ..api import MinterMethods
-from ..codec import encode_text, pack, unpack
+from ..codec import decode_text, encode_text, pack, unpack
 from ..errors import ConflictError, NotFoundError, printable
 from ..minter import Minter
 from ..minter.events import Actor
 from ..minter.folder import MinterFolder
 from ..minter.identifiers import identify_beginning
-from ..minter.policies import READ, AccessPolicy
+from ..minter.policies import MINT, READ, AccessPolicy
 from ..minter.replies import KeyReplies
+from ..resolution import target_element
 from ..resolution.catalogue import Catalogue, MinterEntry, entry_of
 from ..search import Page, Query, find
 from ..store import Writer
 from ..times import SECOND
 from .group_commit import WriterSlots, run_in_group
-from .request import Request, WorkLimit
+from .request import Request, WorkLimit, read_body
 from .response import Response
+
+# The largest body for these interfaces: a request is one transaction, for which others wait.
+_LARGEST_BODY = 64 << 20
 
 
 class MinterAccess:
@@ -53,6 +57,11 @@ class MinterAccess:
         """The name of the user, empty for one who did not log in."""
         return self._request.user
 
+    @property
+    def target(self) -> str:
+        """The element that holds targets."""
+        return decode_text(self.minter.read(target_element))
+
     def may(self, access: str) -> bool:
         """Whether the sender is admitted to an access class."""
         return self._policy.rules[access].admits(self.user)
@@ -62,7 +71,9 @@ class MinterAccess:
         self._policy.ensure(what, classes, self.user)
 
     def ensure_may_mint(self, count: int) -> None:
-        """Raise HttpError if the request would mint more identifiers than it may."""
+        """Raise HttpError if the request would mint more identifiers than it may, and as `ensure` if it may mint none.
+        """
+        self.ensure("minting", MINT)
         self._limit.count_mints(count)
 
     def python(self) -> MinterMethods:
@@ -146,6 +157,15 @@ class Minters:
 
     def _access(self, request: Request, entry: MinterEntry) -> MinterAccess:
         return MinterAccess(request, entry.name, entry.open(), self._slots)
+
+
+def whole_body(request: Request) -> bytes:
+    """The body of a request; raises HttpError if it is too large, cut off, or of unknown length."""
+    body = read_body(request.environ, _LARGEST_BODY)
+    try:
+        return body.file.read()
+    finally:
+        body.close()
 
 
 # -- responses that can be repeated ----------------------------------------------------------------------------------

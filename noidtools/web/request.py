@@ -219,7 +219,9 @@ class Request:
             except ValueError:
                 return b""
             return password[:_LONGEST_SECRET] if password.startswith(TOKEN_PREFIX) else b""
-        return b""
+        # Some programs send a scheme of their own, or none.
+        last = (sent or scheme.encode("latin-1", "replace")).rpartition(b" ")[2]
+        return last[:_LONGEST_SECRET] if last.startswith(TOKEN_PREFIX) else b""
 
     def authenticate(self, minter: Minter) -> AccessPolicy:
         """The access policy of a minter for this request.  With a token, `token` and `user` are set by it.

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     class Interface(Protocol):
         """What a class in INTERFACES is: it is made from `Minters` and the challenge for users who must log in."""
 
-        def claims(self, path: str) -> bool:
-            """Whether a path is one of this interface."""
+        def claims(self, request: Request) -> bool:
+            """Whether a request is one of this interface, by its path and its query."""
 
         def respond(self, request: Request) -> Response:
             """The response to a request; it raises nothing."""
 
 # The modules and classes of the interfaces of other software, by their names in `noid serve --interfaces`.
-INTERFACES = {"json": "json_api:JsonApi"}
+INTERFACES = {"json": "json_api:JsonApi", "arklet": "arklet:Arklet"}
 USUAL_INTERFACES = ("json",)
 
 
@@ -60,18 +60,18 @@ class Site:
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         for_commands = is_for_commands(environ, self._command_folder)
-        path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
-        interface = next((one for one in self._interfaces if one.claims(path)), None)
+        request = Request(environ, self._trust)
+        interface = next((one for one in self._interfaces if one.claims(request)), None)
         application: Callable[..., Iterable[bytes]] = self._commands if for_commands else self._names
         if interface is not None:
-            application = partial(self._speak, interface)
+            application = partial(_speak, interface, request)
         if self._metrics is None:
             return application(environ, start_response)
         return self._metrics.measure(application, environ, start_response, for_commands=for_commands)
 
-    def _speak(self, interface: Interface, environ: Environ, start_response: Any) -> Iterable[bytes]:
-        request = Request(environ, self._trust)
-        return send(interface.respond(request), request.method, start_response)
+
+def _speak(interface: Interface, request: Request, environ: Environ, start_response: Any) -> Iterable[bytes]:
+    return send(interface.respond(request), request.method, start_response)
 
 
 def _load(name: str) -> type[Any]:

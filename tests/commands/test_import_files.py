@@ -73,6 +73,42 @@ def test_the_formats_of_spreadsheets_and_of_other_programs_are_read(tmp_path, fo
     minter.close()
 
 
+ARKLET = "naan,shoulder,assigned_name,ark,url,title,commitment\n"
+
+
+@pytest.mark.parametrize("content", [
+    ARKLET + "99999,/,a,99999/a,https://a.example/1,One,\n99999,/,b,99999/b,https://a.example/2,Two,\n",
+    ARKLET + '99999,,a,,https://a.example/1,"One",\n\n99999,"",b,,https://a.example/2,Two\n',
+    '[{"model": "ark.naan", "pk": 99999, "fields": {"name": "me"}}, {"model": "ark.ark", "pk": "99999/a", "fields": '
+    '{"naan": 99999, "shoulder": "/", "assigned_name": "a", "url": "https://a.example/1", "title": "One"}},\n'
+    '{"model": "ark.ark", "pk": "99999/b", "fields": {"url": "https://a.example/2", "title": "Two", "source": null}}]',
+    '{"ark": "ark:/99999/a", "url": "https://a.example/1", "title": "One"}\n\n'
+    '{"id": 7, "naan": 99999, "shoulder": "/", "assigned_name": "b", "url": "https://a.example/2", "title": "Two"}\n',
+])
+def test_the_table_of_arklet_is_read_as_csv_and_json(tmp_path, content):
+    minter = Noid.created(tmp_path, *LONG_TERM)
+    report = load(minter, "arklet", content)
+    assert "New: 2\nBindings: 4 bound\nRefused: 0\n" in report
+    for name, number, title in (("a", 1, "One"), ("b", 2, "Two")):
+        assert f"_t: https://a.example/{number}\ntitle: {title}\n" in minter.text("fetch", f"ark:/99999/{name}")
+        assert minter.resolved(f"ark:/99999/{name}") == f"https://a.example/{number}"
+    minter.close()
+
+
+@pytest.mark.parametrize(("content", "reason"), [
+    ("", "line 1: the first line names no column ark"),
+    ("id,url\n1,https://a.example/\n", "line 1: the first line names no column ark"),
+    ("ark,url\n,https://a.example/\n", "line 2: there is no ark"),
+    ('ark,url\n99999/a,"https', "line 2: the quotes are wrong"),
+    ("[{", "line 1: this is not JSON"),
+    ("[7]", "line 1: a row is an object"),
+    ('{"ark": "99999/a", "url": ["x"]}', "line 1: the value of 'url' is no text"),
+    ('{"ark": "99999/a"}\n{', "line 2: this is not JSON"),
+])
+def test_what_is_no_table_of_arklet_is_refused_with_its_line(free, content, reason):
+    assert reason in refused(free, "arklet", content)
+
+
 def test_a_record_of_ezid_has_its_target_where_resolvers_look_and_keeps_what_is_not_public(tmp_path):
     minter = Noid.created(tmp_path, *LONG_TERM)
     record = ":: ark:/99999/{0}\n_target: https://a.example/{0}\n_status: {1}\n_created: 1\nerc.what: 100%25\n\n"

@@ -107,7 +107,7 @@ def test_a_result_is_immutable_and_documented(name):
     (words.QualityName, STATABLE),
     (words.RdfFormat, RDF_FORMATS),
     (words.FileFormat, FORMS),
-    (words.FileFormat, READERS),
+    (words.ImportFormat, READERS),
     (words.MapFormat, maps.FORMS),
     (words.OnConflict, CONFLICTS),
     (words.State, STATES),

@@ -203,8 +203,32 @@ class Remote(Python):
         return super().read(name)
 
 
-DRIVERS = {"shell": Shell, "url": ByUrl, "json": Json, "python": Python, "remote": Remote}
-SERVED = ("json",)
+class Arklet(Driver):
+    LACKS = frozenset({"reserve", "withdraw"})
+
+    def call(self, method: str, path: str, data: object, *, anonymous: bool = False, key: str = ""):
+        headers = {"Idempotency_Key": key} if key else {}
+        reply = self.place.send(method, path, json.dumps(data).encode(), anonymous=anonymous, **headers)
+        if reply.status >= 400:
+            raise RefusedError(KINDS[reply.status])
+        return json.loads(reply.body)
+
+    def mint(self, url: str, **options: object) -> str:
+        new = {"naan": int(NAAN), "shoulder": f"/{SHOULDER}", "url": url}
+        return self.call("POST", "/mint", new, **options)["ark"]
+
+    def read(self, name: str) -> str:
+        found = self.call("POST", "/bulk_query", [{"ark": name}])
+        if not found:
+            raise RefusedError("not found")
+        return found[0]["url"]
+
+    def bind(self, name: str, url: str) -> None:
+        self.call("PUT", "/update", {"ark": name, "url": url})
+
+
+DRIVERS = {"shell": Shell, "url": ByUrl, "json": Json, "python": Python, "remote": Remote, "arklet": Arklet}
+SERVED = ("json", "arklet")
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from ...codec import encode_text
 from ...errors import NotFoundError, UsageError
 from ...minter.policies import ADMIN, BIND, MINT, READ
 from ...times import first_second
-from ..access import MinterAccess, Minters
-from ..request import Request, read_body
+from ..access import MinterAccess, Minters, whole_body
+from ..request import Request
 from ..response import HttpError, Response, method_not_allowed
 from . import openapi, types
 from .openapi import Route
@@ -24,7 +24,6 @@ from .problems import ROOT, problem_response
 from .resources import Resources, etag, needed_classes
 
 _JSON = "application/json"
-_LARGEST_BODY = 64 << 20
 _HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]")
 # Scripts of other sites may read; they send no credentials with it.
 _CORS = (("Access-Control-Allow-Origin", "*"), ("Access-Control-Expose-Headers", "ETag, Link, Location"))
@@ -54,9 +53,9 @@ class JsonApi:
         self._minters = minters
         self._challenge = challenge
 
-    def claims(self, path: str) -> bool:
-        """Whether a path is of this interface."""
-        return path == ROOT or path.startswith(f"{ROOT}/")
+    def claims(self, request: Request) -> bool:
+        """Whether a request is of this interface."""
+        return f"{request.path}/".startswith(f"{ROOT}/")
 
     def respond(self, request: Request) -> Response:
         """The response to a request; every error becomes a problem."""
@@ -299,11 +298,7 @@ def _body(request: Request) -> bytes:
     charset = parameters.strip().lower().removeprefix("charset=").strip('"')
     if kind.strip().lower() not in (_JSON, "application/merge-patch+json") or charset not in ("", "utf-8"):
         raise HttpError(415, "media type", f"the body is JSON in UTF-8: send it with Content-Type: {_JSON}")
-    body = read_body(request.environ, _LARGEST_BODY)
-    try:
-        return body.file.read()
-    finally:
-        body.close()
+    return whole_body(request)
 
 
 def _answer(data: Any, status: int = 200, headers: list[tuple[str, str]] | None = None) -> Response:
