@@ -195,7 +195,7 @@ class LifecycleMachine(RuleBasedStateMachine):
             assert name in self.withdrawn
         elif words[0] in ("synonym", "relate", "custodian", "quality", "prefer") and "--remove" not in words:
             assert not self.withdrawn & set(words), "something was stated of a withdrawn name"
-        elif words[0] in ("bind", "hold", "queue"):
+        elif words[0] == "bind" or (words[0] in ("hold", "queue") and len(words) == 3):
             assert not self.withdrawn & set(words[2:]), "a withdrawn name was changed"
         elif words[0] in ("publish", "reserve"):
             assert not self.withdrawn & set(words[1:]), "a withdrawn name was brought back"

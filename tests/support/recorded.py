@@ -47,7 +47,8 @@ def as_answered_now(words: list[str], answer: str) -> str:
     if nothing:
         identifier, circulation, held = nothing.groups()
         state = "State: reserved\n" if circulation == "uncirculated" and held else ""
-        return f"id:    {identifier}{' hold' if held else ''}\nCirc:  {circulation}\n{state}"
+        note = f"note: no elements bound under {identifier}.\n"
+        return f"id:    {identifier}{' hold' if held else ''}\nCirc:  {circulation}\n{state}{note}"
     return answer
 
 
