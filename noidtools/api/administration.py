@@ -231,7 +231,7 @@ class AdministrationMethods(MinterBase):
     ) -> ResolverSettings:
         """Change the settings that are named, all or none, and return them all; an empty text is the default.
 
-        fallback  the address of another resolver; the name is added at its end, or where it has ${name}
+        fallback  the address of another resolver; the name is added at its end, or where it has a variable: ${pid}
         """
         switch = None if passthrough is None else "" if passthrough else "off"
         given = {"element": element, "fallback": fallback, "passthrough": switch}
@@ -243,6 +243,10 @@ class AdministrationMethods(MinterBase):
             return resolver_settings(writer)
 
         return self._open.write(work)
+
+    def set_cache(self, seconds: int, stale: int = 86400) -> None:
+        """For how long web caches keep answers about names, and how much longer while the resolver fails."""
+        self._open.write(lambda writer: settings.set_cache(writer, self._actor, b"%d" % seconds, b"%d" % stale))
 
     def set_passthrough(self, name: Text, on: bool) -> None:
         """Whether what follows one name is added to its target."""

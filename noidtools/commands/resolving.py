@@ -114,6 +114,13 @@ def _set_resolver(call: Call) -> Answer:
     return _resolver_settings(call)
 
 
+def _set_cache(call: Call) -> Answer:
+    if call.words[1] == b"-":
+        return _set_resolver(call)
+    call.minter.write(lambda writer: settings.set_cache(writer, call.actor, *call.words[1:]))
+    return _resolver_settings(call)
+
+
 def _set_passthrough_of(call: Call) -> Answer:
     minter, (_, value, text) = call.minter, call.words
     name = minter.write(lambda writer: settings.set_passthrough(minter, writer, call.actor, text, on=value == b"on"))
@@ -136,6 +143,7 @@ def _resolver_settings(call: Call) -> Answer:
             ("element", resolution.target_element(reader)),
             ("fallback", config.value(reader, resolution.FALLBACK) or b"none"),
             ("passthrough", config.value(reader, resolution.PASSTHROUGH) or b"on"),
+            *(("cache", value) for value in (config.value(reader, resolution.CACHE),) if value),
             *(("canary", name.encode() + b" " + target) for name, target in settings.canaries(reader).items()),
         ]
 
@@ -264,14 +272,16 @@ NULL
         Form("fallback Url|-", _set_resolver, ADMIN),
         Form("passthrough on|off|-", _set_resolver, ADMIN),
         Form("passthrough on|off Id", _set_passthrough_of, ADMIN),
+        Form("cache Seconds|- [Stale]", _set_cache, ADMIN),
         Form("canary Name [Target|-]", _set_canary, ADMIN),
         see="resolving.md#settings-of-a-minter",
         about="""\
 element is the element that holds targets, _t unless set. fallback is another resolver, to which names of other NAANs
 are sent; the name is added at its end, or in place of a variable such as ${pid} or ${content}. passthrough is whether
-what follows a bound name goes behind its target, for all names or for one. canary names one that the command canary
-resolves, and where it must lead; without a target, where it leads now. A hyphen in place of a value goes back to the
-default.
+what follows a bound name goes behind its target, for all names or for one. cache is for how many seconds browsers and
+proxies keep answers about names (300 unless set), and for how many more while the resolver fails (86400). canary names
+one that the command canary resolves, and where it must lead; without a target, where it leads now. A hyphen in place
+of a value goes back to the default.
 """,
         example="""\
 $ noid resolver fallback https://n2t.net/

@@ -24,7 +24,7 @@ from ..minter.relations import HOMOLOGOUS_NAME, HOMOLOGUE, Abstraction, Relation
 from ..minter.relations.claims import all_relations, homology_scopes
 from ..names import citation
 from ..names.targets import USUAL_CODE, Target
-from ..resolution import FALLBACK, PASSTHROUGH, target_element
+from ..resolution import CACHE, FALLBACK, PASSTHROUGH, USUAL_CACHE, target_element
 from ..resolution.settings import canaries
 from ..store import Reader
 from ..times import system_clock, timestamp, utc_datetime
@@ -236,12 +236,14 @@ class ResolverSettings:
     fallback     the resolver to which names are sent that do not resolve here; empty if there is none
     passthrough  whether what follows a bound name is added to its target
     canaries     where the names must lead that are checked
+    cache        the Cache-Control header of answers about names
     """
 
     element: str
     fallback: str
     passthrough: bool
     canaries: tuple[tuple[str, str], ...]
+    cache: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +372,8 @@ def resolver_settings(reader: Reader) -> ResolverSettings:
     return ResolverSettings(
         decode_text(target_element(reader)), decode_text(config.value(reader, FALLBACK) or b""),
         config.value(reader, PASSTHROUGH) != b"off",
-        tuple((name, decode_text(target)) for name, target in canaries(reader).items()))
+        tuple((name, decode_text(target)) for name, target in canaries(reader).items()),
+        decode_text(config.value(reader, CACHE) or USUAL_CACHE))
 
 
 def naming_context(minter: Minter, reader: Reader) -> NamingContext:

@@ -214,10 +214,11 @@ class MinterDescription:
     namespace        what its identifiers begin with, such as `ark:/13030/kt`; may be empty
     custodians       oldest first; at least one present one
     authority        naming authority and sub-authority for which it was created
+    policies         what it states and promises, at most one policy of each kind; in a complete description a label
+                     format is among them, in any other it is only the promise of persistence
 
     Only in a complete description:
 
-    policies         what it states and promises, at most one policy of each kind; a label format is required
     initial_state    state of what it mints: reserved or published
     names            names of the minter as a context, such as `hdl:102.100.821`
     context_aliases  what else the context is called, and according to whom
@@ -256,6 +257,7 @@ class NameDescription:
     minter             its minter
     state              reserved, published, unavailable or withdrawn; empty if only a rule knows the name
     date               when it was last issued, queued or withdrawn
+    changed            when it was last changed in any way
     minted             when a withdrawn name was first issued
     reason             why it was withdrawn
     successor_relation the name to use instead of a withdrawn one; `successor` is that name as text
@@ -289,6 +291,7 @@ class NameDescription:
     state: str
     state_since: datetime | None = None
     date: datetime | None = None
+    changed: datetime | None = None
     minted: datetime | None = None
     reason: str = ""
     successor_relation: NameRelation | None = None

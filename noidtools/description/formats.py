@@ -14,7 +14,15 @@ from ..errors import InvalidError, NotInstalledError
 from ..names.targets import USUAL_CODE
 from . import ensure_rdf_format
 from .conversion import timestamp_text
-from .facts import CustodyPeriod, NameDescription, NameRelation, QualityClaim, QualityFinding
+from .facts import (
+    CustodyPeriod,
+    MinterDescription,
+    NameDescription,
+    NameRelation,
+    PolicyStatement,
+    QualityClaim,
+    QualityFinding,
+)
 from .vocabulary import NOID, PIL
 
 TYPE_CHECKING = False
@@ -29,6 +37,9 @@ if TYPE_CHECKING:
 # The elements of a citation, in their order.
 KERNEL = ("who", "what", "when", "where")
 
+# The code of an ERC for a value that is missing.
+UNAVAILABLE = "(:unav)"
+
 # What may stand in a label of ANVL as it is.
 _LABEL = bytes(octet for octet in range(0x20, 0x100) if octet not in b":%\x7f")
 
@@ -40,17 +51,35 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 
 
 def citation_text(facts: NameDescription, address: str) -> bytes:
-    """An electronic resource citation: the kernel elements first, then all others, then what supports them.
+    """An electronic resource citation: the kernel elements first, then all others, then what supports them: who
+    promises what for the name, since when, and where that is said.
 
     `address` is where the name can be resolved.
     """
     elements = displayed_elements(facts)
+    is_managed = facts.abstract is None and not facts.elsewhere
+    missing = {name: UNAVAILABLE for name in KERNEL[:3] if is_managed}
     lines = [("erc", "")]
-    lines += [(name, elements.pop(name)) for name in KERNEL[:3] if name in elements]
+    lines += [(name, value) for name in KERNEL[:3] if (value := elements.pop(name, "") or missing.get(name, ""))]
     lines.append(("where", address))
     lines += elements.items()
-    lines += [("", ""), ("erc-support", ""), *support_pairs(facts)]
+    lines += [("", ""), ("erc-support", ""), *(_promise_pairs(facts, address) if is_managed else ())]
+    lines += support_pairs(facts)
     return b"".join(_anvl_line(encode_text(name), encode_text(value)) for name, value in lines)
+
+
+def _promise_pairs(facts: NameDescription, address: str) -> Pairs:
+    """Who promises what for a name, since when, and where that is said."""
+    who = facts.custodian.name if facts.custodian else facts.minter.authority
+    promise = promise_of(facts.minter)
+    since = promise and (promise.start or promise.until)
+    values = (who, promise.text if promise else "", timestamp_text(since) if since else "", f"{address}?info")
+    return [(name, value or UNAVAILABLE) for name, value in zip(KERNEL, values, strict=True)]
+
+
+def promise_of(minter: MinterDescription) -> PolicyStatement | None:
+    """What a minter promises about the persistence of its names; None if it promises nothing."""
+    return next((policy for policy in minter.policies if policy.kind == "persistence"), None)
 
 
 def _anvl_line(name: bytes, value: bytes) -> bytes:
@@ -149,7 +178,7 @@ def name_data(facts: NameDescription, address: str) -> dict[str, object]:
     stated = [_statement_data(claim) for claim in facts.stated]
     if facts.elsewhere:
         return {"id": facts.name, "relations": relations, "stated": stated}
-    custodian = facts.custodian
+    custodian, promise = facts.custodian, promise_of(facts.minter)
     return _without_empty({
         "id": facts.name, "where": address, "state": facts.state, "date": timestamp_text(facts.date),
         "authority": facts.minter.authority,
@@ -160,7 +189,8 @@ def name_data(facts: NameDescription, address: str) -> dict[str, object]:
         ],
         "elements": [{"name": name, "value": value} for name, value in displayed_elements(facts).items()],
         "rule": facts.pattern, "suffix": facts.suffix, "reason": facts.reason, "successor": facts.successor,
-        "minted": timestamp_text(facts.minted),
+        "minted": timestamp_text(facts.minted), "changed": timestamp_text(facts.changed),
+        "promise": promise.text if promise else "",
         "relations": relations,
         "custodians": [{"name": one.name, "purpose": one.purpose} for one in purposeful_custodians(facts)],
         "stated": stated,

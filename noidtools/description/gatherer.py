@@ -10,6 +10,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import islice
 from uuid import NAMESPACE_URL, uuid5
 
@@ -229,6 +230,7 @@ def _gather(
         state=state,
         state_since=moment(tombstone.date) if tombstone else None,
         date=moment(tombstone.date if tombstone and withdrawn else date),
+        changed=_last_change(reader, identifier),
         minted=moment(tombstone.minted) if tombstone else None,
         reason=decode_text(tombstone.reason) if tombstone else "",
         successor_relation=_successor(minter, reader, identifier, tombstone),
@@ -258,6 +260,11 @@ def _gather_abstract(minter: Minter, reader: Reader, abstraction: Abstraction, e
         thing=abstract.about if abstract.kind == IDENTIFIER else "", abstract=abstract,
         relations=gather_relations(minter, reader, abstraction.key, abstraction.display, extent.relations),
     )
+
+
+def _last_change(reader: Reader, identifier: bytes) -> datetime | None:
+    numbers = numbers_of(reader, identifier)[-1:]
+    return moment(date_and_actor(reader, numbers[0])[0]) if numbers else None
 
 
 def _own_targets(outcome: Outcome) -> tuple[RedirectTarget, ...]:
@@ -359,6 +366,7 @@ def gather_minter(minter: Minter, reader: Reader, *, complete: bool = True) -> M
         namespace=decode_text(namespace),
         custodians=_minter_custodians(minter, reader),
         authority="/".join(part for part in (settings["naa"], settings["subnaa"]) if part),
+        policies=_promises(reader),
     )
     if not complete:
         return facts
@@ -432,11 +440,15 @@ def _policies(minter: Minter, reader: Reader) -> tuple[PolicyStatement, ...]:
     association = policies.association(reader)
     if association is not None:
         found.append(PolicyStatement("association", decode_text(association)))
+    return *found, *_promises(reader)
+
+
+def _promises(reader: Reader) -> tuple[PolicyStatement, ...]:
+    """What the minter promises about the persistence of its names; empty if it promises nothing."""
     promise = policies.persistence(reader)
-    if promise is not None:
-        found.append(PolicyStatement("persistence", decode_text(promise.text), moment(promise.start),
-                                     moment(promise.until)))
-    return tuple(found)
+    if promise is None:
+        return ()
+    return PolicyStatement("persistence", decode_text(promise.text), moment(promise.start), moment(promise.until)),
 
 
 # -- actions ---------------------------------------------------------------------------------------------------------

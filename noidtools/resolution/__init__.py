@@ -5,6 +5,7 @@ from __future__ import annotations
 from .lookup import (
     ABSTRACT,
     ALIAS,
+    CACHE,
     CANARY,
     ELEMENT,
     FALLBACK,
@@ -16,6 +17,7 @@ from .lookup import (
     PASSTHROUGH_ELEMENT,
     RESERVED,
     UNAVAILABLE,
+    USUAL_CACHE,
     USUAL_ELEMENT,
     Lookup,
     Outcome,
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
     from .lookup import Trace
 
 __all__ = [
-    "ABSTRACT", "ALIAS", "CANARY", "ELEMENT", "FALLBACK", "FOUND", "GONE", "INVALID", "NOT_FOUND",
-    "PASSTHROUGH", "PASSTHROUGH_ELEMENT", "RESERVED", "UNAVAILABLE", "USUAL_ELEMENT", "Lookup", "Outcome", "Trace",
+    "ABSTRACT", "ALIAS", "CACHE", "CANARY", "ELEMENT", "FALLBACK", "FOUND", "GONE", "INVALID", "NOT_FOUND",
+    "PASSTHROUGH", "PASSTHROUGH_ELEMENT", "RESERVED", "UNAVAILABLE", "USUAL_CACHE", "USUAL_ELEMENT", "Lookup",
+    "Outcome", "Trace",
     "destination", "fallback_target", "follow_aliases", "outcome_in", "resolve", "target_element",
 ]

@@ -48,10 +48,14 @@ FOUND, GONE, RESERVED, NOT_FOUND, INVALID, ALIAS = "found", "gone", "reserved", 
 ABSTRACT, UNAVAILABLE = "abstract", "unavailable"
 
 # The settings of a resolver (see config.py), and the element that is read unless another is chosen.
-ELEMENT, FALLBACK, PASSTHROUGH, CANARY = (
-    f"resolver/{choice}" for choice in ("element", "fallback", "passthrough", "canary")
+ELEMENT, FALLBACK, PASSTHROUGH, CANARY, CACHE = (
+    f"resolver/{choice}" for choice in ("element", "fallback", "passthrough", "canary", "cache")
 )
 USUAL_ELEMENT = b"_t"
+# How long web caches keep answers about names, as their Cache-Control header says it: for some minutes, and while the
+# resolver does not answer, for a day.
+USUAL_CACHE = b"max-age=300, stale-if-error=86400"
+_PLACES = (config.place(ELEMENT), config.place(CACHE))
 
 # Bound to a name with the value `off`, it keeps extensions of that name from being passed through.
 PASSTHROUGH_ELEMENT = b"_passthrough"
@@ -75,10 +79,11 @@ class Outcome:
     value       the target as bound or computed; for an alias the name that comes next
     suffix      what the name has beyond the identifier
     asked       the name as it was asked for
+    cache       how long a web cache may keep the answer
     reason      for a name without target, a sentence about that
     """
 
-    __slots__ = ("kind", "by", "minter", "identifier", "value", "suffix", "pattern", "reason", "asked")
+    __slots__ = ("kind", "by", "minter", "identifier", "value", "suffix", "pattern", "reason", "asked", "cache")
 
     def __init__(
         self, kind: str, minter: Minter | None, identifier: bytes, *, by: str = "", value: bytes = b"",
@@ -92,7 +97,7 @@ class Outcome:
         self.suffix = suffix
         self.pattern = pattern
         self.reason = reason
-        self.asked = b""
+        self.asked = self.cache = b""
 
     @property
     def refusal(self) -> str:
@@ -127,7 +132,7 @@ class Outcome:
 class Lookup:
     """Looks names up in one minter, in one read transaction."""
 
-    __slots__ = ("_minter", "_namespace", "_reader", "_element", "_trace")
+    __slots__ = ("_minter", "_namespace", "_reader", "_element", "_trace", "_cache")
 
     def __init__(
         self, minter: Minter, reader: Reader, element: bytes | None = None, trace: Trace | None = None
@@ -135,7 +140,8 @@ class Lookup:
         self._minter = minter
         self._namespace = minter.namespace
         self._reader = reader
-        self._element = element or target_element(reader)
+        usual, self._cache = element_and_cache(reader)
+        self._element = element or usual
         self._trace = trace
 
     def find(self, text: bytes) -> Outcome:
@@ -149,7 +155,7 @@ class Lookup:
             literal = space.literal_key(text)
             hit = self.at(literal)
             if hit is not None:
-                hit.asked = text
+                hit.asked, hit.cache = text, self._cache
                 return hit
         name = parse_name(self._minter, self._reader, text)
         if self._trace is not None:
@@ -162,7 +168,7 @@ class Lookup:
         hit = self._at_first_known(space.spellings(name), tried=literal) or self._without_inflection(name)
         self._trace_stored(hit)
         outcome = hit or self._computed(name) or self._extended(name) or self._missing(name)
-        outcome.asked = name.given
+        outcome.asked, outcome.cache = name.given, self._cache
         return outcome
 
     def _without_pepper(self, name: Name) -> Name:
@@ -353,6 +359,12 @@ class Lookup:
 
 def target_element(reader: Reader) -> bytes:
     return config.value(reader, ELEMENT) or USUAL_ELEMENT
+
+
+def element_and_cache(reader: Reader) -> tuple[bytes, bytes]:
+    """The element that holds targets, and the Cache-Control header of answers about names."""
+    element, cache = reader.get_many(_PLACES)
+    return element or USUAL_ELEMENT, cache or USUAL_CACHE
 
 
 def is_sent_elsewhere(name: Name) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from .. import names
-from ..errors import InvalidError, NoidError
+from ..errors import InvalidError, NoidError, printable
 from ..minter import bindings, config
 from ..minter.identifiers import identify
 from ..names import targets
 from .lookup import (
+    CACHE,
     CANARY,
     FALLBACK,
     PASSTHROUGH_ELEMENT,
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from ..store import Reader, Writer
 
 
+_LONGEST_SECONDS = 9
+
+
 def canaries(reader: Reader) -> dict[str, bytes]:
     """Where the names must lead that are checked, by name."""
     return config.values(reader, CANARY)
@@ -38,6 +42,17 @@ def set_resolver(writer: Writer, actor: Actor, name: str, value: bytes | None) -
     if setting == FALLBACK and value is not None:
         _ensure_fallback(value)
     config.change(writer, actor, setting, value)
+
+
+def set_cache(writer: Writer, actor: Actor, seconds: bytes, stale: bytes = b"86400") -> None:
+    """Set for how many seconds web caches keep answers about names, and how many more while the resolver fails.
+
+    Raises InvalidError for what is no number of seconds.
+    """
+    for number in (seconds, stale):
+        if not number.isdigit() or len(number) > _LONGEST_SECONDS:
+            raise InvalidError(f"{printable(number[:60])} is no number of seconds: write 300 for five minutes")
+    config.change(writer, actor, CACHE, b"max-age=%d, stale-if-error=%d" % (int(seconds), int(stale)))
 
 
 def _ensure_fallback(value: bytes) -> None:

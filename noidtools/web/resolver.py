@@ -1,8 +1,9 @@
 """The web resolver: a WSGI application that redirects names to their targets, and describes the names.
 
     /NAME                   a redirect to the name's target
-    /NAME?info              its description, also as /NAME? and /NAME??
+    /NAME?info              its description, also as /NAME? and /NAME??; as JSON with ?json
     /                       a form to enter a name
+    /.well-known/ark        the path under which ARKs are resolved
     /healthz, /readyz, /metrics   for monitors (see monitoring.py)
 
 A bare `?` is only visible in the request line itself, which servers pass on in REQUEST_URI (Apache, nginx) or RAW_URI
@@ -15,6 +16,7 @@ read, and gathering what a description needs.
 from __future__ import annotations
 
 import json
+from hashlib import blake2b
 
 from .. import codec, names
 from ..commands.answers import json_ready
@@ -56,11 +58,19 @@ if TYPE_CHECKING:
 
 _TEXT, _JSON, _HTML = "text/plain", "application/json", "text/html"
 _RDF = {media_type: form for form, media_type in RDF_FORMATS.items()}
-_METHODS = ("GET", "HEAD")
-_DESCRIPTION_QUERIES = (b"info", b"", b"?")
+_METHODS = ("GET", "HEAD", "OPTIONS")
+_JSON_QUERY = b"json"
+_DESCRIPTION_QUERIES = (b"info", b"", b"?", _JSON_QUERY)
+_WELL_KNOWN = b".well-known/ark"
 # What is answered with a tombstone.
 _ON_TOMBSTONES = (GONE, UNAVAILABLE)
 _VARY = ("Vary", "Accept")
+_HTTP_DATE = "%a, %d %b %Y %H:%M:%S GMT"
+# What is public is so for the scripts of all sites.
+_CORS = ("Access-Control-Allow-Origin", "*")
+_EXPOSED = ("Access-Control-Expose-Headers", "ETag, Link, Location, THUMP-Status")
+_PREFLIGHT = [("Allow", ", ".join(_METHODS)), ("Access-Control-Allow-Methods", "GET, HEAD"),
+              ("Access-Control-Allow-Headers", "*"), ("Access-Control-Max-Age", "86400")]
 
 # Characters of an entered name that are not escaped.
 _ENTERED = codec.PATH + b"?%"
@@ -85,15 +95,21 @@ class Resolver:
     def respond(self, request: Request) -> Response:
         """The response to a request; every error becomes a response."""
         try:
-            return self._respond(_NameRequest(request))
+            response = self._respond(_NameRequest(request))
         except Exception as error:  # noqa: BLE001 - every error has an HTTP status
-            return error_response(request.environ, error, TextWriter(), self._challenge)
+            response = error_response(request.environ, error, TextWriter(), self._challenge)
+        response.headers += (_CORS, _EXPOSED)
+        return response
 
     def _respond(self, request: _NameRequest) -> Response:
         if request.method not in _METHODS:
             raise method_not_allowed(_METHODS, "names are for reading: use GET or HEAD")
+        if request.method == "OPTIONS":
+            return Response(204, "", b"", _PREFLIGHT)
         if not request.path_name:
             return _home(request)
+        if request.path_name == _WELL_KNOWN and request.query is None:
+            return _text_response(200, request.home + b"\n")
         if request.path_name in PAGES and request.query is None:
             return self._monitoring.respond(request.path_name, request.http)
         outcome, knowledge = self._catalogue.resolve_and_gather(
@@ -170,7 +186,7 @@ def _gather(request: _NameRequest, reader: Reader, outcome: Outcome) -> _Knowled
 def _respond_to_name(request: _NameRequest, outcome: Outcome, knowledge: _Knowledge) -> Response:
     facts = knowledge.facts
     if facts is not None and (request.wants_description or outcome.kind in _ON_TOMBSTONES or facts.abstract):
-        return _description(request, facts)
+        return _cached(request, outcome, _description(request, facts))
     if outcome.kind == FOUND:
         if outcome.by != "fallback" and request.wants_rdf:
             # A client that wants statements about the thing instead of the thing is sent to the description.
@@ -197,7 +213,22 @@ def _redirect(request: _NameRequest, outcome: Outcome, locations: list[tuple[int
     links = [] if outcome.by == "fallback" else [f'<{request.path.decode()}?info>; rel="describedby"']
     links += [f'<{other}>; rel="duplicate"' for _, other in others]
     headers = [("Location", location), _VARY, *([("Link", ", ".join(links))] if links else [])]
-    return _text_response(code, f"{location}\n".encode(), headers)
+    response = _text_response(code, f"{location}\n".encode(), headers)
+    response.cache = outcome.cache.decode() or response.cache
+    return response
+
+
+def _cached(request: _NameRequest, outcome: Outcome, response: Response) -> Response:
+    """A description that caches may keep, unless it is for a user; 304 if the client has it already."""
+    if request.http.user or request.http.header("HTTP_AUTHORIZATION") or not isinstance(response.body, bytes):
+        return response
+    tag = f'"{blake2b(response.content_type.encode() + response.body, digest_size=12).hexdigest()}"'
+    response.headers.append(("ETag", tag))
+    response.cache = outcome.cache.decode() or response.cache
+    known = [entry.strip().removeprefix("W/") for entry in request.http.header("HTTP_IF_NONE_MATCH").split(",")]
+    if response.status == 200 and (tag in known or "*" in known):
+        response.status = 304
+    return response
 
 
 def _description(request: _NameRequest, facts: NameDescription, note: str = "") -> Response:
@@ -207,9 +238,15 @@ def _description(request: _NameRequest, facts: NameDescription, note: str = "") 
     if not request.wants_description:
         # What is unavailable may come back; 410 would tell others to forget the name.
         status = {"withdrawn": 410, "unavailable": 404}.get(facts.state, 300 if facts.abstract else 200)
-    headers = [_VARY, ("Link", f'<{path.decode()}>; rel="cite-as"')]
+    links = f'<{path.decode()}>; rel="cite-as"'
+    headers = [_VARY]
+    if facts.changed:
+        headers.append(("Last-Modified", facts.changed.strftime(_HTTP_DATE)))
     if request.wants_description:
         request.ensure_acceptable()
+        links += f', <{path.decode()}>; rel="describes"'
+        headers.append(("THUMP-Status", "0.6 200 OK"))
+    headers.append(("Link", links))
     media_type = request.media_type
     if media_type == _HTML:
         return pages.name_page(status, facts, address, request.path_of, headers, note)
@@ -232,7 +269,7 @@ def _not_found(request: _NameRequest, outcome: Outcome, knowledge: _Knowledge) -
     elif outcome.kind != INVALID or outcome.minter is None:
         sentences.append("Is it complete, and spelled as in your source?")
     suggestion = knowledge.suggestion
-    media_type = preferred(request.accept, (_TEXT, _HTML, _JSON))
+    media_type = _JSON if request.query == _JSON_QUERY else preferred(request.accept, (_TEXT, _HTML, _JSON))
     if media_type == _HTML:
         name = request.readable(names.parse(request.name).found)
         return pages.missing_page(name, sentences, suggestion, request.home, request.path_of, [_VARY])
@@ -323,7 +360,7 @@ class _NameRequest:
     @property
     def media_type(self) -> str:
         """The format in which the client prefers a description."""
-        return preferred(self.accept, (_TEXT, _HTML, _JSON, *self._rdf))
+        return _JSON if self.query == _JSON_QUERY else preferred(self.accept, (_TEXT, _HTML, _JSON, *self._rdf))
 
     @property
     def _rdf(self) -> tuple[str, ...]:
@@ -339,7 +376,8 @@ class _NameRequest:
 
     def ensure_acceptable(self) -> None:
         """Refuse a client that takes nothing but RDF where there is none."""
-        if names_any(self.accept, _RDF) and not accepts_any(self.accept, (_TEXT, _HTML, _JSON, *self._rdf)):
+        offered = (_TEXT, _HTML, _JSON, *self._rdf)
+        if names_any(self.accept, _RDF) and self.media_type != _JSON and not accepts_any(self.accept, offered):
             raise HttpError(406, "not installed", "this server has no descriptions in RDF: accept text/plain, "
                             "text/html or application/json", _VARY)
 

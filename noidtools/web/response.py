@@ -29,26 +29,28 @@ _STATUS_LINES = {status: f"{status} {reason}" for status, reason in {
     503: "Service Unavailable",
 }.items()}
 
-# Answers must not be cached, and a browser must not interpret a bound value as a page or a script.
-_ALWAYS = (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
+# A browser must not interpret a bound value as a page or a script.
+_NOSNIFF = ("X-Content-Type-Options", "nosniff")
 
 
 class Response:
-    """A response.  `body` is either bytes, or an iterable that produces its parts as they are sent."""
+    """A response.  `body` is either bytes, or an iterable that produces its parts as they are sent; `cache` is its
+    Cache-Control header."""
 
-    __slots__ = ("status", "content_type", "body", "headers")
+    __slots__ = ("status", "content_type", "body", "headers", "cache")
 
     def __init__(self, status: int, content_type: str, body: bytes | Iterable[bytes],
-                 headers: Iterable[tuple[str, str]] = ()) -> None:
+                 headers: Iterable[tuple[str, str]] = (), cache: str = "no-store") -> None:
         self.status = status
         self.content_type = content_type
         self.body = body
         self.headers = list(headers)
+        self.cache = cache
 
 
 def send(response: Response, method: str, start_response: Any) -> Iterable[bytes]:
     """Send a response; the body is left out for HEAD.  This is the only function that calls start_response."""
-    headers = [*_ALWAYS, *response.headers]
+    headers = [("Cache-Control", response.cache), _NOSNIFF, *response.headers]
     body = response.body
     if response.status in (204, 304):
         body = []

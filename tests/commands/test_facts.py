@@ -106,6 +106,7 @@ resolve --explain X                             | read      |
 resolver                                        | admin     |
 resolver element target                         | admin     | writes batches
 resolver fallback https://n2t.net/              | admin     | writes batches
+resolver cache 60 600                           | admin     | writes batches
 resolver passthrough off                        | admin     | writes batches
 resolver passthrough off X                      | admin     | writes batches
 resolver canary X https://example.org/          | admin     | writes batches

@@ -67,10 +67,75 @@ def test_several_targets_lead_to_the_first_and_the_others_are_linked(minter, web
         "target: http://a.b.example/foo", "target: http://c.d.example/bar", "target: http://e.f.example/zaf"]
 
 
-def test_a_redirect_varies_by_accept_and_is_not_cached(web):
+def test_a_redirect_varies_by_accept_and_is_cached_for_some_minutes(web):
     answer = web(f"/ark:/{NAME}")
     assert answer.headers["vary"] == "Accept"
-    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["cache-control"] == "max-age=300, stale-if-error=86400"
+
+
+def test_a_minter_says_how_long_answers_are_cached(minter, web):
+    assert minter.text("resolver", "cache", "60", "600").splitlines()[-1] == "cache: max-age=60, stale-if-error=600"
+    for path in (f"/ark:/{NAME}", f"/ark:/{NAME}/page", f"/ark:/{NAME}?info"):
+        assert web(path).headers["cache-control"] == "max-age=60, stale-if-error=600", path
+    assert "cache" not in minter.text("resolver", "cache", "-")
+    minter.text("resolver", "cache", "0")
+    assert web(f"/ark:/{NAME}").headers["cache-control"] == "max-age=0, stale-if-error=86400"
+    assert "is no number of seconds" in minter.refusal("resolver", "cache", "soon").message
+    assert "is no number of seconds" in minter.refusal("resolver", "cache", "60", "9" * 50).message
+
+
+@pytest.mark.parametrize("path", ["/ark:/13030/none", "/ark:/13030/none?info", "/", "/healthz"])
+def test_what_is_not_an_answer_about_a_public_name_is_not_cached(web, path):
+    assert web(path).headers["cache-control"] == "no-store"
+
+
+def test_the_description_for_a_user_is_not_cached(web):
+    for more in ({"REMOTE_USER": "jo"}, {"HTTP_AUTHORIZATION": "Basic eDp5"}):
+        headers = web(f"/ark:/{NAME}?info", **more).headers
+        assert headers["cache-control"] == "no-store" and "etag" not in headers
+
+
+def test_a_description_that_the_client_has_already_is_304(minter, web):
+    for accept in ("*/*", "text/html", "application/json"):
+        first = web(f"/ark:/{NAME}?info", HTTP_ACCEPT=accept)
+        tag = first.headers["etag"]
+        for sent in (tag, f'"other", W/{tag}', "*"):
+            again = web(f"/ark:/{NAME}?info", HTTP_ACCEPT=accept, HTTP_IF_NONE_MATCH=sent)
+            assert (again.status, again.body, again.headers["etag"]) == (304, b"", tag)
+        assert web(f"/ark:/{NAME}?info", HTTP_ACCEPT=accept, HTTP_IF_NONE_MATCH='"other"').status == 200
+    before = first.headers["last-modified"]
+    assert before.endswith(" GMT")
+    minter.set_target(NAME, "https://b.example/")
+    changed = web(f"/ark:/{NAME}?info", HTTP_ACCEPT=accept, HTTP_IF_NONE_MATCH=tag)
+    assert changed.status == 200 and changed.headers["etag"] != tag
+
+
+@pytest.mark.parametrize("path", [f"/ark:/{NAME}", f"/ark:/{NAME}?info", "/ark:/13030/none", "/", "/.well-known/ark"])
+def test_scripts_of_other_sites_may_read_what_is_public(web, path):
+    answer = web(path)
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert "Link" in answer.headers["access-control-expose-headers"]
+    asked = web(path, "OPTIONS")
+    assert asked.status == 204 and asked.headers["access-control-allow-methods"] == "GET, HEAD"
+
+
+def test_the_path_of_arks_is_well_known(web):
+    answer = web("/.well-known/ark")
+    assert (answer.status, answer.headers["content-type"], answer.text) == (200, "text/plain; charset=utf-8", "/\n")
+    assert web("/names/.well-known/ark", script="/names").text == "/names/\n"
+
+
+def test_a_description_names_what_it_describes_in_headers(web):
+    headers = web(f"/ark:/{NAME}?info").headers
+    assert headers["link"] == f'</ark:/{NAME}>; rel="cite-as", </ark:/{NAME}>; rel="describes"'
+    assert headers["thump-status"] == "0.6 200 OK"
+
+
+def test_json_is_asked_for_in_the_query_too(web):
+    data = web(f"/ark:/{NAME}?json", HTTP_ACCEPT="text/turtle")
+    assert json.loads(data.text)["id"] == f"ark:/{NAME}"
+    assert data.text == web(f"/ark:/{NAME}?info", HTTP_ACCEPT="application/json").text
+    assert json.loads(web("/ark:/13030/none?json").text)["error"]["kind"] == "not found"
 
 
 @pytest.mark.parametrize("value", [
@@ -82,7 +147,8 @@ def test_headers_are_valid_whatever_is_bound(minter, web, value):
     answer = web(f"/ark:/{NAME}")
     assert answer.status in (302, 303)
     assert sorted(answer.headers) == [
-        "cache-control", "content-length", "content-type", "link", "location", "vary", "x-content-type-options"]
+        "access-control-allow-origin", "access-control-expose-headers", "cache-control", "content-length",
+        "content-type", "link", "location", "vary", "x-content-type-options"]
     assert all(0x20 < ord(character) < 0x7F for character in answer.headers["location"])
 
 
@@ -156,10 +222,10 @@ def test_a_mistyped_name_is_404_and_offers_what_was_meant(tmp_path):
     minter.close()
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "TRACE"])
 def test_other_methods_are_refused(web, method):
     answer = web(f"/ark:/{NAME}", method, CONTENT_LENGTH="0")
-    assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
 
 
 @pytest.mark.parametrize("uri", [

@@ -31,8 +31,9 @@ def test_a_description_is_given_for_info_and_bare_question_marks(web, query):
     assert answer.status == 200
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert answer.headers["vary"] == "Accept"
-    assert answer.headers["link"] == f'</ark:/{NAME}>; rel="cite-as"'
-    assert answer.text.startswith(f"erc:\nwhere: https://id.example/ark:/{NAME}\n")
+    assert answer.headers["link"].startswith(f'</ark:/{NAME}>; rel="cite-as"')
+    assert answer.text.startswith("erc:\nwho: (:unav)\nwhat: (:unav)\nwhen: (:unav)\n"
+                                  f"where: https://id.example/ark:/{NAME}\n\nerc-support:\nwho: cdlib.org/dpg\n")
 
 
 @pytest.mark.parametrize("query", ["?info=1", "?information", "???", "?info&x", "?x", "?Info"])
@@ -56,8 +57,18 @@ def test_a_description_is_written_as_anvl(minter, web):
     assert text == (
         "erc:\nwho: Gibbon, Edward\nwhat: A title\nwhen: 1781\n"
         f"where: https://id.example/ark:/{NAME}\na%3Ab: x\nnote: two\n lines\n\n"
-        f"erc-support:\nid: ark:/{NAME}\nstate: published\ndate: DATE\nauthority: cdlib.org/dpg\ntarget: https://a.example/x\n"
+        f"erc-support:\nwho: cdlib.org/dpg\nwhat: (:unav)\nwhen: (:unav)\nwhere: https://id.example/ark:/{NAME}?info\n"
+        f"id: ark:/{NAME}\nstate: published\ndate: DATE\nauthority: cdlib.org/dpg\ntarget: https://a.example/x\n"
     )
+
+
+def test_the_support_of_a_description_is_the_promise_of_the_minter(minter, web):
+    minter.text("policy", "persistence", "Names are never given again.", "--from", "2020-01-01")
+    minter.text("custodian", "set", "Jo Keeper")
+    text = web(f"/ark:/{NAME}?info").text
+    assert ("erc-support:\nwho: Jo Keeper\nwhat: Names are never given again.\nwhen: 20200101000000\n"
+            f"where: https://id.example/ark:/{NAME}?info\n") in text
+    assert json.loads(web(f"/ark:/{NAME}?json").text)["promise"] == "Names are never given again."
 
 
 def test_a_description_is_written_as_json(minter, web):
@@ -66,7 +77,7 @@ def test_a_description_is_written_as_json(minter, web):
     answer = web(f"/ark:/{NAME}?info", HTTP_ACCEPT="application/json")
     facts = json.loads(answer.text)
     assert answer.headers["content-type"] == "application/json"
-    assert re.fullmatch(r"\d{14}", facts.pop("date"))
+    assert re.fullmatch(r"\d{14}", facts.pop("date")) and re.fullmatch(r"\d{14}", facts.pop("changed"))
     assert facts == {
         "id": f"ark:/{NAME}", "where": f"https://id.example/ark:/{NAME}", "state": "published",
         "authority": "cdlib.org/dpg",
