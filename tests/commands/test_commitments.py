@@ -20,11 +20,13 @@ def minter(tmp_path):
 
 def test_all_policies_of_a_minter_are_shown_together(minter):
     assert minter.records("policy")[1] == {
-        "label-format": "scheme noid; template f5.reedeedk; size 70728100; order random", "minting": "publish"}
+        "label-format": "scheme noid; template f5.reedeedk; size 70728100; order random", "minting": "publish",
+        "mint-limit": "10000"}
     minter.records("policy", "association", "Things in the archive.")
     minter.records("policy", "persistence", "We keep every name and its target.", "--from", "2026", "--until", "2126")
     assert minter.records("policy")[1] == {
         "label-format": "scheme noid; template f5.reedeedk; size 70728100; order random", "minting": "publish",
+        "mint-limit": "10000",
         "association": "Things in the archive.", "persistence": "We keep every name and its target.",
         "persistence-from": "20260101000000", "persistence-until": "21261231235959"}
     assert minter.records("policy", "label-format")[0]["label-format"].startswith("scheme noid")
