@@ -159,6 +159,16 @@ class Minters:
         return MinterAccess(request, entry.name, entry.open(), self._slots)
 
 
+def hold_unless_known(api: MinterMethods, name: str | bytes) -> bool:
+    """Put a name on hold of which nothing is stored, so that it can be bound and is never minted; returns whether."""
+    try:
+        api.fetch(name)
+    except NotFoundError:
+        api.hold(name)
+        return True
+    return False
+
+
 def whole_body(request: Request) -> bytes:
     """The body of a request; raises HttpError if it is too large, cut off, or of unknown length."""
     body = read_body(request.environ, _LARGEST_BODY)

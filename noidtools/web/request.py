@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 
 from ..codec import HEX_DIGITS, pack
-from ..commands.lines import LineSource
+from ..commands.lines import LineSource, split_words
 from ..errors import ForbiddenError, UsageError
 from ..minter.folder import COMMAND_PATH
 from ..minter.policies import TOKEN_PREFIX, TOKEN_USER, AccessPolicy
@@ -43,8 +43,6 @@ def query_words(query: bytes) -> list[bytes]:
         raise UsageError("a blank or a control character stands in the query: write it percent-encoded, a blank as %20")
     if query.translate(None, _QUOTING) == query:
         return [decode_word(word) for word in query.split(b"+") if word]
-    from ..commands.lines import split_words
-
     return [decode_word(word) for word in split_words(query.replace(b"+", b" "))]
 
 
@@ -93,6 +91,8 @@ _TOKEN_CHALLENGE = ("WWW-Authenticate", 'Bearer realm="noid", error="invalid_tok
 
 # What browsers accept where they load a page, an image or a style sheet; scripts and programs do not ask for these.
 _LOADED_TYPES = ("text/html", "application/xhtml+xml", "image/", "text/css")
+# One of these is in the name of every browser.  Programs in Java accept text/html and images as well.
+_BROWSERS = ("mozilla/", "opera/", "links", "lynx/", "w3m/")
 
 
 class Trust:
@@ -139,9 +139,13 @@ class Request:
 
     @property
     def words(self) -> list[bytes]:
-        """The words of the command in the query string; raises UsageError as `query_words` does."""
+        """The words of the command in the query string; raises UsageError as `query_words` does.
+
+        A single word with a blank in it can be no command: it is a whole line of words, as in ?mint%201.
+        """
         if self._words is None:
-            self._words = query_words(self.header("QUERY_STRING").encode("latin-1", "replace"))
+            words = query_words(self.header("QUERY_STRING").encode("latin-1", "replace"))
+            self._words = split_words(words[0]) if len(words) == 1 and b" " in words[0] else words
         return self._words
 
     # -- the sender ------------------------------------------------------------------------------------
@@ -294,7 +298,9 @@ class Request:
         if mode or kind:
             return False
         accept = self.header("HTTP_ACCEPT").lower()
-        if accept and any(name in accept for name in _LOADED_TYPES):
+        agent = self.header("HTTP_USER_AGENT").lower()
+        may_be_browser = not agent or any(name in agent for name in _BROWSERS)
+        if may_be_browser and any(name in accept for name in _LOADED_TYPES):
             return True
         # A page of another site can suppress these two headers; where they are sent, they are checked elsewhere.
         is_led = not self.header("HTTP_ORIGIN") and not self.header("HTTP_REFERER")

@@ -87,6 +87,16 @@ def test_help_for_one_command_explains_that_command(web: CommandClient) -> None:
     assert web("help+nothing").status == 400
 
 
+def test_words_are_separated_by_plus_signs_or_by_encoded_blanks(web: CommandClient) -> None:
+    assert web("mint%201", user=USER).ids == ["kt4x551"] and web("mint+1", user=USER).ids == ["kt154d9"]
+    assert web("bind%20set%20kt4x551%20title%20%22two%20words%22", user=USER).status == 200
+    assert web("bind+set+kt154d9+title+two%20words", user=USER).status == 200
+    for name in ("kt4x551", "kt154d9"):
+        assert web(f"get%20{name}%20title").text == "two words\n"
+    # An encoded blank in one of several words is part of it.
+    assert web("get+kt4x551%20title").status == 404
+
+
 def test_data_reaches_the_command_as_it_was_encoded(web: CommandClient) -> None:
     for value in [b" ", b"+", b'"', b"'", b"\\", b"%", b"K\xc3\xa4se", b"\0", b"a\nb", b"\xff\xfe", b"a&b=c;d", b"?#"]:
         assert web(f"bind+set+kt639k9+x+{word(value)}", user=USER).status == 200

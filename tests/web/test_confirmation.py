@@ -27,6 +27,7 @@ PAGE_LOADS = [
     {"HTTP_ACCEPT": "TEXT/HTML"}, {"HTTP_ACCEPT": "image/avif,*/*;q=0.8"}, {"HTTP_ACCEPT": "text/css,*/*;q=0.1"},
     CHROMIUM, {**CHROMIUM, "HTTP_ACCEPT": "*/*"}, {**HTML, "HTTP_REFERER": "http://id.example.org/page"},
     {"HTTP_SEC_FETCH_MODE": "cors", "HTTP_UPGRADE_INSECURE_REQUESTS": "1"},
+    {**HTML, "HTTP_USER_AGENT": "Lynx/2.9.0dev.12 libwww-FM/2.14"},
     {**CHROMIUM, "HTTP_ACCEPT": "x/y", "HTTP_ACCEPT_LANGUAGE": ""},
     {"HTTP_USER_AGENT": CHROMIUM["HTTP_USER_AGENT"], "HTTP_ACCEPT": "*/*", "HTTP_ACCEPT_ENCODING": "gzip, deflate"},
 ]
@@ -38,6 +39,7 @@ PROGRAMS = [
     {**CHROMIUM, "HTTP_SEC_FETCH_MODE": "cors", "HTTP_SEC_FETCH_DEST": "empty", "HTTP_SEC_FETCH_SITE": "same-origin"},
     {**CHROMIUM, "HTTP_ACCEPT": "*/*", "HTTP_REFERER": "http://id.example.org/page"},
     {**HTML, "HTTP_IDEMPOTENCY_KEY": "order-17"},
+    {"HTTP_USER_AGENT": "Java/1.8.0_292", "HTTP_ACCEPT": "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"},
 ]
 TOKEN = re.compile(r'name="token" value="([0-9a-f.]+)"')
 

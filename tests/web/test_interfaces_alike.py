@@ -227,8 +227,30 @@ class Arklet(Driver):
         self.call("PUT", "/update", {"ark": name, "url": url})
 
 
-DRIVERS = {"shell": Shell, "url": ByUrl, "json": Json, "python": Python, "remote": Remote, "arklet": Arklet}
-SERVED = ("json", "arklet")
+class N2t(Driver):
+    LACKS = frozenset({"reserve", "withdraw"})
+
+    def call(self, path: str, query: str, *, anonymous: bool = False, key: str = "") -> list[str]:
+        headers = {"Idempotency_Key": key} if key else {}
+        reply = self.place.send("POST", f"/a/me/{path}?{quote(query)}", anonymous=anonymous, **headers)
+        if reply.status >= 400:
+            raise RefusedError(KINDS[reply.status])
+        return reply.text.splitlines()
+
+    def mint(self, url: str, **options: object) -> str:
+        name = "ark:/" + self.call(f"m/ark/{NAAN}/{SHOULDER}", "mint 1", **options)[0].removeprefix("s: ")
+        self.bind(name, url)
+        return name
+
+    def read(self, name: str) -> str:
+        return self.call("b", f"{name}.get _t")[0]
+
+    def bind(self, name: str, url: str) -> None:
+        self.call("b", f"{name}.set _t {url}")
+
+
+DRIVERS = {"shell": Shell, "url": ByUrl, "json": Json, "python": Python, "remote": Remote, "arklet": Arklet, "n2t": N2t}
+SERVED = ("json", "arklet", "n2t")
 
 
 @pytest.fixture(scope="module")
