@@ -9,14 +9,15 @@ import zipfile
 
 import pytest
 
-import noidtools
+from noidtools.commands import Call, Session, run
+from noidtools.minter.events import Actor
 from support.project import ROOT
 
 
 def test_the_command_language_is_importable_from_the_package(tmp_path, noid):
     noid("dbcreate", ".sd")
-    session = noidtools.Session(str(tmp_path), noidtools.Actor(b"me", b"test"))
-    answer = noidtools.run(noidtools.Call(session, [b"mint", b"2"]))
+    session = Session(str(tmp_path), Actor(b"me", b"test"))
+    answer = run(Call(session, [b"mint", b"2"]))
     assert [record.data() for record in answer.records] == [[{"id": b"0"}, {"id": b"1"}]]
     session.close()
 

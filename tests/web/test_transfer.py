@@ -38,9 +38,9 @@ def test_an_export_is_a_download_with_its_bytes_as_they_are(filled):
     reply = filled("export+csv", user=USER)
     assert reply.status == 200 and reply.headers["content-type"] == "text/csv; charset=utf-8"
     assert reply.headers["content-disposition"] == 'attachment; filename="export.csv"'
-    assert reply.body == b'id,element,value\r\n99999/x,title,Two\r\nkt639k9,title,"One\r\nline"\r\n'
+    assert reply.body == b'id,element,value\r\nark:/99999/x,title,Two\r\nkt639k9,title,"One\r\nline"\r\n'
     assert filled("export+csv", user=USER, accept="application/json").body == reply.body
-    assert filled("export+anvl", user=USER).body.startswith(b"# exported by noidtools\n:: 99999/x\ntitle: Two\n\n")
+    assert filled("export+anvl", user=USER).body.startswith(b"# exported by noidtools\n:: ark:/99999/x\ntitle: Two\n\n")
     assert b'"identifiers":2,"sha256":"' in filled("export+jsonl+--history", user=USER).body.splitlines()[-1]
 
 
@@ -68,7 +68,7 @@ def test_only_those_who_may_administer_can_do_either(filled):
     ("import+csv+/etc/passwd", b"", 403, "for the shell"),
     ("export+csv+/tmp/x", b"", 403, "for the shell"),
     ("export+--map+txt+/tmp/x", b"", 403, "for the shell"),
-    ("export+csv+--history", b"", 400, "--history goes with jsonl"),
+    ("export+csv+--history", b"", 400, "can be exported as jsonl only"),
 ])
 def test_what_is_refused_has_a_status_and_changes_nothing(filled, query, body, status, message):
     before = filled("dbinfo+dump", user=USER).text
