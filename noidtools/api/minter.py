@@ -415,7 +415,7 @@ class BindingMethods(MinterBase):
         """
         trace: resolution.Trace | None = [] if explain else None
         chosen = None if element is None else to_bytes(element)
-        outcome = resolution.resolve(self._open, to_bytes(name), element=chosen, trace=trace)
+        outcome = resolution.resolve_in(self._view, self._open, to_bytes(name), element=chosen, trace=trace)
         targets = redirect_targets(outcome.targets)
         if not targets and not explain:
             raise outcome.error()

@@ -11,7 +11,7 @@ from ..minter import config
 from ..minter.policies import ADMIN, READ, hides_names
 from ..minter.relations.abstract import abstract_refusal
 from ..names import targets
-from ..resolution import destination, outcome_in, settings
+from ..resolution import destination, resolve_in, settings
 from ..rules import Rule
 from . import lines
 from .answers import Answer, Fields, Values
@@ -36,7 +36,7 @@ def _resolve(call: Call) -> Answer:
     explained, option = call.flag("explain"), call.option("element")
     text, element = call.words[0], None if option is None else option.encode()
     trace: Trace = []
-    outcome = _outcome_of(call, text, element, trace if explained else None)
+    outcome = resolve_in(call.session.view, call.minter, text, element=element, trace=trace if explained else None)
     if explained:
         return Answer(Fields(*trace, ("answer", _target_text(outcome))), spaced=True, failed=not outcome.targets)
     if not outcome.targets:
@@ -50,17 +50,6 @@ def _abstract_refusal(call: Call, text: bytes, outcome: Outcome) -> str:
     if outcome.kind != resolution.ABSTRACT:
         return ""
     return call.read(lambda reader: abstract_refusal(call.minter, reader, text, "leads nowhere by itself"))
-
-
-def _outcome_of(
-    call: Call, text: bytes, element: bytes | None = None, trace: Trace | None = None
-) -> Outcome:
-    """The outcome as this user may see it, which for a name that is not public is that of an unknown one."""
-    minter, view = call.minter, call.session.view
-    outcome = resolution.resolve(minter, text, element=element, trace=trace)
-    if not hides_names(view) or outcome.kind == resolution.FOUND:
-        return outcome
-    return minter.read(lambda reader: outcome_in(view, minter, reader, text, outcome, element=element, trace=trace))
 
 
 def _target_text(outcome: Outcome) -> bytes:
@@ -104,7 +93,7 @@ def _resolver_for(call: Call, base: str) -> Callable[[str], bytes]:
 
         return lambda name: location_at(base, name)
 
-    return lambda name: destination(_outcome_of(call, name.encode()))
+    return lambda name: destination(resolve_in(call.session.view, call.minter, name.encode()))
 
 
 def _set_resolver(call: Call) -> Answer:

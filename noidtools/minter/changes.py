@@ -9,6 +9,7 @@ which `undo` finds it.
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from ..codec import pack, pair, pair_prefix, split_pair, unpack
 from ..errors import ConflictError, InvalidError, NotFoundError, printable
 from .circulation import PEPPERED, WITHDRAWN
 from .events import (
+    NUMBER_SIZE,
     Change,
     Digest,
     add_to_bulk,
@@ -54,6 +56,7 @@ BATCH_BYTES = 1 << 20
 _PAUSE = 0.005
 _LONGEST_NAME = 200
 _EVENT_NAME = b"event name "
+_EXTENDED = b"extended event "
 
 
 def fits_at_once(count: int, size: int) -> bool:
@@ -161,6 +164,9 @@ class BulkEvent:
         # One that another event follows stays: the numbers have no gaps.
         event = read_event(writer, number)
         if done.changed or done.added or newest_number(writer) > number or (event and event.bulk is not None):
+            if event and event.bulk is not None:
+                # Its number does not tell that it has changed something again.
+                writer.put(META, _EXTENDED + b"%d" % number, os.urandom(8))
             add_to_bulk(writer, number, done.recorded)
             return True
         discard_event(writer, number)
@@ -299,6 +305,17 @@ def recorded_changes(
     rows = reader.get_many([(CHANGES, number_key(number) + pair(*place)) for place in places])
     return {place: RecordedEdit.unpacked(pair(*place), packed)
             for place, packed in zip(places, rows, strict=True) if packed}
+
+
+def extended_events(reader: Reader) -> dict[int, bytes]:
+    """The numbers of the bulk events that changed something in several transactions, each with a mark that is another
+    after every one of them."""
+    return {stored_number(key.removeprefix(_EXTENDED)) or 0: mark for key, mark in reader.scan(META, _EXTENDED)}
+
+
+def keys_of_bulk(reader: Reader, number: int) -> set[bytes]:
+    """The identifiers that a bulk event changed."""
+    return {split_pair(key[NUMBER_SIZE:])[0] for key, _ in reader.scan(CHANGES, number_key(number))}
 
 
 def matches(value: bytes | None, recorded: bytes | Digest | None) -> bool:

@@ -13,8 +13,9 @@ from operator import itemgetter
 
 from ..codec import pair, pair_end, pair_prefix, split_pair
 from ..times import timestamp
+from .changes import keys_of_bulk
 from .circulation import Circulation, in_circulation
-from .events import CONTINUED, NUMBER_SIZE, Event, number_key, packed_events
+from .events import CONTINUED, NUMBER_SIZE, Event, packed_events
 from .schema import (
     ABSTRACT,
     ALIASES,
@@ -282,7 +283,7 @@ def changed_names(minter: Minter, reader: Reader, after: int, now: int) -> Chang
                 break
         found.keys.update(event.ids, (change.of for change in event.changes if change.of))
         if event.bulk:
-            found.keys.update(split_pair(key[NUMBER_SIZE:])[0] for key, _ in reader.scan(CHANGES, number_key(number)))
+            found.keys |= keys_of_bulk(reader, number)
         found.number = number
     return found
 

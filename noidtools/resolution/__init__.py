@@ -26,6 +26,7 @@ from .lookup import (
     follow_aliases,
     outcome_in,
     resolve,
+    resolve_in,
     target_element,
 )
 
@@ -37,5 +38,5 @@ __all__ = [
     "ABSTRACT", "ALIAS", "CACHE", "CANARY", "ELEMENT", "FALLBACK", "FOUND", "GONE", "INVALID", "NOT_FOUND",
     "PASSTHROUGH", "PASSTHROUGH_ELEMENT", "RESERVED", "UNAVAILABLE", "USUAL_CACHE", "USUAL_ELEMENT", "Lookup",
     "Outcome", "Trace",
-    "destination", "fallback_target", "follow_aliases", "outcome_in", "resolve", "target_element",
+    "destination", "fallback_target", "follow_aliases", "outcome_in", "resolve", "resolve_in", "target_element",
 ]

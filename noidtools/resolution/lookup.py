@@ -446,6 +446,17 @@ def outcome_in(
     return found
 
 
+def resolve_in(
+    view: str, minter: Minter, text: bytes, *, element: bytes | None = None, trace: Trace | None = None
+) -> Outcome:
+    """The outcome as a user with this view may see it, which for a name that is not public is that of an unknown
+    one."""
+    outcome = resolve(minter, text, element=element, trace=trace)
+    if not hides_names(view) or outcome.kind == FOUND:
+        return outcome
+    return minter.read(lambda reader: outcome_in(view, minter, reader, text, outcome, element=element, trace=trace))
+
+
 def destination(outcome: Outcome) -> bytes:
     """The target as it stands in a Location header, or the kind of outcome if there is none."""
     for target in outcome.targets:

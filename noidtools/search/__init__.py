@@ -22,7 +22,7 @@ from ..minter.policies import hides
 from ..minter.stored import ChangedSince, StoredName, read_name, stored_names
 from ..resolution import target_element
 from ..store import Reader
-from .index import Index, normal_url
+from .index import Index, indexed_text, normal_url
 
 # How many names a page has at most.
 LARGEST_PAGE = 1000
@@ -135,7 +135,8 @@ def _indexed(
     order = "texts.rowid" if words else "names.id"
     statement = (f"SELECT names.id, names.key FROM {', '.join(tables)} WHERE {' AND '.join(conditions)} "
                  f"ORDER BY {order}")
-    for number, key in index.select(statement, values):
+    sent = [indexed_text(encode_text(value)) if isinstance(value, str) else value for value in values]
+    for number, key in index.select(statement, sent):
         if key.startswith(query.prefix):
             yield str(number), read_name(reader, key, only=_NEEDED)
 

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 
-from ..codec import decode_text
+from ..codec import pack, unpack
 from ..errors import BusyError, StoreError
 from ..minter import Minter
+from ..minter.changes import extended_events, keys_of_bulk
 from ..minter.events import date_and_actor, newest_number
 from ..minter.lifecycle import state_of
 from ..minter.stored import ChangedNames, StoredName, changed_names, names_of_events, read_name, stored_names
@@ -25,7 +26,7 @@ from ..store import Reader
 from ..times import system_clock
 
 _FILE = "search.sqlite"
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE names (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, state TEXT NOT NULL);
 CREATE TABLE targets (name INTEGER NOT NULL, url TEXT NOT NULL, host TEXT NOT NULL);
@@ -33,7 +34,8 @@ CREATE INDEX targets_by_name ON targets (name);
 CREATE INDEX targets_by_url ON targets (url);
 CREATE INDEX targets_by_host ON targets (host);
 CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = "unicode61 remove_diacritics 2");
-CREATE TABLE position (number INTEGER NOT NULL, date BLOB NOT NULL, who BLOB NOT NULL);
+CREATE TABLE position (number INTEGER NOT NULL, date BLOB NOT NULL, who BLOB NOT NULL, element BLOB NOT NULL,
+    extended BLOB NOT NULL);
 """
 
 # What is read of a name.
@@ -46,8 +48,9 @@ _PAGE = 1000
 _PATIENCE = 5.0
 
 
-# An event: its number, its date and its actor, by which another one with the same number is recognized.
-Position = tuple[int, bytes, bytes]
+# What an index has: the number of the last event; the date and the actor of that event, by which another one with the
+# same number is recognized; the element of targets; and the marks of events that were extended, packed.
+Position = tuple[int, bytes, bytes, bytes, bytes]
 
 
 class Index:
@@ -114,11 +117,10 @@ class Index:
         try:
             # Another process may have done the work while this one waited.
             position = self._position()
-            changed = position and minter.read(partial(_changed_since, minter, position))
-            number = self._apply(changed) if changed else self._make()
+            changed = None if position is None else minter.read(partial(_changed_since, minter, position))
+            reached = self._make() if changed is None else self._apply(*changed)
             self._database.execute("DELETE FROM position")
-            dated = minter.read(lambda reader: date_and_actor(reader, number))
-            self._database.execute("INSERT INTO position VALUES (?, ?, ?)", (number, *dated))
+            self._database.execute("INSERT INTO position VALUES (?, ?, ?, ?, ?)", reached)
             self._database.execute("COMMIT")
         except BaseException:
             self._database.execute("ROLLBACK")
@@ -133,14 +135,14 @@ class Index:
         return True
 
     def _position(self) -> Position | None:
-        """The last event that is in the index; None for an index to be made."""
+        """What the index has; None for an index to be made."""
         if self._database.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
             return None
-        row: Position | None = self._database.execute("SELECT number, date, who FROM position").fetchone()
+        row: Position | None = self._database.execute("SELECT * FROM position").fetchone()
         return row
 
-    def _make(self) -> int:
-        """Fill the index with all names; returns the number of the last event that it has."""
+    def _make(self) -> Position:
+        """Fill the index with all names; returns what it then has."""
         tables = self._database.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND (sql LIKE 'CREATE VIRTUAL%' OR "
             "name IN ('names', 'targets', 'position'))").fetchall()
@@ -150,11 +152,11 @@ class Index:
             self._database.execute(statement)
         self._database.execute(f"PRAGMA user_version = {_VERSION}")
         minter = self._minter
-        number = minter.read(newest_number)
+        position = minter.read(lambda reader: _position_at(reader, newest_number(reader)))
         after: bytes | None = b""
         while after is not None:
             after = minter.read(partial(self._put_page, after))
-        return number
+        return position
 
     def _put_page(self, after: bytes, reader: Reader) -> bytes | None:
         """Put the next names; returns the key of the last, None after the end."""
@@ -165,8 +167,8 @@ class Index:
                 return name.key
         return None
 
-    def _apply(self, changed: ChangedNames) -> int:
-        """Put the names that were changed; returns the number of the last event."""
+    def _apply(self, changed: ChangedNames, position: Position) -> Position:
+        """Put the names that were changed; returns what the index then has."""
         minter = self._minter
         keys = set(changed.keys)
         if changed.mintings:
@@ -174,7 +176,7 @@ class Index:
         ordered = sorted(keys)
         for start in range(0, len(ordered), _PAGE):
             minter.read(partial(self._put_names, ordered[start : start + _PAGE]))
-        return changed.number
+        return position
 
     def _put_names(self, keys: list[bytes], reader: Reader) -> None:
         put = self._writer(reader)
@@ -203,13 +205,18 @@ class Index:
             values = [value for _, value in name.elements] if state != "withdrawn" else []
             words = [display(name.key), name.alias or b"", *(value[:_LONGEST_TEXT] for value in values)]
             execute("INSERT INTO texts (rowid, text) VALUES (?, ?)",
-                    (*known, b"\n".join(words).decode("utf-8", "replace")))
+                    (*known, indexed_text(b"\n".join(words))))
             for url in dict.fromkeys(target.url for rest, value in name.elements if rest == element
                                      for target in targets.parse(value)):
-                execute("INSERT INTO targets VALUES (?, ?, ?)", (*known, normal_url(decode_text(url)),
-                                                                  host_of(decode_text(url))))
+                text = indexed_text(url)
+                execute("INSERT INTO targets VALUES (?, ?, ?)", (*known, normal_url(text), host_of(text)))
 
         return put
+
+
+def indexed_text(text: bytes) -> str:
+    """A text as SQLite takes it: bytes that are not UTF-8 are replaced."""
+    return text.decode("utf-8", "replace")
 
 
 def normal_url(url: str) -> str:
@@ -227,13 +234,28 @@ def host_of(url: str) -> str:
     return name.lower().rstrip(".") if mark else ""
 
 
+def _position_at(reader: Reader, number: int) -> Position:
+    """What an index has that knows all changes up to an event."""
+    marks = extended_events(reader)
+    extended = pack([field for event, mark in sorted(marks.items()) for field in (b"%d" % event, mark)])
+    return (number, *date_and_actor(reader, number), target_element(reader), extended)
+
+
 def _is_current(position: Position, reader: Reader) -> bool:
-    return newest_number(reader) == position[0] and date_and_actor(reader, position[0]) == position[1:]
+    return position == _position_at(reader, newest_number(reader))
 
 
-def _changed_since(minter: Minter, position: Position, reader: Reader) -> ChangedNames | None:
-    """What was changed; None if that cannot be found out, because the database is another one."""
-    number = position[0]
-    if date_and_actor(reader, number) != position[1:]:
+def _changed_since(minter: Minter, position: Position, reader: Reader) -> tuple[ChangedNames, Position] | None:
+    """What was changed, and what an index has that knows it; None if it must be made anew."""
+    number, *_, extended = position
+    if position[:-1] != _position_at(reader, number)[:-1]:
         return None
-    return changed_names(minter, reader, number, system_clock())
+    changed = changed_names(minter, reader, number, system_clock())
+    if changed is None:
+        return None
+    fields = unpack(extended)
+    known = dict(zip(map(int, fields[::2]), fields[1::2], strict=True))
+    for event, mark in extended_events(reader).items():
+        if mark != known.get(event):
+            changed.keys |= keys_of_bulk(reader, event)
+    return changed, _position_at(reader, changed.number)

@@ -29,7 +29,7 @@ from ..store import Writer
 from ..times import SECOND
 from .group_commit import WriterSlots, run_in_group
 from .request import Request, WorkLimit, read_body
-from .response import Response
+from .response import HttpError, Response
 
 # The largest body for these interfaces: a request is one transaction, for which others wait.
 _LARGEST_BODY = 64 << 20
@@ -125,8 +125,18 @@ class Minters:
         self._slots = slots
 
     def readable(self, request: Request) -> list[MinterAccess]:
-        """The minters that the sender may read, in the order of their names."""
-        found = (self._access(request, entry) for entry in self._catalogue.entries())
+        """The minters that the sender may read, in the order of their names; with a token those of the token.
+
+        Raises HttpError for a token that none of them knows.
+        """
+        found, unknown = [], None
+        for entry in self._catalogue.entries():
+            try:
+                found.append(self._access(request, entry))
+            except HttpError as error:  # the token is one of other minters
+                unknown = error
+        if unknown is not None and not found:
+            raise unknown
         return [access for access in found if access.may(READ)]
 
     def named(self, request: Request, name: str) -> MinterAccess:

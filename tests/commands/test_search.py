@@ -161,3 +161,30 @@ def test_python_finds_names(minter):
         assert [(name.identifier, name.target) for name in names] == [("x02", "https://b.example/letters")]
         assert [name.identifier for name in opened.find(host="a.example")] == ["x00", "x01"]
         assert [name.identifier for name in opened.find(prefix="x0", limit=2)] == ["x00", "x01"]
+
+
+def test_what_a_command_of_the_same_name_changes_again_is_found(minter):
+    retarget = ("retarget", "--from", "https://a.example/", "--to", "https://c.example/", "--name", "move")
+    minter.records(*retarget)
+    assert found(minter, "--target", "c.example") == ["x00"]
+    minter.records("bind", "set", "x02", "_t", "https://a.example/3")
+    minter.records("bind", "set", "x00", "_t", "https://a.example/1")
+    assert found(minter, "--target", "a.example") == ["x00", "x01", "x02"]
+    minter.records(*retarget)
+    assert found(minter, "--target", "a.example") == ["x01"]
+    assert found(minter, "--target", "c.example") == ["x00", "x02"]
+
+
+def test_targets_are_those_of_the_element_that_holds_them_now(minter):
+    minter.records("bind", "set", "x00", "url", "https://c.example/1")
+    assert found(minter, "--target", "c.example") == []
+    minter.records("resolver", "element", "url")
+    assert found(minter, "--target", "c.example") == ["x00"]
+    assert found(minter, "--target", "b.example") == []
+
+
+def test_bytes_that_are_not_utf8_neither_stop_the_index_nor_a_search(minter):
+    minter.records("bind", "set", "x00", "_t", b"https://a.example/\xff")
+    minter.records("bind", "set", "x00", "title", b"M\xe4rz")
+    assert found(minter, "--target", "a.example") == ["x00", "x01"]
+    assert found(minter, b"M\xe4rz") == ["x00"]

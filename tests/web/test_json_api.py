@@ -164,6 +164,25 @@ def test_relations_citation_and_resolution(api, minter):
     assert api("GET", "/resolve/12345/x77").json["outcome"] == "not found"
 
 
+def test_a_reserved_name_resolves_for_the_public_as_one_that_was_never_minted(api):
+    name = made(api, state="reserved")["id"]
+    for query in ("", "?explain=true"):
+        hidden = api("GET", f"/resolve/{quote(name)}{query}", user="").json
+        unknown = api("GET", f"/resolve/12345/x99{query}", user="").text
+        assert hidden == json.loads(unknown.replace("12345/x99", name))
+    assert api("GET", f"/resolve/{quote(name)}").json["outcome"] == "reserved"
+
+
+def test_a_token_of_one_minter_lists_and_searches_that_one(api, minter):
+    secret = minter.records("token", "new", "script", "--may", "mint,read")[0]["token"]
+    other = Noid.created(minter.folder.parent / "zz", "z.sdd", "medium", "12345")
+    other.close()
+    login = {"user": "", "authorization": f"Bearer {secret}"}
+    assert [one["name"] for one in api("GET", "/minters", **login).json["minters"]] == ["kt"]
+    assert api("GET", "/identifiers?q=nothing", **login).json == {"items": []}
+    problem(api("GET", "/minters", user="", authorization="Bearer noid_unknown"), 401, "login")
+
+
 def test_values_that_are_no_text_are_base64(api, minter):
     made(api)
     minter.records("bind", "set", "12345/x00", "raw", b"\xff\x00")
