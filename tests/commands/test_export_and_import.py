@@ -48,7 +48,7 @@ def fill(minter: Noid) -> None:
     minter.records("bind", "set", ":idmap/^13030/x(.*)", "_t", "https://x.example/$1")
     minter.records("withdraw", names[2], "--reason", "twice", "--successor", names[3])
     minter.records("reserve", names[4])
-    minter.records("unavailable", names[5], "--reason", "away")
+    minter.records("unavailable", names[1], "--reason", "away")
     minter.records("alias", "old name", names[0], "--authority", "Me")
     minter.records("synonym", names[0], "doi:10.1/2", "--authority", "Me")
     minter.records("policy", "persistence", "Always")

@@ -243,7 +243,7 @@ def test_a_rule_that_cannot_be_used_is_refused_or_kept_as_a_note(imported, noid)
     generator, _ = state_of(".zd", 0)
     items = root_items(generator) | {b":/idmap/e\t^(a": b"b"}
     sentence = refusal(noid, written(items))
-    assert sentence.startswith("line ") and "--skip-rules" in sentence
+    assert sentence.startswith("line ") and "can be skipped" in sentence
     made, printed = imported(items, "--skip-rules")
     assert "Rules: 0\n" in printed and "stored as a note" in printed
     assert "Note: rule not used: e ^(a: b\n" in made("dbinfo")

@@ -483,7 +483,7 @@ ELSEWHERE = {
     "resolver canary Name [Target|-]": "test_every_changing_command_changes_the_name",
     "token": "its names are those of tokens",
     "note": "its names are those of notes",
-    "rebind File": "reads a file as rebind does standard input", "import csv|jsonl|anvl File": "the same",
+    "rebind File": "reads a file as rebind does standard input", "import csv|jsonl|anvl": "the same",
     "import perl Source": "a whole minter of another program",
     "import noid4php Source": "a whole minter of another program",
 }

@@ -36,7 +36,7 @@ def test_a_template_gives_the_identifiers_the_original_gave(noid, vector):
     assert f"\nSize: {vector['size']}\n" in report
     assert f"\nProperties: {vector['properties']}\n" in report
     assert f"\nOrder: {vector['order']}" in report
-    done = noid.run("mint", str(vector["asked"]))
+    done = noid.run("mint", "--yes", str(vector["asked"]))
     ids = [line.removeprefix("id: ") for line in done.stdout.decode().splitlines() if line]
     assert len(ids) == vector["minted"]
     assert ids[: len(vector["first"])] == vector["first"]
