@@ -371,7 +371,12 @@ def _verdicts(check: Callable[[bytes], bytes], texts: Iterable[bytes]) -> list[V
 def _naming(text: bytes, message: str) -> str:
     """The message, with the text in front if it names neither that nor the name in it: a verdict is read on its own."""
     spelled = (text, names.stored(names.parse(text)))
-    return message if any(printable(name) in message for name in spelled) else f"{printable(text)}: {message}"
+    # A text of many thousand characters is named by its beginning.
+    named = any(printable(name[:_LONGEST_NAMED]) in message for name in spelled)
+    return message if named else f"{printable(text[:_LONGEST_NAMED])}: {message}"
+
+
+_LONGEST_NAMED = 1000
 
 
 def _ensure_printable(key: bytes) -> None:
