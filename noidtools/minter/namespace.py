@@ -221,7 +221,9 @@ class Namespace:
         normal = self._normal(name)
         if name.scheme and not self._is_own(name, normal):
             normal = names.kept(name)
-        return normal + name.query or self.literal_key(name.given)
+        key = normal + name.query
+        # The normal form of a label behind a label behind a label is none of the spellings that are tried.
+        return key if key in self.spellings(name) else self.literal_key(name.given)
 
     def former_key(self, name: Name) -> bytes:
         """The key under which releases before 0.2.0 stored claims about a name of another minter."""
