@@ -60,7 +60,7 @@ def _ensure_own_prefix(dbdir: str, settings: Settings) -> None:
     others = minters_with_prefix(folder, prefix) if is_served(folder) else []
     if others:
         raise ConflictError(f"the minter {others[0]} in the same folder has the NAAN and prefix {prefix.decode()}, "
-                            "too, and both would mint the same names: choose another prefix, or say --same-prefix")
+                            "too, and both would mint the same names: choose another prefix, or give --same-prefix")
 
 
 _CREATION_OPTIONS = (

@@ -88,7 +88,7 @@ def _subject(minters: str, user: str, url: str) -> Subject:
     running = {path: setup for path, setup in sites.items() if _prints("systemctl", "is-active", SERVICES[setup.server])
                == "active"}
     path, setup = next(iter((running or sites).items()), ("", None))
-    minters = minters or (setup.minters if setup else "")
+    minters = os.path.abspath(minters) if minters else setup.minters if setup else ""
     if not minters:
         raise UsageError("no set-up was found on this machine (noid setup nginx|apache makes one): name the folder of "
                          "minters to check with --minters Dir")

@@ -182,7 +182,7 @@ class _Subject:
             what = ("not one of this minter's identifiers:" if self.foreign else
                     "a long-term identifier that was neither issued nor held: mint it, or")
             name = printable(self.display)
-            raise ConflictError(f"{name} is {what} place a hold on it with 'noid hold set {name}', before binding")
+            raise ConflictError(f"{name} is {what} place a hold on it with 'noid hold set {name}' before binding")
         if self.foreign:
             self.note = (b"%b is not one of this minter's identifiers: it is recorded as foreign, and is never minted"
                          % self.display)

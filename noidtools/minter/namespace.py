@@ -99,7 +99,7 @@ class Namespace:
             return True
         if not self.scheme.owns(key):
             return False
-        return not self.scheme.free or not (len(key.split()) > 1 or (names.has_ibi_outline(key) and key.isupper()))
+        return not self.scheme.free or not (len(key.split()) > 1 or names.has_ibi_form(key))
 
     def is_home_of(self, name: Name) -> bool:
         """Whether a name has this minter's NAAN or prefix, so that no other resolver knows more about it."""

@@ -16,7 +16,7 @@ What a user may see of a minter is one decision, for every command and every int
                 one that is only held or queued, is answered for as if nothing were known of it
     targets     users who may not read: where names lead, and the tombstones of those that were withdrawn; nothing else
 
-Access rules decide which of the three holds for a user (`AccessPolicy.view`).  In a transaction, `lifecycle.reader_in`
+Access rules decide which of the four holds for a user (`AccessPolicy.view`).  In a transaction, `lifecycle.reader_in`
 gives the reader through which a user's commands see the minter: what reads through it need not know of views.
 """
 
@@ -192,12 +192,11 @@ class AccessPolicy:
             rule = self.rules[name]
             if rule.admits(user):
                 continue
-            needed = f"{command} is of the class {name}, which here is for {_audience(rule)}"
             if user or not rule.login_helps():
-                who = printable(user) or "somebody who did not log in"
-                raise ForbiddenError(f"{needed}, and not for {who}")
+                who = printable(user) or "anonymous users"
+                raise ForbiddenError(f"{who} may not use {command}: the class {name} is for {_audience(rule)} here")
             remedy = "" if name == ADMIN else f"an administrator can open it with 'noid policy {name} anyone'"
-            raise LoginNeededError(needed, remedy)
+            raise LoginNeededError(f"{command} needs a login here", remedy)
 
     def may_change(self, user: bytes) -> bool:
         """Whether this user may do more than read."""

@@ -403,3 +403,10 @@ def has_ibi_outline(body: bytes) -> bool:
         ends = parts[0].translate(None, _IBIP[:-2])
         return all(parts) and not (parts[0] + parts[1]).translate(None, _IBIP) and bool(ends)
     return len(parts) == 4 and parts[2].isdigit() and len(parts[2]) >= 4 and b"." in parts[3]
+
+
+def has_ibi_form(body: bytes) -> bool:
+    """Whether it has the outline, and is written as such names are: an IBIp label in upper case, a repository name with
+    the domain of a server and a date."""
+    is_dated = b"." in body.partition(b"/")[0] and body.rpartition(b"/")[2].replace(b".", b"").isdigit()
+    return has_ibi_outline(body) and (body.isupper() or is_dated)

@@ -105,7 +105,7 @@ def test_in_a_long_term_minter_a_foreign_identifier_is_bound_after_a_hold(noid):
     noid("dbcreate", "f5.reedeedk", "long", "13030", "cdlib.org", "oac/cmp")
     refusal = noid.refused("bind", "set", "13030/kt639k9", "a", "b", status=1)
     assert refusal == ("13030/kt639k9 is not one of this minter's identifiers: place a hold on it with 'noid hold set "
-                       "13030/kt639k9', before binding")
+                       "13030/kt639k9' before binding")
     assert noid("hold", "set", "13030/kt639k9") == "ok: 1 hold placed\n\n"
     noid("bind", "set", "ark:/13030/kt639k9", "a", "b")
     assert noid("get", "13030/kt639k9", "a") == "b\n"

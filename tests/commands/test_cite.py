@@ -79,6 +79,15 @@ def test_a_name_of_another_system_is_not_cited_with_the_label_of_the_minter(noid
     assert dict(forms(noid("cite", given)))["canonical"] == canonical
 
 
+def test_a_minter_without_a_template_puts_its_label_before_all_names_but_those_known_by_their_form(noid):
+    noid("dbcreate", "--label", "ark:/")
+    for given in ("sid.inpe.br/mtc-m12@80/2011/02.16.17.46", "iconet.com.br/banon/2000/12.31.20.38", "LK47B6W/362SFKH"):
+        assert ("canonical", given) in forms(noid("cite", given))
+        assert f"Id:      {given}\n" in noid("bind", "set", given, "title", "x")
+    for given in ("shelf/17", "lk47b6w/362sfkh", "maps/north/2011/v1.2", "maps/north/2011/1.2"):
+        assert ("canonical", "ark:/" + given) in forms(noid("cite", given))
+
+
 def test_a_minter_of_anything_cites_anything(noid):
     noid("dbcreate")
     noid("bind", "set", b"caf\xc3\xa9 \"x\"", "a", "b")

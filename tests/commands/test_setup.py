@@ -269,6 +269,13 @@ def test_the_check_examines_any_folder_of_minters(noid, tmp_path: Path):
     assert "no backup" not in noid.run("setup", "check", "--minters", str(tmp_path / "minters")).stdout.decode()
 
 
+def test_the_check_reads_a_relative_path_from_the_current_folder(noid, tmp_path: Path):
+    (tmp_path / "minters").mkdir()
+    noid("-f", "minters/kt5", "dbcreate", "kt.reeded")
+    done = noid.run("setup", "check", "--minters", "minters", "--user", pwd.getpwuid(os.getuid()).pw_name)
+    assert "can write the minter kt5" in done.stdout.decode() and "because of" not in done.stdout.decode()
+
+
 def test_the_check_tells_who_may_administer_a_minter_on_the_web(noid, tmp_path: Path):
     (tmp_path / "minters" / "a").mkdir(parents=True)
     words = ("-f", "minters/a")
