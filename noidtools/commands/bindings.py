@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..errors import NotFoundError
+from ..errors import GoneError, NotFoundError
 from ..minter import bindings
 from ..minter.bindings import bind_elements, ensure_each_once, fetch_name, fetch_rules, split_items, unbound_messages
+from ..minter.identifiers import with_suggestion
 from ..minter.namespace import ALL_RULES, RULE_MARK
 from ..minter.policies import BIND, MINT, READ
 from .answers import (
@@ -105,7 +106,12 @@ def _fetch_names(call: Call, *, with_circulation: bool) -> list[FetchedName]:
                 if text != ALL_RULES or not minter.scheme.free:
                     raise
                 # In minters without a template, it may be a name like any other.
-        return [fetch_name(minter, reader, text, wanted, with_circulation=with_circulation)]
+        try:
+            return [fetch_name(minter, reader, text, wanted, with_circulation=with_circulation)]
+        except GoneError:
+            raise
+        except NotFoundError as error:
+            raise NotFoundError(with_suggestion(minter, reader, text, error.message)) from None
 
     return call.read(work)
 

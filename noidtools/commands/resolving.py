@@ -8,6 +8,7 @@ from hashlib import sha256
 from .. import resolution
 from ..errors import ForbiddenError, InvalidError, NotFoundError, StoreError, UsageError, printable
 from ..minter import config
+from ..minter.identifiers import with_suggestion
 from ..minter.policies import ADMIN, READ, hides_names
 from ..minter.relations.abstract import abstract_refusal
 from ..names import targets
@@ -41,7 +42,11 @@ def _resolve(call: Call) -> Answer:
         return Answer(Fields(*trace, ("answer", _target_text(outcome))), spaced=True, failed=not outcome.targets)
     if not outcome.targets:
         abstract = _abstract_refusal(call, text, outcome)
-        raise NotFoundError(abstract) if abstract else outcome.error()
+        if abstract:
+            raise NotFoundError(abstract)
+        if outcome.kind not in (resolution.NOT_FOUND, resolution.INVALID):
+            raise outcome.error()
+        raise NotFoundError(call.read(lambda reader: with_suggestion(call.minter, reader, text, outcome.refusal)))
     return Answer(Values([(b"target", outcome.targets[0].url)]))
 
 

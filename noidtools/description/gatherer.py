@@ -21,7 +21,7 @@ from ..minter import Minter, circulation, contexts, custody, lifecycle, policies
 from ..minter.circulation import is_known
 from ..minter.events import date_and_actor, read_events
 from ..minter.history import numbers_of
-from ..minter.identifiers import identify, identify_parsed, own_identifier, parse_name, resolvers, suggest_correction
+from ..minter.identifiers import identify, identify_parsed, own_identifier, parse_name, resolvers
 from ..minter.lifecycle import Tombstone, tombstone_of
 from ..minter.policies import PUBLISH, AccessPolicy, everything, minting_policy, sees_all_names
 from ..minter.qualities import last_findings
@@ -201,12 +201,6 @@ def known_identifier(minter: Minter, reader: Reader, text: bytes) -> bytes | Non
         return None  # a wrong pepper
     keys = [ref.key] if ref.known else minter.namespace.without_query(name)
     return next((key for key in keys if is_known(reader, key)), None)
-
-
-def suggested_name(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
-    """The name in circulation that was probably meant by a mistyped one; None if there is none, or several."""
-    identifier = suggest_correction(minter, reader, parse_name(minter, reader, text))
-    return None if identifier is None else minter.namespace.cite(identifier)
 
 
 def _gather(

@@ -299,6 +299,32 @@ def suggest_correction(minter: Minter, reader: Reader, name: Name) -> bytes | No
     return candidates[0] if len(candidates) == 1 else None
 
 
+def suggest_name(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
+    """The name, as it is cited, that was probably meant by a text that means none: the one in circulation from which a
+    mistyped name differs in one place, or what is left without that with which it was pasted; None if there is none.
+
+    `reader` shows the names that may be suggested.
+    """
+    # Only for names that are not found; these tables are not needed otherwise.
+    from ..names.repair import repaired
+
+    for candidate in (text, *repaired(text)):
+        name = parse_name(minter, reader, candidate)
+        known = [key for key in minter.namespace.spellings(name) if circulation.is_known(reader, key)]
+        if known and candidate is text:
+            return None
+        key = known[0] if known else suggest_correction(minter, reader, name)
+        if key is not None:
+            return minter.namespace.cite(key)
+    return None
+
+
+def with_suggestion(minter: Minter, reader: Reader, text: bytes, message: str) -> str:
+    """The message about a name that was not found, with the name that was probably meant."""
+    meant = suggest_name(minter, reader, text)
+    return message if meant is None else f"{message}; did you mean {printable(meant)}?"
+
+
 def _find_mistyped(minter: Minter, reader: Reader, name: Name) -> Mistyped | None:
     """The shortest beginning of the name that should be one of this minter's identifiers, but is not."""
     return minter.scheme.find_mistyped(_beginnings(minter, name), _form_state(minter, reader))

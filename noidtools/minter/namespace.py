@@ -175,6 +175,8 @@ class Namespace:
             keys = [self.scheme.canonical(key) for key in keys]
         if self._upper_case_naan:
             keys += self._with_own_naan(keys)
+        if self.scheme.lower_case and not name.query:
+            keys += self._in_lower_case(keys)
         keys += _hyphenated_uuids(keys)
         return [key for key in dict.fromkeys(keys) if key]
 
@@ -192,6 +194,8 @@ class Namespace:
                 keys.append(self.scheme.canonical(key))
             if self._upper_case_naan:
                 keys += self._with_own_naan(keys[-1:])
+            if self.scheme.lower_case:
+                keys += self._in_lower_case(keys[-1:])
         if keys:
             yield keys, rest
 
@@ -265,6 +269,10 @@ class Namespace:
         is not."""
         lower = self._naan.lower() + b"/"
         return [self._naan + key[len(self._naan) :] for key in keys if key.startswith(lower)]
+
+    def _in_lower_case(self, keys: list[bytes]) -> list[bytes]:
+        """Keys of this minter with letters in upper case, which its labels do not have, in lower case."""
+        return [lower for key in keys if (lower := key.lower()) != key and self._has_prefix(lower)]
 
 
 def _has_naan(key: bytes) -> bool:

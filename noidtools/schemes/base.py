@@ -182,6 +182,8 @@ class Scheme(ABC):
     options: tuple[str, ...] = ()
     # Whether any name may be bound, not only one that the scheme makes.
     free = False
+    # Whether its labels have letters in lower case only, so that upper case can be tolerated.
+    lower_case = False
     # The URI scheme that is usually written before labels of this scheme, such as hdl:
     system = b""
     # What does not count when two labels are compared, in words.

@@ -189,7 +189,7 @@ _ORDERS = {RANDOM: "random", UNLIMITED: "sequential, without end"}
 class NoidScheme(Scheme):
     """Labels from a template."""
 
-    __slots__ = ("template", "free", "first_part", "seed", "at_last", "_checkers")
+    __slots__ = ("template", "free", "first_part", "lower_case", "seed", "at_last", "_checkers")
 
     name = "noid"
     summary = "a template's labels in sequential or quasi-random order: dbcreate Template [Term [NAAN NAA SubNAA]]"
@@ -200,6 +200,8 @@ class NoidScheme(Scheme):
         self.template = Template(settings["template"] or DEFAULT_TEMPLATE)
         naan = settings["naan"]
         self.first_part = (f"{naan}/" if naan else "") + self.template.prefix
+        letters = self.first_part + "".join(self.template.alphabets)
+        self.lower_case = not self.free and letters == letters.lower() and letters != letters.upper()
         self.seed = int(settings["seed"])
         # By the text of the template, which may have grown.
         self._checkers: dict[str, Checker] = {}

@@ -22,9 +22,11 @@ from .. import codec, names
 from ..commands.answers import json_ready
 from ..description import RDF_FORMATS, formats, gatherer
 from ..errors import NotFoundError
+from ..minter.identifiers import suggest_name
 from ..minter.lifecycle import reader_in
 from ..minter.policies import TARGETS
 from ..names import targets
+from ..names.repair import repaired
 from ..resolution import FOUND, GONE, INVALID, RESERVED, UNAVAILABLE, outcome_in
 from ..resolution.catalogue import Catalogue
 from . import pages
@@ -118,12 +120,22 @@ class Resolver:
         if self._catalogue.may_lack(request.name, outcome):
             raise HttpError(503, "store", "a minter cannot be read at the moment, so that it is not known whether this "
                             "name is its: try again later")
-        knowledge = knowledge or _Knowledge()
+        knowledge = knowledge or _Knowledge(suggestion=self._suggestion(request))
         outcome = knowledge.outcome or outcome
         if self._metrics is not None:
             # Anybody may see the counts: a reserved name is counted as the user is answered.
             self._metrics.count_name(outcome.by or outcome.kind)
         return _respond_to_name(request, outcome, knowledge)
+
+
+    def _suggestion(self, request: _NameRequest) -> bytes | None:
+        """What was probably meant by a name that belongs to no minter because of that with which it was pasted."""
+        def suggest(reader: Reader, outcome: Outcome) -> bytes | None:
+            view = request.http.policy_in(reader).view(request.http.user)
+            return suggest_name(outcome.minter, reader_in(view, reader), request.name) if outcome.minter else None
+
+        found = (self._catalogue.resolve_and_gather(text, suggest)[1] for text in repaired(request.name))
+        return next((name for name in found if name), None)
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
@@ -173,11 +185,9 @@ def _gather(request: _NameRequest, reader: Reader, outcome: Outcome) -> _Knowled
         facts = gatherer.gather_abstract(minter, reader, request.name, extent)
     if facts is not None or outcome.kind == FOUND:
         return _Knowledge(locations=locations, outcome=outcome, facts=facts)
-    if outcome.kind == INVALID:
-        suggestion = gatherer.suggested_name(minter, reader, request.name)
-        return _Knowledge(outcome=outcome, suggestion=suggestion)
-    is_known = gatherer.known_identifier(minter, reader, request.name) is not None
-    return _Knowledge(outcome=outcome, is_known=is_known)
+    is_known = outcome.kind != INVALID and gatherer.known_identifier(minter, reader, request.name) is not None
+    suggestion = None if is_known else suggest_name(minter, reader, request.name)
+    return _Knowledge(outcome=outcome, is_known=is_known, suggestion=suggestion)
 
 
 # -- responses about names -------------------------------------------------------------------------------------------
@@ -275,12 +285,21 @@ def _not_found(request: _NameRequest, outcome: Outcome, knowledge: _Knowledge) -
         return pages.missing_page(name, sentences, suggestion, request.home, request.path_of, [_VARY])
     message = " ".join(sentences)
     if media_type == _JSON:
-        error: dict[str, object] = {"kind": outcome.kind, "message": message}
+        error: dict[str, object] = {"kind": outcome.kind, "code": _code(outcome, knowledge), "message": message}
         if suggestion:
             error["meant"] = suggestion
         return _json_response(404, {"error": error}, [_VARY])
     text = f"error: {message}\n".encode("utf-8", "surrogateescape")
     return _text_response(404, text + (b"meant: " + suggestion + b"\n" if suggestion else b""), [_VARY])
+
+
+def _code(outcome: Outcome, knowledge: _Knowledge) -> str:
+    """Why a name leads nowhere, for programs."""
+    if knowledge.is_known:
+        return "no-target"
+    if outcome.kind == INVALID:
+        return "mistyped-name"
+    return "unknown-name" if outcome.minter is not None else "unknown-authority"
 
 
 def _home(request: _NameRequest) -> Response:

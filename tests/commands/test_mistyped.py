@@ -47,6 +47,15 @@ def test_a_mistyped_name_is_not_sent_to_the_fallback(checked):
     assert checked.outcome(b"13031/f50000005").by == "fallback"
 
 
+@pytest.mark.parametrize("words", [("resolve", "NAME"), ("get", "NAME", "_t"), ("fetch", "NAME"), ("get", "NAME")])
+@pytest.mark.parametrize("name", ["ark:/13030/f54x54g12", "13030/f54x54gl1", "<13030/f54x54g11>.",
+                                  "13030/f54x5&#52;g11"])
+def test_the_shell_suggests_the_intended_name(checked, words, name):
+    message = checked.refusal(*(name if word == "NAME" else word for word in words)).message
+    assert message.endswith("; did you mean ark:/13030/f54x54g11?")
+    assert "did you mean" not in checked.refusal("get", "13030/f54x54g11", "nothing").message
+
+
 def test_no_name_is_suggested_unless_exactly_one_is_near(checked):
     assert meant(checked, "13030/f5zzzzzzz") is None
     known = {*checked.text("mint", "2000").split()[1::2], "13030/f54x54g11"}

@@ -6,10 +6,12 @@ import json
 
 import pytest
 
+from noidtools.minter.folder import MinterFolder
 from noidtools.resolution import catalogue
+from noidtools.web.resolver import Resolver
 from support.minter import Noid
 from support.templates import CHECKED
-from support.wsgi import HTML, resolver_of
+from support.wsgi import HTML, ResolverClient, resolver_of
 
 NAME = "13030/kt4x551"
 
@@ -198,6 +200,44 @@ def test_an_unknown_name_is_404_as_html_text_or_json(web):
     assert text.text == "error: Nothing is known of this name. Is it complete, and spelled as in your source?\n"
     assert json.loads(data.text)["error"]["kind"] == "not found"
     assert page.headers["vary"] == text.headers["vary"] == data.headers["vary"] == "Accept"
+
+
+# As the name reaches the resolver with what was around it where it was copied, or as it was read off paper.
+PASTED = [
+    f"/ark:/{NAME})", f"/ark:/{NAME}%3E", f"/ark:/{NAME}%E2%80%9D", f"/ark:/{NAME}%26gt;",
+    "/ark:/13030/kt4%0A%20x551&quot;", "/ark:/13030/kt4%E2%80%8Bx55&#49;", "/ark:/13030/kt4%D1%85551",
+    "/ark:/13030/kt4x55l", "/ark:/13030/KT4X55I", "/ark:/13030/kt4x55%EF%BC%91", f"/&lt;ark:/{NAME}&gt;",
+]
+
+
+@pytest.mark.parametrize("path", PASTED)
+def test_the_name_that_was_pasted_is_offered_in_every_form(web, path):
+    text = web(path)
+    assert text.status == 404 and text.text.endswith(f"\nmeant: ark:/{NAME}\n")
+    error = json.loads(web(path, HTTP_ACCEPT="application/json").text)["error"]
+    assert (error["meant"], error["code"]) == (f"ark:/{NAME}", "unknown-name")
+    assert f'<a href="/ark:/{NAME}">' in web(path, **HTML).text
+
+
+def test_a_pasted_name_is_offered_among_several_minters(tmp_path):
+    for name, template in (("a", "kt.sdd"), ("b", "kx.sdd")):
+        minter = Noid.created(tmp_path / name, template, "long", "13030", "a", "b")
+        minter.mint(2)
+        minter.records("reserve", f"13030/{template[:2]}01")
+        minter.close()
+    web = ResolverClient(Resolver(MinterFolder(str(tmp_path))))
+    assert "meant: ark:/13030/kx00\n" in web("/%E2%80%9Cark:/13030/kx00&quot;").text
+    assert "meant: ark:/13030/kx00\n" in web("/ark%26%2358;/13030/kxOo").text
+    hidden, unknown = (web(f"/%E2%80%9Cark:/13030/kx{number}&quot;").text for number in ("01", "99"))
+    assert hidden == unknown and "meant" not in hidden
+    error = json.loads(web("/ark:/99999/x", HTTP_ACCEPT="application/json").text)["error"]
+    assert error["code"] == "unknown-authority"
+
+
+@pytest.mark.parametrize("name", ["KT4X551", "Kt4-X551", "kT4x551/Page", "KT4X551?Q"])
+def test_upper_case_is_tolerated_where_the_minter_has_lower_case_only(web, name):
+    rest = name.replace("-", "")[7:]
+    assert web(f"/ark:/13030/{name}").headers["location"] == f"https://a.example/x{rest}"
 
 
 def test_a_known_name_without_target_is_404_and_reported_as_known(minter, web):
