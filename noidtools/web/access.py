@@ -158,6 +158,14 @@ class Minters:
                 return MinterAccess(request, entry.name, minter, self._slots)
         raise NotFoundError(f"no minter here mints names that begin with {printable(prefix)[:60]}")
 
+    def minting_below(self, request: Request, beginning: bytes) -> MinterAccess:
+        """The first minter whose new names all begin like this; raises NotFoundError if there is none."""
+        wanted = names.parse(beginning).body.lower()
+        for entry in self._catalogue.entries():
+            if not entry.accepts_any_name and entry.open().scheme.namespace_prefix.lower().startswith(wanted):
+                return self._access(request, entry)
+        raise NotFoundError(f"no minter here mints names that begin with {printable(beginning)[:60]}")
+
     def of_name(self, request: Request, text: bytes) -> MinterAccess:
         """The minter to which a name belongs, in any spelling; raises NotFoundError if there is none."""
         entry = entry_of(self._catalogue.entries(), text)
