@@ -304,9 +304,9 @@ _RETARGET_DRY_RUN = Option("--dry-run", "change nothing, but list what would be 
 COMMANDS = (
     Command(
         "import", "take in identifiers and bindings from a file, or a whole minter",
-        Form("csv|jsonl|anvl|arklet [--on-conflict refuse|keep|replace] [--keep-going] [--dry-run]", _import, ADMIN,
-             streams=True, takes_file=True, interrupted=LOGGED),
-        Form("csv|jsonl|anvl|arklet File [--on-conflict refuse|keep|replace] [--keep-going] [--dry-run] "
+        Form("csv|jsonl|anvl|arklet|ezid [--on-conflict refuse|keep|replace] [--keep-going] [--dry-run]", _import,
+             ADMIN, streams=True, takes_file=True, interrupted=LOGGED),
+        Form("csv|jsonl|anvl|arklet|ezid File [--on-conflict refuse|keep|replace] [--keep-going] [--dry-run] "
              "[--store Address]", _import, shell_only=True, takes_file=True, interrupted=LOGGED),
         Form("perl Source [--dry-run] [--skip-rules] [--zone Zone] [--store Address]", _import_perl, shell_only=True,
              interrupted=_NOTHING),
@@ -326,14 +326,14 @@ COMMANDS = (
         ),
         fails="a line was left out", see="moving.md",
         about="""\
-import csv, jsonl, anvl and arklet read File, or the standard input; on the web, the body of a POST. CSV has the columns
-id, element and value, or id and a column for each element. JSON lines and ANVL are as export writes them; ANVL also as
-the batch download of EZID and as eggnog. arklet stands for the table of ARKs of arklet's database, as CSV or JSON. All
-of the file is imported or nothing, unless --keep-going is given; what was done about each line is printed. A file of
-more than 200,000 names and bindings is checked as a whole, and imported in batches: if that ends half-way, the same
-command goes on, and undo takes back what was done. An identifier that was not minted here is recorded as one of foreign
-origin, is held, and is never minted. Where there is no minter yet, import jsonl makes one from a complete export
-(export jsonl --history).
+import csv, jsonl, anvl, arklet and ezid read File, or the standard input; on the web, the body of a POST. CSV has the
+columns id, element and value, or id and a column for each element. JSON lines and ANVL are as export writes them; ANVL
+also as eggnog. arklet stands for the table of ARKs of arklet's database, as CSV or JSON; ezid for a batch download of
+EZID, as ANVL or CSV. All of the file is imported or nothing, unless --keep-going is given; what was done about each
+line is printed. A file of more than 200,000 names and bindings is checked as a whole, and imported in batches: if that
+ends half-way, the same command goes on, and undo takes back what was done. An identifier that was not minted here is
+recorded as one of foreign origin, is held, and is never minted. Where there is no minter yet, import jsonl makes one
+from a complete export (export jsonl --history).
 
 import perl makes the minter in Dbdir equal to one of the original noid, a Perl program: template, term, counters,
 circulation records with dates and contacts, holds, queue, bindings, rules and notes. The next identifiers are those

@@ -165,22 +165,18 @@ def new_token(
     if expires and expires <= now:
         raise UsageError("the token would have expired already")
     secret = secret or TOKEN_PREFIX + urlsafe_b64encode(os.urandom(_RANDOM_BYTES)).rstrip(b"=")
-    token = Token(_digest(secret), pack((name, ",".join(chosen).encode(), now, expires, b"")))
+    token = Token(secret_digest(secret), pack((name, ",".join(chosen).encode(), now, expires, b"")))
     token.most, token.total = most, total
     token._store(writer)
     record_event(writer, actor, b"token new", name, *token.terms())
     return secret
 
 
-def find_token(reader: Reader, secret: bytes) -> Token | None:
-    """The token with this secret, None if there is none or if it has expired.
+def find_token(reader: Reader, digest: bytes) -> Token | None:
+    """The token whose secret has this digest, None if there is none or if it has expired.
 
-    It is found by the hash of the secret, of which nobody can choose a part, so that the time this takes tells nothing
-    about the secrets of others.
+    Nobody can choose a part of the digest, so that the time this takes tells nothing about the secrets of others.
     """
-    if not secret.startswith(TOKEN_PREFIX):
-        return None
-    digest = _digest(secret)
     packed = reader.get(TOKENS, digest)
     token = None if packed is None else Token(digest, packed)
     return None if token is None or token.is_expired() else token
@@ -201,7 +197,8 @@ def revoke_token(writer: Writer, actor: Actor, name: bytes) -> None:
     raise NotFoundError(f"there is no token {name[:_LONGEST_NAME].decode('utf-8', 'replace')!r}")
 
 
-def _digest(secret: bytes) -> bytes:
+def secret_digest(secret: bytes) -> bytes:
+    """What is stored of the secret of a token."""
     return hashlib.sha256(secret).digest()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from ..errors import InvalidError, StoreError
 
@@ -77,6 +78,7 @@ class InputFile:
         self.number = 0
         self.left_out = False
         self._read = 0
+        self._ahead: list[bytes] = []
         self._size = _size_of(file)
 
     def show(self, progress: Progress | None) -> None:
@@ -84,8 +86,17 @@ class InputFile:
         if progress:
             progress(self._read >> 10, (self._size >> 10) + 1 if self._size else 0, "kB read")
 
+    def first_line(self) -> bytes:
+        """The first line, which `lines` yields all the same; empty if there is none."""
+        self._ahead = list(islice(self._lines(), 1))
+        return b"".join(self._ahead)
+
     def lines(self) -> Iterator[bytes]:
         """The lines with their line feeds.  Raises BadLineError for one that is too long, and for what is not text."""
+        yield from self._ahead
+        yield from self._lines()
+
+    def _lines(self) -> Iterator[bytes]:
         while True:
             try:
                 line = self._file.readline(LONGEST_LINE + 1)

@@ -35,7 +35,13 @@ if TYPE_CHECKING:
 
     Fields = tuple[int, int, bytes, bytes]
 
-READERS = {"csv": read_csv, "jsonl": read_jsonl, "anvl": read_anvl, "arklet": read_arklet}
+
+def read_ezid(file: InputFile) -> Iterator[Entry | BadLineError]:
+    """The entries of a batch download of EZID, which is ANVL or, with columns, CSV."""
+    return read_anvl(file) if file.first_line().startswith(b"::") else read_csv(file)
+
+
+READERS = {"csv": read_csv, "jsonl": read_jsonl, "anvl": read_anvl, "arklet": read_arklet, "ezid": read_ezid}
 CONFLICTS = ("refuse", "keep", "replace")
 
 # How many elements one record may have: all are bound in one transaction.
@@ -296,17 +302,18 @@ class Importer:
                          entry.since, entry.minted, entry.alias)
 
     def _adopt_ezid(self, entry: Entry) -> None:
-        """In a record of EZID, bind the target as resolvers here expect it, and take over its status."""
+        """In a record of EZID, bind the target as resolvers here expect it, and take over its status as the state."""
         if not entry.ezid:
             return
         values = dict(entry.pairs)
+        status, _, reason = values.pop(anvl.EZID_STATUS, b"public").partition(b"|")
         target = values.get(anvl.EZID_TARGET)
         if target is not None and values.pop(self._options.target, target) != target:
             raise InvalidError(f"{anvl.EZID_TARGET.decode()} becomes {printable(self._options.target)} here, but that "
                                "has another value: remove one of them")
-        entry.pairs = [(self._options.target if element == anvl.EZID_TARGET else element, value)
-                       for element, value in values.items()]
-        status, _, reason = values.get(anvl.EZID_STATUS, b"public").partition(b"|")
+        # A bar would separate several targets here.
+        entry.pairs = [(self._options.target, value.replace(b"|", b"%7C")) if element == anvl.EZID_TARGET else
+                       (element, value) for element, value in values.items()]
         if status.strip() == b"unavailable":
             entry.state, entry.reason = "unavailable", reason.strip()
         elif status.strip() != b"public":

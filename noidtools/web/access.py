@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from .. import names
@@ -22,6 +22,7 @@ from ..minter.folder import MinterFolder
 from ..minter.identifiers import identify_beginning
 from ..minter.policies import MINT, READ, AccessPolicy
 from ..minter.replies import KeyReplies
+from ..minter.tokens import secret_of
 from ..resolution import target_element
 from ..resolution.catalogue import Catalogue, MinterEntry, entry_of
 from ..search import Page, Query, find
@@ -69,6 +70,10 @@ class MinterAccess:
     def ensure(self, what: str, *classes: str) -> None:
         """Raise LoginNeededError or ForbiddenError unless the sender is admitted to these access classes."""
         self._policy.ensure(what, classes, self.user)
+
+    def claims(self, name: bytes) -> bool:
+        """Whether a name begins as those of the minter do: with its NAAN and shoulder."""
+        return names.parse(name).body.startswith(self.minter.scheme.namespace_prefix)
 
     def ensure_may_mint(self, count: int) -> None:
         """Raise HttpError if the request would mint more identifiers than it may, and as `ensure` if it may mint none.
@@ -139,6 +144,22 @@ class Minters:
             raise unknown
         return [access for access in found if access.may(READ)]
 
+    def know(self, request: Request) -> bool:
+        """Whether the sender has logged in, be it with a token of any of the minters."""
+        if not request.token_digest:
+            return bool(request.user)
+        for entry in self._catalogue.entries():
+            with suppress(HttpError):
+                request.authenticate(entry.open())
+                return True
+        return False
+
+    def secret(self, purpose: bytes) -> bytes:
+        """A secret that all processes share; the first minter keeps it.  Raises NotFoundError if there is none."""
+        for entry in self._catalogue.entries():
+            return secret_of(entry.open(), purpose)
+        raise NotFoundError("there is no minter here")
+
     def named(self, request: Request, name: str) -> MinterAccess:
         """The minter in the folder of this name; raises NotFoundError if there is none."""
         for entry in self._catalogue.entries():
@@ -151,10 +172,10 @@ class Minters:
 
         The prefix may have a label of ARKs in front.
         """
-        wanted = names.parse(prefix).body
+        wanted = names.parse(prefix).body.rstrip(b"/")
         for entry in self._catalogue.entries():
             minter = entry.open()
-            if minter.settings["template"] and minter.scheme.namespace_prefix == wanted:
+            if minter.settings["template"] and minter.scheme.namespace_prefix.rstrip(b"/") == wanted:
                 return MinterAccess(request, entry.name, minter, self._slots)
         raise NotFoundError(f"no minter here mints names that begin with {printable(prefix)[:60]}")
 

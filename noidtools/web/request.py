@@ -86,6 +86,9 @@ _TEXT_TYPES = ("", _FORM_TYPE, "application/octet-stream")
 # What precedes the name of a user that begins as those of tokens do.
 _USER = b"user:"
 
+_HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]")
+_USUAL_PORTS = ("80", "443")
+
 _LONGEST_SECRET = 200
 _TOKEN_CHALLENGE = ("WWW-Authenticate", 'Bearer realm="noid", error="invalid_token"')
 
@@ -115,7 +118,7 @@ class Trust:
 class Request:
     """A request, read from the WSGI environment; `trust` decides who sent it."""
 
-    __slots__ = ("environ", "method", "token", "_form_token", "_trust", "_words")
+    __slots__ = ("environ", "method", "session", "token", "_form_token", "_trust", "_words")
 
     def __init__(self, environ: Environ, trust: Trust) -> None:
         self.environ = environ
@@ -125,6 +128,8 @@ class Request:
         self._form_token: bytes | None = None
         # The token in the Authorization header, once it was found.
         self.token: Token | None = None
+        # The user, and the digest of the token, of an earlier request that logged in; an interface may set it.
+        self.session: tuple[bytes, bytes] | None = None
 
     def header(self, name: str) -> str:
         """A variable of the environment, such as HTTP_ACCEPT for a header; empty if it is absent."""
@@ -167,6 +172,18 @@ class Request:
         return scheme
 
     @property
+    def origin(self) -> str:
+        """Scheme and host of the URL; the server's own name where the Host header is none."""
+        host = self.header("HTTP_HOST")
+        if not host or not _HOST_CHARACTERS.issuperset(host):
+            host = self.header("SERVER_NAME")
+        port = self.header("SERVER_PORT")
+        # Some clients leave the port out.  A proxy has a port of its own.
+        if ":" not in host and port not in ("", *_USUAL_PORTS) and not self._through_proxy():
+            host += f":{port}"
+        return f"{self.scheme}://{host}"
+
+    @property
     def forwarded_target(self) -> str:
         """Path and query as the client sent them, if a trusted proxy says so; else empty."""
         return self.header("HTTP_NOIDTARGET") if self._through_proxy() else ""
@@ -176,6 +193,8 @@ class Request:
         """The name of the authenticated user; empty if there is none."""
         if self.token is not None:
             return self.token.user
+        if self.session is not None:
+            return self.session[0]
         trust = self._trust
         name = trust.user or self.header("REMOTE_USER")
         if not name and trust.user_header and self.header("REMOTE_ADDR") in _NO_ADDRESS:
@@ -227,12 +246,24 @@ class Request:
         last = (sent or scheme.encode("latin-1", "replace")).rpartition(b" ")[2]
         return last[:_LONGEST_SECRET] if last.startswith(TOKEN_PREFIX) else b""
 
+    @property
+    def token_digest(self) -> bytes:
+        """What is stored of the token of this request, or of the one that logged in; empty if there is none."""
+        if self.session is not None:
+            return self.session[1]
+        secret = self.token_secret
+        if not secret:
+            return b""
+        from ..minter.tokens import secret_digest
+
+        return secret_digest(secret)
+
     def authenticate(self, minter: Minter) -> AccessPolicy:
         """The access policy of a minter for this request.  With a token, `token` and `user` are set by it.
 
         Raises HttpError for a token that is not one of this minter's, or no longer.
         """
-        if not self.token_secret:
+        if not self.token_digest:
             return minter.access_policy()
         policy, token = minter.read(self._policy_and_token)
         if token is not None:
@@ -244,12 +275,12 @@ class Request:
         return self._policy_and_token(reader)[0]
 
     def _policy_and_token(self, reader: Reader) -> tuple[AccessPolicy, Token | None]:
-        policy, secret = AccessPolicy.of(reader), self.token_secret
-        if not secret:
+        policy, digest = AccessPolicy.of(reader), self.token_digest
+        if not digest:
             return policy, None
         from ..minter.tokens import find_token
 
-        token = find_token(reader, secret)
+        token = find_token(reader, digest)
         if token is None:
             raise HttpError(401, "login", "this token is not known here: it may have expired or been revoked, or be "
                             "another minter's", _TOKEN_CHALLENGE)

@@ -76,7 +76,6 @@ _PREFLIGHT = [("Allow", ", ".join(_METHODS)), ("Access-Control-Allow-Methods", "
 
 # Characters of an entered name that are not escaped.
 _ENTERED = codec.PATH + b"?%"
-_HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]")
 
 
 class Resolver:
@@ -403,10 +402,7 @@ class _NameRequest:
     @property
     def origin(self) -> bytes:
         """Scheme and host; the server's own name where the Host header is none."""
-        host = self.http.header("HTTP_HOST")
-        if not host or not _HOST_CHARACTERS.issuperset(host):
-            host = self.http.header("SERVER_NAME")
-        return f"{self.http.scheme}://{host}".encode("latin-1", "replace")
+        return self.http.origin.encode("latin-1", "replace")
 
     @property
     def entered_name(self) -> bytes | None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
             """The response to a request; it raises nothing."""
 
 # The modules and classes of the interfaces of other software, by their names in `noid serve --interfaces`.
-INTERFACES = {"json": "json_api:JsonApi", "arklet": "arklet:Arklet", "n2t": "n2t:N2t",
+INTERFACES = {"json": "json_api:JsonApi", "arklet": "arklet:Arklet", "ezid": "ezid:Ezid", "n2t": "n2t:N2t",
               "handle": "handle:HandleApi"}
 USUAL_INTERFACES = ("json",)
 

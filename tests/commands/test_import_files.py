@@ -109,6 +109,18 @@ def test_what_is_no_table_of_arklet_is_refused_with_its_line(free, content, reas
     assert reason in refused(free, "arklet", content)
 
 
+def test_a_batch_download_of_ezid_is_imported_in_both_of_its_formats(tmp_path):
+    minter = Noid.created(tmp_path, *LONG_TERM)
+    load(minter, "ezid", ":: ark:/99999/a\n_target: https://a.example/?b|c\n_status: unavailable | gone\n_created: 7\n")
+    load(minter, "ezid", "_id,_target,_status\nark:/99999/d,https://a.example/d,reserved\n")
+    assert [minter.state(f"99999/{name}") for name in "ad"] == ["unavailable", "reserved"]
+    assert minter.text("get", "99999/a", "_t", "_created").split() == ["https://a.example/?b%7Cc", "7"]
+    assert "_status" not in minter.text("fetch", "99999/a") + minter.text("fetch", "99999/d")
+    assert "line 1: " in refused(minter, "ezid", "ark:/99999/a\n")
+    load(minter, "ezid", "")
+    minter.close()
+
+
 def test_a_record_of_ezid_has_its_target_where_resolvers_look_and_keeps_what_is_not_public(tmp_path):
     minter = Noid.created(tmp_path, *LONG_TERM)
     record = ":: ark:/99999/{0}\n_target: https://a.example/{0}\n_status: {1}\n_created: 1\nerc.what: 100%25\n\n"

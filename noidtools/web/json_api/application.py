@@ -24,7 +24,6 @@ from .problems import ROOT, problem_response
 from .resources import Resources, etag, needed_classes
 
 _JSON = "application/json"
-_HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]")
 # Scripts of other sites may read; they send no credentials with it.
 _CORS = (("Access-Control-Allow-Origin", "*"), ("Access-Control-Expose-Headers", "ETag, Link, Location"))
 
@@ -89,7 +88,7 @@ class JsonApi:
     # -- reading requests ------------------------------------------------------------------------------
 
     def _read(self, request: Request, route: Route, match: re.Match[str]) -> Call:
-        call = Call(request, _origin(request), match.groupdict())
+        call = Call(request, request.origin, match.groupdict())
         parameters = _parameters(request)
         if route.query is types.SearchParameters:
             call.elements = {name.removeprefix("element."): parameters.pop(name)
@@ -312,10 +311,3 @@ def _path(name: str) -> str:
 def _next_minter(minters: list[MinterAccess], access: MinterAccess) -> str:
     names = [one.name for one in minters if one.name > access.name]
     return f"{names[0]}:" if names else ""
-
-
-def _origin(request: Request) -> str:
-    host = request.header("HTTP_HOST")
-    if not host or not _HOST_CHARACTERS.issuperset(host):
-        host = request.header("SERVER_NAME")
-    return f"{request.scheme}://{host}"
