@@ -29,8 +29,9 @@ from ..search import Page, Query, find
 from ..store import Writer
 from ..times import SECOND
 from .group_commit import WriterSlots, run_in_group
-from .request import Request, WorkLimit, read_body
+from .request import Request, read_body
 from .response import HttpError, Response
+from .work_limit import WorkLimit
 
 # The largest body for these interfaces: a request is one transaction, for which others wait.
 _LARGEST_BODY = 64 << 20

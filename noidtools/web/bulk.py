@@ -7,8 +7,9 @@ from itertools import chain
 
 from ..commands.bulk import named_refusal, parse_lines, run_lines
 from ..errors import UsageError
-from .request import Request, WorkLimit, read_body
+from .request import Request, read_body
 from .response import BulkTally, HttpError, Response, log_error, method_not_allowed, public_message
+from .work_limit import WorkLimit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

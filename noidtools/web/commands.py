@@ -13,7 +13,7 @@ from ..commands.answers import Answer, Text
 from ..errors import NoidError, UsageError
 from ..minter.events import Actor
 from ..minter.policies import PUBLISHED
-from .request import LARGEST_BODY, Request, Trust, WorkLimit, read_body
+from .request import LARGEST_BODY, Request, Trust, read_body
 from .response import (
     FileWriter,
     JsonWriter,
@@ -26,6 +26,7 @@ from .response import (
     public_message,
     send,
 )
+from .work_limit import WorkLimit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

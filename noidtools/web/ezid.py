@@ -66,9 +66,9 @@ class Ezid:
             "download_request": {"POST": self._request_download}, "download": {"GET": self._download},
         }
 
-    def claims(self, path: str) -> bool:
-        """Whether a path is of this interface."""
-        word, slash, rest = path.removeprefix(_BELOW)[1:].partition("/")
+    def claims(self, request: Request) -> bool:
+        """Whether a request is one of this interface, by its path."""
+        word, slash, rest = request.path.removeprefix(_BELOW)[1:].partition("/")
         return word in _PATHS and _PATHS[word] == bool(slash and rest)
 
     def respond(self, request: Request) -> Response:

@@ -249,8 +249,34 @@ class N2t(Driver):
         self.call("b", f"{name}.set _t {url}")
 
 
-DRIVERS = {"shell": Shell, "url": ByUrl, "json": Json, "python": Python, "remote": Remote, "arklet": Arklet, "n2t": N2t}
-SERVED = ("json", "arklet", "n2t")
+class Ezid(Driver):
+    LACKS = frozenset({"withdraw"})
+
+    def call(self, method: str, path: str, body: str = "", *, anonymous: bool = False, key: str = "") -> list[str]:
+        headers = {"Idempotency_Key": key} if key else {}
+        reply = self.place.send(method, path, body.encode(), anonymous=anonymous, **headers)
+        if reply.status >= 400:
+            raise RefusedError("not found" if reply.text.endswith("no such identifier") else KINDS[reply.status])
+        return reply.text.splitlines()
+
+    def mint(self, url: str, *, reserved: bool = False, **options: object) -> str:
+        body = f"_target: {url}\n_status: {'reserved' if reserved else 'public'}\n"
+        return self.call("POST", f"/shoulder/ark:/{NAAN}/{SHOULDER}", body, **options)[0].removeprefix("success: ")
+
+    def read(self, name: str) -> str:
+        found = dict(line.split(": ", 1) for line in self.call("GET", f"/id/{name}"))
+        return found["_target"]
+
+    def bind(self, name: str, url: str) -> None:
+        self.call("POST", f"/id/{name}", f"_target: {url}")
+
+    def publish(self, name: str) -> None:
+        self.call("POST", f"/id/{name}", "_status: public")
+
+
+DRIVERS = {"shell": Shell, "url": ByUrl, "json": Json, "python": Python, "remote": Remote, "arklet": Arklet, "n2t": N2t,
+           "ezid": Ezid}
+SERVED = ("json", "arklet", "n2t", "ezid")
 
 
 @pytest.fixture(scope="module")

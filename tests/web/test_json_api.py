@@ -83,6 +83,15 @@ def test_minters_are_listed_with_what_one_may_do(api, minter):
     assert problem(api("GET", "/minters/kt"), 403, "forbidden")
 
 
+def test_a_token_of_some_minters_lists_these(api, minter):
+    secret = minter.records("token", "new", "job", "--may", "mint")[0]["token"]
+    Noid.created(minter.folder.parent / "other", "y.sdd", "medium", "12345").close()
+    fresh = Api(minter.folder.parent)
+    login = {"user": "", "authorization": f"Bearer {secret.decode() if isinstance(secret, bytes) else secret}"}
+    assert [one["name"] for one in fresh("GET", "/minters", **login).json["minters"]] == ["kt"]
+    assert fresh("GET", "/minters", user="", authorization="Bearer noid_wrong").status == 401
+
+
 # -- identifiers -------------------------------------------------------------------------------------------------------
 
 

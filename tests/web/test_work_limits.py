@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from noidtools.web import request
+from noidtools.web import work_limit
 from support.minter import Noid, run_in_child
 from support.process import processor_seconds
 from support.served import Served
@@ -34,7 +34,7 @@ def test_two_hostile_posts_do_not_stop_a_service_of_two_workers(fcgi: Served, ki
     body = hostile_bodies(SIZE)[kind]
     for _ in range(2):
         assert fcgi.fastcgi("-", body, method="POST", user="")[0] in (401, 413)
-    for user, largest in (("", request.READERS_BODY), ("alice", SIZE)):
+    for user, largest in (("", work_limit.READERS_BODY), ("alice", SIZE)):
         body = hostile_bodies(largest - 100)[kind]
         before = sum(map(processor_seconds, fcgi.workers))
         fcgi.fastcgi("-", body, method="POST", user=user)
@@ -64,18 +64,18 @@ def test_more_wrong_names_than_there_can_be_readers_do_not_stop_the_service(
 
 
 def test_who_may_only_read_sends_small_bodies_and_others_large_ones(web: CommandClient) -> None:
-    line = "# " + "x" * request.READERS_BODY + "\nhello\n"
+    line = "# " + "x" * work_limit.READERS_BODY + "\nhello\n"
     assert web.post(line).status == 200
     refused = web.post(line, user="")
-    assert refused.status == 413 and str(request.READERS_BODY) in refused.text
+    assert refused.status == 413 and str(work_limit.READERS_BODY) in refused.text
     assert web.post("hello\n", user="").status == 200
     smaller = web.with_settings(largest_body=10)
     assert smaller.post("hello hello\n", user="").status == 413
 
 
 def test_the_words_of_one_request_are_counted_for_who_may_only_read(web: CommandClient) -> None:
-    words = " 1" * request.READERS_WORDS
-    for body in (f"validate .zd{words}\n", "hello\n" * (request.READERS_WORDS + 1)):
+    words = " 1" * work_limit.READERS_WORDS
+    for body in (f"validate .zd{words}\n", "hello\n" * (work_limit.READERS_WORDS + 1)):
         refused = web.post(body, user="")
         assert refused.status == 413 and "words" in refused.text and "line" in refused.text
         assert web.post(body).status == 200
@@ -93,7 +93,7 @@ def test_a_request_of_who_may_only_read_ends_when_its_time_is_used_up(
 ) -> None:
     # A clock that goes on by a tenth of a second whenever it is read.
     ticks = itertools.count()
-    monkeypatch.setattr(request, "time", SimpleNamespace(monotonic=lambda: next(ticks) / 10))
+    monkeypatch.setattr(work_limit, "time", SimpleNamespace(monotonic=lambda: next(ticks) / 10))
     reply = web.post("describe\n" * 1000, user="")
     done, refused = _tally(reply.text)
     assert 0 < done < 30 and done + refused == 1000
@@ -105,11 +105,11 @@ def test_the_answers_of_one_request_are_bounded_for_who_may_only_read(
     web: CommandClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A busy machine must not use up the time first.
-    monkeypatch.setattr(request, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    monkeypatch.setattr(work_limit, "time", SimpleNamespace(monotonic=lambda: 0.0))
     reply = web.post("help\n" * 1000, user="")
     done, refused = _tally(reply.text)
     assert 0 < done < 1000 and done + refused == 1000 and "in another" in reply.text
-    assert request.READERS_ANSWER < len(reply.text.encode()) < 2 * request.READERS_ANSWER
+    assert work_limit.READERS_ANSWER < len(reply.text.encode()) < 2 * work_limit.READERS_ANSWER
     assert _tally(web.post("help\n" * 1000).text) == (1000, 0)
 
 

@@ -66,7 +66,7 @@ def main() -> None:
     print(client.update(minted, {"_status": "unavailable | repair"}), end="")
     print(client.delete(f"{minted}/2"), end="")
     print(client.view(minted), end="")
-    print(client.logout())
+    print(client.logout(), end="")
 
 
 main()
