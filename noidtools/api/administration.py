@@ -244,7 +244,7 @@ class AdministrationMethods(MinterBase):
 
         return self._open.write(work)
 
-    def set_cache(self, seconds: int, stale: int = 86400) -> None:
+    def set_cache(self, seconds: int, *, stale: int = 86400) -> None:
         """For how long web caches keep answers about names, and how much longer while the resolver fails."""
         self._open.write(lambda writer: settings.set_cache(writer, self._actor, b"%d" % seconds, b"%d" % stale))
 

@@ -958,7 +958,7 @@ OPERATIONS = [
     ("resolver element mirror", lambda m: m.set_resolver(element="mirror"), resolving),
     ("resolver element -", lambda m: m.set_resolver(element=""), resolving),
     ("resolver passthrough off {0}", lambda m: m.set_passthrough(FIRST, False), None),
-    ("resolver cache 60 600", lambda m: m.set_cache(60, 600), None),
+    ("resolver cache 60 600", lambda m: m.set_cache(60, stale=600), None),
     ("resolver passthrough on {0}", lambda m: m.set_passthrough(FIRST, True), None),
     ("resolver canary {1} -", lambda m: m.remove_canary(SECOND), None),
     ("resolver", lambda m: m.resolver(), resolving),

@@ -152,7 +152,7 @@ def test_a_summary_has_nothing_that_no_page_shows(live):
     short, whole = resolved(live, NAME), resolved(live, NAME, COMPLETE)
     for part in ("actions", "representations", "performed", "state_since", "statements"):
         assert not getattr(short, part) and getattr(whole, part), part
-    for part in ("actions", "policies", "audiences", "initial_state"):
+    for part in ("actions", "audiences", "initial_state"):
         assert not getattr(short.minter, part) and getattr(whole.minter, part), part
 
 

@@ -47,7 +47,7 @@ METHODS = {
     "path", "peppermint", "policy", "prefer", "present_custodians", "publish", "qualities", "queue", "rebind", "relate",
     "relations", "release", "remove_abstract", "remove_alias", "remove_canary", "remove_context_claim",
     "remove_custodian", "remove_preference", "remove_quality", "remove_synonym", "reserve", "reset_clock", "resolve",
-    "resolver", "retarget", "revoke_token", "rules", "same", "set_canary", "set_context", "set_custodian",
+    "resolver", "retarget", "revoke_token", "rules", "same", "set_canary", "set_context", "set_cache", "set_custodian",
     "set_passthrough", "set_policy", "set_resolver", "set_timing", "state_quality", "status", "synonym", "tokens",
     "tombstone", "transaction", "undo", "unrelate", "validate", "verify", "who", "withdraw",
 }

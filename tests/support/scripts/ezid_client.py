@@ -12,7 +12,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from fissix import refactor  # type: ignore[import-untyped]
+from fissix import refactor
 
 
 class _Request(urllib.request.Request):
