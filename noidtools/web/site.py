@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from .access import Minters
 from .commands import BASIC, CommandApplication
 from .request import LARGEST_BODY, Request, Trust, is_for_commands
 from .resolver import Resolver
@@ -38,6 +37,9 @@ if TYPE_CHECKING:
 INTERFACES = {"json": "json_api:JsonApi", "arklet": "arklet:Arklet", "ezid": "ezid:Ezid", "n2t": "n2t:N2t",
               "handle": "handle:HandleApi"}
 USUAL_INTERFACES = ("json",)
+# Those that have all paths below one, and are loaded by the first request to it: they need much that a resolver does
+# not, and a server starts faster without.
+_BELOW = {"json": "/api/v1"}
 
 
 class Site:
@@ -57,7 +59,7 @@ class Site:
         self._metrics = metrics
         self._command_folder = commands
         self._trust = trust or Trust()
-        self._interfaces = [_load(name)(Minters(minters, slots), challenge) for name in interfaces]
+        self._interfaces = [_interface(name, minters, slots, challenge) for name in interfaces]
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         for_commands = is_for_commands(environ, self._command_folder)
@@ -75,7 +77,32 @@ def _speak(interface: Interface, request: Request, environ: Environ, start_respo
     return send(interface.respond(request), request.method, start_response)
 
 
-def _load(name: str) -> type[Any]:
+def _interface(name: str, minters: MinterFolder, slots: WriterSlots | None, challenge: str) -> Interface:
+    make = partial(_load, name, minters, slots, challenge)
+    return _LoadedLater(_BELOW[name], make) if name in _BELOW else make()
+
+
+class _LoadedLater:
+    """An interface with all paths below one, loaded by the first request to it."""
+
+    def __init__(self, path: str, load: Callable[[], Interface]) -> None:
+        self._path = path
+        self._load = load
+        self._loaded: Interface | None = None
+
+    def claims(self, request: Request) -> bool:
+        return request.path == self._path or request.path.startswith(f"{self._path}/")
+
+    def respond(self, request: Request) -> Response:
+        if self._loaded is None:
+            self._loaded = self._load()
+        return self._loaded.respond(request)
+
+
+def _load(name: str, minters: MinterFolder, slots: WriterSlots | None, challenge: str) -> Interface:
+    from .access import Minters
+
     module, _, kind = INTERFACES[name].partition(":")
     found: type[Any] = getattr(__import__(f"{__package__}.{module}", fromlist=[kind]), kind)
-    return found
+    interface: Interface = found(Minters(minters, slots), challenge)
+    return interface
