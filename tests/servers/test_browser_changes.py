@@ -172,7 +172,8 @@ def test_a_token_is_for_one_command_of_one_user(deployment, logged_in):
         reply = deployment.ask("kt5", query, *form, user=user)
         assert (reply.status, ASKS in reply.text) == (405, True), reply
     assert logged_in.state() == before
-    assert deployment.ask("kt5", "mint+1", *form).ids
+    reply = deployment.ask("kt5", "mint+1", *form)
+    assert reply.status == 200 and "13030/kt" in reply.text
 
 
 def test_scripts_of_this_site_and_programs_go_on_as_before(deployment, logged_in):

@@ -84,7 +84,7 @@ REQUESTS = [
     ("fetch+kt4x551", "", (), 200),
     ("-", USER, ("--data-binary", "mint 1\nbind new kt154d9 a b\nbind new kt154d9 a b\nget kt154d9 a\n"), 200),
     ("-", USER, (*ACCEPT_JSON, "--data-binary", "mint 1\nget kt154d9 nix\n"), 200),
-    ("-", USER, ("--data-binary", "mint 1\nnix\n"), 400), ("-", "", ("--data-binary", "mint 1\n"), 401),
+    ("-", USER, ("--data-binary", "mint 1\nnix\n"), 200), ("-", "", ("--data-binary", "mint 1\n"), 401),
     ("-", USER, ("--data-binary", ""), 200), ("-", USER, (), 405),
     ("mint+1", USER, ("--header", "Idempotency-Key: k1"), 200),
     ("mint+1", USER, ("--header", "Idempotency-Key: k1"), 200),

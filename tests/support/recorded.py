@@ -37,7 +37,11 @@ def as_answered_now(words: list[str], answer: str) -> str:
     if words[0] == "check":
         return ""  # canaries have a command of their own
     if words == ["policy"]:
-        return answer.replace("admin: authenticated", "admin: nobody")  # unless it was set
+        # The administrators are nobody unless they were named, and there is a limit.
+        answer = answer.replace("admin: authenticated", "admin: nobody")
+        return answer.replace("minting: publish\n", "minting: publish\nmint-limit: 10000\n")
+    if words[0] == "resolve":
+        return answer.replace("error: 13030/", "error: ark:/13030/")
     if words[0] in ("history", "log"):
         return answer.replace("\ndoor: ", "\ninterface: ")
     if words[0] not in ("fetch", "get"):
