@@ -90,7 +90,7 @@ REQUESTS = [
     ("mint+1", USER, ("--header", "Idempotency-Key: k1"), 200),
     ("mint+2", USER, ("--header", "Idempotency-Key: k1"), 409),
     ("nix", USER, (), 400), ("get", "", (), 400), ("mint+x", USER, (), 400), ("mint+%zz", USER, (), 400),
-    ("bind+set+nix+a+b", USER, (), 400), ("mint+1", "", (), 401), ("bind+set+kt4x551+a+b", "", (), 401),
+    ("bind+set+kt4x551+:+b", USER, (), 400), ("mint+1", "", (), 401), ("bind+set+kt4x551+a+b", "", (), 401),
     ("dbinfo+full", "", (), 401), ("policy", "", (), 401), ("dbcreate+.zd", USER, (), 403), ("serve", USER, (), 403),
     ("get+kt4x551+nix", "", (), 404), ("get+kt154d9+nix", "", ACCEPT_JSON, 404),
     ("bind+new+kt4x551+myGoto+x", USER, (), 409), ("hold+set+kt4x551", USER, (), 200),

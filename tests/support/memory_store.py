@@ -198,3 +198,7 @@ def remove_store(location):
 
 def exists(location: str) -> bool:
     return os.path.realpath(location) in _stores and os.path.exists(location)
+
+
+def ensure_readable(location: str) -> None:
+    """Memory is never damaged."""

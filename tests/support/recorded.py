@@ -28,6 +28,9 @@ def as_answered_now(words: list[str], answer: str) -> str:
     has nothing but its circulation record.
     """
     answer = answer.replace("ark:/old/17", "old/17")
+    if answer.startswith("error: "):
+        # Refusals write a name as all answers do.
+        answer = re.sub(r"(?<![/\w])13030/", "ark:/13030/", answer)
     if words[0] == "verify":
         # What is found is stored only if that is asked for, and each identifier has an answer.
         return re.sub(r"(persistent: (holds|unknown|fails)[^\n]*\n)(?=\n)",
@@ -40,8 +43,6 @@ def as_answered_now(words: list[str], answer: str) -> str:
         # The administrators are nobody unless they were named, and there is a limit.
         answer = answer.replace("admin: authenticated", "admin: nobody")
         return answer.replace("minting: publish\n", "minting: publish\nmint-limit: 10000\n")
-    if words[0] == "resolve":
-        return answer.replace("error: 13030/", "error: ark:/13030/")
     if words[0] in ("history", "log"):
         return answer.replace("\ndoor: ", "\ninterface: ")
     if words[0] not in ("fetch", "get"):
