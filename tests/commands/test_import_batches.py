@@ -36,7 +36,7 @@ def failed(minter: Noid) -> str:
 
 def state(minter: Noid) -> list[str]:
     """All that is stored, but the record of changes and the time of creation."""
-    history = ("EVENTS/", "HISTORY/", "CHANGES/", "META/foreign", "META/settings")
+    history = ("EVENTS/", "HISTORY/", "CHANGES/", "META/foreign", "META/settings", "META/extended event")
     return [line for line in minter("dbinfo", "dump").splitlines() if not line.startswith(history)]
 
 

@@ -864,6 +864,8 @@ def ids(found: list[str]) -> list[dict]:
 def resolving(found: noidtools.ResolverSettings) -> list[dict]:
     return [{"element": found.element, "fallback": found.fallback or "none",
              "passthrough": "on" if found.passthrough else "off",
+             # The command prints it where it was set.
+             **({"cache": found.cache} if found.cache != "max-age=300, stale-if-error=86400" else {}),
              **({"canary": " ".join(found.canaries[-1])} if found.canaries else {})}]
 
 
@@ -1014,7 +1016,6 @@ REFUSALS = [
     ("bind set 13030/f53r0ps5p _t x", lambda m: m.bind("13030/f53r0ps5p", "_t", "x")),
     ("bind twice {0} _t x", lambda m: m.bind(FIRST, "_t", "x", how="twice")),
     ("bind set {0} _t", lambda m: m.bind(FIRST, "_t")),
-    ("resolve 13030/f54x54g12", lambda m: m.resolve("13030/f54x54g12")),
     ("queue soon {0}", lambda m: m.queue(FIRST, when="soon")),
     ("hold release 13030/f54x54g12", lambda m: m.release("13030/f54x54g12")),
     ("withdraw 13030/f53r0ps5p", lambda m: m.withdraw("13030/f53r0ps5p")),
