@@ -124,6 +124,7 @@ def answers_of(deployment: Deployment) -> tuple[list, str]:
 def timeless(text: str) -> str:
     """Without dates, and without the answers kept for repeated requests, which are enciphered."""
     text = re.sub(r"(?m)^(REPLIES/.*?): .*$", r"\1:", text)
+    text = re.sub(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "(its own)", text)
     return re.sub(r"\d{20}|\d{14}", "(then)", text)
 
 
