@@ -76,25 +76,32 @@ if TYPE_CHECKING:
         UsageError,
     )
     from .minter.copying import Copied, Restored
+    from .statistics import Usage, UsageDay
     from .transfer.exporter import Export
+    from .transfer.mint_table import MintedTable
+    from .verification.link_report import LinkReport, ReportedLink
     from .version import __version__
 
 __all__ = [
-    "AbstractName", "AccessToken", "AliasLink", "Binding", "BulkChange", "BusyError", "CanaryResult", "ChangedValue",
-    "CheckResult", "CitationForm", "Comparison", "ConflictError", "ContextClaim", "Copied", "CustodyPeriod",
-    "ExhaustedError", "Export", "ForbiddenError", "FoundName", "GoneError", "HistoryEvent", "HoldResult",
-    "ImportResult", "InvalidError", "LeftBinding", "MintCount", "MinterDescription", "MinterInfo", "MinterPolicy",
-    "NameDescription", "NameRecord", "NameRelation", "NamingContext", "NoMinterError", "NoidError", "NotFoundError",
-    "OfferedAction", "OpenMinter", "OutcomeUnknownError", "PerformedAction", "PersistencePromise", "PolicyStatement",
-    "QualityClaim", "QualityFinding", "RedirectTarget", "RemoteMinter", "Resolution", "ResolverSettings", "Restored",
-    "RuleBinding", "StoreError", "Transition", "UsageError", "Validity", "ValueDigest", "VerifiedName", "Withdrawal",
-    "__version__", "connect", "copy", "create", "import_minter", "open", "restore",
+    "AbstractName", "AccessToken", "AliasLink", "Binding", "BulkChange", "BusyError", "CanaryResult",
+    "ChangedValue", "CheckResult", "CitationForm", "Comparison", "ConflictError", "ContextClaim", "Copied",
+    "CustodyPeriod", "ExhaustedError", "Export", "ForbiddenError", "FoundName", "GoneError", "HistoryEvent",
+    "HoldResult", "ImportResult", "InvalidError", "LeftBinding", "LinkReport", "MintCount", "MintedTable",
+    "MinterDescription", "MinterInfo", "MinterPolicy", "NameDescription", "NameRecord", "NameRelation",
+    "NamingContext", "NoMinterError", "NoidError", "NotFoundError", "OfferedAction", "OpenMinter",
+    "OutcomeUnknownError", "PerformedAction", "PersistencePromise", "PolicyStatement", "QualityClaim",
+    "QualityFinding", "RedirectTarget", "RemoteMinter", "ReportedLink", "Resolution", "ResolverSettings",
+    "Restored", "RuleBinding", "StoreError", "Transition", "Usage", "UsageDay", "UsageError", "Validity",
+    "ValueDigest", "VerifiedName", "Withdrawal", "__version__", "connect", "copy", "create", "import_minter",
+    "open", "restore",
 ]
 
 # Where the public names are; a name that is another there follows a colon.
 _HOMES = {"__version__": "version", "OpenMinter": "api", "import_minter": "api", "RemoteMinter": "api.remote",
           "connect": "api.remote", "Copied": "minter.copying", "Restored": "minter.copying",
-          "Export": "transfer.exporter",
+          "Export": "transfer.exporter", "MintedTable": "transfer.mint_table", "Usage": "statistics",
+          "UsageDay": "statistics",
+          **dict.fromkeys(("LinkReport", "ReportedLink"), "verification.link_report"),
           **{name: f"api:{name}_minter" for name in ("copy", "create", "open", "restore")},
           **dict.fromkeys(("AccessToken", "BulkChange", "CanaryResult", "ChangedValue", "CheckResult", "HistoryEvent",
                            "ImportResult", "LeftBinding", "MintCount", "NamingContext", "ResolverSettings",

@@ -9,6 +9,7 @@
     ├── ConflictError     it is there already, held, queued, or not in the state the command needs
     ├── ForbiddenError    this caller may not do this
     │   └── LoginNeededError  an anonymous caller may not do this; one who logs in may be allowed to
+    │       └── TokenNeededError  no user may do this; a token may be allowed to
     ├── ExhaustedError    no identifier is left
     ├── BusyError         the wait for another writer, or for the clock, took too long
     └── StoreError        the database or its disk failed
@@ -16,7 +17,8 @@
         └── OutcomeUnknownError  during a commit, so that it may have been done: it must not be done again unseen
 
 The message is one sentence for the user: it names what is wrong and, where there
-is one, the remedy.  `kind` is the word by which interfaces choose an exit status
+is one, the remedy.  A remedy that is a command of the shell is apart: `str(error)`,
+which a Python program shows, leaves it out.  `kind` is the word by which interfaces choose an exit status
 or an HTTP status; JSON answers contain it.
 """
 
@@ -24,13 +26,13 @@ from __future__ import annotations
 
 
 class NoidError(Exception):
-    """A refusal.  `message` is the sentence for the user."""
+    """A refusal.  `message` is the sentence for the user, with the command that helps; as text it is without that."""
 
     kind = "refused"
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, command: str = "") -> None:
         super().__init__(message)
-        self.message = message
+        self.message = f"{message}{'; ' if ': ' in message else ': '}{command}" if command else message
 
 
 class UsageError(NoidError):
@@ -79,6 +81,12 @@ class LoginNeededError(ForbiddenError):
     def message_with(self, advice: str) -> str:
         """The message, with another advice to the caller where nobody can log in."""
         return self.message.replace(self._ADVICE, advice, 1)
+
+
+class TokenNeededError(LoginNeededError):
+    """Refused to an anonymous caller, as it would be to every user: only a token might help."""
+
+    _ADVICE = "send a token that may, made by 'noid token new'"
 
 
 class ExhaustedError(NoidError):

@@ -69,6 +69,15 @@ class Spool:
         with storage_errors():
             yield from self._database.execute(self._select, (self._written,))
 
+    def count_distinct(self, place: int, unless: int, start: bytes) -> int:
+        """How many different values a column has, an empty one being different from all others; without the rows in
+        which the column `unless` begins with `start`."""
+        self._flush()
+        query = (f"SELECT count(DISTINCT CASE length(c{place}) WHEN 0 THEN number ELSE c{place} END) FROM rows "
+                 f"WHERE substr(c{unless}, 1, ?) <> ?")
+        with storage_errors():
+            return int(self._database.execute(query, (len(start), start)).fetchone()[0])
+
     def clear(self) -> None:
         """Delete all rows, because the work that makes them begins anew."""
         with storage_errors():

@@ -210,7 +210,7 @@ def _parse_date(text: str) -> tuple[datetime, str]:
             return datetime.strptime(bare, form), form
     except ValueError:
         pass
-    raise UsageError(f"{text[:60]!r} is no date: write it as {_EXAMPLES}")
+    raise UsageError(f"{text[:60]!r} is not a date: write it as {_EXAMPLES}")
 
 
 def _timestamp_of(moment: datetime) -> bytes:

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
-from typing import IO, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
-from .. import times
+from .. import statistics, times
 from ..codec import decode_text
 from ..description.conversion import (
     AccessToken,
@@ -30,21 +30,25 @@ from ..description.conversion import (
 )
 from ..description.facts import MinterInfo, MinterPolicy, PersistencePromise
 from ..errors import UsageError
-from ..minter import config, contexts, copying, history, policies, report, tokens
+from ..minter import config, contexts, copying, history, identifiers, policies, report, tokens
 from ..minter.check import examine, examine_and_repair
 from ..minter.policies import hides_names, minting_policy
 from ..minter.report import minter_figures
 from ..resolution import destination, maps, resolve, settings, target_element
+from ..statistics import Usage
 from ..store import Reader, Writer, ensure_readable
 from ..transfer import open_input
 from ..transfer.exporter import Export, Selection
 from ..transfer.importer import Importer, ImportOptions
+from ..transfer.mint_table import MintedTable, MintTableOptions, mint_table
 from ..transfer.retarget import Retargeting, undo
+from ..verification.link_report import LinkReport, link_reports
 from .minter import (
     AccessClass,
     FileFormat,
     ImportFormat,
     MapFormat,
+    MintedState,
     MinterBase,
     MintingPolicy,
     Moment,
@@ -53,10 +57,14 @@ from .minter import (
     Text,
     end_timestamp,
     ensure_count,
+    is_reserved,
     start_timestamp,
     to_bytes,
     to_optional,
 )
+
+if TYPE_CHECKING:
+    from ..console import Progress
 
 Path = str | os.PathLike[str]
 # Who may use a class of commands: one of the words anyone, authenticated, nobody and default, or users.
@@ -181,6 +189,25 @@ class AdministrationMethods(MinterBase):
         return self._import(source, form, ImportOptions(
             on_conflict=on_conflict, keep_going=keep_going, dry_run=dry_run, target=self._target_element()))
 
+    def mint_table(
+        self, source: Path | IO[bytes], *, state: MintedState | None = None, name: Text = "", keep_going: bool = False,
+        dry_run: bool = False, progress: Progress | None = None,
+    ) -> MintedTable:
+        """Mint an identifier for each row of a table in CSV that has none in its column id, and bind its other cells.
+
+        Returns the table with its identifiers, to be written: `write_to(path)`, or bytes by `chunks()`.  The same table
+        gets the same identifiers, however often it is sent.
+
+        state       published or reserved, if not what the minter's policy says
+        name        of this run: the same table under another name gets other identifiers
+        keep_going  leave out rows that are refused; without it, the first of them refuses the whole table
+        progress    called with how much is done, of how much (0 if that is not known), and a remark
+        """
+        options = MintTableOptions(reserved=is_reserved(state), name=to_bytes(name), keep_going=keep_going,
+                                   dry_run=dry_run)
+        with opened(source) as file:
+            return mint_table(self._open, self._actor, file, options, source=_path_of(source), progress=progress)
+
     def rebind(self, source: Path | IO[bytes], *, keep_going: bool = False, dry_run: bool = False) -> ImportResult:
         """Bind the values of a table in CSV to identifiers that are known here, in place of those before."""
         return self._import(source, "csv", ImportOptions(
@@ -188,9 +215,8 @@ class AdministrationMethods(MinterBase):
             target=self._target_element()))
 
     def _import(self, source: Path | IO[bytes], form: ImportFormat, options: ImportOptions) -> ImportResult:
-        path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
         with opened(source) as file:
-            report = Importer(self._open, self._actor, options).run(form, file, os.fsencode(path))
+            report = Importer(self._open, self._actor, options).run(form, file, _path_of(source))
         return import_result(report)
 
     def _target_element(self) -> bytes:
@@ -220,6 +246,30 @@ class AdministrationMethods(MinterBase):
         """
         return bulk_change(self._open, undo(self._open, self._actor, to_bytes(str(event)), dry_run=dry_run))
 
+    # -- figures ---------------------------------------------------------------------------------------
+
+    def usage(
+        self, name: Text | None = None, *, since: Moment | None = None, until: Moment | None = None, top: int = 10
+    ) -> Usage:
+        """How many identifiers were minted and how often names were resolved, day by day; without dates in the last
+        thirty days.
+
+        name   only the resolutions of this name
+        until  the last day, by default today
+        top    how many of the names that were resolved most are listed
+        """
+        minter = self._open
+        key = None if name is None else self._look(identifiers.identify, to_bytes(name)).key
+        first, last = statistics.period(start_timestamp(since), end_timestamp(until), self._actor.now())
+        return statistics.usage(minter, first, last, name=key, top=0 if key is not None else ensure_count(top))
+
+    def link_reports(self, *, custodian: Text | None = None) -> list[LinkReport]:
+        """The links that are broken or have moved for good, as the last checks found them, by custodian.
+
+        custodian  only those for which this one is responsible
+        """
+        return link_reports(self._open, decode_text(to_bytes(custodian or "")))
+
     # -- the resolver ----------------------------------------------------------------------------------
 
     def resolver(self) -> ResolverSettings:
@@ -227,14 +277,19 @@ class AdministrationMethods(MinterBase):
         return self._read(resolver_settings)
 
     def set_resolver(
-        self, *, element: Text | None = None, fallback: Text | None = None, passthrough: bool | None = None
+        self, *, element: Text | None = None, fallback: Text | None = None, passthrough: bool | None = None,
+        statistics: bool | None = None, wayback: bool | None = None,
     ) -> ResolverSettings:
         """Change the settings that are named, all or none, and return them all; an empty text is the default.
 
-        fallback  the address of another resolver; the name is added at its end, or where it has a variable: ${pid}
+        fallback    the address of another resolver; the name is added at its end, or where it has a variable: ${pid}
+        statistics  whether it is counted how often each name is resolved
+        wayback     whether pages about names link to copies of their targets in the Wayback Machine
         """
         switch = None if passthrough is None else "" if passthrough else "off"
-        given = {"element": element, "fallback": fallback, "passthrough": switch}
+        switches = {name: None if on is None else "on" if on else ""
+                    for name, on in (("statistics", statistics), ("wayback", wayback))}
+        given = {"element": element, "fallback": fallback, "passthrough": switch, **switches}
 
         def work(writer: Writer) -> ResolverSettings:
             for name, value in given.items():
@@ -370,6 +425,11 @@ class AdministrationMethods(MinterBase):
 def opened(source: Path | IO[bytes]) -> AbstractContextManager[IO[bytes]]:
     """A file to read, opened if it is a path."""
     return open_input(os.fspath(source)) if isinstance(source, (str, os.PathLike)) else nullcontext(source)
+
+
+def _path_of(source: Path | IO[bytes]) -> bytes:
+    """The path of a file, empty if it was opened already."""
+    return os.fsencode(source) if isinstance(source, (str, os.PathLike)) else b""
 
 
 def _access_rule(audience: Audience) -> policies.AccessRule | None:

@@ -12,7 +12,7 @@ from ..codec import decode_text
 from ..description.conversion import Transition, Withdrawal, redirect_targets, transition, withdrawal
 from ..description.facts import Binding, HoldResult, NameRecord, Resolution, RuleBinding, Validity
 from ..errors import InvalidError, NotFoundError, StoreError, UsageError
-from ..minter import Minter, bindings, identifiers, lifecycle, minting, queue
+from ..minter import Minter, bindings, identifiers, items, lifecycle, minting, queue
 from ..minter.bindings import FetchedName, bind_elements, fetch_name, split_items, unbound_messages
 from ..minter.events import Actor
 from ..minter.lifecycle import reader_in
@@ -239,6 +239,13 @@ class MintingMethods(MinterBase):
         chunks = minting.mint(self._open, self._actor, wanted, options, patience=_nanoseconds(patience))
         return (decode_text(identifier) for chunk in chunks for identifier in chunk)
 
+    def identify(self, item: Text) -> str:
+        """The identifier of an item: a new one the first time, to which the item is bound, and the same ever after.
+
+        Raises InvalidError for an item of no bytes or of more than 10,000, ExhaustedError if no identifier is left.
+        """
+        return decode_text(self._change(items.identify_item, to_bytes(item))[0])
+
     def hold(self, *names: Text) -> HoldResult:
         """Put identifiers on hold, so that they are neither minted nor queued."""
         placed, unqueued, _ = self._change(queue.place_holds, _all(names))
@@ -441,11 +448,15 @@ def _all(texts: Iterable[Text]) -> list[bytes]:
 def _options(
     elements: Mapping[str, Text] | None, state: MintedState | None, *, peppered: bool = False
 ) -> minting.MintOptions:
-    if state not in (None, *get_args(MintedState)):
-        raise UsageError(f"what is minted is published or reserved, not {state!r}")
     pairs = {to_bytes(element): to_bytes(value) for element, value in (elements or {}).items()}
-    reserved = None if state is None else state == "reserved"
-    return minting.MintOptions(peppered=peppered, elements=pairs, reserved=reserved)
+    return minting.MintOptions(peppered=peppered, elements=pairs, reserved=is_reserved(state))
+
+
+def is_reserved(state: MintedState | None) -> bool | None:
+    """Whether what is minted shall be reserved; None for what the minter's policy says."""
+    if state not in (None, *get_args(MintedState)):
+        raise UsageError(f"minted identifiers are published or reserved, not {state!r}")
+    return None if state is None else state == "reserved"
 
 
 def _nanoseconds(seconds: float | None) -> int | None:

@@ -37,6 +37,7 @@ from ..minter.aliases import prefer_name, remove_preference
 from ..minter.events import Actor
 from ..minter.identifiers import NameRef, identify, without_context
 from ..minter.relations import ABSTRACT_KINDS, Relation, abstract, all_abstractions, claims
+from ..minter.stored import count_names
 from ..names import without_inflection
 from ..schemes import form_of
 from ..store import Reader, Writer
@@ -106,7 +107,7 @@ class NameMethods(MinterBase):
         """
         minter, text, who, what = self._open, to_bytes(name), to_bytes(authority), to_bytes(about)
         if kind not in ABSTRACT_KINDS:
-            raise UsageError(f"{kind!r} is nothing abstract, but one of these is: {', '.join(ABSTRACT_KINDS)}")
+            raise UsageError(f"{kind!r} is not a kind of abstraction: use one of {', '.join(ABSTRACT_KINDS)}")
         return minter.write(lambda writer: abstract_name(
             writer, abstract.declare_abstract(minter, writer, self._actor, kind, text, who, what)
         ))
@@ -239,8 +240,8 @@ class NameMethods(MinterBase):
             return False
 
     def __len__(self) -> int:
-        """How many names there are; they are counted one by one."""
-        return sum(1 for _ in self.names())
+        """How many names there are."""
+        return self._read(count_names)
 
     def __bool__(self) -> bool:
         return True
@@ -336,7 +337,8 @@ class NameMethods(MinterBase):
 
         With `record` what is found is stored with its date, for descriptions to show.
         """
-        run = Verification(self._open, self._actor, named=[to_bytes(name) for name in names], record=record)
+        run = Verification(self._open, self._actor, named=[to_bytes(name) for name in names], record=record,
+                           names_at=search.names_at(self._open, many=False))
         return [
             VerifiedName(decode_text(result.display), result.holds, tuple(map(quality_finding, result.all)))
             for results in run.run() for result in results

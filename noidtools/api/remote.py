@@ -67,7 +67,7 @@ class RemoteMinter:
     def __init__(self, url: str, token: str, minter: str, timeout: float) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(f"{url!r} is no address of a server: it begins with https://")
+            raise UsageError(f"{url!r} is not the address of a server, which begins with https://")
         self._secure = parts.scheme == "https"
         self._host, self._root = parts.netloc, parts.path.rstrip("/") + _ROOT
         self._headers = {"Accept": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}

@@ -71,11 +71,15 @@ def _main(program: str, words: list[bytes], out: _Output) -> int:
         words = words[1:]
         if not words:
             return DONE
+    nothing_given = not words
+    if nothing_given:
+        words = [b"help"]
     if words != [b"-"] and (command := command_for(words)).process:
         _collect_garbage()
         return _PROCESSES[command.name](dbdir, words[1:])
     progress = ProgressBar(2) if os.isatty(2) else None
-    session = Session(dbdir, Actor(process_owner(), b"shell", _clock()), local=True, progress=progress)
+    session = Session(dbdir, Actor(process_owner(), b"shell", _clock()), local=True, progress=progress,
+                      columns=os.get_terminal_size(1).columns if os.isatty(1) else 80)
     try:
         if words == [b"-"]:
             _collect_garbage()
@@ -90,6 +94,8 @@ def _main(program: str, words: list[bytes], out: _Output) -> int:
         else:
             # Ctrl-C ends the process at once.
             out.answer(call.run())
+        if nothing_given:
+            return WRONG_USAGE
         return REFUSED if out.failed else DONE
     finally:
         session.close()
@@ -138,7 +144,7 @@ def _collect_garbage() -> None:
 
 
 def _options(program: str, words: list[bytes]) -> tuple[str, list[bytes]]:
-    """Dbdir and the words of the command; they are -v and help where these are options.
+    """Dbdir and the words of the command; -v and help are among them where they were given as options.
 
     As in the original, -f and -h may stand after the command as well.  `--` ends them, so that any word can be given.
     """
@@ -169,8 +175,8 @@ def _options(program: str, words: list[bytes]) -> tuple[str, list[bytes]]:
             version = explained = True
         else:
             raise UsageError(f"there is no option {printable(word)}: run 'noid -h'")
-    if explained or (not command and not version):
-        command = [b"help", *(word for word in command[:1] if word != b"-")]
+    if explained:
+        command = [b"help", *[word for word in command if not word.startswith(b"-")][:2]]
     dbdir = os.fsdecode(folder) or default_dbdir(program, os.environ.get("NOID", ""), "")
     return dbdir, [b"-v", *command] if version else command
 

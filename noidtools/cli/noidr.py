@@ -27,7 +27,9 @@ from ..console import log_line
 from ..errors import NoidError, StoreError, UsageError
 from ..minter import Minter, default_dbdir
 from ..names import targets
-from ..resolution import GONE, Lookup, follow_aliases
+from ..resolution import GONE, Lookup, follow_aliases, target_element
+from ..resolution.naans import registry_version
+from ..statistics.counting import ResolutionCounter, counted_name
 from .supervisor import MARK, Supervisor
 
 TYPE_CHECKING = False
@@ -68,8 +70,10 @@ class Replies:
         self._minter: Minter | None = None
         self._retry_at = 0.0
         self._last_error = ""
-        # Replies by request line, valid for one version of the database.
-        self._cache: dict[bytes, bytes] = {}
+        # Replies by request line, valid for one version of the database and of the NAAN registry, each with the name to
+        # count, if any.
+        self._cache: dict[bytes, tuple[bytes, bytes | None]] = {}
+        self._counter = ResolutionCounter()
         self._version: object | None = None
 
     @property
@@ -82,9 +86,13 @@ class Replies:
         try:
             minter = self._minter or self._open()
             known = self._cache.get(line)
-            if known is not None and minter.store.version() == self._version:
-                return known
-            version, reply = minter.read(lambda reader: (minter.store.version(), self._look_up(minter, reader, line)))
+            naans = registry_version(self._dbdir)
+            if known is not None and (minter.store.version(), naans) == self._version:
+                self._count(known[1])
+                return known[0]
+            version, (reply, counted) = minter.read(lambda reader: ((minter.store.version(), naans),
+                                                                    self._look_up(minter, reader, line)))
+            self._count(counted)
         except Exception as error:  # noqa: BLE001 - no error may end the loop or shift the replies
             self._fail(error)
             return self._line(self._parse(line)[0], self._unanswered)
@@ -93,12 +101,21 @@ class Replies:
             self._cache.clear()
             self._version = version
         if len(line) + len(reply) <= _LONGEST_CACHED:
-            self._cache[line] = reply
+            self._cache[line] = reply, counted
         return reply
 
-    def _look_up(self, minter: Minter, reader: Reader, line: bytes) -> bytes:
+    def _look_up(self, minter: Minter, reader: Reader, line: bytes) -> tuple[bytes, bytes | None]:
+        """The reply line, and the name to count, None if there is none."""
         name, element = self._parse(line)
-        return self._line(name, self._value(follow_aliases(Lookup(minter, reader, element).find, name)))
+        outcome = follow_aliases(Lookup(minter, reader, element).find, name)
+        value = self._value(outcome)
+        # Who asks for another element does not go anywhere.
+        leads = element in (None, self._element) or element == target_element(reader)
+        return self._line(name, value), counted_name(outcome) if leads and value != b"NULL" else None
+
+    def _count(self, name: bytes | None) -> None:
+        if name is not None:
+            self._counter.add(self._dbdir, name)
 
     def _parse(self, line: bytes) -> tuple[bytes, bytes | None]:
         """The name and the element that a line asks for."""
@@ -149,6 +166,10 @@ class Replies:
             self._last_error = message
             self._log(message)
 
+    def flush_counts(self) -> None:
+        """Write what was counted, before the process ends."""
+        self._counter.flush()
+
     def close(self) -> None:
         minter, self._minter = self._minter, None
         if minter is not None:
@@ -177,4 +198,4 @@ def run(dbdir: str, words: list[bytes]) -> int:
     # What this imports is there in every worker from its start: one that replaces a dead one then answers at once.
     with suppress(NoidError):
         Minter(dbdir, resolving=True).close()
-    return Supervisor(replies.reply, replies.unanswered_line, echo=echo).run()
+    return Supervisor(replies.reply, replies.unanswered_line, echo=echo, at_end=replies.flush_counts).run()

@@ -109,16 +109,19 @@ class Supervisor:
     reply       the reply line to a request line; called in the worker
     unanswered  the reply line that the parent writes in place of a dead worker
     echo        whether clients wait for each reply and recognise their own by the name in it
+    at_end      called in the worker when the input has ended
     """
 
     def __init__(
-        self, reply: Callable[[bytes], bytes], unanswered: bytes, *, echo: bool, source: int = 0, sink: int = 1
+        self, reply: Callable[[bytes], bytes], unanswered: bytes, *, echo: bool, source: int = 0, sink: int = 1,
+        at_end: Callable[[], None] | None = None,
     ) -> None:
         self._reply = reply
         self._unanswered = unanswered
         self._echo = echo
         self._source = source
         self._sink = sink
+        self._at_end = at_end
         self._shared = SharedInput()
         self._parent = os.getpid()
         self._worker = 0
@@ -187,6 +190,8 @@ class Supervisor:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             self._answer()
             status = 0
+            if self._at_end is not None:
+                self._at_end()
         except BrokenPipeError:
             status = 0  # the web server has ended
         except KeyboardInterrupt:

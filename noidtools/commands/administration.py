@@ -60,23 +60,23 @@ def _ensure_own_prefix(dbdir: str, settings: Settings) -> None:
     others = minters_with_prefix(folder, prefix) if is_served(folder) else []
     if others:
         raise ConflictError(f"the minter {others[0]} in the same folder has the NAAN and prefix {prefix.decode()}, "
-                            "too, and both would mint the same names: choose another prefix, or give --same-prefix")
+                            "too, and both would mint the same names: choose another prefix, or add --same-prefix")
 
 
 _CREATION_OPTIONS = (
-    Option("--label Label", "strip this from identifiers that are asked for, and add the first of them to answers"),
-    Option("--seed N", "which quasi-random order, a number"),
-    Option("--at-last stop|wrap|addN", "what happens when the namespace is used up; addN adds N characters"),
+    Option("--label Label", "a label such as ark:/ before identifiers; answers are written with the first one"),
+    Option("--seed N", "a number that selects another random order"),
+    Option("--at-last stop|wrap|addN", "what to do when all identifiers are used; addN adds N characters"),
     Option("--scheme noid|ibi|ibip|pilin", "how labels are made"),
     Option("--computer Name", "ibi: the full domain name of the server"),
     Option("--ip Address", "ibip: the address of the server"),
     Option("--port N", "ibi, ibip: the port of the server"),
     Option("--prefix Prefix", "pilin: the Handle prefix"),
-    Option("--granularity Seconds", "ibi, ibip: from one label to the next"),
-    Option("--patience Seconds", "ibi, ibip, pilin: how long one label may be waited for"),
+    Option("--granularity Seconds", "ibi, ibip: the time between two labels"),
+    Option("--patience Seconds", "ibi, ibip, pilin: how long to wait for a label"),
     Option("--store Address", "keep the minter in a PostgreSQL server, as in postgresql://host/database"),
-    Option("--read Address", "with --store: a standby of that server, at which resolvers read"),
-    Option("--same-prefix", "create it although another minter that is served with it has the same NAAN and prefix"),
+    Option("--read Address", "with --store: a standby of that server, from which resolvers read"),
+    Option("--same-prefix", "allow the NAAN and prefix of another minter in the same folder"),
 )
 
 
@@ -141,7 +141,7 @@ def _set_access(call: Call) -> Answer:
 def _set_commitment(call: Call) -> Answer:
     name, text = call.words
     if text == policies.DEFAULT and call.options:
-        raise UsageError("a time goes with a text, and default has none")
+        raise UsageError("--from and --until need a text, not default")
     since, end = call.option("from"), call.option("until")
     start = times.first_second(since) if since else b""
     until = times.last_second(end) if end else b""
@@ -172,6 +172,26 @@ def policy_fields(call: Call, reader: Reader, *names: str) -> Fields:
 
 
 _QUOTED = "a text of several words is quoted"
+_PROMISES = (policies.ASSOCIATION, policies.PERSISTENCE, policies.MINTING)
+_PROMISE_OPTIONS = (
+    Option("--from Date", "when the promise begins; now, unless given"),
+    Option("--until Date", "when it ends; never, unless given"),
+)
+
+
+def _show_promises(call: Call) -> Answer:
+    stated = call.minter.read(lambda reader: policy_fields(call, reader, *_PROMISES))
+    return Answer(stated, spaced=True)
+
+
+def _promise_forms(*, superseded: bool = False) -> tuple[Form, ...]:
+    """The forms that set a promise, of the commands promise and policy."""
+    return (
+        Form("association Text|default", _set_commitment, ADMIN, too_many=_QUOTED, superseded=superseded),
+        Form("persistence Text|default [--from Date] [--until Date]", _set_commitment, ADMIN, too_many=_QUOTED,
+             superseded=superseded),
+        Form("minting publish|reserve|default", _set_commitment, ADMIN, superseded=superseded),
+    )
 
 
 # -- token -----------------------------------------------------------------------------------------------------------
@@ -253,54 +273,52 @@ def _revoke_token(call: Call) -> Answer:
 
 COMMANDS = (
     Command(
-        "dbcreate", "create a minter in Dbdir/NOID",
+        "dbcreate", "create a minter in Dbdir",
         Form("[Template [Term [NAAN [NAA [SubNAA]]]]] " + " ".join(
             f"[{option.usage}]{'…' if option.name == 'label' else ''}" for option in _CREATION_OPTIONS
         ), _dbcreate),
-        options=_CREATION_OPTIONS, shell_only=True, see="templates.md",
+        options=_CREATION_OPTIONS, shell_only=True, also=("schemes", "mint", "dbinfo"), see="templates.md",
         about="""\
-Makes the folder NOID in Dbdir atomically, and Dbdir if it does not exist. Template says what identifiers look like;
-without one the minter binds anything and mints 0, 1, 2, and so on. Term is long, medium (the default) or short. NAAN is
-the number of the name assigning authority, NAA its name and SubNAA the part of it that mints; a long-term minter needs
-all three. A hyphen leaves a place empty.
+Creates the folder NOID in Dbdir, and Dbdir if it does not exist. Template says what identifiers look like (see noid
+help templates); without one the minter accepts any name and mints 0, 1, 2, and so on. Term is long, medium (the
+default) or short. NAAN is the number of your name assigning authority, NAA its name, and SubNAA the department that
+mints; a long-term minter needs all three. A hyphen skips a word.
 
-In a folder whose minters are served together, two with the same NAAN and prefix would mint the same names; the second
-is refused unless --same-prefix is given.
+Two minters with the same NAAN and prefix would mint the same names. If they are served from one folder, the second is
+refused unless you give --same-prefix.
 
-Each scheme has its own options, which the command schemes lists.
-
-With --store the minter is in a database server, and the folder NOID holds its address: see scale.md.
+Schemes other than noid make labels from the clock; noid schemes lists their options. With --store the minter is kept in
+a PostgreSQL server, and the folder NOID holds its address.
 """,
         example="""\
 $ noid -f kt5 dbcreate kt.reeded long 13030 cdlib.org dpg | grep -E 'Template|First'
 Template: kt.reeded
 First: 13030/kt4x551
-$ cd kt5
 """,
     ),
     Command(
-        "dbinfo", "what the minter is and where it stands",
+        "dbinfo", "show the minter's settings and counts",
         Form("[brief]", _info, READ),
         Form("full", _full_info, ADMIN, writes=False),
         Form("dump", _dump, ADMIN, writes=False, streams=True),
-        see="tutorial.md#notes-and-the-state-of-the-minter",
+        also=("status", "note"), see="tutorial.md#notes-and-the-state-of-the-minter",
         about="""\
-full adds the state of the generator and of the store. dump prints every record of the database but the digests of
-peppers and the replies to requests with an Idempotency-Key.
+full adds the state of the generator and of the database. dump prints every record of the database, except digests of
+peppers and stored replies to requests with an Idempotency-Key.
 """,
         example="""\
-$ noid dbinfo | grep -E 'Drawn|Held|Queued|Note'
-Drawn: 4
-Held: 4
-Queued: 0
-Note: owner: digital collections
+$ noid dbinfo | grep -E 'Template|Drawn|Left'
+Template: kt.reeded
+Drawn: 3
+Left: 2438897
 """,
     ),
     Command(
-        "note", "keep a note with the minter, shown by dbinfo",
-        Form("Name Text", _note, ADMIN), see="tutorial.md#notes-and-the-state-of-the-minter", options_first=True,
+        "note", "store a note with the minter",
+        Form("Name Text", _note, ADMIN),
+        also=("dbinfo",), see="tutorial.md#notes-and-the-state-of-the-minter", options_first=True,
         about="""\
-A note of the same name is replaced.
+A note of the same name is replaced. dbinfo shows all notes.
 """,
         example="""\
 $ noid note owner 'digital collections'
@@ -309,27 +327,23 @@ ok: note owner kept
 """,
     ),
     Command(
-        "policy", "who may use a class of commands through the web, and what the minter promises",
+        "policy", "show or set who may do what on the web",
         Form("", _show_policy, ADMIN, writes=False),
-        Form(f"{'|'.join(CLASSES + policies.STATED_POLICIES)}", _show_policy_of, ADMIN, writes=False,
-             too_many="the label format follows from the template and is not set by hand"),
+        Form(f"{'|'.join((*CLASSES, policies.MINT_LIMIT, policies.LABEL_FORMAT))}", _show_policy_of, ADMIN,
+             writes=False, too_many="the label format follows from the template and is not set by hand"),
+        Form("|".join(_PROMISES), _show_policy_of, ADMIN, writes=False, superseded=True),
         Form(f"{'|'.join(CLASSES)} anyone|authenticated|nobody|default|User…", _set_access, ADMIN),
-        Form("minting publish|reserve|default", _set_commitment, ADMIN),
         Form("mint-limit N|default", _set_commitment, ADMIN),
-        Form("association Text|default", _set_commitment, ADMIN, too_many=_QUOTED),
-        Form("persistence Text|default [--from Date] [--until Date]", _set_commitment, ADMIN, too_many=_QUOTED),
-        options=(
-            Option("--from Date", "when the promise begins; now, unless given"),
-            Option("--until Date", "when it ends; never, unless given"),
-        ),
-        see="web-interface.md#who-may-do-what",
+        *_promise_forms(superseded=True),
+        options=_PROMISE_OPTIONS,
+        also=("token", "promise"), see="web-interface.md#who-may-do-what",
         about="""\
-Commands are of four classes: read, mint, bind and admin. Each class is for anyone, for authenticated users, for nobody,
-or for the users named; user:NAME always means a name. At the shell the permissions of the files decide.
+Every command belongs to an access class: read, mint, bind or admin. Each class is open to anyone, to authenticated
+users, to the users you name, or to nobody; write user:NAME if a user is called like one of these words. At the shell,
+file permissions decide instead.
 
-label-format follows from the template. minting says whether minting publishes at once or reserves, mint-limit how many
-identifiers one request through the web may mint (10000 unless set), association what the names are for, and persistence
-for which time it is promised that they last. The word default takes a setting back.
+mint-limit is how many identifiers one request may mint through the web, 10000 unless set. label-format shows what
+labels look like, which follows from the template. The word default restores a setting.
 """,
         example="""\
 $ noid policy mint alice bob
@@ -341,26 +355,42 @@ mint: authenticated
 """,
     ),
     Command(
-        "token", "secrets by which programs use the web interfaces",
+        "promise", "show or set what the minter promises about its names",
+        Form("", _show_promises, ADMIN, writes=False),
+        Form("|".join(_PROMISES), _show_policy_of, ADMIN, writes=False),
+        *_promise_forms(), options=_PROMISE_OPTIONS, also=("quality", "custodian", "policy"),
+        see="citing-verifying-describing.md#what-authorities-state",
+        about="""\
+association says what the names are for, and persistence for how long they are promised to last. minting says whether a
+minted name is published at once or reserved until it is published. The word default restores a setting.
+""",
+        example="""\
+$ noid promise persistence 'for as long as the library exists' --until 2126
+persistence: for as long as the library exists
+persistence-from: …
+persistence-until: 21261231235959
+
+""",
+    ),
+    Command(
+        "token", "manage access tokens for programs",
         Form("new Name --may Classes [--expires Time] [--most N] [--total N] [--minters Names]", _new_token),
         Form("list", _list_tokens, writes=False),
         Form("revoke Name", _revoke_token),
         options=(
             Option("--may Classes", "the access classes it is for, as in mint,bind"),
-            Option("--expires Time", "after N hours or days, 12h or 365d, or on a date; never, unless given"),
-            Option("--most N", "how many identifiers it may mint in one request, if fewer than the policy mint-limit "
-                   "allows"),
+            Option("--expires Time", "after a time such as 12h or 365d, or on a date; never, unless given"),
+            Option("--most N", "how many identifiers it may mint in one request, at most the mint-limit of the policy"),
             Option("--total N", "how many identifiers it may mint in all; in each minter, if it is for several"),
-            Option("--minters Names", "make it good for these minters, as in kt5,fk4, whose folders lie beside each "
-                   "other"),
+            Option("--minters Names", "make it valid for these minters, as in kt5,fk4, whose folders are side by side"),
         ),
-        shell_only=True, see="web-interface.md#tokens",
+        shell_only=True, also=("policy", "serve"), see="web-interface.md#tokens",
         about="""\
-new prints the secret, once: the minter keeps only its hash. A program sends it in the header Authorization: Bearer, or
-as the password of a Basic login, with the name of the token as user. It is admitted to the classes it was made for and
-to those that are for anyone, whatever the policy says of users. Events name it as token:NAME.
+new prints the secret once; the minter keeps only its hash. A program sends it in the header Authorization: Bearer, or
+as the password of a Basic login with the token's name as the user. It may use the classes it was made for and those
+open to anyone, whatever the policy says about users. The history names it as token:NAME.
 
-list shows each with the time of its last use, to the hour. revoke ends it at once.
+list shows each token with the hour of its last use. revoke ends a token at once.
 """,
         example="""\
 $ noid token new catalogue --may mint,bind --expires 365d | cut -c 1-12 | head -n 1

@@ -120,52 +120,55 @@ _JSON = Option("--json", "one JSON object a line, in which every value is exact"
 
 COMMANDS = (
     Command(
-        "bind", "bind a value to an element of an identifier, or remove it",
+        "bind", "bind a value to an identifier, or remove it",
         Form(f"{_CHANGING} Id Element Value", _bind, BIND),
         Form(f"{_CHANGING} Id :|:-", _bind, BIND),
         Form(f"{_REMOVING} Id Element|:|:-", _bind, BIND, too_many="removing takes no Value"),
         Form(f"{_MINTING} new Element Value", _bind, MINT, BIND, mints=1),
         Form(f"{_MINTING} new :|:-", _bind, MINT, BIND, mints=1),
-        input_at=2, options_first=True, see="tutorial.md#the-ways-to-bind",
+        input_at=2, options_first=True, also=("get", "fetch", "undo", "import"), see="tutorial.md#the-ways-to-bind",
         about="""\
-new needs that nothing is bound; replace, append, prepend and delete need that something is; set, add, insert and purge
-take both. append and add put the value at the end of what is bound, prepend and insert at its beginning. With -item
-behind them, these four add the value as a further item of a list: items are separated by |, a | within the new item is
-stored as %7C, and get --items shows each item as it was given. mint and peppermint make an identifier and bind to it.
+set replaces what is bound, or binds if nothing is. new requires that nothing is bound; replace, append, prepend and
+delete require that something is; add, insert and purge work in both cases. append and add put the value after what is
+bound, prepend and insert before it. append-item and its kin add the value as an item of a list instead: items are
+separated by |, a | within an item is stored as %7C, and get --items shows each item as it was given. mint and
+peppermint make an identifier and bind to it.
 
-With : in place of an element, lines of the form "Element: value" are read from the input up to an empty line; indented
-lines continue a value, and # begins a comment. With :- one element is read, and all the rest of the input is its value.
+With : in place of an element, lines of the form "Element: value" are read from standard input up to an empty line;
+indented lines continue a value, and # begins a comment. With :- one element is read, and the rest of the input is its
+value.
 
-An Id of the form :idmap/PATTERN is a rule: it computes the element for all identifiers that match.
+An Id of the form :idmap/PATTERN is a rule that computes the element for all identifiers that match.
 """,
         example="""\
-$ noid bind set 13030/kt4x551 title 'On the origin of species'
-Id:      13030/kt4x551
+$ noid bind set 13030/kt154d9 title 'The descent of man'
+Id:      13030/kt154d9
 Element: title
 Bind:    set
-Status:  ok, 24 bytes written, replacing 0 bytes
+Status:  ok, 18 bytes written, replacing 0 bytes
 
-$ printf 'who: Darwin\\nwhen: 1859\\n\\n' | noid bind set 13030/kt4x551 : | grep -c Status
+$ printf 'who: Darwin\\nwhen: 1871\\n\\n' | noid bind set 13030/kt154d9 : | grep -c Status
 2
 """,
     ),
     Command(
-        "fetch", "show what is bound under an identifier, with labels",
-        Form("[--json] Id [Element…]", _fetch, READ), see="tutorial.md#mint-bind-fetch", options_first=True,
+        "fetch", "print what is bound to an identifier, with labels",
+        Form("[--json] Id [Element…]", _fetch, READ),
+        also=("get", "history"), see="tutorial.md#mint-bind-fetch", options_first=True,
         options=(_JSON,),
         about="""\
-Shows all elements, or those named. Circ is the circulation record: what happened to the identifier, when and by whom.
-An element that is not bound but named may be computed by a rule, which a note then names. Of named elements those that
-are bound are shown, and an error names each of the others. A further line of a value that has a colon is indented by
-a space, so that it cannot be taken for an element.
+Prints all elements, or those you name. Circ is the circulation record: what happened to the identifier, when, and by
+whom. A named element that is not bound may be computed by a rule, which a note then names; otherwise an error names it.
+Further lines of a value that contain a colon are indented, so that they are not taken for elements.
 
-With :idmap/Element in place of Id it shows the rules that compute the element, patterns and replacements in the order
-in which they are tried; with :idmap all rules.
+With :idmap/Element in place of Id, fetch prints the rules that compute the element in the order in which they are
+tried; with :idmap, all rules.
 """, fails="a named element is not bound",
         example="""\
 $ noid fetch 13030/kt4x551
 id:    13030/kt4x551 hold
 Circ:  i|…|1
+_t: https://library.example/kt4x551
 title: On the origin of species
 when: 1859
 who: Darwin
@@ -173,12 +176,13 @@ who: Darwin
 """,
     ),
     Command(
-        "get", "show what is bound under an identifier, values only",
-        Form("[--items] [--json] Id [Element…]", _get, READ), see="tutorial.md#mint-bind-fetch", options_first=True,
-        options=(Option("--items", "show the items of lists, which are separated by |, one a line"), _JSON),
+        "get", "print values that are bound to an identifier",
+        Form("[--items] [--json] Id [Element…]", _get, READ),
+        also=("fetch", "bind"), see="tutorial.md#mint-bind-fetch", options_first=True,
+        options=(Option("--items", "print each item of a list, which | separates, on a line of its own"), _JSON),
         about="""\
-A blank line separates the values of several elements. An element that is not bound has an empty line in its place, and
-an error names it.
+A blank line separates the values of several elements. For an element that is not bound, an empty line is printed and an
+error names it.
 """, fails="a named element is not bound",
         example="""\
 $ noid get 13030/kt4x551 who when

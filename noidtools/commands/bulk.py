@@ -202,7 +202,7 @@ class _BulkRun:
 
     def _run_or_raise(self, line: BulkLine) -> BulkResult:
         result = self._run_one(line) if not line.streams else BulkResult(line, UsageError(
-            "this takes several transactions, so that it cannot be part of an atomic request: send it on its own"))
+            "this takes several transactions, so it cannot be part of an atomic request: send it on its own"))
         if result.error is not None:
             raise named_refusal(line, result.error)
         return result

@@ -32,8 +32,8 @@ _CHAPTERS = {
     "dbcreate": "administration", "mint": "minting", "peppermint": "minting", "bind": "bindings", "fetch": "bindings",
     "get": "bindings", "hold": "lifecycle", "queue": "lifecycle", "validate": "describing", "schemes": "describing",
     "decode": "describing", "granularity": "describing", "patience": "describing", "clock": "describing",
-    "route": "resolving", "path": "describing", "policy": "administration", "token": "administration",
-    "status": "maintenance",
+    "route": "items", "identify": "items", "path": "describing", "policy": "administration",
+    "promise": "administration", "token": "administration", "status": "maintenance", "doctor": "maintenance",
     "publish": "lifecycle", "reserve": "lifecycle", "withdraw": "lifecycle", "unavailable": "lifecycle",
     "tombstone": "lifecycle",
     "alias": "relations", "synonym": "relations", "prefer": "relations", "relate": "relations",
@@ -41,10 +41,12 @@ _CHAPTERS = {
     "custodian": "lifecycle", "serve": "serving", "setup": "serving", "resolve": "resolving", "resolver": "resolving",
     "canary": "resolving", "export": "transfer", "retarget": "transfer", "undo": "transfer", "rebind": "transfer",
     "resolve-loop": "resolving", "cite": "describing", "same": "describing", "context": "describing",
-    "verify": "qualities", "describe": "describing", "note": "administration", "dbinfo": "administration",
-    "backup": "maintenance", "restore": "maintenance", "import": "transfer", "copy": "maintenance",
-    "find": "search", "list": "search",
-    "sql": "maintenance", "check": "maintenance", "help": "help", "hello": "help",
+    "site": "describing", "verify": "qualities", "describe": "describing", "note": "administration",
+    "dbinfo": "administration", "backup": "maintenance", "restore": "maintenance", "import": "transfer",
+    "copy": "maintenance", "bundle": "preservation", "depart": "preservation", "succeed": "preservation",
+    "find": "search", "list": "search", "stats": "statistics", "links": "links",
+    "naans": "naans", "sql": "maintenance", "check": "maintenance", "help": "help", "completion": "completion",
+    "hello": "help",
 }
 
 _loaded: dict[bytes, Command] = {}
@@ -53,7 +55,7 @@ _loaded: dict[bytes, Command] = {}
 def command_for(words: list[bytes]) -> Command:
     """The command that these words call; raises UsageError if there is none of that name."""
     if not words:
-        raise UsageError("no command was given: 'noid help' lists them")
+        raise UsageError("no command was given: 'noid help all' lists them")
     known = _loaded.get(words[0])
     if known is not None:
         return known
@@ -65,10 +67,9 @@ def command_for(words: list[bytes]) -> Command:
 
 def unknown_command(name: str) -> str:
     """The sentence about a command that does not exist, with the one that was probably meant."""
-    import difflib
+    from .command import did_you_mean
 
-    meant = difflib.get_close_matches(name[:60], _CHAPTERS, 1)
-    remedy = f"did you mean {meant[0]}?" if meant else "'noid help' lists them"
+    remedy = did_you_mean(name[:60], _CHAPTERS) or "'noid help all' lists them"
     return f"there is no command {name[:60]!r}: {remedy}"
 
 
@@ -102,17 +103,19 @@ class Session:
     local     whether commands come from the shell of this machine, and may use its files and its network
     view      what the actor may see of the minter (see minter/policies.py)
     progress  called with the progress of a long command; None if nobody watches
+    columns   the width in which help is printed
     """
 
     def __init__(
         self, dbdir: str, actor: Actor, *, minter: Minter | None = None, local: bool = False,
-        view: str = EVERYTHING, progress: Progress | None = None,
+        view: str = EVERYTHING, progress: Progress | None = None, columns: int = 80,
     ) -> None:
         self.dbdir = dbdir
         self.actor = actor
         self.local = local
         self.view = view
         self.progress = progress
+        self.columns = columns
         self._minter = minter
 
     @property

@@ -203,9 +203,20 @@ def _option(name: bytes, known: tuple[Option, ...], of: str) -> Option:
     for option in known:
         if option.name.encode() == name:
             return option
-    remedy = f"its options are {', '.join(f'--{option.name}' for option in known)}" if known else (
-        f"write -- after {of} if it is a word")
-    raise UsageError(f"{of} has no option --{printable(name)[:60]}: {remedy}")
+    given = printable(name)[:60]
+    remedy = did_you_mean(f"--{given}", [f"--{option.name}" for option in known])
+    if not remedy:
+        remedy = f"its options are {', '.join(f'--{option.name}' for option in known)}" if known else (
+            f"write -- after {of} if it is a word")
+    raise UsageError(f"{of} has no option --{given}: {remedy}")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The question whether a word was meant that is spelled nearly the same; empty if none of the known ones is."""
+    import difflib
+
+    meant = difflib.get_close_matches(word, list(known), 1)
+    return f"did you mean {meant[0]}?" if meant else ""
 
 
 def as_text(word: bytes, what: str) -> str:
@@ -219,8 +230,19 @@ def as_text(word: bytes, what: str) -> str:
 def as_count(word: bytes) -> int:
     """A word as a number of identifiers; raises UsageError for what is none."""
     if not word.isdigit() or len(word) > 18:
-        raise UsageError(f"how many? {printable(word)!r} is not a number from 0 on")
+        raise UsageError(f"{printable(word)!r} is not a number of identifiers: write 1, 2, and so on")
     return int(word)
+
+
+def as_number(option: str, text: str, least: float, most: float) -> float:
+    """The value of an option as a number; raises UsageError for what is none, or is out of its range."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not least <= value <= most:
+        raise UsageError(f"--{option} is a number from {least:g} to {most:g}, not {text[:60]!r}")
+    return value
 
 
 # A list of usages that is longer than this is no longer read as a sentence.
@@ -236,8 +258,10 @@ def misfit_error(
     # Where the closest form takes any word, but not without its option, the word was meant for another form.
     meant = lead == 0 and words and pattern.required - options.keys() and _leading_words(command)
     if (lead < 0 or meant) and command.forms[1:]:
-        return _refusal(command, f"{command.name} has no form {printable(words[0])[:60]!r}", command.forms,
-                        ", ".join(_leading_words(command)))
+        why = f"{command.name} has no form {(given := printable(words[0])[:60])!r}"
+        question = did_you_mean(given, _leading_words(command))
+        return UsageError(f"{why}: {question}") if question else (
+            _refusal(command, why, command.forms, ", ".join(_leading_words(command))))
     if not pattern.admits_options(options):
         foreign = [name for name in options if name not in pattern.options]
         missing = [name for name in sorted(pattern.required) if name not in options]
@@ -260,7 +284,7 @@ def _leading_words(command: Command) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _chosen(usage: str, word: str) -> str:
+def chosen_usage(usage: str, word: str) -> str:
     """The usage, with this word in place of the choice with which it begins."""
     choice, blank, rest = usage.partition(" ")
     return word + blank + rest if word in choice.split("|") else usage
@@ -272,7 +296,8 @@ def _refusal(command: Command, why: str, forms: Iterable[Form], summary: str = "
     summary  what is written in place of usages that are too long
     first    the word with which the forms begin, for those that begin with a choice of words
     """
-    *others, last = [f"{command.name} {_chosen(form.usage, first)}".rstrip() for form in forms]
+    forms = [form for form in forms if not form.superseded] or forms
+    *others, last = [f"{command.name} {chosen_usage(form.usage, first)}".rstrip() for form in forms]
     remedy = f"use {', '.join(others)} or {last}" if others else f"use {last}"
     if others and len(remedy) > _LONGEST_REMEDY:
         explained = f"run 'noid help {command.name}'"
@@ -306,15 +331,17 @@ class Form:
     interrupted   what to say about what was done, if it is interrupted and does not say more itself; empty if it may
                   end at once, because nothing is left of it that has to be removed
     too_many   the message for too many words, in place of the general one
+    superseded   whether another command has taken its place: it works as before, and help does not show it
     """
 
     __slots__ = ("usage", "run", "access", "writes", "streams", "batches", "mints", "shell_only", "takes_file",
-                 "gives_file", "interrupted", "too_many")
+                 "gives_file", "interrupted", "too_many", "superseded")
 
     def __init__(
         self, usage: str, run: Handler, *access: str, writes: bool | None = None, streams: Fact = False,
         batches: Fact | None = None, mints: int | Callable[[Invocation], int] = 0, shell_only: bool = False,
         takes_file: bool = False, gives_file: bool = False, interrupted: str = "", too_many: str = "",
+        superseded: bool = False,
     ) -> None:
         self.usage = usage
         self.run = run
@@ -328,6 +355,7 @@ class Form:
         self.gives_file = gives_file
         self.interrupted = interrupted
         self.too_many = too_many
+        self.superseded = superseded
 
 
 class Command:
@@ -337,6 +365,7 @@ class Command:
     about          more, in paragraphs
     example        commands with what they print
     fails          when it ends with exit status 1 although it was carried out
+    also           the commands that a reader of its help may look for next
     see            the page of the documentation that has more, and the place there
     input_at       the index of the word that may be `:` or `:-`, for elements that are read from the input
     shell_only     whether all its forms are for the shell only
@@ -344,13 +373,13 @@ class Command:
     process        whether it runs until it is stopped, and has no answer: the shell's interface runs it itself
     """
 
-    __slots__ = ("name", "summary", "forms", "options", "about", "example", "fails", "see", "input_at",
+    __slots__ = ("name", "summary", "forms", "options", "about", "example", "fails", "also", "see", "input_at",
                  "shell_only", "options_first", "process", "_patterns")
 
     def __init__(
         self, name: str, summary: str, *forms: Form, options: tuple[Option, ...] = (), about: str = "",
-        example: str = "", fails: str = "", see: str = "", input_at: int | None = None, shell_only: bool = False,
-        options_first: bool = False, process: bool = False,
+        example: str = "", fails: str = "", also: tuple[str, ...] = (), see: str = "", input_at: int | None = None,
+        shell_only: bool = False, options_first: bool = False, process: bool = False,
     ) -> None:
         self.name = name
         self.summary = summary
@@ -359,6 +388,7 @@ class Command:
         self.about = about
         self.example = example
         self.fails = fails
+        self.also = also
         self.see = see
         self.input_at = input_at
         for form in forms:
@@ -369,14 +399,19 @@ class Command:
         self._patterns: list[tuple[Form, Pattern]] = []
 
     @property
-    def usage(self) -> str:
-        """All forms, one a line."""
-        return "\n".join(self.usages(self.forms))
+    def sentence(self) -> str:
+        """The summary as a sentence."""
+        return f"{self.summary[0].upper()}{self.summary[1:]}."
 
     @property
-    def web_forms(self) -> list[Form]:
-        """The forms that are not for the shell only."""
-        return [form for form in self.forms if not form.shell_only]
+    def usage(self) -> str:
+        """The forms that help shows, one a line."""
+        return "\n".join(self.usages(self.shown_forms))
+
+    @property
+    def shown_forms(self) -> list[Form]:
+        """The forms that help shows."""
+        return [form for form in self.forms if not form.superseded]
 
     def usages(self, forms: Iterable[Form]) -> list[str]:
         """The usages of some forms, with the name of the command."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import closing
+
+from ..codec import encode_text
 from ..description import RDF_FORMATS, ensure_rdf_format
 from ..errors import ConflictError, ForbiddenError, NoMinterError, UsageError
-from ..minter import config, contexts, identifiers, schema
+from ..minter import Minter, config, contexts, identifiers, schema
 from ..minter.contexts import citation_forms, compare_names, withdrawal_note
 from ..minter.identifiers import identify, validate_form, validate_own, without_context
 from ..minter.policies import ADMIN, READ
@@ -12,12 +16,16 @@ from ..names import citation, without_inflection
 from ..schemes import NAMES, form_of, read_form, scheme_class
 from ..schemes.base import pairtree_path
 from ..times import SECOND, iso_datetime, timestamp
-from .answers import Answer, Fields, PreparedRecord, Values, separated
+from .answers import ELEMENT_LABEL, Answer, Fields, PreparedRecord, Values, separated
 from .command import Command, Form, Option, as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..store import Writer
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..store import Reader, Writer
+    from .answers import Line
     from .call import Call
 
 
@@ -74,6 +82,58 @@ def _describe(call: Call) -> Answer:
     return Answer(PreparedRecord(lines, [{"format": RDF_FORMATS[form], "document": text}]))
 
 
+def _describe_text(call: Call) -> Answer:
+    """What `describe` writes as RDF, for people."""
+    from ..description import gatherer
+    from ..description.formats import displayed_elements, support_pairs
+    from ..description.missing import readable
+
+    if not call.words:
+        return Answer(Fields(*((name, ", ".join(values)) for name, values in _own_properties(call).items())),
+                      spaced=True)
+    facts = call.read(lambda reader: gatherer.gather_text(call.minter, reader, call.words[0]))
+    elements, support = displayed_elements(facts), support_pairs(facts)
+    lines: list[Line] = [(encode_text(name), encode_text(readable(value)), ELEMENT_LABEL)
+                         for name, value in elements.items()]
+    lines += [(encode_text(name), encode_text(value), 0) for name, value in support]
+    return Answer(PreparedRecord(lines, [{"elements": elements, **dict(support)}]), spaced=True)
+
+
+def _own_properties(call: Call) -> dict[str, tuple[str, ...]]:
+    return _properties_of(call.minter, call.read)
+
+
+def _properties_of(minter: Minter, read: Callable[[Callable[[Reader], object]], Any]) -> dict[str, tuple[str, ...]]:
+    from ..description import comparison, gatherer, rdf
+
+    facts = read(lambda reader: gatherer.gather_minter(minter, reader))
+    return comparison.system_properties(rdf.describe_minter(facts), "the minter")
+
+
+def _compare(call: Call) -> Answer:
+    """What differs between this minter and another one, or a system that a file of RDF describes."""
+    from ..description import comparison
+
+    here, other = _own_properties(call), call.option("compare") or ""
+    if os.path.isdir(other):
+        with closing(Minter(other)) as minter:
+            there = _properties_of(minter, minter.read)
+    else:
+        there = comparison.system_properties(comparison.read_graph(other), other)
+    found = comparison.compare(here, there)
+    lines = [("same", ", ".join(found.same))] if found.same else []
+    for one in found.differs:
+        lines += [("differs", one.name), *((where, ", ".join(values)) for where, values in
+                                           (("here", one.here), ("there", one.there)) if values)]
+    for label, only in (("only here", found.only_here), ("only there", found.only_there)):
+        lines += [(label, f"{name}: {', '.join(values)}") for name, values in only.items()]
+    data: dict[str, object] = {
+        "same": found.same, "differs": {one.name: {"here": one.here, "there": one.there} for one in found.differs},
+        "only_here": found.only_here, "only_there": found.only_there}
+    return Answer(PreparedRecord([(label.encode(), encode_text(text), 0) for label, text in lines], [data]),
+                  spaced=True)
+
+
 # -- context ---------------------------------------------------------------------------------------------------------
 
 
@@ -81,6 +141,18 @@ def _set_context_resolvers(call: Call) -> Answer:
     addresses = [] if call.words[1:] == [b"-"] else call.words[1:]
     call.minter.write(lambda writer: contexts.set_resolvers(writer, call.actor, addresses))
     return _show_context(call)
+
+
+def _set_site(call: Call) -> Answer:
+    _set_context_resolvers(call)
+    return _show_site(call)
+
+
+def _show_site(call: Call) -> Answer:
+    addresses = call.minter.read(identifiers.resolvers)
+    if not addresses:
+        return Answer(Fields(("note", "no address is set: use site url Url")), spaced=True)
+    return Answer(Fields(*(("url", address) for address in addresses)), spaced=True)
 
 
 def _set_context_purpose(call: Call) -> Answer:
@@ -115,7 +187,7 @@ def _show_context(call: Call) -> Answer:
         text = f"{claim.alias} is {claim.target}, according to {claim.authority} since "
         lines.append((b"alias", text.encode() + claim.since, 0))
     if not lines:
-        return Answer(Fields(("note", b"nothing is said about the context")), spaced=True)
+        return Answer(Fields(("note", b"nothing is set")), spaced=True)
     aliases = [{"alias": claim.alias, "target": claim.target, "authority": claim.authority, "since": claim.since}
                for claim in claims]
     return Answer(PreparedRecord(lines, [{
@@ -217,13 +289,13 @@ def _path(call: Call) -> Answer:
 
 COMMANDS = (
     Command(
-        "cite", "the forms in which a name is written, printed, linked and spoken",
+        "cite", "print a name as it is cited, linked and spoken",
         Form("Id [--qr File]…", _cite, READ),
-        options=(Option("--qr File", "write a QR code of the link to an .svg or .png file; for the shell only"),),
-        see="citing-verifying-describing.md#cite",
+        options=(Option("--qr File", "write a QR code of the link to an .svg or .png file; at the shell only"),),
+        also=("same", "context"), see="citing-verifying-describing.md#cite",
         about="""\
-Any spelling of the name will do. A mistyped name is refused, and a pepper is never printed. Of a withdrawn name a note
-says so.
+Any spelling of the name will do. A mistyped name is refused, and a pepper is never printed. A note tells if the name
+was withdrawn. Links need a public address: see noid help site.
 """,
         example="""\
 $ noid cite 13030/kt4x551 | grep -E 'canonical|info|encoded'
@@ -233,13 +305,13 @@ encoded: ark%3A%2F13030%2Fkt4x551
 """,
     ),
     Command(
-        "same", "whether two spellings are the same name, and why",
+        "same", "tell whether two spellings are the same name",
         Form("Name Name", _same, READ),
-        see="citing-verifying-describing.md#same-or-not", fails="they are not",
+        also=("cite", "validate"), see="citing-verifying-describing.md#same-or-not", fails="they are not",
         about="""\
-No minter is needed; one adds the context that its names leave unsaid, and what is claimed about contexts and names. Two
-names that are not one may be the same in another sense, as an alias, synonyms, homologues or a realisation are: of that
-the answer has a line for each sense. The exit status is that of the names.
+Works without a minter. With one, its own context and the relations that are stored there are taken into account. Two
+different names may still be related, as an alias, synonyms, homologues or a realisation are; each such relation has a
+line of its own and does not change the exit status.
 """,
         example="""\
 $ noid same ark:/13030/kt4-x551 ARK:13030/kt4x551 | grep same:
@@ -247,14 +319,23 @@ same: yes
 """,
     ),
     Command(
-        "describe", "the identifier system this minter is, or all about one identifier, as RDF",
+        "describe", "describe an identifier or the minter in RDF or for people",
         Form("[Id] [--format turtle|json-ld|xml]", _describe, READ,
              too_many="describe takes one identifier, or none for the minter"),
-        options=(Option("--format turtle|json-ld|xml", "turtle, unless given"),),
-        see="citing-verifying-describing.md#describe",
+        Form("[Id] --text", _describe_text, READ),
+        Form("--compare Other", _compare, shell_only=True),
+        options=(Option("--format turtle|json-ld|xml", "turtle, unless given"),
+                 Option("--text", "for people: the properties in words"),
+                 Option("--compare Other", "what differs between the minter and another one, or the system that a file "
+                                           "of RDF describes")),
+        also=("fetch", "relations"), see="citing-verifying-describing.md#describe",
         about="""\
-Uses the terms of the Identifier Systems ontology. Elements whose names begin with _ and values of more than a megabyte
-are left out. Needs the extra noidtools[rdf].
+The terms are those of the Identifier Systems ontology. Elements whose names begin with _ and values of more than a
+megabyte are left out. Needs the extra noidtools[rdf].
+
+With --text the properties are printed in words: whose names they are, what is promised, what can be done. --compare
+compares them with those of another minter, which is a folder, or of any system that a file describes in the terms of
+the ontology: which are the same, which differ, and which only one of the two has.
 """,
         example="""\
 $ noid describe 13030/kt4x551 | grep noid:value
@@ -264,30 +345,46 @@ $ noid describe 13030/kt4x551 | grep noid:value
 """,
     ),
     Command(
-        "context", "what else the context of the names is called, and where they are followed",
+        "context", "show or change the labels, resolvers and purpose of the names",
         Form("", _show_context, ADMIN, writes=False),
         Form("alias From To --authority Who [--remove]", _change_context_alias, ADMIN),
-        Form("resolver -|Url…", _set_context_resolvers, ADMIN),
+        Form("resolver -|Url…", _set_context_resolvers, ADMIN, superseded=True),
         Form("purpose Text", _set_context_purpose, ADMIN, too_many="a text of several words is quoted"),
         options=(
             Option("--authority Who", "who claims that the two labels are of one context"),
             Option("--remove", "take the claim back"),
         ),
-        see="citing-verifying-describing.md#contexts",
+        also=("site", "same"), see="citing-verifying-describing.md#contexts",
         about="""\
-resolver names the web resolvers that follow these names; the first is used for links and print; a
-hyphen names none. purpose says what the names are for, and a hyphen takes that back. alias records that a context has
-another label, so that names under both are the same.
+purpose says what the names are for; a hyphen removes that. alias records that a context has another label, so that
+names under both are the same.
 """,
         example="""\
-$ noid context resolver https://id.example.org/
-resolver: https://id.example.org/
+$ noid context purpose 'books and their chapters'
+purpose: books and their chapters
 
 """,
     ),
     Command(
-        "schemes", "list the ways in which labels can be made, with their options of dbcreate",
-        Form("", _schemes, READ), see="time-labels.md#create-and-mint",
+        "site", "show or set the public address at which names resolve",
+        Form("[url]", _show_site, READ),
+        Form("url -|Url…", _set_site, ADMIN),
+        also=("cite", "resolver", "setup"), see="citing-verifying-describing.md#contexts",
+        about="""\
+Links and QR codes begin with the first address. Of several, all are recognised when somebody asks for a name by its
+address. A hyphen removes them.
+""",
+        example="""\
+$ noid site url https://id.example.org/
+url: https://id.example.org/
+
+$ noid cite 13030/kt4x551 | grep web
+web: https://id.example.org/ark:/13030/kt4x551
+""",
+    ),
+    Command(
+        "schemes", "list the ways in which labels can be made",
+        Form("", _schemes, READ), also=("dbcreate", "decode"), see="time-labels.md#create-and-mint",
         example="""\
 $ noid schemes | grep scheme
 scheme: noid
@@ -297,10 +394,10 @@ scheme: pilin
 """,
     ),
     Command(
-        "decode", "what an IBI, IBIp or PILIN label says: its scheme, place and time",
-        Form("Label", _decode, READ), see="time-labels.md",
+        "decode", "show what an IBI, IBIp or PILIN label says",
+        Form("Label", _decode, READ), also=("schemes",), see="time-labels.md",
         about="""\
-No minter is needed.
+Works without a minter. It prints the scheme, and the server and the time from which the label was made.
 """,
         example="""\
 $ noid decode 102.100.272/RPLZ54PQH
@@ -313,11 +410,11 @@ milliseconds: 13417400695269
 """,
     ),
     Command(
-        "granularity", "show or set how far apart labels made from the time are: 60, 1, 0.1, 0.01, … seconds",
-        Form("", _show_timing, READ), Form("Seconds", _adjust_timing, ADMIN), see="time-labels.md",
+        "granularity", "show or set the time between two labels made from the clock",
+        Form("", _show_timing, READ), Form("Seconds", _adjust_timing, ADMIN),
+        also=("patience", "clock"), see="time-labels.md",
         example="""\
-$ mkdir ibi && noid -f ibi dbcreate --scheme ibi --computer mtc-m18.sid.inpe.br | grep Scheme
-Scheme: ibi
+$ noid -f ibi dbcreate --scheme ibi --computer mtc-m18.sid.inpe.br > /dev/null
 $ noid -f ibi granularity
 granularity: 1
 
@@ -327,26 +424,30 @@ ok: granularity is 0.1, was 1
 """,
     ),
     Command(
-        "patience", "show or set for how many seconds a label made from the time may be waited for",
-        Form("", _show_timing, READ), Form("Seconds", _adjust_timing, ADMIN), see="time-labels.md",
+        "patience", "show or set how long minting waits for the clock",
+        Form("", _show_timing, READ), Form("Seconds", _adjust_timing, ADMIN),
+        also=("granularity", "clock"), see="time-labels.md",
         about="""\
-A longer wait is refused as busy, and takes no identifier.
+If the wait would be longer, minting is refused as busy and no identifier is used.
 """,
         example="""\
+$ noid -f ibi dbcreate --scheme ibi --computer mtc-m18.sid.inpe.br > /dev/null
 $ noid -f ibi patience 5
 ok: patience is 5, was 30
 
 """,
     ),
     Command(
-        "clock", "show the clock that labels are made from; or go on from now after it had run ahead",
-        Form("", _show_clock, READ), Form("reset", _reset_clock, ADMIN), see="time-labels.md#how-time-is-given-out",
+        "clock", "show or reset the clock from which labels are made",
+        Form("", _show_clock, READ), Form("reset", _reset_clock, ADMIN),
+        also=("granularity", "patience"), see="time-labels.md#how-time-is-given-out",
         about="""\
-last is the time of the last label. If that lies in the future, because the clock had run ahead when it was made,
-minting is refused until then. Once the clock is right, reset lets minting go on from now. No label is given twice:
-those that were made for the future are skipped when their time comes.
+last is the time of the last label. If it is in the future because the clock was ahead, minting is refused until then.
+Once the clock is right, reset lets minting continue from now. No label is given twice: those that were already made for
+the future are skipped when their time comes.
 """,
         example="""\
+$ noid -f ibi dbcreate --scheme ibi --computer mtc-m18.sid.inpe.br > /dev/null
 $ noid -f ibi clock
 clock: …
 
@@ -355,14 +456,14 @@ error: no identifier lies in the future of the clock, which shows …Z: there is
 """,
     ),
     Command(
-        "validate", "check identifiers against a template, a scheme, or with - against the minter's own",
+        "validate", "check the form of identifiers",
         Form("Template|Scheme|- Id…", _validate, READ),
-        see="tutorial.md#check-what-was-typed", fails="an identifier is not valid",
+        also=("same", "verify"), see="tutorial.md#check-what-was-typed", fails="an identifier is not valid",
         about="""\
-Only the form is checked, and the check character where there is one; not whether the identifier was minted. An
-identifier that is right is printed as the minter writes it. A label or the address of a resolver may stand before it;
-hyphens, blanks and other spellings, with which other commands find it, are errors here. A minter with a NAAN demands it
-before the prefix of a template, too.
+Name a template or a scheme, or write a hyphen for the minter's own. Only the form is checked, and the check character
+if there is one, not whether the identifier was minted. A valid identifier is printed as the minter writes it. It may
+begin with a label or the address of a resolver, but hyphens, blanks and other spellings that other commands accept are
+errors here. In a minter with a NAAN, templates are checked with the NAAN, too.
 """,
         example="""\
 $ noid validate - 13030/kt4x551 13030/kt4y551
@@ -371,10 +472,11 @@ iderr: 13030/kt4y551: character 2 after the prefix is 'y', not one of 0123456789
 """,
     ),
     Command(
-        "path", "the folder made of an identifier: its characters two by two, or a repository's four folders",
-        Form("Id", _path, READ), see="tutorial.md#folders-for-identifiers",
+        "path", "print the folder path made from an identifier",
+        Form("Id", _path, READ), also=("mint",), see="tutorial.md#folders-for-identifiers",
         about="""\
-The path is safe for any identifier. No minter is needed.
+The folders are made of the characters of the identifier, two at a time; an IBI name has its four folders. The path is
+safe for any identifier. Works without a minter.
 """,
         example="""\
 $ noid path xv8t984

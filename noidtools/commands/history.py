@@ -35,17 +35,17 @@ _BLANK = (b"", b"", 0)
 class EventRecord(Record):
     """One event, as labelled lines with an empty one at the end."""
 
-    __slots__ = ("_event",)
+    __slots__ = ("event",)
 
     def __init__(self, event: HistoryEvent) -> None:
-        self._event = event
+        self.event = event
 
     def lines(self) -> Iterable[Line]:
         # Indented, a line of a value cannot be mistaken for a label.
         return [(label, encode_text(value).replace(b"\n", b"\n "), 0) for label, value in self._labelled()] + [_BLANK]
 
     def _labelled(self) -> Iterator[tuple[bytes, str]]:
-        event = self._event
+        event = self.event
         yield b"event", str(event.number)
         yield b"date", timestamp_text(event.date)
         if event.who:  # else this user may not see it
@@ -74,7 +74,7 @@ class EventRecord(Record):
             yield b"detail", detail
 
     def data(self) -> list[dict[str, object]]:
-        event = self._event
+        event = self.event
         facts: dict[str, object] = {
             "event": event.number, "date": timestamp_text(event.date), **({"who": event.who} if event.who else {}),
             "interface": event.interface, "what": event.action, "ids": list(event.identifiers),
@@ -158,40 +158,36 @@ def _json_facts(minter: Minter, event: Event) -> dict[str, object]:
 _JSON = Option("--json", "one JSON object a line for each event")
 COMMANDS = (
     Command(
-        "history", "everything that was done to an identifier, with what it was before and after",
+        "history", "show every change to an identifier",
         Form("Id [--json]", _history, READ), options=(_JSON,),
-        see="lifecycle-and-history.md#the-record-of-changes",
+        also=("log", "undo"), see="lifecycle-and-history.md#the-record-of-changes",
         about="""\
-Every change is an event, recorded in the transaction that made it. Id may also be a rule, :idmap/PATTERN.
+Each event has its date, who did it, and what was there before and after. Id may also be a rule, :idmap/PATTERN.
 """,
         example="""\
-$ noid history 13030/ktwd3s9 | grep -E 'what|before|after'
-what: mint
-after: draft
-what: withdraw
-before: published
-after: withdrawn
-after: Given twice by mistake.
-after: 13030/kt4x551
+$ noid bind set 13030/kt4x551 who 'Charles Darwin' > /dev/null
+$ noid history 13030/kt4x551 | tail -n 4 | grep -E 'before|after'
+before: Darwin
+after: Charles Darwin
 """,
     ),
     Command(
-        "log", "everything that was done here",
+        "log", "show every change to the minter",
         Form("[--since Date|Number] [--follow] [--json]", _log, ADMIN, writes=False, streams=True),
         Form("--archive Before File", _archive, ADMIN, batches=False, shell_only=True),
         options=(
-            Option("--archive Before", "move what older events say to a new file, where history and log still find it; "
-                   "for the shell only"),
-            Option("--since Date|Number", "from this date on, or after the event of this number"),
-            Option("--follow", "wait for more; for the shell only"),
+            Option("--archive Before", "move the details of older events to a file, where history and log still find "
+                   "them; at the shell only"),
+            Option("--since Date|Number", "only events from this date on, or after this number"),
+            Option("--follow", "wait for more; at the shell only"),
             _JSON,
         ),
-        see="lifecycle-and-history.md#the-record-of-changes",
+        also=("history", "undo"), see="lifecycle-and-history.md#the-record-of-changes",
         about="""\
-With --archive the database gets smaller: what events before a date say is moved to File, which must not exist yet, and
-date, actor and command are left. File has a JSON object a line for each event, as --json prints them. It is looked for
-where it was made, and in Dbdir. The events of mintings, changes of a state, what undo may take back, and events of a
-hundred bytes or less stay whole. The room is used for what comes next, and the next backup is smaller.
+--archive makes the database smaller: it moves the details of events before a date to File, which must not exist yet,
+and keeps their date, actor and command. File has one JSON object per line and event, as --json prints them; history and
+log look for it where it was made, and in Dbdir. Events of minting, changes of state, what undo can reverse, and events
+of a hundred bytes or less are kept whole. The space is used for what comes next, and the next backup is smaller.
 """,
         example="""\
 $ noid log | grep -E 'event|what' | sed -n 1,4p

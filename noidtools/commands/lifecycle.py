@@ -208,16 +208,14 @@ def _counted(number: int, noun: bytes) -> bytes:
 
 COMMANDS = (
     Command(
-        "publish", "let the public resolve identifiers that were reserved",
-        Form("Id…", _publish, BIND), see="lifecycle-and-history.md#reserve-and-publish",
+        "publish", "let the public resolve reserved identifiers",
+        Form("Id…", _publish, BIND),
+        also=("reserve", "unavailable"), see="lifecycle-and-history.md#reserve-and-publish",
         about="""\
-There must be something to publish: a name that was minted, or to which something is bound.
+The identifiers must have been minted, or have something bound to them.
 """,
         example="""\
-$ noid reserve 13030/kt4x551
-id: 13030/kt4x551
-State: reserved
-
+$ noid reserve 13030/kt4x551 > /dev/null
 $ noid publish 13030/kt4x551
 id: 13030/kt4x551
 State: published
@@ -225,19 +223,25 @@ State: published
 """,
     ),
     Command(
-        "reserve", "keep identifiers from the public; a name that was not minted is held as well",
-        Form("Id…", _reserve, BIND), see="lifecycle-and-history.md#reserve-and-publish",
+        "reserve", "hide identifiers from the public until they are published",
+        Form("Id…", _reserve, BIND), also=("publish", "hold"), see="lifecycle-and-history.md#reserve-and-publish",
         about="""\
-A reserved name does not resolve, whatever is bound to it.
+A reserved identifier does not resolve, whatever is bound to it. One that was not minted yet is also put on hold.
+""",
+        example="""\
+$ noid reserve 13030/kt4x551
+id: 13030/kt4x551
+State: reserved
+
 """,
     ),
     Command(
-        "withdraw", "take an identifier out of use for good",
+        "withdraw", "retire an identifier for good",
         Form("Id [--reason Text] [--successor Name]", _withdraw, ADMIN),
-        options=_TEXT_OPTIONS, see="lifecycle-and-history.md#withdraw",
+        options=_TEXT_OPTIONS, also=("unavailable", "tombstone"), see="lifecycle-and-history.md#withdraw",
         about="""\
-The identifier is then no longer registered: its tombstone with the date, the reason and what to use instead is all that
-is shown of it. What was bound stays in its history, every further change is refused, and it is never minted again.
+From then on only its tombstone is shown: the date, the reason, and what to use instead. This cannot be undone: further
+changes are refused, and the identifier is never minted again. What was bound stays in its history.
 """,
         example="""\
 $ noid withdraw 13030/ktwd3s9 --reason 'Given twice by mistake.' --successor 13030/kt4x551
@@ -250,12 +254,12 @@ Successor: 13030/kt4x551
 """,
     ),
     Command(
-        "unavailable", "show a tombstone in place of a published identifier, until it is published again",
+        "unavailable", "take an identifier offline until it is published again",
         Form("Id [--reason Text]", _make_unavailable, BIND),
-        options=_TEXT_OPTIONS[:1], see="lifecycle-and-history.md#make-unavailable",
+        options=_TEXT_OPTIONS[:1], also=("publish", "withdraw"), see="lifecycle-and-history.md#make-unavailable",
         about="""\
-The name does not resolve until `publish` makes it available again, and those who ask for it are told why. What is bound
-stays and can be changed. Given again, the command replaces the reason.
+The name does not resolve until it is published again, and readers are told why. What is bound stays and can be changed.
+Run it again to change the reason.
 """,
         example="""\
 $ noid unavailable 13030/kt4x551 --reason 'The rights are being clarified.'
@@ -271,15 +275,16 @@ State: published
 """,
     ),
     Command(
-        "tombstone", "what is shown in place of an identifier that was withdrawn or is unavailable; correct it",
+        "tombstone", "show or correct what is shown of a withdrawn identifier",
         Form("Id", _show_tombstone, READ),
         Form("Id [--reason Text] [--successor Name]", _amend_tombstone, ADMIN),
-        options=_TEXT_OPTIONS, see="lifecycle-and-history.md#withdraw",
+        options=_TEXT_OPTIONS, also=("withdraw", "unavailable"), see="lifecycle-and-history.md#withdraw",
         about="""\
-A reason or a successor that is given replaces the one before; an empty one is removed.
+A new reason or successor replaces the old one; an empty one removes it.
 """,
         example="""\
-$ noid tombstone 13030/ktwd3s9
+$ noid withdraw 13030/ktwd3s9 --reason 'Given by mistake.' > /dev/null
+$ noid tombstone 13030/ktwd3s9 --reason 'Given twice by mistake.' --successor 13030/kt4x551
 id: 13030/ktwd3s9
 State: withdrawn
 Withdrawn: …
@@ -289,7 +294,7 @@ Successor: 13030/kt4x551
 """,
     ),
     Command(
-        "custodian", "who answers for the minter or an identifier; hand it over",
+        "custodian", "show or set who is responsible for names",
         Form("[Id]", _show_custodian, READ),
         Form("show [Id]", _show_custodian_of, READ),
         Form("history [Id]", _custodian_history, READ),
@@ -299,14 +304,14 @@ Successor: 13030/kt4x551
         Form("remove Id --element Element", _remove_custodian, ADMIN),
         options=(
             Option("--contact Contact", "how to reach the custodian"),
-            Option("--purpose Text", "for what the custodian answers; for all that no other does, unless given"),
-            Option("--element Element", "for what is bound to this element of the identifier"),
+            Option("--purpose Text", "what the custodian is responsible for; everything else, unless given"),
+            Option("--element Element", "responsible for this element of the identifier only"),
         ),
-        see="lifecycle-and-history.md#custodians",
+        also=("quality", "verify"), see="lifecycle-and-history.md#custodians",
         about="""\
-There may be several custodians at a time, each for a purpose, beside one who answers for all else. What an identifier
-has no custodian of its own for, the minter's answer for; a minter without one has the authority it was created for.
-A binding may have a custodian of its own (--element); for a relation, the authority that states it answers.
+There may be one custodian for each purpose, and one for everything else. If an identifier has no custodian of its own,
+the minter's is responsible; if the minter has none, its naming authority is. A single element may have its own
+custodian (--element). For a relation, the authority that states it is responsible.
 """,
         example="""\
 $ noid custodian set 'Digital Collections' --contact mailto:names@example.org
@@ -318,14 +323,15 @@ From: …
 """,
     ),
     Command(
-        "hold", "keep identifiers from being minted or queued, or let them go",
+        "hold", "keep identifiers from being minted, or release them",
         Form("set Id…", _hold, BIND),
         Form("release Id…", _release, BIND),
-        see="tutorial.md#hold-and-queue",
+        also=("queue", "reserve"), see="tutorial.md#hold-and-queue",
         fails="an identifier was refused",
         about="""\
-A hold takes an identifier out of the queue. A long-term minter holds whatever it mints. Of several identifiers those
-that can be are held or released, and an error names each of the others.
+An identifier on hold is neither minted nor queued; placing a hold takes it out of the queue. A long-term minter places
+a hold on whatever it mints. If some of the identifiers cannot be held or released, an error names each, and the others
+are.
 """,
         example="""\
 $ noid hold release 13030/kt154d9
@@ -334,17 +340,20 @@ ok: 1 hold released
 """,
     ),
     Command(
-        "queue", "put identifiers in line for minting, or take them out again",
+        "queue", "line up identifiers to be minted next or later",
         Form("now|first|lvf|Time Id…", _enqueue, BIND),
         Form("delete Id…", _dequeue, BIND),
-        see="tutorial.md#hold-and-queue",
+        also=("hold", "mint"), see="tutorial.md#hold-and-queue",
         fails="an identifier was refused",
         about="""\
-now: to be minted next. first: before those with a delay. lvf: before all others, the lowest value first. Time: after a
-delay in days or seconds, 30d or 3600s. An identifier that is minted again loses what was bound to it. Of several
-identifiers those that can be are queued, and an error names each of the others.
+now: mint it next. first: before those with a delay. lvf: before all others, lowest value first. Time: after a delay in
+days or seconds, as in 30d or 3600s. An identifier that is minted again loses what was bound to it. If some of the
+identifiers cannot be queued, an error names each, and the others are.
 """,
         example="""\
+$ noid hold release 13030/kt154d9
+ok: 1 hold released
+
 $ noid queue 30d 13030/kt154d9
 id: 13030/kt154d9
 note: 1 identifier queued

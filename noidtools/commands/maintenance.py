@@ -1,4 +1,4 @@
-"""Commands that look after minters: backup, restore, copy, check, sql, status."""
+"""Commands that look after minters: backup, restore, copy, check, doctor, sql, status."""
 
 from __future__ import annotations
 
@@ -60,8 +60,12 @@ def _backup_all(call: Call) -> Answer:
 
 
 def _restore(call: Call) -> Answer:
+    from ..preservation.bundle import is_bundle, restore_bundle  # with it come the templates of pages
+
     skip = as_count((call.option("skip") or "0").encode())
-    done = copying.restore(call.session.dbdir, os.fsdecode(call.words[0]), call.actor, skip)
+    source = os.fsdecode(call.words[0])
+    restore = restore_bundle if is_bundle(source) else copying.restore
+    done = restore(call.session.dbdir, source, call.actor, skip)
     fields = [("ok", b"restored from %b" % call.words[0]), ("Drawn", b"%d" % done.drawn)]
     if done.aside is not None:
         fields.append(("Replaced", os.fsencode(done.aside)))
@@ -80,10 +84,10 @@ def _about_drawn(done: copying.Restored, skip: int) -> bytes:
     if done.skipped < skip:
         return note + b"; no more are left"
     if done.lost:
-        more = b"the minter that was replaced had drawn %d more, which will be minted again: say restore with --skip %d"
+        more = b"the minter that was replaced had drawn %d more, which it will mint again: restore again with --skip %d"
         return (note + b"; " if skip else b"") + more % (done.lost, done.lost + skip)
     return note if skip else (b"what was minted after the backup is not known here and will be minted again: if "
-                              b"anything was, say restore with --skip N")
+                              b"anything was, restore again with --skip N")
 
 
 # -- copy ------------------------------------------------------------------------------------------------------------
@@ -147,6 +151,20 @@ def _check_summary(result: Result) -> Fields:
         return Fields(("ok", b"%d items examined, nothing is wrong" % result.items))
     more = b", of which the first %d are listed" % len(result.faults) if result.more else b""
     return Fields(("faults", b"%d in %d items%b" % (found, result.items, more)))
+
+
+# -- doctor ----------------------------------------------------------------------------------------------------------
+
+
+def _doctor(call: Call) -> Answer:
+    from ..deployment.checks import ERROR
+    from ..deployment.doctor import diagnose
+
+    with _shown_progress(call) as progress:
+        findings = diagnose(call.session.dbdir, minters=call.option("minters") or "", url=call.option("url") or "",
+                            progress=progress)
+    records = [Fields((level, text.encode("utf-8", "surrogateescape"))) for level, text in findings]
+    return Answer(*records, spaced=True, failed=any(level == ERROR for level, _ in findings))
 
 
 # -- sql -------------------------------------------------------------------------------------------------------------
@@ -221,7 +239,7 @@ def _figure_lines(found: dict[str, float], wrong: int, now: float) -> list[tuple
     if warning := backup_warning("this minter", found.get("last_backup"), now):
         lines.append(("warning", f"{warning}: run 'noid backup'"))
     if wrong:
-        lines.append(("error", f"{wrong} canaries lead elsewhere than they must; say canary"))
+        lines.append(("error", f"{wrong} canaries lead to the wrong target: run 'noid canary'"))
     return lines
 
 
@@ -243,20 +261,21 @@ def _backup_text(found: dict[str, float], now: float) -> str:
 
 COMMANDS = (
     Command(
-        "backup", "write a copy of the minter, while others use it",
+        "backup", "back up the minter while it is in use",
         Form("Dest", _backup),
         Form("--minters Dir Dest [--keep Time]", _backup_all),
         options=(
             Option("--minters Dir", "all minters in the folders of Dir: that in Dir/NAME goes to Dest/NAME/TIME"),
             Option("--keep Time", "remove older backups of a minter, as in 14d or 48h, once its new one is complete"),
         ),
-        shell_only=True, see="operations.md#back-up", fails="a minter could not be backed up",
+        shell_only=True,
+        also=("restore", "export", "status"), see="operations.md#back-up", fails="a minter could not be backed up",
         about="""\
-Makes the folder Dest, which must not exist yet, with a copy of the minter as it was at one moment. It appears complete
-and on disk, after it was read to its end, or not at all. Minting goes on meanwhile.
+Writes a copy of the minter as it is at one moment to the new folder Dest, while minting goes on. The copy is read back
+before it appears under that name.
 
-With --minters each minter of a folder is backed up to a new folder in Dest. One that fails does not stop the others,
-and its older backups stay.
+With --minters each minter of a folder is backed up to a new folder in Dest. If one fails, the others are still backed
+up, and its older backups are kept.
 """,
         example="""\
 $ noid backup backup-1 > /dev/null
@@ -265,20 +284,22 @@ README
 """,
     ),
     Command(
-        "restore", "put a backup in the place of the minter",
+        "restore", "replace the minter by a backup",
         Form("Source [--skip N]", _restore),
-        options=(Option("--skip N", "draw N identifiers and drop them, for those that were minted after the backup"),),
-        shell_only=True, see="operations.md#restore",
+        options=(Option("--skip N", "skip N identifiers, for those that were minted after the backup"),),
+        shell_only=True, also=("backup",), see="operations.md#restore",
         about="""\
-Source is a folder that backup made, or the data file of a minter. It is copied and read to its end; then, when nobody
-writes, the copy takes the place of the folder NOID in one step, and all running servers and noidr go on with it. The
-folder that was replaced is kept beside it, under the name that is printed. Where there is no minter yet, one is made.
+Source is a folder that backup made, the data file of a minter, or a bundle. It is copied and read to its end; then it
+replaces the folder NOID in one step, and running servers continue with it. The old folder is kept beside it, under the
+name that is printed. If there is no minter yet, one is made.
 
-A restored minter does not know what was minted after the backup, and would mint it again. With --skip N the next N
-identifiers are never minted: give at least as many as were minted since; more do no harm. How many that are is printed
-if the minter that was replaced can be read. Tokens that were revoked since the backup are valid again, and are listed.
+A restored minter does not know what was minted after the backup, and would mint it again. --skip N skips the next N
+identifiers for good: give at least as many as were minted since; more do no harm. If the old minter can be read, the
+number is printed. If the old minter has departed, so has the restored one. Tokens that were revoked since the backup
+are valid again, and are listed.
 """,
         example="""\
+$ noid backup backup-1 > /dev/null
 $ noid restore backup-1 --skip 100 | grep note
 note: 100 identifiers were skipped and will not be minted
 """,
@@ -292,14 +313,14 @@ note: 100 identifiers were skipped and will not be minted
             Option("--store Address", "put the copy into the database server at this address; "
                                       "without it, into a folder"),
             Option("--read Address", "with --store: where resolvers may read, such as a standby"),
-            Option("--move", "take the minter away from where it was, so that nothing is minted there any more"),
+            Option("--move", "move the minter, so that nothing more is minted in the old place"),
         ),
-        shell_only=True, see="moving.md#to-another-machine",
+        shell_only=True, also=("backup", "export"), see="moving.md#to-another-machine",
         about="""\
-From and To are folders with a minter, as -f names them; To is made if it does not exist. Others may use the minter
-meanwhile. The copy is compared with it from beginning to end, and appears complete or not at all. If To is the same as
-From, the copy takes the place of the minter, which is kept beside it: so a minter moves to a database server and back,
-and all that resolves names with it goes on with the copy.
+From and To are folders of minters, as for -f; To is made if it does not exist. The minter may be in use meanwhile. The
+copy is compared with it before it appears. If To is the same as From, the copy replaces the minter, which is kept
+beside it: this is how a minter moves to a database server and back, and whatever resolves names continues with the
+copy.
 """,
         example="""\
 $ noid copy . ../kt6 | grep -E 'ok|note'
@@ -308,20 +329,20 @@ note: both are the same minter now, and what both mint is minted twice: mint fro
 """,
     ),
     Command(
-        "check", "whether the database is sound, and mend it",
+        "check", "check the database, and repair it",
         Form("", _check, streams=True),
         Form("--repair", _repair, streams=True),
         options=(
-            Option("--repair", "mend what follows from other records: counters, indexes, lost holds and withdrawals"),
+            Option("--repair", "repair counters, indexes, and lost holds and withdrawals"),
         ),
-        shell_only=True, see="operations.md#check-the-database", fails="something is wrong, and not mended",
+        shell_only=True,
+        also=("doctor", "verify"), see="operations.md#check-the-database",
+        fails="something is wrong and was not repaired",
         about="""\
-Reads the whole database as it is at one moment, while others go on using it, and compares: every value can be unpacked,
-every index agrees with what it is an index of, counters with circulation records, the queue with its index, each event
-with the identifiers that it minted or changed, and every reference leads somewhere. The events are replayed, and what
-they say is compared with what is stored: bindings, states, holds, settings and all else. What is wrong is told in a
-sentence each. --repair mends counters and indexes, which follow from other records, restores holds and withdrawals of
-which the events know, and leaves the rest for you to decide.
+Reads the whole database as it is at one moment, while it is in use. It checks that every value can be decoded, that
+indexes, counters and the queue agree with the records, that every reference leads somewhere, and that replaying all
+events gives what is stored. Each fault is one sentence. --repair corrects counters and indexes, restores lost holds and
+withdrawals that the events record, and leaves the rest to you.
 """,
         example="""\
 $ noid check | tail -2
@@ -330,13 +351,34 @@ ok: … items examined, nothing is wrong
 """,
     ),
     Command(
-        "sql", "print SQL statements for minters in a database server",
-        Form("tables", _sql_tables), Form("views", _sql_views), Form("roles", _sql_roles),
-        shell_only=True, see="scale.md",
+        "doctor", "check the set-up, database, canaries and backups",
+        Form("[--minters Dir] [--url Url]", _doctor, streams=True),
+        options=(
+            Option("--minters Dir", "all minters in the folders of Dir"),
+            Option("--url Url", "where their resolver is, if no configuration says so"),
+        ),
+        shell_only=True, also=("setup", "check", "canary", "backup"), see="operations.md#watch",
+        fails="an error was found",
         about="""\
-tables makes the tables, which dbcreate does itself if it may. views makes views that decode identifiers, bindings,
-aliases and events, for people with psql. roles makes the roles noid_writer, noid_reader (for resolvers) and
-noid_viewer, which sees the views alone.
+Examines the minter in Dbdir and, if noid setup has set up this machine, the whole set-up with all its minters; this
+needs root. Each line is ok, a warning or an error, with the remedy. It includes what setup check, check and canary
+find, and the age of the last backup. Nothing is changed.
+""",
+        example="""\
+$ noid doctor
+ok: the database of the minter is sound: … items examined
+warning: no backup of the minter is known: run 'noid backup Dest'
+
+""",
+    ),
+    Command(
+        "sql", "print SQL statements for minters in PostgreSQL",
+        Form("tables", _sql_tables), Form("views", _sql_views), Form("roles", _sql_roles),
+        shell_only=True, also=("dbcreate", "copy"), see="scale.md",
+        about="""\
+tables creates the tables; dbcreate does so itself if it has the rights. views creates views of identifiers, bindings,
+aliases and events for people who use psql. roles creates the roles noid_writer, noid_reader (for resolvers) and
+noid_viewer, which sees only the views.
 """,
         example="""\
 $ noid sql roles | head -1
@@ -344,22 +386,23 @@ CREATE ROLE noid_reader;
 """,
     ),
     Command(
-        "status", "how the minter is doing: what is left, its database, backups, canaries",
+        "status", "show how the minter is doing",
         Form("[--minters Dir] [--url Url]", _status, writes=False),
         options=(
             Option("--minters Dir", "all minters in the folders of Dir"),
             Option("--url Url", "also whether the service at this address is ready, and how many requests it has "
                    "answered"),
         ),
-        shell_only=True, see="operations.md#watch",
-        fails="if a minter or the service cannot be read, or a canary leads elsewhere than it must",
+        shell_only=True, also=("check", "backup", "dbinfo"), see="operations.md#watch",
+        fails="a minter or the service cannot be read, or a canary leads to the wrong target",
         about="""\
-The figures of a service are those of its /metrics, which must be readable for anyone.
+Prints what is left, the size of the database, the last backup and canaries. The figures of a service come from its
+/metrics, which anyone must be able to read.
 """,
         example="""\
 $ noid status | grep -E '^(minted|left|backup)'
-minted: 4
-left: 2438896 of 2438900 (100.0 %)
+minted: 3
+left: 2438897 of 2438900 (100.0 %)
 backup: none is known
 """,
     ),

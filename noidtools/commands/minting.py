@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import ForbiddenError, NotFoundError, StoreError, UsageError, printable
+from ..errors import ConflictError, ForbiddenError, NotFoundError, StoreError, UsageError, printable
 from ..minter import minting
 from ..minter.policies import BIND, MINT
 from ..minter.schema import generator_of
@@ -149,10 +149,11 @@ def _mint(call: Call) -> Answer:
     count, options, patience = as_count(call.words[0]), _mint_options(call), _patience(call)
     if count > minting.CHUNK and call.session.local and not call.flag("yes"):
         _ensure_enough_is_left(call, count)
+    _ensure_local(call)
     if call.flag("folders"):
-        _ensure_local(call)
-
         return Answer(stream=_mint_with_folders(call, count, options, patience), spaced=True)
+    if call.flag("expect"):
+        return Answer(stream=_mint_expected(call, count, options, patience), spaced=True)
 
     def records() -> Iterator[Record]:
         for ids in minting.mint(call.minter, call.actor, count, options, patience=patience):
@@ -182,6 +183,69 @@ def _mint_with_folders(
         maker.undo()
 
 
+# -- what is expected --------------------------------------------------------------------------------------------------
+
+_LONGEST_LINE = 1000
+
+
+class _DiffersError(Exception):
+    """The identifier at `place` of a transaction is not the expected one, but `found`."""
+
+    def __init__(self, place: int, found: bytes) -> None:
+        super().__init__()
+        self.place = place
+        self.found = found
+
+
+def _mint_expected(
+    call: Call, count: int, options: minting.MintOptions, patience: int | None
+) -> Iterator[Record]:
+    """Mint the identifiers that a file has, in its order; none that is not there."""
+    minter, expected = call.minter, _read_expected(call, count)
+    key_of = minter.namespace.literal_key
+
+    def compare(ids: list[bytes]) -> None:
+        plain = [display.rpartition(b"!")[0] if options.peppered else display for display in ids]
+        for place, (display, wanted) in enumerate(zip(plain, expected[done:], strict=False)):
+            if key_of(display) != key_of(wanted):
+                raise _DiffersError(place, display)
+
+    done, last = 0, None
+    while done < count and last is None:
+        wanted = min(count - done, minting.CHUNK)
+        try:
+            chunk = next(minting.mint(minter, call.actor, wanted, options, patience=patience, on_minted=compare))
+        except StopIteration:
+            return
+        except _DiffersError as error:
+            # The transaction was undone: those before this identifier are minted now.
+            last, wanted = error, error.place
+            chunk = next(minting.mint(minter, call.actor, wanted, options, patience=patience, on_minted=compare), [])
+        if chunk:
+            yield Ids(chunk, peppered=options.peppered)
+        done += len(chunk)
+    if last is not None:
+        raise ConflictError(
+            f"the next identifier would be {printable(last.found)}, and {call.option('expect')} expects "
+            f"{printable(expected[done])} as number {done + 1}: it was not minted, and {done} before it were")
+
+
+def _read_expected(call: Call, count: int) -> list[bytes]:
+    """The identifiers in the file of --expect, one a line, as minting prints them or without `id:`."""
+    path, found = call.option("expect") or "", list[bytes]()
+    try:
+        with open(path, "rb") as file:
+            while len(found) < count and (line := file.readline(_LONGEST_LINE)):
+                text = line.strip().removeprefix(b"id:").strip()
+                found += [text] if text else []
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "that is no path"
+        raise StoreError(f"the expected identifiers in {path} cannot be read: {reason}") from None
+    if len(found) < count:
+        raise UsageError(f"{path} has {len(found)} identifiers, and {count} are to be minted: nothing was minted")
+    return found
+
+
 def _ensure_enough_is_left(call: Call, count: int) -> None:
     """Refuse to use up most of a namespace by what may be a slip of the keyboard."""
     minter = call.minter
@@ -192,14 +256,16 @@ def _ensure_enough_is_left(call: Call, count: int) -> None:
 
 
 def _ensure_local(call: Call) -> None:
-    if call.flag("folders") and not call.session.local:
-        raise ForbiddenError(f"{call.command.name} --folders makes folders on the server: it is for the shell, not for "
-                             "the web")
+    for option, what in (("folders", "makes folders"), ("expect", "reads a file")):
+        if call.flag(option) and not call.session.local:
+            raise ForbiddenError(f"{call.command.name} --{option} {what} on the server: it is for the shell, not for "
+                                 "the web")
 
 
 def _mint_options(call: Call) -> minting.MintOptions:
     elements = {call.words[1]: call.words[2]} if len(call.words) > 1 else None
-    return minting.MintOptions(peppered=call.command is PEPPERMINT, elements=elements)
+    return minting.MintOptions(peppered=call.command is PEPPERMINT, elements=elements,
+                               reserved=True if call.flag("reserve") else None)
 
 
 def _patience(call: Call) -> int | None:
@@ -213,7 +279,7 @@ def _patience(call: Call) -> int | None:
 
 def _is_long_mint(call: Invocation) -> bool:
     """Whether it takes several transactions, or may wait for as long as its option --patience allows."""
-    return call.flag("patience") or call.flag("folders") or _requested(call) > minting.CHUNK
+    return any(map(call.flag, ("patience", "folders", "expect"))) or _requested(call) > minting.CHUNK
 
 
 def _is_short_mint(call: Invocation) -> bool:
@@ -226,32 +292,36 @@ def _requested(call: Invocation) -> int:
     return int(word) if word.isdigit() and len(word) <= _LONGEST_COUNT else -1
 
 
-def _mint_command(name: str, summary: str, about: str, example: str, see: str) -> Command:
+def _mint_command(
+    name: str, summary: str, about: str, example: str, also: tuple[str, ...], see: str
+) -> Command:
     return Command(
         name, summary,
-        Form("[--patience S] [--folders Dir] [--yes] N", _mint, MINT, streams=_is_long_mint, batches=_is_short_mint,
-             mints=_requested),
-        Form("[--patience S] [--folders Dir] [--yes] N Element Value", _mint, MINT, BIND, streams=_is_long_mint,
+        Form("[--reserve] [--patience S] [--folders Dir] [--expect File] [--yes] N", _mint, MINT, streams=_is_long_mint,
              batches=_is_short_mint, mints=_requested),
-        options=(Option("--patience S", "where labels are made from the time, wait up to S seconds for each"),
+        Form("[--reserve] [--patience S] [--folders Dir] [--expect File] [--yes] N Element Value", _mint, MINT, BIND,
+             streams=_is_long_mint, batches=_is_short_mint, mints=_requested),
+        options=(Option("--reserve", "reserve them: they do not resolve until they are published"),
+                 Option("--patience S", "wait up to S seconds for each label that is made from the clock"),
                  Option("--folders Dir", "make the folder of each identifier, as path prints it, below Dir"),
+                 Option("--expect File", "at the shell: mint only what the file has, in its order"),
                  Option("--yes", "at the shell: mint more than 10000 although few would be left")),
-        options_first=True, about=about, example=example, see=see,
+        options_first=True, about=about, example=example, also=also, see=see,
     )
 
 
 PEPPERMINT = _mint_command(
-    "peppermint", "make N identifiers, each with a secret that later changes need",
+    "peppermint", "make identifiers that only the holder of a secret can change",
     """\
-As mint, and to each identifier a pepper is added: ID!PEPPER. It is printed this once, and stored only as a digest. Who
-wants to change the identifier later must write it with its pepper; for reading it is not needed.
+Works like mint, and adds a secret, the pepper, to each identifier: ID!PEPPER. It is printed only now, and stored only
+as a digest. To change the identifier later, write it with its pepper; reading does not need it.
 """,
     """\
 $ noid peppermint 1
 id: 13030/ktrn327!…
 
 """,
-    "tutorial.md#identifiers-with-a-secret",
+    ("mint", "bind"), "tutorial.md#identifiers-with-a-secret",
 )
 
 
@@ -259,26 +329,31 @@ id: 13030/ktrn327!…
 
 COMMANDS = (
     _mint_command(
-        "mint", "make N identifiers, each with Element bound to Value if given",
+        "mint", "make identifiers",
         """\
-First come those that are due in the queue, then new ones. Many are minted in several transactions, and printed as they
-are committed. If no identifier is left, those that were minted are printed before the refusal.
+Identifiers that are due in the queue come first, then new ones. With Element and Value, the value is bound to each of
+them. Large numbers are minted in several transactions and printed as they are committed. If the identifiers run out,
+those that were minted are printed before the error.
 
 At the shell, more than 10000 identifiers that are more than half of those left are minted with --yes only.
 
 With --folders each identifier has its folder before it is given; if the folder cannot be made, the identifier is not
 minted. A folder that is there already is emptied of folders if it has no files, else left as it is; a note says so.
+
+With --expect each identifier is compared with a line of a file, as mint prints it. At the first that differs minting
+stops before that one is minted: for those who begin again with a new minter, and give it the same objects in the same
+order as before.
 """,
         """\
 $ noid mint 2
-id: 13030/kt4x551
-id: 13030/kt154d9
+id: 13030/ktrn327
+id: 13030/ktmw2b5
 
-$ noid mint 1 status draft
-id: 13030/ktwd3s9
+$ noid mint 1 title 'A new book'
+id: 13030/kth41m3
 
 """,
-        "tutorial.md#mint-bind-fetch",
+        ("bind", "peppermint", "queue"), "tutorial.md#mint-bind-fetch",
     ),
     PEPPERMINT,
 )

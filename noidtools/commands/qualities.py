@@ -8,11 +8,12 @@ from ..description.conversion import quality_claim, stated_qualities, timestamp_
 from ..errors import ConflictError, ForbiddenError, UsageError
 from ..minter import qualities
 from ..minter.policies import ADMIN, BIND, READ
-from ..minter.qualities import FAILS, HOLDS, QUALITIES, RETRIEVABLE, STATABLE, UNKNOWN, StatedQuality
+from ..minter.qualities import FAILS, HOLDS, QUALITIES, RETRIEVABLE, STATABLE, UNIVERSAL, UNKNOWN, StatedQuality
+from ..search import names_at
 from ..verification import Verification
 from ..verification.links import LinkLimits
 from .answers import Answer, Fields, PreparedRecord, Record, separated
-from .command import Command, Form, Option
+from .command import Command, Form, Option, as_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _verify_links(call: Call) -> Answer:
     for name, (attribute, least, most) in _LINK_NUMBERS.items():
         text = call.option(name)
         if text is not None:
-            value = _number(name, text, least, most)
+            value = as_number(name, text, least, most)
             setattr(limits, attribute, int(value) if attribute == "parallel" else value)
     return _run_verification(call, limits)
 
@@ -179,7 +180,8 @@ def _run_verification(call: Call, limits: LinkLimits | None) -> Answer:
         # It may take long, and would block all other writers.
         raise ConflictError("this cannot be done in a transaction with other commands")
     run = Verification(call.minter, call.actor, named=names or None, limits=limits, progress=call.session.progress,
-                       record=call.flag("record"), view=call.session.view)
+                       record=call.flag("record"), view=call.session.view, universal=UNIVERSAL.name in qualities,
+                       names_at=names_at(call.minter, many=not names))
     answer = Answer(spaced=True)
 
     def records() -> Iterator[Record]:
@@ -200,25 +202,15 @@ def _qualities(words: list[str]) -> list[str]:
     known = [quality.name for quality in QUALITIES if quality != RETRIEVABLE]
     for word in words:
         if word not in known:
-            raise UsageError(f"{word[:60]!r} is no quality that can be verified so: say one of {', '.join(known)}")
+            raise UsageError(f"{word[:60]!r} is not a quality that can be verified here: use one of {', '.join(known)}")
     return words
-
-
-def _number(name: str, text: str, least: float, most: float) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not least <= value <= most:
-        raise UsageError(f"--{name} is a number from {least:g} to {most:g}, not {text!r}")
-    return value
 
 
 # -- the commands ----------------------------------------------------------------------------------------------------
 
 COMMANDS = (
     Command(
-        "quality", "what authorities state of an identifier or the minter that nothing can verify",
+        "quality", "show or record what an authority states of a name",
         Form("[Id]", _show_qualities, READ),
         Form(f"state {_STATABLE_WORDS} [Id] --authority Who [--in Context] [--of Quality] [--from Date] [--until Date]",
              _state_quality, BIND),
@@ -232,10 +224,11 @@ COMMANDS = (
             Option("--from Date", "when it begins to hold; now, unless given"),
             Option("--until Date", "when it ceases to hold; never, unless given"),
         ),
-        see="citing-verifying-describing.md#what-authorities-state",
+        also=("verify", "custodian"), see="citing-verifying-describing.md#what-authorities-state",
         about="""\
-universal: the only identifier of its thing in a context; persistent: maintained for a time; trusted, and reliable, by
-the authority; nameable: may be treated as a name itself. A minter can be trusted, reliable and nameable.
+Nothing can verify these statements; they count as much as the authority. universal: it is the only identifier of its
+thing in a context. persistent: it is maintained for a time. trusted and reliable: by the authority. nameable: it may be
+treated as a name itself. A minter can be trusted, reliable and nameable.
 """,
         example="""\
 $ noid quality state persistent 13030/kt4x551 --of resolvable --authority 'The Library' --until 2126
@@ -250,9 +243,9 @@ until: 21261231235959
 """,
     ),
     Command(
-        "verify", "check what is stated of identifiers, of all if none is named",
+        "verify", "check what is stated of identifiers",
         Form("Id… [--quality Quality]…", _verify, READ),
-        Form("", _verify, ADMIN, writes=False, streams=True),
+        Form("[--quality Quality]…", _verify, ADMIN, writes=False, streams=True),
         Form("[Id…] --record", _verify, ADMIN, streams=lambda call: not call.words),
         Form("[Id…] --links [--timeout S] [--delay S] [--parallel N] [--allow-private]", _verify_links, ADMIN,
              writes=False, streams=True),
@@ -261,16 +254,20 @@ until: 21261231235959
         options=(
             Option("--quality Quality", "look at this quality only, or at several"),
             Option("--record", "store what was found, with its date, for descriptions to show"),
-            Option("--links", "also ask their targets, each host one request at a time"),
-            Option("--timeout S", "seconds for one link, all its requests together; 20, unless given"),
+            Option("--links", "also request their targets, one request at a time from each host"),
+            Option("--timeout S", "seconds for a link, with all its redirects; 20, unless given"),
             Option("--delay S", "seconds between two requests to one host; 1, unless given"),
-            Option("--parallel N", "how many hosts are asked at once; 16, unless given"),
-            Option("--allow-private", "ask hosts in private networks, too; for the shell only"),
+            Option("--parallel N", "how many hosts to request from at once; 16, unless given"),
+            Option("--allow-private", "also request hosts in private networks; at the shell only"),
         ),
+        also=("quality", "canary", "check"),
         see="citing-verifying-describing.md#verify", fails="the answer is no, or of all identifiers one fails",
         about="""\
-For each quality the verdict is printed: holds, fails or unknown. The answer is yes if all of them hold: what is unknown
-is not confirmed. Of all identifiers only the failures are listed, and then a summary.
+Prints a verdict for each quality: holds, fails or unknown. The answer is yes only if all of them hold. Without an Id
+all identifiers are checked, and only failures are listed, followed by a summary.
+
+universal is verified where an authority states it (see quality), or with --quality universal: no other published name
+of the minter leads to the same address.
 """,
         example="""\
 $ noid verify 13030/kt4x551 --quality resolvable --quality unique | sed -n 1,4p

@@ -197,14 +197,14 @@ def _abstraction_fields(reader: Reader, abstraction: Abstraction) -> Fields:
 
 COMMANDS = (
     Command(
-        "alias", "let a name stand for another, or no longer",
+        "alias", "make or remove an alias",
         Form("Alias Target [--authority Who]", _alias, BIND),
         Form("--remove Alias", _remove_alias, BIND),
-        options=(_AUTHORITY, Option("--remove", "the alias no longer stands for anything; it stays on hold")),
-        see="lifecycle-and-history.md#aliases",
+        options=(_AUTHORITY, Option("--remove", "remove the alias; the name stays on hold")),
+        also=("relations", "synonym"), see="lifecycle-and-history.md#aliases",
         about="""\
-An alias follows whatever its target does. It may be any name, and its target may be a name elsewhere. What would make a
-loop, or a chain of more than 16, is refused. An alias is held, so that it is not minted for something else.
+An alias resolves to whatever its target resolves to. Any name can be an alias, and the target may be a name elsewhere.
+Loops and chains of more than 16 are refused. An alias is put on hold, so that it is not minted for something else.
 """,
         example="""\
 $ noid alias old/17 13030/kt4x551
@@ -213,24 +213,27 @@ ok: old/17 stands for 13030/kt4x551
 """,
     ),
     Command(
-        "prefer", "mark the name an authority prefers among synonyms, or no longer",
+        "prefer", "mark or unmark the preferred name among synonyms",
         Form("Name [--authority Who]", _prefer, BIND),
         Form("--remove Name [--authority Who]", _remove_preference, BIND),
         options=(
             Option("--authority Who", "who prefers it; needed where several hold it to be a synonym"),
-            Option("--remove", "take the mark away"),
+            Option("--remove", "unmark it"),
         ),
-        see="lifecycle-and-history.md#synonyms-and-preferences",
+        also=("synonym", "relations"), see="lifecycle-and-history.md#synonyms-and-preferences",
         example="""\
+$ noid synonym 13030/kt4x551 doi:10.1000/182 --authority 'The Library' > /dev/null
 $ noid prefer 13030/kt4x551
 ok: 13030/kt4x551 is preferred by The Library
 
 """,
     ),
     Command(
-        "relations", "the aliases, synonyms, realisations, successors and other relations of a name",
-        Form("Name", _relations, READ), see="lifecycle-and-history.md#synonyms-and-preferences",
+        "relations", "list the relations of a name",
+        Form("Name", _relations, READ),
+        also=("alias", "synonym", "relate"), see="lifecycle-and-history.md#synonyms-and-preferences",
         example="""\
+$ noid alias old/17 13030/kt4x551 > /dev/null
 $ noid relations old/17
 id: old/17
 relation: alias-of
@@ -240,13 +243,13 @@ from: …
 """,
     ),
     Command(
-        "synonym", "record that an authority holds two names to be of one thing, or no longer",
+        "synonym", "record or remove the claim that two names mean one thing",
         Form("Name Name --authority Who [--from Date] [--until Date]", _synonym, BIND),
         Form("--remove Name Name [--authority Who]", _remove_synonym, BIND),
         options=_CLAIM_OPTIONS,
-        see="lifecycle-and-history.md#synonyms-and-preferences",
+        also=("prefer", "relations", "alias"), see="lifecycle-and-history.md#synonyms-and-preferences",
         about="""\
-Either may be a name from elsewhere. Resolving does not follow synonyms. A date is a year, a month, a day or a moment:
+Either name may be one from elsewhere. Resolving does not follow synonyms. A date is a year, a month, a day or a moment:
 2026, 2026-11, 2026-11-16 or 2026-11-16T00:28:25Z, in UTC.
 """,
         example="""\
@@ -256,16 +259,17 @@ ok: 13030/kt4x551 and doi:10.1000/182 are synonyms according to The Library
 """,
     ),
     Command(
-        "relate", "record what else an authority claims of two names, or no longer",
+        "relate", "record or remove another relation between two names",
         Form(f"Name {_WORDS} Name --authority Who [--from Date] [--until Date]", _relate, BIND),
         Form(f"--remove Name {_WORDS} Name [--authority Who]", _remove_relation, BIND),
         options=_CLAIM_OPTIONS,
+        also=("synonym", "abstract", "relations"),
         see="lifecycle-and-history.md#abstract-names-realisations-and-homologues",
         about="""\
-A context contains another; something concrete realises something abstract (see noid help abstract); two names in
-contexts that realise one are homologues, or as names without their things homologous-name; two names are equivalent if
-they are of one thing. A name that realises another, or is its homologue, has the same label: what has another label is
-a synonym.
+contains: a context contains another. realises: something concrete realises something abstract (see noid help abstract).
+homologue: the same label in two contexts that realise one; homologous-name says so of the names only. equivalent: both
+names stand for one thing. Two names with different labels cannot realise each other or be homologues: they are
+synonyms.
 """,
         example="""\
 $ noid abstract context "Kerry's Library" --authority Kerry | grep abstract:
@@ -276,7 +280,7 @@ ok: hdl:100 realises Kerry's Library according to Kerry
 """,
     ),
     Command(
-        "abstract", "declare what names of several systems have in common: contexts, names and identifiers",
+        "abstract", "declare what names of several systems have in common",
         Form("[Name]", _list_abstractions, READ),
         Form("show Name", _show_abstraction, READ),
         Form(f"{CONTEXT} Name --authority Who [--purpose Text]", _declare_abstraction, ADMIN),
@@ -286,12 +290,12 @@ ok: hdl:100 realises Kerry's Library according to Kerry
             Option("--authority Who", "who is responsible for it"),
             Option("--purpose Text", "what a context is for"),
             Option("--thing Text", "what is identified, in words"),
-            Option("--remove", "declare it no longer; for what has no relations"),
+            Option("--remove", "remove it; it must have no relations"),
         ),
-        see="lifecycle-and-history.md#abstract-names-realisations-and-homologues",
+        also=("relate", "relations"), see="lifecycle-and-history.md#abstract-names-realisations-and-homologues",
         about="""\
-Something abstract is registered by no system and does not resolve: it has a name only so that others can realise it. An
-abstract name or identifier is a label in an abstract context, written CONTEXT:LABEL.
+What is abstract belongs to no system and does not resolve; it has a name so that names of several systems can realise
+it. An abstract name or identifier is a label in an abstract context, written CONTEXT:LABEL.
 """,
         example="""\
 $ noid abstract context "Kerry's Library" --authority Kerry --purpose 'the books of Kerry'

@@ -1,20 +1,15 @@
-"""Commands that resolve names, set up the resolver and its canaries, and route requests to minters."""
+"""Commands that resolve names, and set up the resolver and its canaries."""
 
 from __future__ import annotations
 
-import os
-from hashlib import sha256
-
 from .. import resolution
-from ..errors import ForbiddenError, InvalidError, NotFoundError, StoreError, UsageError, printable
+from ..errors import ForbiddenError, NotFoundError, UsageError
 from ..minter import config
 from ..minter.identifiers import with_suggestion
 from ..minter.policies import ADMIN, READ, hides_names
 from ..minter.relations.abstract import abstract_refusal
 from ..names import targets
 from ..resolution import destination, resolve_in, settings
-from ..rules import Rule
-from . import lines
 from .answers import Answer, Fields, Values
 from .command import Command, Form, Option, as_text
 
@@ -25,9 +20,6 @@ if TYPE_CHECKING:
     from ..resolution import Outcome, Trace
     from ..store import Reader
     from .call import Call
-
-    # The minter for an item, None for an item that the rule does not take.
-    RouteRule = Callable[[bytes], bytes | None]
 
 
 # -- resolve ---------------------------------------------------------------------------------------------------------
@@ -80,7 +72,7 @@ def check_canaries(call: Call) -> Answer:
     found = settings.check_canaries(call.minter, _resolver_for(call, call.option("through") or ""),
                                     reserved=not hides_names(call.session.view))
     if not found:
-        return Answer(Fields(("note", b"there is nothing to check: set names with 'resolver canary Name Target'")),
+        return Answer(Fields(("note", b"there are no canaries: set one with 'noid resolver canary Name'")),
                       spaced=True)
     records = []
     for name, target, expected in found:
@@ -137,121 +129,44 @@ def _resolver_settings(call: Call) -> Answer:
             ("element", resolution.target_element(reader)),
             ("fallback", config.value(reader, resolution.FALLBACK) or b"none"),
             ("passthrough", config.value(reader, resolution.PASSTHROUGH) or b"on"),
-            *(("cache", value) for value in (config.value(reader, resolution.CACHE),) if value),
+            *((name.partition("/")[2], value) for name in (resolution.CACHE, resolution.STATISTICS, resolution.WAYBACK)
+              if (value := config.value(reader, name))),
             *(("canary", name.encode() + b" " + target) for name, target in settings.canaries(reader).items()),
         ]
 
     return Answer(Fields(*call.minter.read(work)), spaced=True)
 
 
-# -- route -----------------------------------------------------------------------------------------------------------
-
-_ROUTES = "routes"
-_LONGEST_FILE = 10 << 20
-_LONGEST_ITEM = 10_000
-
-
-def _route(call: Call) -> Answer:
-    path = call.option("routes") or os.path.join(call.session.dbdir, _ROUTES)
-    return Answer(Values([(b"minter", read_routes(path).minter_for(call.words[0]))]))
-
-
-def read_routes(path: str) -> Routes:
-    """The routes in a file; raises StoreError if it cannot be read, InvalidError if it is too large or wrong."""
-    try:
-        with open(path, "rb") as file:
-            text = file.read(_LONGEST_FILE + 1)
-    except OSError as error:
-        raise StoreError(f"the file of routes {path} cannot be read: {error.strerror}") from None
-    if len(text) > _LONGEST_FILE:
-        raise InvalidError(f"the file of routes {path} has more than {_LONGEST_FILE} bytes")
-    return Routes(text, path)
-
-
-class Routes:
-    """The rules of one file, all of them checked."""
-
-    __slots__ = ("_name", "_rules")
-
-    def __init__(self, text: bytes, name: str = "the routes") -> None:
-        self._name = name
-        self._rules: list[RouteRule] = []
-        for number, line in enumerate(text.splitlines(), 1):
-            if not line.strip() or line.lstrip().startswith(b"#"):
-                continue
-            try:
-                self._rules.append(_parse_route(lines.split_words(line)))
-            except (InvalidError, UsageError) as error:
-                raise InvalidError(f"line {number} of {name}: {error.message}") from None
-
-    def minter_for(self, item: bytes) -> bytes:
-        """The minter for an item; raises NotFoundError if no line takes it."""
-        if not item or len(item) > _LONGEST_ITEM:
-            raise InvalidError(f"the name of an item has 1 to {_LONGEST_ITEM} bytes, not {len(item)}")
-        for rule in self._rules:
-            minter = rule(item)
-            if minter is not None:
-                return minter
-        raise NotFoundError(f"no line of {self._name} takes {printable(item[:200])}: end the file with a share line, "
-                            "which takes all")
-
-
-def _parse_route(line: list[bytes]) -> RouteRule:
-    kind, *rest = line
-    if kind == b"match" and len(rest) == 2:
-        return _match(*rest)
-    if kind == b"share" and rest:
-        return _share(rest)
-    raise InvalidError("a route is 'match PATTERN MINTER' or 'share MINTER MINTER …'")
-
-
-def _match(pattern: bytes, minter: bytes) -> RouteRule:
-    rule = Rule(pattern, b"")
-    return lambda item: None if rule.apply(item) is None else minter
-
-
-def _share(minters: list[bytes]) -> RouteRule:
-    if len(set(minters)) < len(minters):
-        raise InvalidError("a minter is named twice among those that share")
-
-    def weight(minter: bytes, item: bytes) -> bytes:
-        # With the length no two pairs of names give the same text.
-        return sha256(b"%d:%b%b" % (len(minter), minter, item)).digest()
-
-    return lambda item: max(minters, key=lambda minter: weight(minter, item))
-
-
 # -- the commands ----------------------------------------------------------------------------------------------------
 
 COMMANDS = (
     Command(
-        "resolve", "where a name leads",
+        "resolve", "print where a name leads",
         Form("Name [--explain] [--element Element]", _resolve, READ),
         options=(Option("--explain", "list the steps that led to the answer"), _ELEMENT),
+        also=("resolver", "bind", "canary"),
         see="resolving.md#the-steps", fails="the steps are listed and the name does not resolve",
         about="""\
-The name may be spelled in any way. Its target is that of the name for which it stands, that which is bound, that which
-a rule computes, that of the longest bound name of which it is an extension, or the fallback of the minter.
+Any spelling of the name will do. The target is, in this order: that of the name whose alias it is, the one that is
+bound, the one that a rule computes, that of the longest bound name that it extends, or the fallback of the minter.
 """,
         example="""\
-$ noid bind set 13030/kt4x551 _t https://library.example/kt4x551 | grep Status
-Status:  ok, 31 bytes written, replacing 0 bytes
 $ noid resolve ark:/13030/kt4-x551/page-7.pdf
 https://library.example/kt4x551/page-7.pdf
 """,
     ),
     Command(
-        "resolve-loop", "answer lines of standard input, each a name, with targets, as noidr does",
+        "resolve-loop", "answer names on standard input with targets, as noidr does",
         Form("[--element Element] [--codes] [--echo]", _resolve_loop),
         options=(
-            Option("--element Element", "take every line for a name as a whole, and this for the element"),
+            Option("--element Element", "take each line as a name, and look up this element"),
             Option("--codes", "begin an answer with the code of the target, if it has one; 410 for a withdrawn name"),
-            Option("--echo", "begin every answer with the octet 2, the name and a blank; for a client that waits for "
-                   "each answer before it sends the next line"),
+            Option("--echo", "begin every answer with the octet 2, the name and a blank; for clients that wait for "
+                   "each answer before they send the next line"),
         ),
-        shell_only=True, process=True, see="resolving.md#noidr-one-line-a-name",
+        shell_only=True, process=True, also=("resolve",), see="resolving.md#noidr-one-line-a-name",
         about="""\
-There is one line out for each line in, in order; NULL where the name does not resolve.
+Each line of input gets one line of output, in order; NULL if the name does not resolve.
 """,
         example="""\
 $ printf '13030/kt4x551\\nnothing here\\n' | noid resolve-loop
@@ -260,22 +175,25 @@ NULL
 """,
     ),
     Command(
-        "resolver", "how names are resolved, and which are checked",
+        "resolver", "show or change how names are resolved",
         Form("", _resolver_settings, ADMIN, writes=False),
         Form("element Element|-", _set_resolver, ADMIN),
         Form("fallback Url|-", _set_resolver, ADMIN),
         Form("passthrough on|off|-", _set_resolver, ADMIN),
         Form("passthrough on|off Id", _set_passthrough_of, ADMIN),
         Form("cache Seconds|- [Stale]", _set_cache, ADMIN),
+        Form("statistics on|off|-", _set_resolver, ADMIN),
+        Form("wayback on|off|-", _set_resolver, ADMIN),
         Form("canary Name [Target|-]", _set_canary, ADMIN),
-        see="resolving.md#settings-of-a-minter",
+        also=("resolve", "canary"), see="resolving.md#settings-of-a-minter",
         about="""\
-element is the element that holds targets, _t unless set. fallback is another resolver, to which names of other NAANs
-are sent; the name is added at its end, or in place of a variable such as ${pid} or ${content}. passthrough is whether
-what follows a bound name goes behind its target, for all names or for one. cache is for how many seconds browsers and
-proxies keep answers about names (300 unless set), and for how many more while the resolver fails (86400). canary names
-one that the command canary resolves, and where it must lead; without a target, where it leads now. A hyphen in place
-of a value goes back to the default.
+element: the element that holds targets, _t unless set. fallback: another resolver for names of other NAANs; the name is
+added at the end of its address, or replaces a variable such as ${pid} or ${content}. passthrough: whether what follows
+a bound name is added to its target, for all names or for one. cache: for how many seconds browsers and proxies keep
+answers (300 unless set), and for how many more while the resolver fails (86400). statistics: whether to count how often
+each name is resolved (off unless set; see noid help stats). wayback: whether pages about names link to copies of their
+targets in the Wayback Machine (off unless set). canary: a name to watch, and where it must lead; without a target,
+where it leads now. A hyphen restores the default.
 """,
         example="""\
 $ noid resolver fallback https://n2t.net/
@@ -291,32 +209,18 @@ ok: 13030/kt4x551 must lead to https://library.example/kt4x551
 """,
     ),
     Command(
-        "canary", "whether every canary leads where it should",
+        "canary", "check that test names still lead where they should",
         Form("[--through Url]", check_canaries, READ,
              too_many="names to check are set with resolver canary Name Target"),
-        options=(Option("--through Url", "ask the web resolver at this address, in place of the minter; "
-                                         "for the shell only"),),
+        options=(Option("--through Url", "ask the web resolver at this address instead of the minter; "
+                                         "at the shell only"),),
+        also=("resolver", "resolve"),
         see="resolving.md#canaries-is-the-answer-still-right", fails="a canary leads elsewhere",
         example="""\
+$ noid resolver canary 13030/kt4x551 > /dev/null
 $ noid canary
 ok: 13030/kt4x551 leads to https://library.example/kt4x551
 
-""",
-    ),
-    Command(
-        "route", "which of several minters names an item, by rules in a file",
-        Form("Item [--routes File]", _route),
-        options=(Option("--routes File", "the rules; Dbdir/routes, unless given"),), shell_only=True,
-        see="time-labels.md",
-        about="""\
-A line of the file is "match PATTERN MINTER", which takes the items whose name matches, or "share MINTER MINTER …",
-which takes all others and distributes them evenly. The first line that takes an item decides. The same item always
-comes to the same minter; one that is added takes its part from all others and moves nothing between them.
-""",
-        example="""\
-$ printf 'match ^map/ maps\\nshare books papers\\n' > routes
-$ noid route map/17
-maps
 """,
     ),
 )

@@ -6,6 +6,8 @@ import json
 
 from .. import search
 from ..codec import decode_text
+from ..description.bibliography import title_element
+from ..description.missing import without_code
 from ..errors import UsageError
 from ..minter.policies import READ
 from ..times import first_second
@@ -22,9 +24,6 @@ if TYPE_CHECKING:
     from .call import Call
 
 _LIMIT = 100
-
-# Elements that tell people what a name stands for, the first of which is printed.
-_TITLES = ("title", "what", "dc.title", "erc.what", "datacite.title")
 
 
 def _find(call: Call) -> Answer:
@@ -72,9 +71,9 @@ def _fields(name: FoundName) -> Iterator[tuple[str, str]]:
         yield "State", str(name.state)
     if name.alias_of:
         yield "alias", name.alias_of
-    for title in (name.elements[element] for element in _TITLES if name.elements.get(element)):
-        yield "title", title
-        break
+    title = title_element(name.elements)
+    if title:
+        yield "title", without_code(name.elements[title])
     if name.target:
         yield "target", name.target
 
@@ -95,17 +94,17 @@ _SELECTION = "[--prefix Text] [--state State] [--changed-since Date] [--limit N]
 
 COMMANDS = (
     Command(
-        "find", "find names by words, by the value of an element, or by where they lead",
+        "find", "search names by words, elements or targets",
         Form(f"[Word…] [--element Name=Words]… [--target Url|Host] {_SELECTION}", _find, READ, writes=False),
         options=(
             Option("--element Name=Words", "only names with these words in the value of this element"),
             Option("--target Url|Host", "only names that lead to this address, to addresses that begin so if it ends "
                                         "in *, or to this host"), *_OPTIONS),
-        see="tutorial.md#find-names",
+        also=("list", "resolve"), see="tutorial.md#find-names",
         about="""\
-All words must be found, in the names or in what is bound to them. Case and accents do not count; "two words" in quotes
-stand together, and begin* is the beginning of a word. The search index is kept beside the minter's database, and is
-brought up to date before each search.
+Finds names in which all words occur, in the name itself or in what is bound to it. Case and accents do not matter. "Two
+words" in quotes must be adjacent, and begin* matches the beginning of a word. The search index is kept beside the
+database and brought up to date before each search.
 """,
         example="""\
 $ noid find 'spec*'
@@ -116,8 +115,9 @@ target: https://library.example/kt4x551
 """,
     ),
     Command(
-        "list", "list names in their order",
-        Form(_SELECTION, _list, READ, writes=False), options=_OPTIONS, see="tutorial.md#find-names",
+        "list", "list names in order",
+        Form(_SELECTION, _list, READ, writes=False), options=_OPTIONS,
+        also=("find", "export"), see="tutorial.md#find-names",
         example="""\
 $ noid list --limit 1
 id: 13030/kt154d9

@@ -23,8 +23,8 @@ _SERVE_OPTIONS = (
     Option("--minters Dir", "serve every minter in a folder of Dir: that in Dir/NAME at …/noidu_NAME"),
     Option("--commands Path", "the path at which minters take commands, as in /nd for /nd/noidu_NAME; at any path, "
            "unless given"),
-    Option("--interfaces Names", "the interfaces of other software that are served, separated by commas; json unless "
-           "given"),
+    Option("--interfaces Names", "the interfaces beside commands and names that are served, separated by commas; "
+           "json,console unless given"),
     Option("--workers N", "the number of processes; one for each processor unless given, at least 4 for FastCGI"),
     Option("--threads N", "the number of requests at once in each process, for HTTP; 8 unless given"),
     Option("--socket-mode Mode", "permissions of a Unix socket; 660 unless given"),
@@ -40,7 +40,7 @@ _SERVE_OPTIONS = (
            "address"),
     Option("--user-header Name", "HTTP at a Unix socket: take the user from this header, which the web server must set "
            "in every request"),
-    Option("--user Name", "for trying things out: everybody is this user; only for HTTP at a loopback address"),
+    Option("--user Name", "for trying things out: everyone is this user; only for HTTP on a loopback address"),
 )
 _REPEATED = ("allow", "proxy")
 
@@ -62,6 +62,7 @@ def _setup(call: Call) -> Answer:
         certificate=certificate or "", key="".join(key), acme=call.flag("acme"), owner=_value_of(call, "user"),
         minter=_value_of(call, "minter"), prefix=_value_of(call, "prefix"), root=_value_of(call, "root"),
         backups=_value_of(call, "backups"), postgres=call.flag("postgres"),
+        static_site=_value_of(call, "site"), git=call.flag("git"),
     )
     if call.flag("write"):
         listing = "".join(f"# wrote {path}\n" for path in write(setup, force=call.flag("force")))
@@ -103,56 +104,62 @@ COMMANDS = (
         "serve", "serve minters on the web",
         Form(" ".join(f"[{option.usage}]{'…' if option.name in _REPEATED else ''}" for option in _SERVE_OPTIONS),
              _serve),
-        options=_SERVE_OPTIONS, shell_only=True, process=True, see="web-interface.md#try-it",
+        options=_SERVE_OPTIONS, shell_only=True, process=True,
+        also=("setup", "policy", "token"), see="web-interface.md#try-it",
         about="""\
-Serves the minter in Dbdir, until it is told to stop: commands at …/noidu, and every other path as a name to resolve.
-SIGTERM stops it when the requests at hand are answered; SIGHUP replaces its processes by new ones, which run the code
-as it then is.
+Serves the minter in Dbdir until you stop it: commands at …/noidu, and any other path as a name to resolve. SIGTERM
+stops it once the current requests are answered. SIGHUP replaces its processes by new ones, which run the code that is
+then installed.
 
-An Address is HOST:PORT, [IPv6]:PORT or the path of a Unix socket. What comes through a Unix socket that only its owner
-and its group may open is believed to come from the web server.
+An Address is HOST:PORT, [IPv6]:PORT or the path of a Unix socket. Requests through a Unix socket that only its owner
+and group can open are trusted to come from the web server.
+""",
+        example="""\
+$ noid serve --http 127.0.0.1:8080 &
+$ curl 'http://127.0.0.1:8080/noidu?get+13030/kt4x551+who'
+Darwin
 """,
     ),
     Command(
-        "setup", "set up minters and names on nginx or Apache, and check it",
+        "setup", "install minters on nginx or Apache",
         Form("nginx|apache --minters Dir --host Host [--way proxy|fastcgi|wsgi|cgi+map] [--tls Cert Key] [--acme] "
-             "[--user User] [--backups Dir] [--postgres] [--minter Name] [--prefix Dir] [--root Dir] [--write] "
-             "[--force]", _setup),
+             "[--user User] [--backups Dir] [--site Dir] [--git] [--postgres] [--minter Name] [--prefix Dir] "
+             "[--root Dir] [--write] [--force]", _setup),
         Form("check [--minters Dir] [--user User] [--url Url]", _check_setup),
         Form("remove", _remove_setup),
         options=(
-            Option("--minters Dir", "the folder of minters: that in Dir/NAME is at …/nd/noidu_NAME"),
+            Option("--minters Dir", "the folder of minters: the one in Dir/NAME is served at …/nd/noidu_NAME"),
             Option("--host Host", "the host name under which readers reach the server"),
             Option("--way proxy|fastcgi|wsgi|cgi+map", "how the web server reaches the program; proxy unless given; "
                    "wsgi and cgi+map are for Apache"),
-            Option("--tls Cert", "the certificate for https; the file of its key follows"),
-            Option("--acme", "https with a certificate from Let's Encrypt, by certbot: give the command again when "
-                   "there is one"),
+            Option("--tls Cert", "the certificate for HTTPS, followed by the file of its key"),
+            Option("--acme", "HTTPS with a certificate from Let's Encrypt, by certbot; run the command again once "
+                   "you have it"),
             Option("--user User", "the account of the service, which owns the minters; noid unless given"),
-            Option("--backups Dir", "where a backup of each minter is written every night; /var/backups/noid unless "
-                   "given"),
-            Option("--postgres", "minters are in PostgreSQL servers: the service may use the network"),
+            Option("--backups Dir", "where nightly backups are written; /var/backups/noid unless given"),
+            Option("--site Dir", "where a static site of each minter is kept up to date every night; see export"),
+            Option("--git", "commit these sites; the folder must be in a git work tree"),
+            Option("--postgres", "minters are in PostgreSQL servers: allow the service to use the network"),
             Option("--minter Name", "for cgi+map: the minter whose names are resolved, if there are several"),
-            Option("--prefix Dir", "the folder in which the program is installed, if it is not that of this command"),
-            Option("--root Dir", "write below this folder, as for the image of another machine"),
+            Option("--prefix Dir", "where the program is installed, if not where this command is"),
+            Option("--root Dir", "write below this folder, for the image of another machine"),
             Option("--write", "write the files, as root; without it they are printed"),
             Option("--force", "overwrite files that noid setup did not write"),
-            Option("--url Url", "where the resolver is, if the configuration does not tell"),
+            Option("--url Url", "where the resolver is, if no configuration says so"),
         ),
-        shell_only=True, see="deploy.md",
+        shell_only=True, also=("serve", "doctor", "policy"), see="deploy.md",
         about="""\
-Prints the configuration of a host for minters, resolver, health, login for writing, https and (nginx) rate limits, the
-service for systemd, a timer for backups every night, the program /usr/local/bin/noid, which runs root's commands about
-these minters as their owner, and the commands that finish the set-up. With --write it writes the files, and prints the
-commands for root to paste as a block. A file that noid setup did not write is left alone, and nothing is written,
-unless --force is given.
+Prints all configuration files: the host with HTTPS, login for writing, health checks and (nginx) rate limits, the
+systemd service, a timer for nightly backups, and /usr/local/bin/noid, which runs root's commands about these minters as
+their owner. The commands that finish the installation follow, completion and the manual page included. With --write it
+writes the files, and prints the commands for root to paste. If a file was not written by noid setup, nothing is written
+unless you give --force.
 
-check examines a set-up on this machine, as root: whether the account of the service can read the program and write the
-minters, the socket, the logins, the web server, what starts at boot, backups, canaries, the clock, the free space, and
-minters that share NAAN and prefix. Each problem is printed with its remedy.
+check, as root, examines the program, the minters, the socket, the logins, the web server, what starts at boot, backups,
+canaries, the clock, free space, and minters that share NAAN and prefix. Each problem is printed with its remedy.
 
-remove prints the commands that undo a set-up, to be run by: noid setup remove | sh -ex. The minters and their backups
-stay, and are given to root.
+remove prints the commands that undo the installation; run them by noid setup remove | sh -ex. Minters and backups stay,
+and are given to root.
 """,
         fails="check finds an error",
         example="""\

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from itertools import chain
 
-from ..errors import NoidError, UsageError, printable
+from ..errors import InvalidError, NoidError, UsageError, printable
 from ..minter import location_of
 from ..minter.changes import LeftAlone
+from ..minter.folder import MinterFolder
 from ..minter.perl import import_perl
 from ..minter.perl.dump import dumped_items, noid4php_items
 from ..minter.policies import ADMIN
 from ..resolution import maps, target_element
 from ..store import exists
-from ..times import first_second
+from ..times import display_day, first_second
 from ..transfer import open_input
 from ..transfer.exporter import FORMS, Export, Selection
 from ..transfer.importer import Importer, ImportOptions
+from ..transfer.mint_table import MintTableOptions, mint_table
 from ..transfer.retarget import Retargeting, undo
 from ..transfer.whole_import import import_whole
-from .answers import Answer, Fields, FileChunk, PreparedRecord, Record
+from .answers import Answer, Fields, FileChunk, PreparedRecord, Record, Refusals
 from .command import LOGGED, Command, Form, Option, as_text
 
 TYPE_CHECKING = False
@@ -84,12 +87,42 @@ def _import(call: Call) -> Answer:
             return _create_by_import(call, file)
         if call.option("store"):
             raise UsageError("--store is for a minter that is made from a complete export: there is one here already")
-        return _run_import(call, form, file, _import_options(call, b"import", call.option("on-conflict") or "refuse"))
+        options = _import_options(call, b"import", call.option("on-conflict") or "refuse")
+        return _run_import(call, form, file, options, 1)
+
+
+def _mint_table(call: Call) -> Answer:
+    """Mint identifiers for the rows of a table, and give the table back."""
+    options = MintTableOptions(
+        reserved=True if call.flag("reserve") else None, name=(call.option("name") or "").encode(),
+        keep_going=call.flag("keep-going"), dry_run=call.flag("dry-run"),
+        most=None if call.session.local else _mint_limit(call))
+    with _opened(call, 1) as file:
+        table = mint_table(call.minter, call.actor, file, options, source=_source_name(call, 1),
+                           progress=call.session.progress)
+    report, output = table.report, call.option("output")
+    if report.again:
+        call.actor.clock.notify(f"{report.again} of the rows had got their identifiers before, from "
+                                f"{display_day(table.since.encode())} on: no others were minted for them")
+    if options.dry_run:
+        return Answer(stream=_import_records(report, dry_run=True), spaced=True, failed=report.refused > 0)
+    if output is not None:
+        table.write_to(output)
+        return Answer(stream=_import_records(report), spaced=True, failed=report.refused > 0)
+    refused = (Refusals([InvalidError(f"line {line}: {reason}")]) for line, reason in table.refused())
+    stream = chain(refused, map(FileChunk, table.chunks()))
+    return Answer(stream=stream, failed=report.refused > 0, media_type=FORMS["csv"], file_name="minted.csv")
+
+
+def _mint_limit(call: Call) -> int:
+    """How many identifiers one request may mint: what the minter allows, or less by its token."""
+    policy = call.minter.access_policy()
+    return (call.actor.token.policy(policy) if call.actor.token is not None else policy).mint_limit
 
 
 def _rebind(call: Call) -> Answer:
     with _opened(call, 0) as file:
-        return _run_import(call, "csv", file, _import_options(call, b"rebind", "replace"))
+        return _run_import(call, "csv", file, _import_options(call, b"rebind", "replace"), 0)
 
 
 def _import_options(call: Call, verb: bytes, on_conflict: str) -> ImportOptions:
@@ -98,18 +131,21 @@ def _import_options(call: Call, verb: bytes, on_conflict: str) -> ImportOptions:
                          target=call.minter.read(target_element))
 
 
-def _run_import(call: Call, form: str, file: IO[bytes], options: ImportOptions) -> Answer:
-    report = Importer(call.minter, call.actor, options, call.session.progress).run(form, file, _source_name(call))
-    return Answer(stream=_import_records(report, options), spaced=True, failed=report.refused + report.partial > 0)
+def _run_import(call: Call, form: str, file: IO[bytes], options: ImportOptions, place: int) -> Answer:
+    source = _source_name(call, place)
+    report = Importer(call.minter, call.actor, options, call.session.progress).run(form, file, source)
+    return Answer(stream=_import_records(report, dry_run=options.dry_run), spaced=True,
+                  failed=report.refused + report.partial > 0)
 
 
-def _import_records(report: ImportReport, options: ImportOptions) -> Iterator[Record]:
+def _import_records(report: ImportReport, *, dry_run: bool = False) -> Iterator[Record]:
     for line, identifier, status in report.lines:
         yield _imported_line(line, identifier, status)
     counts = [(report.bound, b"bound"), (report.same, b"unchanged"), (report.kept, b"kept as they were")]
     bindings = b", ".join(b"%d %b" % count for count in counts if count[0]) or b"none"
-    done = b"this is what would be done, and nothing was" if options.dry_run else b"done"
-    yield Fields(("ok", done), ("Identifiers", b"%d" % report.identifiers), ("New", b"%d" % report.added),
+    done = b"this is what would be done, and nothing was" if dry_run else b"done"
+    minted = [("Minted", b"%d" % (report.minted - report.again))] if report.minted else []
+    yield Fields(("ok", done), ("Identifiers", b"%d" % report.identifiers), ("New", b"%d" % report.added), *minted,
                  ("Bindings", bindings), ("Refused", b"%d" % report.refused))
     if report.repeated:
         yield Fields(("note", b"%d of the bindings were given twice in the file, with different values: the last of "
@@ -158,8 +194,9 @@ def _opened(call: Call, place: int) -> IO[bytes]:
     return open_input(os.fsdecode(call.words[place]))
 
 
-def _source_name(call: Call) -> bytes:
-    return call.words[-1] if call.form.shell_only and call.words[-1] != b"-" else b""
+def _source_name(call: Call, place: int) -> bytes:
+    """The name of the file that `_opened` opens; empty if it has none."""
+    return call.words[place] if len(call.words) > place and call.words[place] != b"-" else b""
 
 
 _NOTHING = "no minter was made"
@@ -205,7 +242,47 @@ def _export_map(call: Call) -> Answer:
     return Answer(Fields(*fields), spaced=True)
 
 
+def _export_site(call: Call) -> Answer:
+    fields, failed = _site_fields(call, call.minter, call.option("site") or "")
+    if failed:
+        raise failed
+    return Answer(Fields(*fields), spaced=True)
+
+
+def _export_sites(call: Call) -> Answer:
+    minters, folder = MinterFolder(call.option("minters") or ""), call.option("site") or ""
+    records: list[Record] = []
+    failed = False
+    for name, dbdir in minters.dbdirs():
+        try:
+            fields, error = _site_fields(call, minters.open(dbdir, name), os.path.join(folder, name))
+        except NoidError as refused:
+            fields, error = [], refused
+        records.append(Fields(("minter", name), *fields, *([("error", error.message)] if error else [])))
+        failed = failed or error is not None
+    return Answer(*(records or [Fields(("note", "there is no minter"))]), spaced=True, failed=failed)
+
+
+def _site_fields(call: Call, minter: Minter, folder: str) -> tuple[list[tuple[str, str]], NoidError | None]:
+    """What was done about the site of a minter, or why nothing could be done."""
+    from ..preservation.site import export_site  # with it come the templates of pages
+
+    try:
+        done = export_site(minter, folder, call.actor.now(), git=call.flag("git"), progress=call.session.progress)
+    except NoidError as error:
+        return [], error
+    fields = [("ok", f"{done.names} name{'' if done.names == 1 else 's'} in {folder}"), ("Written", str(done.written)),
+              ("Removed", str(done.removed))]
+    if call.flag("git"):
+        fields.append(("Commit", "made" if done.commit else "not needed"))
+    if done.left_out:
+        fields.append(("note", f"{done.left_out} left out of the maps of web servers, which cannot express them: they "
+                               "have pages"))
+    return fields, None
+
+
 _NOT_WRITTEN = "the file is as it was, unless the export was complete just now"
+_SITE_NOT_WRITTEN = "the folder is as it was, unless the export was complete just now: the same command finishes it"
 _SELECTION = "[--prefix Prefix] [--element Element…] [--changed-since Date] [--state State] [--history]"
 
 
@@ -303,11 +380,15 @@ _RETARGET_DRY_RUN = Option("--dry-run", "change nothing, but list what would be 
 
 COMMANDS = (
     Command(
-        "import", "take in identifiers and bindings from a file, or a whole minter",
+        "import", "read identifiers from a file, or a whole minter",
         Form("csv|jsonl|anvl|arklet|ezid [--on-conflict refuse|keep|replace] [--keep-going] [--dry-run]", _import,
              ADMIN, streams=True, takes_file=True, interrupted=LOGGED),
         Form("csv|jsonl|anvl|arklet|ezid File [--on-conflict refuse|keep|replace] [--keep-going] [--dry-run] "
              "[--store Address]", _import, shell_only=True, takes_file=True, interrupted=LOGGED),
+        Form("csv --mint [--reserve] [--name Name] [--dry-run]", _mint_table, ADMIN, streams=True, takes_file=True,
+             gives_file=True, interrupted=LOGGED),
+        Form("csv [File] --mint [--reserve] [--name Name] [--output File] [--keep-going] [--dry-run]", _mint_table,
+             shell_only=True, takes_file=True, gives_file=True, interrupted=LOGGED),
         Form("perl Source [--dry-run] [--skip-rules] [--zone Zone] [--store Address]", _import_perl, shell_only=True,
              interrupted=_NOTHING),
         Form("noid4php Source [--dry-run] [--skip-rules] [--zone Zone] [--store Address]", _import_noid4php,
@@ -317,6 +398,11 @@ COMMANDS = (
                    "refuse, unless given"),
             _KEEP_GOING,
             _IMPORT_DRY_RUN,
+            Option("--mint", "csv: mint an identifier for each row without one, and print the table with them"),
+            Option("--reserve", "with --mint: reserve the new identifiers, in place of publishing them"),
+            Option("--name Name", "with --mint: a name for this run; the same table under another name gets other "
+                   "identifiers"),
+            Option("--output File", "with --mint: write the table to File, and print what was done about each line"),
             Option("--skip-rules", "perl, noid4php: store rules that cannot be used here as notes, in place of "
                    "refusing them"),
             Option("--store Address", "perl, noid4php, and jsonl where there is no minter yet: put the minter into the "
@@ -324,24 +410,29 @@ COMMANDS = (
             Option("--zone Zone", "perl, noid4php: the time zone of the original's dates, such as Europe/Paris; they "
                    "become UTC"),
         ),
-        fails="a line was left out", see="moving.md",
+        fails="a line was left out", also=("export", "rebind", "undo"), see="moving.md",
         about="""\
-import csv, jsonl, anvl, arklet and ezid read File, or the standard input; on the web, the body of a POST. CSV has the
-columns id, element and value, or id and a column for each element. JSON lines and ANVL are as export writes them; ANVL
-also as eggnog. arklet stands for the table of ARKs of arklet's database, as CSV or JSON; ezid for a batch download of
-EZID, as ANVL or CSV. All of the file is imported or nothing, unless --keep-going is given; what was done about each
-line is printed. A file of more than 200,000 names and bindings is checked as a whole, and imported in batches: if that
-ends half-way, the same command goes on, and undo takes back what was done. An identifier that was not minted here is
-recorded as one of foreign origin, is held, and is never minted. Where there is no minter yet, import jsonl makes one
-from a complete export (export jsonl --history).
+csv, jsonl, anvl, arklet and ezid read File, or standard input; on the web, the body of a POST. CSV has the columns id,
+element and value, or id and a column for each element. JSON lines and ANVL are as export writes them, or as eggnog
+writes ANVL. arklet is the table of ARKs of an arklet database, as CSV or JSON; ezid is a batch download of EZID, as
+ANVL or CSV.
 
-import perl makes the minter in Dbdir equal to one of the original noid, a Perl program: template, term, counters,
-circulation records with dates and contacts, holds, queue, bindings, rules and notes. The next identifiers are those
-that the original would have minted, to the end of its namespace. Source is what db_dump, with -p or without, wrote of
-its noid.bdb, or a hyphen for the standard input; or noid.bdb itself, or a folder with it, where the package db5.3-util
-is installed. The minter appears complete, or not at all: a dump that is cut off, damaged or of another program is
-refused. import noid4php does the same with a minter of Noid4Php: Source is its noid.lmdb or noid.xml, or a folder with
-it.
+The whole file is imported or nothing, unless you give --keep-going; what was done with each line is printed. A file of
+more than 200,000 names and bindings is checked first and imported in batches: if that is interrupted, run the same
+command again to continue, or undo to reverse it. Identifiers that were not minted here are recorded as foreign and put
+on hold, so that they are never minted. Without a minter, import jsonl creates one from a complete export (export jsonl
+--history).
+
+csv --mint reads a table with a column for each element, and without the column id or with empty cells in it. Each such
+row gets a new identifier to which its cells are bound, and the table is printed with the identifiers. A row keeps its
+identifier however often you import the same file: after a crash, the same command continues and prints the same table.
+
+perl makes the minter in Dbdir from one of the original noid, the Perl program: template, term, counters, circulation
+records with dates and contacts, holds, queue, bindings, rules and notes. It then mints the identifiers that the
+original would have minted next. Source is the output of db_dump for its noid.bdb, or a hyphen for standard input; or
+noid.bdb itself, or its folder, if the package db5.3-util is installed. A dump that is cut off, damaged or of another
+program is refused, and no minter is made. noid4php does the same with a minter of Noid4Php: Source is its noid.lmdb or
+noid.xml, or their folder.
 """,
         example="""\
 $ printf 'id,_t,title\\n13030/kt4x551,https://example.org/7,One\\n' > one.csv
@@ -353,14 +444,15 @@ error: the dump is empty: run 'db_dump -p noid.bdb > FILE', and import FILE
 """,
     ),
     Command(
-        "rebind", "bind other values to known identifiers, from a table",
+        "rebind", "replace values of known identifiers, from a table",
         Form("[--keep-going] [--dry-run]", _rebind, ADMIN, streams=True, takes_file=True, interrupted=LOGGED),
         Form("File [--keep-going] [--dry-run]", _rebind, shell_only=True, takes_file=True, interrupted=LOGGED),
-        options=(_KEEP_GOING, _IMPORT_DRY_RUN), fails="a line was left out", see="moving.md#from-a-spreadsheet",
+        options=(_KEEP_GOING, _IMPORT_DRY_RUN), fails="a line was left out",
+        also=("import", "undo"), see="moving.md#from-a-spreadsheet",
         about="""\
-File, the standard input, or on the web the body of a POST, is CSV as for import: export csv --element _t makes such a
-table. Every value in it takes the place of the one that is bound. Identifiers must be known here. All of the file is
-done or nothing, unless --keep-going is given. It is one event, which undo takes back.
+Reads CSV as import does, such as export csv --element _t writes, from File or standard input; on the web, from the body
+of a POST. Every value replaces the one that is bound. The identifiers must be known here. The whole file is done or
+nothing, unless you give --keep-going. It is one event, which undo reverses.
 """,
         example="""\
 $ printf 'id,title\\n13030/kt4x551,Another title\\n' | noid rebind --dry-run | grep Bindings
@@ -368,40 +460,51 @@ Bindings: 1 bound
 """,
     ),
     Command(
-        "export", "write identifiers and what is bound to them as JSON lines, CSV or ANVL; or targets as a map",
+        "export", "write identifiers and bindings to a file, or a static site of all names",
         Form(f"jsonl|csv|anvl {_SELECTION}", _export, ADMIN, writes=False, streams=True, gives_file=True),
         Form(f"jsonl|csv|anvl File {_SELECTION}", _export_to, shell_only=True, interrupted=_NOT_WRITTEN),
         Form("--map txt|dbm|nginx File [--element Element]", _export_map, shell_only=True,
              interrupted=_NOT_WRITTEN),
+        Form("--site Dir [--git]", _export_site, shell_only=True, interrupted=_SITE_NOT_WRITTEN),
+        Form("--site Dir --minters Dir [--git]", _export_sites, shell_only=True, interrupted=_SITE_NOT_WRITTEN),
         options=(
-            Option("--prefix Prefix", "only identifiers that begin with this, in any spelling of names"),
-            Option("--element Element", "only this element, and identifiers that have it; may be repeated, and makes a "
-                   "column each in CSV. For a map the element that holds the targets"),
+            Option("--prefix Prefix", "only identifiers that begin with this, however it is spelled"),
+            Option("--element Element", "only this element, and identifiers that have it; may be repeated (in CSV a "
+                   "column each). For a map: the element that holds the targets"),
             Option("--changed-since Date", "only identifiers that were changed then or later"),
             Option("--state State", "only identifiers that are reserved, published or withdrawn"),
             Option("--history", "also all events, in jsonl; without another option, the export is complete"),
             Option("--map txt|dbm|nginx", "txt and dbm are for Apache, nginx is for nginx"),
+            Option("--site Dir", "a folder with all that a host of plain files needs so that links go on"),
+            Option("--minters Dir", "with --site: the sites of all minters in the folders of Dir, each in a folder of "
+                   "its name"),
+            Option("--git", "with --site: commit the folder, which is in a work tree of git; nothing is pushed"),
         ),
-        see="moving.md#out",
+        also=("import", "list", "backup"), see="moving.md#out", fails="with --minters a site could not be made",
         about="""\
-Writes one moment of the minter, in the order of the identifiers, while minting goes on: to standard output, or to File,
-which is replaced when the export is complete. A complete export (jsonl with --history) makes the same minter elsewhere:
-see import. It has all but tokens, the secrets of the web forms, and answers stored for an Idempotency-Key.
+Writes the minter as it is at one moment, in the order of the identifiers, while minting goes on. Without File it writes
+to standard output; File is replaced when the export is complete. import makes the same minter from a complete export
+(jsonl with --history), which lacks only tokens, secrets of web forms, and stored answers for an Idempotency-Key.
 
-With --map, writes all stored targets as a map for Apache or nginx, see resolving.md. A map that is there already is
-replaced at once. Rules, passthrough, codes and the fallback are not in it.
+--map writes all stored targets as a map for Apache or nginx, and replaces an older map in one step. Rules, passthrough,
+codes and the fallback are not in it.
+
+With --site, makes a folder that keeps links alive without this program, see persistence.md: a page for each published
+name, with its redirect or its tombstone, its description and how to cite it; files for Apache, nginx and hosts of
+static pages; all descriptions; digests; and a README for whoever takes over. If the folder has a site of this minter
+already, only what differs is written.
 """,
         example="""\
 $ noid export csv --element _t | head -2
 id,_t
 13030/kt4x551,https://library.example/kt4x551
 $ noid export --map txt kt5.txt
-ok: 2 targets written
+ok: 1 target written
 
 """,
     ),
     Command(
-        "retarget", "put another address in the place of one with which many targets begin",
+        "retarget", "change the address with which many targets begin",
         Form("--from Address --to Address [--prefix Prefix] [--element Element] [--name Name]", _retarget, ADMIN,
              streams=True, interrupted=LOGGED),
         Form("--from Address --to Address [--prefix Prefix] [--element Element] --dry-run", _retarget, ADMIN,
@@ -414,11 +517,11 @@ ok: 2 targets written
             Option("--name Name", "a name for the event, by which undo finds it"),
             _RETARGET_DRY_RUN,
         ),
-        see="moving.md#our-repository-got-a-new-address",
+        also=("rebind", "undo"), see="moving.md#our-repository-got-a-new-address",
         about="""\
-All changes are one event, which undo takes back. Up to 200,000 are made in one transaction, more in batches: if that
-ends half-way, the same command goes on. An address that ends in the name of a
-host only applies to that host. Identifiers that were withdrawn or have a pepper are left as they are, and listed.
+All changes are one event, which undo reverses. Up to 200,000 are made in one transaction, more in batches; if that is
+interrupted, run the same command again to continue. An address that ends with a host name applies to that host only.
+Identifiers that were withdrawn or have a pepper are left as they are, and listed.
 """,
         example="""\
 $ noid retarget --from https://example.org/ --to https://new.example.org/ | grep ok
@@ -426,15 +529,14 @@ ok: … changed
 """,
     ),
     Command(
-        "undo", "take back the changes of bindings that an event made",
+        "undo", "undo the changes that an event made to bindings",
         Form("Event", _undo, ADMIN, streams=True, interrupted=LOGGED),
         Form("Event --dry-run", _undo, ADMIN, writes=False, streams=True),
-        options=(_RETARGET_DRY_RUN,), see="moving.md#take-it-back",
+        options=(_RETARGET_DRY_RUN,), also=("log", "history"), see="moving.md#take-it-back",
         about="""\
-Event is the number of the event, as log prints it, or its name. Every binding that it changed gets the value it had
-before, unless it was changed since: those are left as they are, and listed. Only changes of bindings can be taken back:
-those of bind, retarget, rebind and import, and those of undo itself. If the command ends half-way, the same command
-goes on.
+Event is the number that log prints, or the name of the event. Every binding that it changed gets its former value,
+unless it was changed again since; those are left as they are, and listed. Only changes of bindings can be undone: those
+of bind, retarget, rebind, import and undo itself. If it is interrupted, run the same command again to continue.
 """,
         example="""\
 $ noid bind set 13030/kt4x551 title Tilte > /dev/null

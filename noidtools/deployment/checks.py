@@ -68,14 +68,14 @@ def check(*, minters: str = "", user: str = "", url: str = "") -> list[Finding]:
 
     Raises UsageError if there is no set-up, or this process may not examine it.
     """
-    found = _subject(minters, user, url)
+    found = find_subject(minters, user, url)
     findings = [*_program(found), *_folder(found)]
     reachable = all(level != ERROR for level, _ in findings)
     findings += [*_socket(found), *_units(found), *_leftovers(found), *_users(found), *_space(found), *_clock()]
     names: list[str] = []
     if reachable:
         # Only the owner of a minter may open it.
-        names, minter_findings = _as_account(found.user, lambda: _check_minters(found))
+        names, minter_findings = as_account(found.user, lambda: _check_minters(found))
         findings += [(level, text) for level, text in minter_findings]
         findings += _links(found, names)
     else:
@@ -83,7 +83,8 @@ def check(*, minters: str = "", user: str = "", url: str = "") -> list[Finding]:
     return [*findings, *_web_server(found, has_minters=bool(names) or not reachable)]
 
 
-def _subject(minters: str, user: str, url: str) -> Subject:
+def find_subject(minters: str, user: str, url: str) -> Subject:
+    """What is to be examined on this machine; raises UsageError if there is nothing."""
     sites = {path: setup for path in ENABLED_SITES.values() if (setup := read_setup(path)) is not None}
     running = {path: setup for path, setup in sites.items() if _prints("systemctl", "is-active", SERVICES[setup.server])
                == "active"}
@@ -122,7 +123,7 @@ def _account(user: str) -> pwd.struct_passwd:
     return account
 
 
-def _as_account(user: str, question: Callable[[], T]) -> T:
+def as_account(user: str, question: Callable[[], T]) -> T:
     """The answer to a question, which must fit into JSON, in a process of another account."""
     account = _account(user)
     if os.geteuid() == account.pw_uid:
@@ -165,7 +166,7 @@ def _first_barrier(user: str, paths: Iterable[str], mode: int) -> tuple[str, str
                 return path, path
         return None
 
-    return _as_account(user, find)
+    return as_account(user, find)
 
 
 def _prints(*words: str) -> str:
@@ -190,7 +191,7 @@ def _program(found: Subject) -> Iterator[Finding]:
         yield ERROR, f"{program} does not exist: {install}"
     elif barrier := _first_barrier(found.user, [program], os.R_OK | os.X_OK):
         yield ERROR, f"{found.user} cannot run {program}, because of {barrier[1]}: chmod -R a+rX {prefix}"
-    elif reason := _as_account(found.user, lambda: _failure(program, "help", "mint")):
+    elif reason := as_account(found.user, lambda: _failure(program, "help", "mint")):
         yield ERROR, (f"{found.user} cannot run {program} ({reason}): chmod -R a+rX {prefix}; if that does not help, "
                       f"{install}")
     else:

@@ -34,8 +34,15 @@ ENABLED_SITES = {NGINX: SITES[NGINX], APACHE: "/etc/apache2/sites-enabled/noid.c
 MODULES = {PROXY: "proxy_http headers", FASTCGI: "proxy_fcgi buffer", WSGI: "wsgi", CGI: "cgid rewrite"}
 UNIT = "/etc/systemd/system/noid.service"
 BACKUP_UNIT, TIMER = "/etc/systemd/system/noid-backup.service", "/etc/systemd/system/noid-backup.timer"
+LINKS_UNIT, LINKS_TIMER = "/etc/systemd/system/noid-links.service", "/etc/systemd/system/noid-links.timer"
+SITE_UNIT, SITE_TIMER = "/etc/systemd/system/noid-site.service", "/etc/systemd/system/noid-site.timer"
 # The program by which root gives commands about the minters of another account.
 PROGRAM = "/usr/local/bin/noid"
+# The manual page and what completes commands in shells, each with the words of noid that print it.
+_SHARED_FILES = {"/usr/local/share/man/man1/noid.1": "help --man",
+                 "/usr/local/share/bash-completion/completions/noid": "completion bash",
+                 "/usr/local/share/zsh/site-functions/_noid": "completion zsh",
+                 "/usr/local/share/fish/vendor_completions.d/noid.fish": "completion fish"}
 # Where the guides install the program, and the account of the service and the backups unless others are chosen.
 USUAL_PREFIX, USUAL_USER, USUAL_BACKUPS = "/opt/noid", "noid", "/var/backups/noid"
 
@@ -69,6 +76,8 @@ class SetUp:
     prefix   the folder in which the program is installed
     root     the folder below which files are written; empty for the machine itself
     backups  the folder of backups
+    static_site  the folder of static sites, which are made every night; empty for none
+    git      whether these are committed
     postgres whether minters are in database servers, which are reached over the network
     acme     whether the certificate is one of certbot's
     secure   whether the host is served by https
@@ -88,12 +97,15 @@ class SetUp:
     acme: bool = False
     backups: str = ""
     postgres: bool = False
+    static_site: str = ""
+    git: bool = False
     secure: bool = field(init=False)
     web: str = field(init=False)
     socket: str = field(init=False, default="/run/noid/noid.sock")
     users: str = field(init=False, default="/etc/noid/users")
     wsgi: str = field(init=False, default="/etc/noid/noidtools.wsgi")
     acme_folder: str = field(init=False, default="/var/www/noid-acme")
+    cache: str = field(init=False, default="/var/lib/nginx/noid")
 
     def __post_init__(self) -> None:
         if self.root and not self.root.startswith("/"):
@@ -104,6 +116,9 @@ class SetUp:
         self.host = _checked_host(self.host)
         self.prefix = _checked_path(self.prefix or _own_prefix(), "the folder of the program")
         self.backups = _checked_path(self.backups or USUAL_BACKUPS, "--backups")
+        if self.git and not self.static_site:
+            raise UsageError("--git is for --site: it commits the static sites")
+        self.static_site = self.static_site and _checked_path(self.static_site, "--site")
         self.web = web_account(self.server)
         self._check_certificate()
         self._check_owner()
@@ -130,7 +145,8 @@ class SetUp:
         tls = ["--acme"] if self.acme else ["--tls", self.certificate, self.key] if self.certificate else []
         return [self.server, "--minters", self.minters, "--host", self.host, "--way", self.way, "--prefix", self.prefix,
                 "--backups", self.backups, *(["--user", self.owner] if self.has_service else []),
-                *(["--minter", self.minter] if self.minter else []), *(["--postgres"] if self.postgres else []), *tls]
+                *(["--minter", self.minter] if self.minter else []), *(["--postgres"] if self.postgres else []),
+                *(["--site", self.static_site] if self.static_site else []), *(["--git"] if self.git else []), *tls]
 
     @classmethod
     def from_words(cls, words: list[str]) -> SetUp:
@@ -138,7 +154,8 @@ class SetUp:
         given = dict(itertools.pairwise(words[1:]))
         return cls(words[0], given["--minters"], given["--host"], given["--way"], given.get("--user", ""),
                    given.get("--minter", ""), given["--prefix"], certificate=given.get("--tls", ""), key=words[-1],
-                   acme="--acme" in words, backups=given.get("--backups", ""), postgres="--postgres" in words)
+                   acme="--acme" in words, backups=given.get("--backups", ""), postgres="--postgres" in words,
+                   static_site=given.get("--site", ""), git="--git" in words)
 
     def minter_names(self) -> list[str]:
         """The names of the minters in the folder, which may not be there yet."""
@@ -168,7 +185,7 @@ class SetUp:
         elif self.owner == "root":
             raise UsageError(f"--user root: the service needs no rights, so give it an account such as {USUAL_USER}")
         elif self.owner and not _ACCOUNT.fullmatch(self.owner):
-            raise UsageError(f"--user {self.owner[:60]!r} is no name of an account: write one like {USUAL_USER}")
+            raise UsageError(f"--user {self.owner[:60]!r} is not the name of an account: write one like {USUAL_USER}")
         self.owner = self.owner or USUAL_USER
 
     def _check_minter(self) -> None:
@@ -177,7 +194,7 @@ class SetUp:
                 raise UsageError(f"--minter is for --way {CGI}: all minters of the folder are resolved")
         elif self.minter:
             if not _MINTER.fullmatch(self.minter):
-                raise UsageError(f"--minter {self.minter[:60]!r} is no name of a folder: write one like kt5")
+                raise UsageError(f"--minter {self.minter[:60]!r} is not the name of a folder: write one like kt5")
         else:
             found = self.minter_names()
             if len(found) != 1 or not _MINTER.fullmatch(found[0]):
@@ -186,8 +203,9 @@ class SetUp:
             self.minter = found[0]
 
     def _check_folders(self) -> None:
+        site = ((self.static_site, "--site", "/srv/noid-site"),) if self.static_site else ()
         for path, option, example in ((self.minters, "--minters", "/srv/noid"), (self.prefix, "--prefix", USUAL_PREFIX),
-                                      (self.backups, "--backups", USUAL_BACKUPS)):
+                                      (self.backups, "--backups", USUAL_BACKUPS), *site):
             if _is_in(path, _HIDDEN):
                 raise UsageError(f"{option} {path} cannot be seen by a service, to which home and temporary folders "
                                  f"are closed: use a place like {example}")
@@ -197,6 +215,10 @@ class SetUp:
         if _is_in(self.backups, (self.minters,)) or _is_in(self.minters, (self.backups,)):
             raise UsageError(f"--backups {self.backups} would be lost with the minters in {self.minters}: use another "
                              f"folder, if possible on another disk, such as {USUAL_BACKUPS}")
+        if self.static_site and any(_is_in(one, (other,)) for one, other in (
+                (self.static_site, self.minters), (self.minters, self.static_site), (self.static_site, self.backups))):
+            raise UsageError(f"--site {self.static_site} is for everybody to read, and must not be in the folder of "
+                             "the minters or of the backups: use one like /srv/noid-site")
 
 
 def _checked_way(server: str, way: str) -> str:
@@ -220,7 +242,7 @@ def _checked_host(host: str) -> str:
         except UnicodeError:
             ascii_form = ""
         example = ascii_form if _HOST.fullmatch(ascii_form) else "ids.example.org"
-        raise UsageError(f"--host {host[:60]!r} is no host name: write one like {example}")
+        raise UsageError(f"--host {host[:60]!r} is not a host name: write one like {example}")
     return host.lower()
 
 
@@ -263,7 +285,10 @@ def render(template: str, values: Mapping[str, object]) -> str:
 def files_of(setup: SetUp) -> dict[str, str]:
     """The text of each file by its path."""
     templates = {SITES[setup.server]: f"{setup.server}/site.conf.j2", BACKUP_UNIT: "systemd/noid-backup.service.j2",
-                 TIMER: "systemd/noid-backup.timer.j2"}
+                 TIMER: "systemd/noid-backup.timer.j2", LINKS_UNIT: "systemd/noid-links.service.j2",
+                 LINKS_TIMER: "systemd/noid-links.timer.j2"}
+    if setup.static_site:
+        templates |= {SITE_UNIT: "systemd/noid-site.service.j2", SITE_TIMER: "systemd/noid-site.timer.j2"}
     if setup.has_service:
         templates[UNIT] = "systemd/noid.service.j2"
     if setup.way == WSGI:
@@ -281,6 +306,8 @@ def _headed(text: str, words: list[str]) -> str:
 
 def read_setup(path: str) -> SetUp | None:
     """The set-up that wrote a file; None if there is no such file, or another hand wrote it."""
+    if not os.path.isfile(path):
+        return None
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             lines = file.read(4096).split("\n")[:3]
@@ -329,9 +356,11 @@ def below(root: str, path: str) -> str:
 
 
 def _is_ours(path: str) -> bool:
+    if os.path.islink(path) or not os.path.isfile(path):
+        return False  # whoever opens a FIFO waits for its writer
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            return not os.path.islink(path) and _MARK in file.read(4096).split("\n")[:2]
+            return _MARK in file.read(4096).split("\n")[:2]
     except OSError:
         return False
 
@@ -367,11 +396,14 @@ def commands_of(setup: SetUp) -> list[str]:
     """
     owner, minters, users = setup.owner, setup.minters, setup.users
     service = SERVICES[setup.server]
-    own = ["noid", os.path.basename(TIMER)] if setup.has_service else [os.path.basename(TIMER)]
+    own = [*(["noid"] if setup.has_service else []), os.path.basename(TIMER), os.path.basename(LINKS_TIMER),
+           *([os.path.basename(SITE_TIMER)] if setup.static_site else [])]
     steps = [
         f"getent passwd {owner} || "
         f"useradd --system --user-group --home-dir {minters} --shell /usr/sbin/nologin {owner}",
         f"mkdir -p -m 750 {minters} {setup.backups}", f"chown -R {owner}: {minters} {setup.backups}",
+        *([f"mkdir -p -m 755 {setup.static_site}", f"chown -R {owner}: {setup.static_site}"] if setup.static_site
+          else []),
         f"mkdir -p /etc/noid {setup.acme_folder}",
         f"touch {users}", f"chown root:{setup.web} {users}", f"chmod 640 {users}",
     ]
@@ -379,6 +411,8 @@ def commands_of(setup: SetUp) -> list[str]:
         links = [(f"noidu_{name}", "noidu") for name in sorted({*setup.minter_names(), setup.minter})]
         steps += [f"[ -e {minters}/{link} ] || ln -s {setup.prefix}/bin/{program} {minters}/{link}"
                   for link, program in (*links, (f"noidr_{setup.minter}", "noidr")) if _MINTER.fullmatch(link)]
+    steps += [f"{setup.prefix}/bin/noid {words} | install -D -m 644 /dev/stdin {path}"
+              for path, words in _SHARED_FILES.items()]
     steps += ["systemctl daemon-reload", f"systemctl enable {' '.join((*own, service))}",
               f"systemctl restart {' '.join(own)}"]
     if setup.server == APACHE:
@@ -408,20 +442,23 @@ def removal_commands() -> list[str]:
 
     Raises UsageError if `noid setup` wrote nothing here.
     """
-    files = [path for path in (*SITES.values(), UNIT, BACKUP_UNIT, TIMER, SetUp.wsgi, PROGRAM) if _is_ours(path)]
+    files = [path for path in (*SITES.values(), UNIT, BACKUP_UNIT, TIMER, LINKS_UNIT, LINKS_TIMER, SITE_UNIT,
+                                SITE_TIMER, SetUp.wsgi, PROGRAM) if _is_ours(path)]
     setups = [setup for setup in map(read_setup, files) if setup is not None]
     if not setups:
         raise UsageError("noid setup wrote no file on this machine, so there is nothing to remove")
     setup = setups[0]
-    units = [os.path.basename(path) for path in (TIMER, UNIT) if path in files]
+    units = [os.path.basename(path) for path in (TIMER, LINKS_TIMER, SITE_TIMER, UNIT) if path in files]
     servers = [server for server, path in SITES.items() if path in files]
     steps = [f"systemctl disable --now {' '.join(units)}"] if units else []
     steps += ["a2dissite noid"] if APACHE in servers else []
-    steps += [f"rm -f {' '.join(files)}", "systemctl daemon-reload",
+    shared = [path for path in _SHARED_FILES if os.path.exists(path)]
+    steps += [f"rm -f {' '.join((*files, *shared))}", "systemctl daemon-reload",
               *(f"systemctl try-reload-or-restart {SERVICES[server]}" for server in servers),
-              f"rm -rf {os.path.dirname(setup.socket)} {setup.acme_folder}"]
+              f"rm -rf {os.path.dirname(setup.socket)} {setup.acme_folder} {setup.cache}"]
     # The number of the account may be given to another one later.
-    steps += [f"chown -R root: {folder}" for folder in (setup.minters, setup.backups) if os.path.isdir(folder)]
+    steps += [f"chown -R root: {folder}" for folder in (setup.minters, setup.backups, setup.static_site)
+              if os.path.isdir(folder)]
     owners = {each.owner for each in setups}
     # An account with another home was not made for this.
     steps += [f"userdel {account.pw_name}" for account in pwd.getpwall()

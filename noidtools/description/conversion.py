@@ -351,7 +351,7 @@ def import_result(report: ImportReport) -> ImportResult:
     """What an import did."""
     refused = tuple((line, decode_text(reason)) for line, _, status in report.lines
                     if (reason := refusal_of(status)) is not None)
-    return ImportResult(report.number, report.identifiers, report.added, report.bound, report.same, report.kept,
+    return ImportResult(report.number, report.records, report.added, report.bound, report.same, report.kept,
                         refused, report.partial, report.left_out)
 
 

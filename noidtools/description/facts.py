@@ -265,8 +265,10 @@ class NameDescription:
     thing              what is identified: an address or a text
     targets            where the name leads, the first choice first
     requested_targets  where the requested name leads; it may extend this name by `suffix`
+    archived           where copies of that are that the Wayback Machine has made, if the minter offers them; else empty
     pattern            pattern of the rule that computed the targets
     elements           values by element name, without elements whose names begin with _
+    withdrawn_elements of a withdrawn name, those that say what it stood for: title, creator, date, publisher and type
     whole_sizes        for each value of which only the beginning is in `elements`, its length in bytes
     relations          other names, and what they are to this one
     findings           results of its last recorded verification
@@ -299,9 +301,11 @@ class NameDescription:
     thing: str = ""
     targets: tuple[RedirectTarget, ...] = ()
     requested_targets: tuple[RedirectTarget, ...] = ()
+    archived: str = ""
     suffix: str = ""
     pattern: str = ""
     elements: Mapping[str, str] = field(default_factory=dict, hash=False)
+    withdrawn_elements: Mapping[str, str] = field(default_factory=dict, hash=False)
     whole_sizes: Mapping[str, int] = field(default_factory=dict, hash=False)
     relations: tuple[NameRelation, ...] = ()
     findings: tuple[QualityFinding, ...] = ()

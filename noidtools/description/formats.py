@@ -23,11 +23,12 @@ from .facts import (
     QualityClaim,
     QualityFinding,
 )
+from .missing import UNAVAILABLE
 from .vocabulary import NOID, PIL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from types import ModuleType
 
     from rdflib import Graph, Literal, URIRef
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
 # The elements of a citation, in their order.
 KERNEL = ("who", "what", "when", "where")
-
-# The code of an ERC for a value that is missing.
-UNAVAILABLE = "(:unav)"
 
 # What may stand in a label of ANVL as it is.
 _LABEL = bytes(octet for octet in range(0x20, 0x100) if octet not in b":%\x7f")
@@ -65,6 +63,11 @@ def citation_text(facts: NameDescription, address: str) -> bytes:
     lines += elements.items()
     lines += [("", ""), ("erc-support", ""), *(_promise_pairs(facts, address) if is_managed else ())]
     lines += support_pairs(facts)
+    return anvl_text(lines)
+
+
+def anvl_text(lines: Iterable[tuple[str, str]]) -> bytes:
+    """Labels and values as text in ANVL; a line without a label is an empty one."""
     return b"".join(_anvl_line(encode_text(name), encode_text(value)) for name, value in lines)
 
 

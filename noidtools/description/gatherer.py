@@ -17,7 +17,7 @@ from uuid import NAMESPACE_URL, uuid5
 from .. import names, resolution
 from ..codec import decode_text
 from ..errors import ForbiddenError, InvalidError, NotFoundError, printable
-from ..minter import Minter, circulation, contexts, custody, lifecycle, policies, qualities
+from ..minter import Minter, circulation, config, contexts, custody, lifecycle, policies, qualities
 from ..minter.circulation import is_known
 from ..minter.events import date_and_actor, read_events
 from ..minter.history import numbers_of
@@ -31,6 +31,7 @@ from ..names import citation
 from ..resolution import Outcome
 from ..schemes.base import Settings
 from ..store import Reader
+from .bibliography import CITED, plain_element
 from .conversion import (
     abstract_name,
     cited_other,
@@ -55,6 +56,7 @@ from .facts import (
     QualityClaim,
     RedirectTarget,
 )
+from .missing import without_code
 from .vocabulary import MINTERS
 
 # Elements that describe in words the thing that is identified; the first that is bound counts.
@@ -126,6 +128,8 @@ def gather_outcome(
     """
     minter = outcome.minter
     if minter is None:
+        return None
+    if outcome.by == resolution.DEPARTURE and not is_known(reader, outcome.identifier):
         return None
     if outcome.kind in (resolution.FOUND, resolution.GONE, resolution.UNAVAILABLE) and outcome.by != "fallback":
         facts = _gather(minter, reader, outcome.identifier, outcome, extent)
@@ -211,9 +215,12 @@ def _gather(
     state = lifecycle.state_of(reader, identifier, record) or ""
     name = decode_text(minter.namespace.cite(identifier))
     tombstone = tombstone_of(reader, identifier)
-    # What was bound to a withdrawn name is in its history only.
-    withdrawn = state == lifecycle.WITHDRAWN_STATE
-    elements, whole_sizes = ({}, {}) if withdrawn else _elements(reader, identifier, extent)
+    elements, whole_sizes = _elements(reader, identifier, extent)
+    withdrawn, cited = state == lifecycle.WITHDRAWN_STATE, {}
+    if withdrawn:
+        # All else that was bound to it is in its history only.
+        cited = {element: value for element, value in elements.items() if plain_element(element) in CITED}
+        elements, whole_sizes = {}, {}
     requested_targets = () if outcome.by == "fallback" else redirect_targets(outcome.targets)
     date = date_and_actor(reader, record.event)[0] if record and record.history else b""
     own_custodians = custody.custodians_of(reader, identifier)
@@ -229,12 +236,15 @@ def _gather(
         reason=decode_text(tombstone.reason) if tombstone else "",
         successor_relation=_successor(minter, reader, identifier, tombstone),
         label=decode_text(minter.scheme.without_prefix(identifier) or identifier),
-        thing=next((elements[key] for key in _THING_ELEMENTS if elements.get(key) and key not in whole_sizes), ""),
+        thing=next((elements[key] for key in _THING_ELEMENTS
+                    if without_code(elements.get(key, "")) and key not in whole_sizes), ""),
         targets=_own_targets(outcome) if outcome.identifier == identifier else requested_targets,
         requested_targets=requested_targets,
+        archived=_archived(reader, state, requested_targets),
         suffix=decode_text(outcome.suffix),
         pattern=decode_text(outcome.pattern),
         elements=elements,
+        withdrawn_elements=cited,
         whole_sizes=whole_sizes,
         relations=gather_relations(minter, reader, identifier, minter.namespace.display(identifier), extent.relations),
         findings=() if withdrawn else tuple(map(quality_finding, last_findings(reader, identifier))),
@@ -243,6 +253,14 @@ def _gather(
         else (),
     )
     return _completed(minter, reader, identifier, outcome, facts) if extent.complete else facts
+
+
+def _archived(reader: Reader, state: str, found: tuple[RedirectTarget, ...]) -> str:
+    """The address of archived copies of the first target of a published name, where the minter offers them."""
+    if state != lifecycle.PUBLISHED_STATE or config.value(reader, resolution.WAYBACK) != b"on":
+        return ""
+    return next((f"https://web.archive.org/web/*/{one.url}" for one in found
+                 if one.url.lower().startswith(("http://", "https://"))), "")
 
 
 def _gather_abstract(minter: Minter, reader: Reader, abstraction: Abstraction, extent: Extent) -> NameDescription:

@@ -9,7 +9,7 @@ from time import monotonic, sleep
 from ..errors import StoreError
 from ..schemes import scheme_for
 from ..schemes.base import Settings
-from ..store import TIMEOUT, exists, open_store
+from ..store import TIMEOUT, ensure_folder_name, exists, open_store
 from . import schema
 
 TYPE_CHECKING = False
@@ -50,7 +50,8 @@ def default_dbdir(program: str, variable: str, *folders: str) -> str:
 
 
 def location_of(dbdir: str) -> str:
-    """The location of the store of the minter in a folder."""
+    """The location of the store of the minter in a folder; raises UsageError for what cannot be a folder."""
+    ensure_folder_name(dbdir)
     return os.path.join(dbdir, FOLDER)
 
 
@@ -114,8 +115,8 @@ class Minter:
             self.settings = Settings.unpacked(packed)
             self.scheme = scheme_for(self.settings)
         except (ValueError, IndexError, KeyError):
-            raise StoreError(f"the settings of the minter in {self.store.location} are damaged: restore a backup with "
-                             "'noid restore'") from None
+            raise StoreError(f"the settings of the minter in {self.store.location} are damaged",
+                             "restore a backup with 'noid restore'") from None
         self.labels = self.settings.labels
         self._generators = {}
         self._identity = identity

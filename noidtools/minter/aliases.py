@@ -226,8 +226,7 @@ def prefer_name(
     ref = identifiers.identify_for_claim(minter, writer, text)
     ensure_not_withdrawn(ref.display, ref.record, "preferred")
     authority = _sole_authority(writer, ref, SYNONYM, authority,
-                                f"{printable(ref.display)} has no synonym among which to be preferred: "
-                                "say which with 'noid synonym' first")
+                                f"{printable(ref.display)} has no synonym to which it could be preferred")
     before = next(_preferred(writer, ref.key, authority), None)
     if before == ref.key:
         raise ConflictError(f"{printable(ref.display)} is preferred by {printable(authority)} already")
@@ -310,7 +309,7 @@ def ensure_one_preferred(reader: Reader, first: NameRef, second: NameRef, author
     if ones and others and ones != others:
         two = " and ".join(printable(name) for name in sorted(ones | others))
         raise ConflictError(
-            f"{printable(authority)} prefers both {two}: take one back with 'noid prefer --remove' first"
+            f"{printable(authority)} prefers both {two}", "take one back with 'noid prefer --remove' first"
         )
 
 
@@ -338,5 +337,5 @@ def _sole_authority(reader: Reader, ref: NameRef, kind: bytes, authority: bytes,
         return authority
     if len(known) > 1:
         names = ", ".join(sorted(printable(name) for name in known))
-        raise UsageError(f"several authorities prefer it, {names}: name one of them")
+        raise UsageError(f"several authorities prefer it: name one of {names}")
     return known.pop()

@@ -89,7 +89,7 @@ class BindResult:
 def ensure_how(how: bytes) -> None:
     """Raise UsageError for what is no way to bind."""
     if how not in HOWS:
-        raise UsageError(f"{printable(how)!r} is no way to bind: use {b', '.join(HOWS).decode()}")
+        raise UsageError(f"{printable(how)!r} is not a way to bind: use {b', '.join(HOWS).decode()}")
 
 
 def ensure_value_fits(how: bytes, value: bytes | None) -> None:
@@ -179,10 +179,10 @@ class _Subject:
         self.key, self.display, record = ref.key, ref.display, ref.record
         ensure_not_withdrawn(self.display, record, "bound")
         if minter.settings.long_term and not (record and (record.held or record.issued)):
-            what = ("not one of this minter's identifiers:" if self.foreign else
-                    "a long-term identifier that was neither issued nor held: mint it, or")
             name = printable(self.display)
-            raise ConflictError(f"{name} is {what} place a hold on it with 'noid hold set {name}' before binding")
+            what = ("not one of this minter's identifiers: place a hold on it" if self.foreign else
+                    "a long-term identifier that was neither issued nor held: mint it, or place a hold on it")
+            raise ConflictError(f"{name} is {what} before binding", f"run 'noid hold set {name}'")
         if self.foreign:
             self.note = (b"%b is not one of this minter's identifiers: it is recorded as foreign, and is never minted"
                          % self.display)

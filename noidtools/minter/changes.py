@@ -132,12 +132,15 @@ class BulkEvent:
         self.name = name
         self.number = 0
 
-    def write(self, work: Callable[[Writer, int], A]) -> A:
+    def write(self, work: Callable[[Writer, int], A], before: Callable[[Writer], None] | None = None) -> A:
         """Run `work` in a write transaction with the number of the event, then let other writers have their turn.
 
-        The event remains only if this or an earlier transaction changed something.
+        `before` is run in the same transaction, for what has an event of its own that precedes this one.  The event
+        remains only if this or an earlier transaction changed something.
         """
         def transaction(writer: Writer) -> tuple[A, int]:
+            if before is not None:
+                before(writer)
             number = self.number or self._record(writer)
             done = work(writer, number)
             return done, number if self._is_kept(writer, number, done) else 0
@@ -333,7 +336,7 @@ def find_event(reader: Reader, text: bytes) -> Event:
     number = int(text) if text.isdigit() and len(text) < 12 else named_event(reader, text)
     event = read_event(reader, number) if number else None
     if event is None:
-        raise NotFoundError(f"there is no event {printable(text)[:200]}: 'noid log' lists all, with their numbers")
+        raise NotFoundError(f"there is no event {printable(text)[:200]}", "'noid log' lists all, with their numbers")
     return event
 
 

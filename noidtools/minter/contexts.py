@@ -65,7 +65,7 @@ def add_context_alias(writer: Writer, actor: Actor, alias: str, target: str, aut
     for label in (alias, target):
         _ensure_label(label)
     if alias == target:
-        raise InvalidError("a context is no alias for itself: give two labels of it")
+        raise InvalidError("a context cannot be its own alias: give two different labels")
     if not authority.strip() or not authority.isprintable() or len(authority) > _LONGEST:
         raise InvalidError(f"an authority is named in one line of 1 to {_LONGEST} characters")
     name = f"{CLAIM}/{alias} {target} {authority.strip()}"

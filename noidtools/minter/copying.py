@@ -33,10 +33,10 @@ from ..store import (
 )
 from ..store.folders import ensure_own, move_folder, remove_folder, remove_leftovers, unfinished_name
 from ..times import SECOND, system_clock, timestamp
-from . import location_of, schema
+from . import config, location_of, schema
 from .events import record_event
 from .folder import MinterFolder, existing_folder
-from .schema import ALL_TABLES
+from .schema import ALL_TABLES, DEPARTED, ONWARD
 from .tokens import all_tokens
 
 TYPE_CHECKING = False
@@ -218,8 +218,8 @@ class _Copy:
         for table in ALL_TABLES:
             for after, items in _pages(reader, table):
                 if target.read(partial(_page, table, after)) != items:
-                    raise StoreError("the copy differs from what was copied: nothing was made; look for a fault of the "
-                                     "disk or of the memory, and run 'noid check'")
+                    raise StoreError("the copy differs from what was copied: nothing was made",
+                                     "look for a fault of the disk or of the memory, and run 'noid check'")
                 self._count(len(items), "items compared")
 
     def _count(self, more: int, remark: str) -> None:
@@ -353,6 +353,9 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0) -> Restored:
     timed = False
     tokens: list[bytes] = []
 
+    # What was handed over to a successor must not be minted here again because of an older backup.
+    departed = _departed(location)
+
     def adjust(writer: Writer) -> None:
         nonlocal drawn, skipped, timed, tokens
         schema.note_move(writer, None)  # the source may be a minter that was moved
@@ -368,6 +371,8 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0) -> Restored:
         if skipped:
             schema.save_generator(writer, generator)
         drawn = generator.drawn
+        for setting, terms in departed.items():
+            config.change(writer, actor, setting, terms)
         tokens = [token.name for token in all_tokens(writer) if not token.is_expired()]
         record_event(writer, actor, b"restore", b"skipped %d" % skipped)
 
@@ -377,6 +382,19 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0) -> Restored:
     lost = None if before is None else max(0, before[0] - drawn)
     known = before[1] if before else set()
     return Restored(aside, drawn, skipped, timed, lost, tuple(name.decode() for name in tokens if name not in known))
+
+
+def _departed(location: str) -> dict[str, bytes]:
+    """The settings by which a minter has departed; none if it has not, or cannot be read."""
+    with suppress(NoidError):
+        ensure_readable(location)
+        store = open_store(location)
+        try:
+            found = store.read(lambda reader: {name: config.value(reader, name) for name in (ONWARD, DEPARTED)})
+            return {name: value for name, value in found.items() if value is not None}
+        finally:
+            store.close()
+    return {}
 
 
 def _replaced(aside: str) -> tuple[int, set[bytes]] | None:

@@ -39,7 +39,7 @@ def new_settings(values: Mapping[str, str], labels: Iterable[str] = ()) -> Setti
     known = scheme_class(name).options
     for option in SCHEME_OPTIONS:
         if option in values and option not in known:
-            raise UsageError(f"{option} is no setting of the scheme {name}, which knows {', '.join(known)}")
+            raise UsageError(f"{option} is not a setting of the scheme {name}: use {', '.join(known)}")
     chosen = {key: value for key, value in values.items() if value}
     chosen |= {option: values.get(option, "") for option in known}
     chosen["scheme"] = name

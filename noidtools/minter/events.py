@@ -16,7 +16,7 @@ import pwd
 
 from ..codec import pack, pair, pair_prefix, split_pair, unpack
 from ..times import SECOND, system_clock, timestamp
-from .schema import EVENTS, HISTORY
+from .schema import EVENTS, HISTORY, ensure_not_departed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,12 @@ LONGEST_VALUE = 4096
 # The first byte of a packed part of an event: its kind.
 ID, CHANGE, ELEMENT, TALLY, DETAIL, BULK, ARCHIVE = b"icendba"
 _ID_MARK, _DETAIL_MARK = bytes((ID,)), bytes((DETAIL,))
+
+# What can be done with a minter whose names were handed over.
+_AFTER_DEPARTURE = frozenset((
+    b"config", b"custodian", b"custodian remove", b"note", b"copy", b"restore", b"verify", b"check repair",
+    b"log archive", b"token new", b"token revoke",
+))
 
 # The first byte of a packed value before or after a change: its form.  An absent value is packed as no bytes.
 _IS_WHOLE, _IS_DIGEST = b"=", b"#"
@@ -191,6 +197,8 @@ def record_event(
 
     `details` are further words.  Returns the number of the event, by which other records refer to it.
     """
+    if verb not in _AFTER_DEPARTURE:
+        ensure_not_departed(writer)
     number = newest_number(writer) + 1
     fields = [actor.date(), actor.who, actor.interface, verb]
     for identifier in ids:
@@ -228,6 +236,12 @@ def date_and_actor(reader: Reader, number: int) -> tuple[bytes, bytes]:
         return b"", b""
     date, who = unpack(packed, most=2)
     return date, who
+
+
+def event_head(reader: Reader, number: int) -> bytes:
+    """Date, actor, interface and verb of an event, packed; empty if there is none.  They outlive its archiving."""
+    packed = reader.get(EVENTS, number_key(number))
+    return b"" if packed is None else pack(unpack(packed, most=4))
 
 
 def put_tally(writer: Writer, number: int, tally: Tally) -> None:

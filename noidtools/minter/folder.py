@@ -8,7 +8,7 @@ import threading
 from contextlib import contextmanager, suppress
 
 from ..errors import NoidError, NoMinterError, NotFoundError, StoreError
-from ..store import exists
+from ..store import ensure_folder_name, exists
 from ..store.folders import ensure_own
 from . import Minter, location_of
 
@@ -62,6 +62,7 @@ class MinterFolder:
 
         Raises StoreError if the folder cannot be read.
         """
+        ensure_folder_name(self.folder)
         try:
             names = sorted(os.listdir(self.folder))
         except OSError as error:
@@ -130,6 +131,7 @@ def existing_folder(folder: str) -> Iterator[None]:
 
     Raises StoreError if it cannot be made, or if this is root and the place belongs to somebody else.
     """
+    ensure_folder_name(folder)
     ensure_own(folder)
     made = True
     try:

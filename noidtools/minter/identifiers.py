@@ -194,6 +194,8 @@ def identify_for_change(minter: Minter, reader: Reader, text: bytes) -> NameRef:
         raise InvalidError(f"{printable(text)} has a control character around the name: give the name alone")
     if ref.key == ALL_RULES and not ref.known:
         raise InvalidError("a rule is bound to a pattern: write :idmap/PATTERN")
+    if ref.key in circulation.INPUT_MARKS and not ref.known:
+        raise InvalidError(f"no identifier can be named {ref.key.decode()!r}: it stands for what is read from input")
     if not ref.well_formed:
         _ensure_name(ref.key)
         if minter.scheme.timed and minter.scheme.owns(ref.key):
@@ -209,7 +211,7 @@ def identify_for_change(minter: Minter, reader: Reader, text: bytes) -> NameRef:
 def _ensure_name(key: bytes) -> None:
     """Raise InvalidError for what nobody means as a name of another system."""
     if key == NEW:
-        raise InvalidError("new is not an identifier: 'noid bind mint new …' binds to a new one")
+        raise InvalidError("new is not an identifier", "'noid bind mint new …' binds to a new one")
     _ensure_printable(key)
 
 
@@ -238,7 +240,7 @@ def ensure_not_abstract(reader: Reader, ref: NameRef) -> None:
     from .relations import find_named
 
     if find_named(reader, ref.key, ref.key)[1] is not None:
-        raise ConflictError(f"{printable(ref.display)} is abstract, and only what realises it can be registered: "
+        raise ConflictError(f"{printable(ref.display)} is abstract, and only what realises it can be registered",
                             "'noid relations' lists that")
 
 
@@ -311,7 +313,7 @@ def suggest_name(minter: Minter, reader: Reader, text: bytes) -> bytes | None:
     for candidate in (text, *repaired(text)):
         name = parse_name(minter, reader, candidate)
         known = [key for key in minter.namespace.spellings(name) if circulation.is_known(reader, key)]
-        if known and candidate is text:
+        if known and candidate in (text, names.without_inflection(text)):
             return None
         key = known[0] if known else suggest_correction(minter, reader, name)
         if key is not None:
@@ -352,13 +354,15 @@ def validate_own(minter: Minter, reader: Reader, texts: Iterable[bytes]) -> list
     """The verdict on each text: the identifier as it is written in answers, and None; or the text, and why it is not in
     the form of this minter's identifiers.
 
-    A label or the address of a resolver may stand before an identifier, but in itself it must be as it is minted.
+    A label or the address of a resolver may stand before an identifier, and `??` after it, but in itself it must be as
+    it is minted.
     """
     def check(text: bytes) -> bytes:
         if minter.scheme.free:
             key = identify(minter, reader, text).key
         else:
             at_resolver = b"://" in text and not text.startswith(minter.namespace.beginnings_with_label)
+            text = names.without_inflection(text)
             found = parse_name(minter, reader, text).found if at_resolver else text
             key = minter.namespace.literal_key(found)
             peppered = _find_known(minter, reader, key) if b"!" in key else None
@@ -412,7 +416,7 @@ def _ensure_printable(key: bytes) -> None:
     if len(key) > LONGEST_IDENTIFIER:
         raise InvalidError(f"an identifier may have {LONGEST_IDENTIFIER} bytes, this one has {len(key)}")
     if any(byte < 0x20 or byte == 0x7F for byte in key):
-        raise InvalidError(f"{printable(key[:200])} has a control character, and is therefore no name")
+        raise InvalidError(f"{printable(key[:200])} has a control character, so it is not a name")
     if key != key.strip():
         raise InvalidError(f"{printable(key[:200])!r} has blanks around it")
 
@@ -422,6 +426,7 @@ def _form_check(form: str, naan: str) -> Callable[[bytes], bytes]:
         decode = scheme_class(form).decode
 
         def check_label(text: bytes) -> bytes:
+            text = names.without_inflection(text)
             _ensure_printable(text)
             return decode(without_context(text))[0][1]
 
@@ -437,6 +442,7 @@ def _form_check(form: str, naan: str) -> Callable[[bytes], bytes]:
         prefix = f"{naan}/{prefix}"
 
     def check(text: bytes) -> bytes:
+        text = names.without_inflection(text)
         _ensure_printable(text)
         ensure_form(template, prefix, text)
         return text

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from .events import Actor
 
 
-_REFUSED = b"refused: "
+REFUSED = b"refused: "
 
 
 def refusal_of(status: bytes) -> bytes | None:
     """Why a record was refused, from its status; None if it was not."""
-    return status.removeprefix(_REFUSED) if status.startswith(_REFUSED) else None
+    return status.removeprefix(REFUSED) if status.startswith(REFUSED) else None
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class ImportRow:
     key, display   the identifier as stored, and as written in answers
     state          reserved, unavailable or withdrawn, else empty; reason and successor of one of the last two, since
                    when, and when it was minted; the name of which it is an alias
-    status         what was done, once it was; a record that cannot be read has it from the beginning
+    status         what was done, once it was; a record with which nothing is to be done has it from the beginning
     """
 
     line: int
@@ -67,7 +67,7 @@ class ImportRow:
         return refusal_of(self.status) is not None
 
     def refuse(self, reason: str) -> None:
-        self.status = _REFUSED + reason.encode("utf-8", "surrogateescape")
+        self.status = REFUSED + reason.encode("utf-8", "surrogateescape")
 
     def fields(self) -> tuple[int, int, bytes, bytes]:
         """The row as it is set aside: the line, the weight, the status, and all else; `from_fields` is the inverse."""
@@ -88,6 +88,7 @@ class ImportPage(Applied):
     kept, refused   bindings that stayed as they were, and rows that were refused
     partial         rows of which the bindings were written, but not the alias or the tombstone
     repeated        bindings in place of which a later row of the same import put another value
+    minted, again   rows whose identifiers were minted, and those of them for which that was done before
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class ImportPage(Applied):
     ) -> None:
         super().__init__()
         self.rows: list[ImportRow] = []
-        self.kept = self.refused = self.partial = self.repeated = 0
+        self.kept = self.refused = self.partial = self.repeated = self.minted = self.again = 0
         self._minter = minter
         self._actor = actor
         self._on_conflict = on_conflict
@@ -117,8 +118,8 @@ class ImportPage(Applied):
         A row that is refused raises its refusal with its line; with `keep_going` it only has a status.
         """
         self.rows = rows
-        readable = [row for row in rows if not row.is_refused]
-        self.refused = len(rows) - len(readable)
+        readable = [row for row in rows if not row.status]
+        self.refused = sum(row.is_refused for row in rows)
         self._look_up(writer, number, readable)
         for row in readable:
             try:
@@ -236,5 +237,5 @@ class ImportPage(Applied):
 def _ensure_may_be_bound(row: ImportRow, record: Circulation | None) -> None:
     circulation.ensure_not_withdrawn(row.display, record, "bound")
     if record is not None and record.queued:
-        raise ConflictError(f"{printable(row.display)} is in the queue to be minted: take it out first with 'noid "
+        raise ConflictError(f"{printable(row.display)} is in the queue to be minted", "take it out first with 'noid "
                             "queue delete'")

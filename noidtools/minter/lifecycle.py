@@ -172,8 +172,8 @@ def reserve(minter: Minter, writer: Writer, actor: Actor, texts: list[bytes]) ->
         if ref.key in stored:
             continue
         if record is not None and record.unavailable:
-            raise ConflictError(f"{printable(ref.display)} is unavailable, and the public knows of it: publish it with "
-                                "'noid publish' before you reserve it")
+            raise ConflictError(f"{printable(ref.display)} is unavailable, and the public knows of it",
+                                "publish it with 'noid publish' before you reserve it")
         stored[ref.key] = known = record or Circulation()
         if not ref.well_formed:
             foreign.add(ref.key)
@@ -320,7 +320,7 @@ def tombstone_of(reader: Reader, identifier: bytes) -> Tombstone | None:
         return None
     fields = unpack(packed)
     if len(fields) != _FIELDS:
-        raise StoreError(f"the tombstone of {printable(identifier)} is damaged: 'noid check' says what can be done")
+        raise StoreError(f"the tombstone of {printable(identifier)} is damaged", "'noid check' says what can be done")
     tombstone = Tombstone(*fields)
     if hides(reader, tombstone.successor_key):
         tombstone.successor = tombstone.successor_key = b""

@@ -161,6 +161,7 @@ class _MintRun:
         self, minter: Minter, writer: Writer, actor: Actor, options: MintOptions, event: int, requested: int
     ) -> None:
         """`requested` is how many identifiers this run and the later ones of the same command are to mint."""
+        schema.ensure_not_departed(writer)  # a minting that goes on may have begun before
         self.minter = minter
         self.writer = writer
         self.actor = actor

@@ -231,10 +231,12 @@ class Namespace:
 
     def former_key(self, name: Name) -> bytes:
         """The key under which releases before 0.2.0 stored claims about a name of another minter."""
-        return self._normal(name) + name.query
+        return self.scheme.canonical(names.stored(name, self.labels)) + name.query
 
     def _normal(self, name: Name) -> bytes:
-        return self.scheme.canonical(names.stored(name, self.labels))
+        key = self.scheme.canonical(names.stored(name, self.labels))
+        own = self._with_own_naan([key]) if self._upper_case_naan else []
+        return own[0] if own else key
 
     def rule_keys(self, name: Name, key: bytes) -> Iterator[bytes]:
         """The texts with which rules are matched: the identifier, the normal form, all other spellings, and last the

@@ -25,7 +25,7 @@ from __future__ import annotations
 from itertools import islice
 
 from ..codec import pack, split_pair, unpack
-from ..errors import ForbiddenError, InvalidError, LoginNeededError, UsageError, printable
+from ..errors import ForbiddenError, InvalidError, LoginNeededError, TokenNeededError, UsageError, printable
 from ..times import timestamp
 from . import config
 from .schema import (
@@ -134,10 +134,6 @@ class AccessRule:
             return self.word == ANYONE or (self.word == AUTHENTICATED and bool(user))
         return user in self.users
 
-    def login_helps(self) -> bool:
-        """Whether a user who is not logged in may be admitted after logging in."""
-        return self.word not in (ANYONE, NOBODY)
-
 
 def _user_name(word: bytes) -> bytes:
     name = word[len(_USER) :] if word.startswith(_USER) else word
@@ -186,15 +182,17 @@ class AccessPolicy:
     def ensure(self, command: str, classes: tuple[str, ...], user: bytes) -> None:
         """Check that a user is admitted to all these classes; an empty name is a user who did not log in.
 
-        Raises LoginNeededError if logging in may help, else ForbiddenError.
+        Raises LoginNeededError if logging in or a token may help, else ForbiddenError.
         """
         for name in classes:
             rule = self.rules[name]
             if rule.admits(user):
                 continue
-            if user or not rule.login_helps():
-                who = printable(user) or "anonymous users"
-                raise ForbiddenError(f"{who} may not use {command}: the class {name} is for {_audience(rule)} here")
+            if user:
+                raise ForbiddenError(
+                    f"{printable(user)} may not use {command}: the class {name} is for {_audience(rule)} here")
+            if rule.word == NOBODY:
+                raise TokenNeededError(f"anonymous users may not use {command}: the class {name} is for nobody here")
             remedy = "" if name == ADMIN else f"an administrator can open it with 'noid policy {name} anyone'"
             raise LoginNeededError(f"{command} needs a login here", remedy)
 

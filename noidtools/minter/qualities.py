@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..codec import pack, pair, pair_prefix, split_pair, unpack
+from ..codec import pack, pair, pair_end, pair_prefix, split_pair, unpack
 from ..errors import InvalidError, NotFoundError, UsageError, printable
 from ..times import timestamp
 from . import identifiers
@@ -67,8 +67,9 @@ RESOLVABLE = Quality("resolvable", b"v", "9.9", "the name leads to an address")
 RETRIEVABLE = Quality("retrievable", b"t", "9.10", "the address answers")
 ACCOUNTABLE = Quality("accountable", b"a", "8.7", "somebody who can be reached answers for the name")
 PERSISTENT = Quality("persistent", b"p", "8.6", "the time for which it was promised has not passed")
+UNIVERSAL = Quality("universal", b"n", "8.5", "no other name here leads to the same address")
 QUALITIES = (
-    REGISTERED, WELL_FORMED, CHECK_SOUND, UNIQUE, BOUND, RESOLVABLE, RETRIEVABLE, ACCOUNTABLE, PERSISTENT,
+    REGISTERED, WELL_FORMED, CHECK_SOUND, UNIQUE, BOUND, RESOLVABLE, RETRIEVABLE, ACCOUNTABLE, PERSISTENT, UNIVERSAL,
 )
 _BY_LETTER = {quality.letter: quality for quality in QUALITIES}
 
@@ -207,7 +208,7 @@ class StatableQuality:
 
 
 STATABLE = {quality.name: quality for quality in (
-    StatableQuality("universal", "8.5", refined_by="context"),
+    StatableQuality(UNIVERSAL.name, "8.5", refined_by="context"),
     StatableQuality(PERSISTENT.name, "8.6", refined_by="quality"),
     StatableQuality("trusted", "8.8", of_minter=True),
     StatableQuality("reliable", "8.8", of_minter=True),
@@ -250,6 +251,11 @@ def stated_qualities(reader: Reader, subject: bytes) -> Iterator[StatedQuality]:
         if quality.decode("utf-8", "replace") in STATABLE:
             yield StatedQuality(quality.decode(), authority, holds=holds == b"+", refinement=refinement, start=start,
                                 until=until, event=int(event))
+
+
+def has_stated_of_names(reader: Reader) -> bool:
+    """Whether anything is stated of any name."""
+    return next(iter(reader.scan(STATED, after=pair_end(MINTER), limit=1)), None) is not None
 
 
 def identify_subject(minter: Minter, reader: Reader, text: bytes) -> NameRef:
@@ -331,7 +337,8 @@ def _statable(word: str) -> StatableQuality:
     try:
         return STATABLE[word]
     except KeyError:
-        raise UsageError(f"{word[:60]!r} is no quality that can be stated: use one of {', '.join(STATABLE)}") from None
+        raise UsageError(f"{word[:60]!r} is not a quality that can be stated: use one of "
+                         f"{', '.join(STATABLE)}") from None
 
 
 def _ensure_refinement(quality: StatableQuality, refinement: bytes) -> None:
@@ -340,7 +347,7 @@ def _ensure_refinement(quality: StatableQuality, refinement: bytes) -> None:
     if not quality.refined_by:
         raise UsageError(f"{quality.name} has neither a context nor a kind: leave that out")
     if quality.refined_by == "quality" and printable(refinement) not in _REFINING_QUALITIES:
-        raise UsageError(f"{printable(refinement)[:60]!r} is no quality that persists: use one of "
+        raise UsageError(f"{printable(refinement)[:60]!r} is not a quality that persists: use one of "
                          f"{', '.join(dict.fromkeys(_REFINING_QUALITIES))}")
     if len(refinement) > _LONGEST_CONTEXT or any(byte < 0x20 for byte in refinement):
         raise InvalidError(f"a context is named in one line of 1 to {_LONGEST_CONTEXT} bytes")

@@ -6,10 +6,22 @@ hold is neither minted nor queued.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from ..errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, UsageError, printable
 from ..times import timestamp, timestamp_after
 from . import schema
-from .circulation import HELD, Circulation, advanced, alias_target, ensure_not_withdrawn, find, foreign_record, save
+from .circulation import (
+    HELD,
+    Circulation,
+    advanced,
+    alias_target,
+    ensure_not_withdrawn,
+    find,
+    foreign_record,
+    in_circulation,
+    save,
+)
 from .events import Change, record_event
 from .identifiers import ensure_well_formed, identify_for_change
 from .schema import QUEUE, QUEUED
@@ -28,6 +40,7 @@ if TYPE_CHECKING:
 
 # Sorts before every date: such an identifier is always due, and comes first.
 _NO_DATE = b"00000000000000"
+_DATE_SIZE = len(_NO_DATE)
 
 # Wide enough that numbers of different lengths sort by value.
 _PADDED = 40
@@ -149,6 +162,18 @@ def queue_length(reader: Reader) -> int:
     return sum(1 for _ in reader.scan(QUEUE))
 
 
+def queued_names(reader: Reader, limit: int) -> list[tuple[bytes, bytes]]:
+    """The first identifiers in the queue, as stored, with the dates from which on they are minted; empty for now."""
+    return [(identifier, b"" if key[:_DATE_SIZE] == _NO_DATE else key[:_DATE_SIZE])
+            for key, identifier in reader.scan(QUEUE, limit=limit)]
+
+
+def held_names(reader: Reader, limit: int, among: int) -> list[bytes]:
+    """The first identifiers that are on hold though they were never issued, as stored, among so many."""
+    first = islice(in_circulation(reader), among)
+    return list(islice((identifier for identifier, record in first if record.held and not record.was_issued), limit))
+
+
 def take_due(
     writer: Writer, now: int, count: int, passed_over: Callable[[bytes, Circulation], bool]
 ) -> Iterator[tuple[bytes, Circulation]]:
@@ -185,7 +210,7 @@ def _due_date(how: bytes, now: int) -> bytes:
         return timestamp(now)
     number, unit = (how[:-1], how[-1:]) if how[-1:] in _UNITS else (how, b"s")
     if not number.isdigit() or len(number) > 15:
-        raise UsageError(f"{printable(how)!r} is no way to queue: use {QUEUE_HOWS}")
+        raise UsageError(f"{printable(how)!r} is not a way to queue: use {QUEUE_HOWS}")
     return timestamp_after(now, int(number) * _UNITS[unit])
 
 
@@ -244,7 +269,7 @@ def release_holds(
         ensure_not_withdrawn(ref.display, ref.record, "released")
         name = printable(ref.display)
         if alias_target(writer, ref.key) is not None:
-            raise ConflictError(f"{name} is an alias and must not be minted: remove the alias first with "
+            raise ConflictError(f"{name} is an alias and must not be minted", "remove the alias first with "
                                 f"'noid alias --remove {name}'")
         if ref.record is not None and ref.record.reserved and not ref.record.was_issued:
             raise ConflictError(f"{name} is reserved and was never issued: publish it first, or minting might give it "
@@ -292,4 +317,4 @@ def ensure_not_held(display: bytes, record: Circulation | None) -> None:
     """Raise ConflictError if the identifier, of which this is the record, is on hold."""
     if record is not None and record.held:
         name = printable(display)
-        raise ConflictError(f"{name} is on hold and cannot be queued: release it first with 'noid hold release'")
+        raise ConflictError(f"{name} is on hold and cannot be queued", "release it first with 'noid hold release'")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 
-from ..errors import StoreError
+from ..errors import ConflictError, StoreError, printable
+from ..times import display_day
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ ALL_TABLES = tuple(sorted(value for value in vars().values() if isinstance(value
 # -- what is stored once ---------------------------------------------------------------------------------------------
 
 _FORMAT, _SETTINGS, _STATE = b"format", b"settings", b"state"
+# The settings of a minter whose names were handed over (see departure.py): the terms, and where names go on.
+DEPARTED, ONWARD = "departure/terms", "resolver/onward"
 _BACKUP = b"backup"
 _HELD, _QUEUED, _RULES = b"held", b"queue sequence", b"rules"
 _FOREIGN = b"foreign"
@@ -110,6 +113,17 @@ def ensure_not_moved(reader: Reader, location: str) -> None:
         raise _was_moved(moved, location)
 
 
+def ensure_not_departed(reader: Reader) -> None:
+    """Raise ConflictError, which names the successor, if the names of the minter were handed over."""
+    terms = reader.get(CONFIG, DEPARTED.encode())
+    if terms is not None:
+        successor, contact, _, date, *_ = terms.split(b"\n")
+        ask = f", {printable(contact)}" if contact else ""
+        raise ConflictError(f"the names of this minter were handed over to {printable(successor)} on "
+                            f"{display_day(date)}, and nothing is minted or changed here any more: ask "
+                            f"{printable(successor)}{ask}")
+
+
 class MovedError(StoreError):
     """The minter was moved to another folder, or with `in_place` a copy is about to take its place."""
 
@@ -118,8 +132,8 @@ class MovedError(StoreError):
 
 def _was_moved(destination: bytes, location: str) -> MovedError:
     source, target = os.path.dirname(os.path.abspath(location)), destination.decode("utf-8", "replace")
-    error = MovedError(f"the minter in {location} was moved to {target}; if there is none yet, run 'noid copy {source} "
-                       f"{target} --move' again to finish it")
+    error = MovedError(f"the minter in {location} was moved to {target}",
+                       f"if there is none yet, run 'noid copy {source} {target} --move' again to finish it")
     error.in_place = source == target
     return error
 
@@ -170,7 +184,7 @@ def stored_number(stored: bytes | None) -> int | None:
 def sound_number(number: int | None, what: str) -> int:
     """A stored number; raises StoreError, in which `what` names it, if it is damaged."""
     if number is None:
-        raise StoreError(f"{what} is damaged: 'noid check --repair' mends what can be mended")
+        raise StoreError(f"{what} is damaged", "'noid check --repair' repairs what can be repaired")
     return number
 
 

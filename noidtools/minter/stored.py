@@ -136,6 +136,13 @@ def stored_names(
         yield found
 
 
+def count_names(reader: Reader) -> int:
+    """How many identifiers commands know as names of this minter (`StoredName.is_known`)."""
+    keys = [(key for key, _ in reader.scan(table)) for table in (IDS, ALIASES)]
+    bound = (key for key, _ in groupby(split_pair(place)[0] for place, _ in reader.scan(ELEMENTS)))
+    return sum(1 for _ in groupby(merge(*keys, bound)))
+
+
 def read_name(reader: Reader, key: bytes, *, only: frozenset[str]) -> StoredName:
     """What is stored about an identifier; of other attributes of StoredName than these nothing is read."""
     found = StoredName(key)

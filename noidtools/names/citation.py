@@ -179,10 +179,8 @@ def qr(path: str, data: bytes) -> None:
     kind = path.rpartition(".")[2].lower()
     if kind not in ("svg", "png"):
         raise UsageError(f"A QR code is written as .svg or .png, and {path} is neither.")
-    try:
-        import segno
-    except ImportError:
-        raise UsageError("QR codes need the extra noidtools[qr]: pip install 'noidtools[qr]'.") from None
+    import segno
+
     try:
         code = segno.make_qr(data, error="m")
     except segno.DataOverflowError:
@@ -194,6 +192,18 @@ def qr(path: str, data: bytes) -> None:
             code.save(file, kind=kind, scale=8, border=4)
     except OSError as error:
         raise UsageError(f"The QR code cannot be written to {path}: {error.strerror}.") from None
+
+
+def qr_svg(data: str) -> str:
+    """A QR code as an element of a page, black on white; empty for more than a code holds."""
+    import segno
+
+    try:
+        code = segno.make_qr(data, error="m")
+    except segno.DataOverflowError:
+        return ""
+    svg: str = code.svg_inline(omitsize=True, border=4, dark="#000", light="#fff", svgclass=None, lineclass=None)
+    return svg
 
 
 def same(

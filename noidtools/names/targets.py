@@ -279,6 +279,19 @@ def _path_start(url: bytes) -> int:
     return min(ends, default=len(url))
 
 
+def site_of(url: bytes) -> bytes:
+    """Host and port of a URL, in lower case and without the usual ports; empty if it has no host."""
+    _, mark, rest = url[: _path_start(url)].partition(b"://")
+    site = rest.rpartition(b"@")[2].lower().removesuffix(b":80").removesuffix(b":443")
+    return site.rstrip(b".") if mark else b""
+
+
+def host_of(url: bytes) -> bytes:
+    """The host of a URL, in lower case; empty if it has none."""
+    site = site_of(url)
+    return (site.partition(b"]")[0] + b"]" if site[:1] == b"[" else site.partition(b":")[0]).rstrip(b".")
+
+
 # -- targets in headers ----------------------------------------------------------------------------------------------
 
 
@@ -325,7 +338,7 @@ def _to_idna(host: bytes) -> bytes:
     except UnicodeError as error:  # the base class of idna.IDNAError
         reason = str(error)
     text = printable(reason.encode())
-    raise InvalidError(f"{printable(host[:_LONGEST_HOST])} is no valid host name: {text[:1].lower() + text[1:]}")
+    raise InvalidError(f"{printable(host[:_LONGEST_HOST])} is not a valid host name: {text[:1].lower() + text[1:]}")
 
 
 def may_be_followed(url: bytes) -> bool:

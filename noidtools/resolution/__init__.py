@@ -7,6 +7,7 @@ from .lookup import (
     ALIAS,
     CACHE,
     CANARY,
+    DEPARTURE,
     ELEMENT,
     FALLBACK,
     FOUND,
@@ -16,9 +17,11 @@ from .lookup import (
     PASSTHROUGH,
     PASSTHROUGH_ELEMENT,
     RESERVED,
+    STATISTICS,
     UNAVAILABLE,
     USUAL_CACHE,
     USUAL_ELEMENT,
+    WAYBACK,
     Lookup,
     Outcome,
     destination,
@@ -35,8 +38,8 @@ if TYPE_CHECKING:
     from .lookup import Trace
 
 __all__ = [
-    "ABSTRACT", "ALIAS", "CACHE", "CANARY", "ELEMENT", "FALLBACK", "FOUND", "GONE", "INVALID", "NOT_FOUND",
-    "PASSTHROUGH", "PASSTHROUGH_ELEMENT", "RESERVED", "UNAVAILABLE", "USUAL_CACHE", "USUAL_ELEMENT", "Lookup",
-    "Outcome", "Trace",
+    "ABSTRACT", "ALIAS", "CACHE", "CANARY", "DEPARTURE", "ELEMENT", "FALLBACK", "FOUND", "GONE", "INVALID",
+    "NOT_FOUND", "PASSTHROUGH", "PASSTHROUGH_ELEMENT", "RESERVED", "STATISTICS", "UNAVAILABLE", "USUAL_CACHE",
+    "USUAL_ELEMENT", "WAYBACK", "Lookup", "Outcome", "Trace",
     "destination", "fallback_target", "follow_aliases", "outcome_in", "resolve", "resolve_in", "target_element",
 ]

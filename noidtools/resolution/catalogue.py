@@ -2,8 +2,8 @@
 
 The one whose NAAN and prefix it carries, the longest if several do; else those
 that bind anything; else the one that has it as an alias, has imported it or
-has declared it to be abstract, since these may have any form; else the
-fallback.
+has declared it to be abstract, since these may have any form; else the one
+with a rule that names its NAAN; else the fallback.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .lookup import (
     NOT_FOUND,
     Lookup,
     Outcome,
-    fallback_target,
+    authority_elsewhere,
     follow_aliases,
-    is_sent_elsewhere,
+    target_elsewhere,
 )
 
 TYPE_CHECKING = False
@@ -57,8 +57,8 @@ class MinterEntry:
         self.open = open_again or (lambda: minter)
         self._namespace = minter.namespace
         self.accepts_any_name = not minter.scheme.namespace_prefix
-        # The version of the store, and what was read of it then: whether there are names of any form, and the fallback.
-        self._known: tuple[object, tuple[bool, bytes | None]] | None = None
+        # The version of the store, and what was read of it then: see _fallbacks.
+        self._known: tuple[object, tuple[bool, bool, bytes | None]] | None = None
 
     def knows(self, text: bytes) -> bool:
         """Whether anything is stored about the name."""
@@ -72,11 +72,20 @@ class MinterEntry:
         return self._fallbacks(minter)[0] and minter.read(
             lambda reader: _is_other(reader, Lookup(minter, reader).find(text)))
 
+    def hands_on(self, text: bytes, naan: bytes) -> bool:
+        """Whether a rule of this minter leads the name elsewhere.  A rule that does not name the NAAN is meant for the
+        minter's own names, whatever else it matches."""
+        minter = self.open()
+        if not naan or not self._fallbacks(minter)[1]:
+            return False
+        outcome = minter.read(lambda reader: Lookup(minter, reader).find(text))
+        return outcome.by == "rule" and naan in outcome.pattern
+
     def fallback(self, minter: Minter) -> bytes | None:
         """The address of another resolver that this minter names; `minter` is the open one."""
-        return self._fallbacks(minter)[1]
+        return self._fallbacks(minter)[2]
 
-    def _fallbacks(self, minter: Minter) -> tuple[bool, bytes | None]:
+    def _fallbacks(self, minter: Minter) -> tuple[bool, bool, bytes | None]:
         """What is asked of all minters for a name that none of them claims.  It is remembered for as long as nothing is
         written, since not all of them can be open at once."""
         known = self._known
@@ -98,10 +107,11 @@ class MinterEntry:
         return max((len(key) - len(space.scheme.without_prefix(key)) for key in space.spellings(name)), default=0)
 
 
-def _fallbacks(reader: Reader) -> tuple[bool, bytes | None]:
+def _fallbacks(reader: Reader) -> tuple[bool, bool, bytes | None]:
+    """Whether there are names of any form, whether there are rules, and the fallback."""
     has_alias = next(circulation.all_aliases(reader), None) is not None
     has_others = has_alias or schema.has_foreign(reader) or has_abstractions(reader)
-    return has_others, config.value(reader, FALLBACK)
+    return has_others, schema.rules_version(reader) is not None, config.value(reader, FALLBACK)
 
 
 def _is_other(reader: Reader, outcome: Outcome) -> bool:
@@ -199,12 +209,18 @@ def _ask(entries: Sequence[MinterEntry], text: bytes, look_up: Callable[[MinterE
             return outcome
         outcomes.append(outcome)
     if all(entry.accepts_any_name for entry in selected):
-        # No minter's NAAN and prefix claim the name: it may be an alias, imported or abstract, and then of any form.
-        for entry in entries:
-            if entry not in selected and entry.has_other(text):
-                return look_up(entry, text)
+        # No minter's NAAN and prefix claim the name: it may be an alias, imported or abstract, and then of any form; or
+        # a rule hands its shoulder or its NAAN on.
+        others = [entry for entry in entries if entry not in selected]
+        naan = name.body.partition(b"/")[0]
+        owner = next((entry for entry in others if entry.has_other(text)), None) or next(
+            (entry for entry in others if entry.hands_on(text, naan)), None)
+        if owner is not None:
+            return look_up(owner, text)
     unknown = Outcome(NOT_FOUND, None, names.stored(name), reason="nothing is known of this name")
     if not any(entry.is_home_of(name) for entry in entries):
+        if entries:
+            unknown.authority = authority_elsewhere(entries[0].open(), name)
         return _best_failure(outcomes) or _fallback(entries, selected, name) or [*outcomes, unknown][0]
     # Another resolver would send a name of a NAAN that is served here back.
     outcomes = [outcome if outcome.by != "fallback" else
@@ -227,9 +243,8 @@ def _fallback(entries: Sequence[MinterEntry], selected: list[MinterEntry], name:
         if entry in selected:
             continue
         minter = entry.open()
-        base = entry.fallback(minter)
-        if base is not None and is_sent_elsewhere(name):
-            value = fallback_target(base, name, minter.namespace.labels)
+        value = target_elsewhere(minter, name, entry.fallback(minter))
+        if value:
             return Outcome(FOUND, minter, names.stored(name), by="fallback", value=value)
     return None
 

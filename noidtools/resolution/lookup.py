@@ -7,12 +7,15 @@
     5. rule          the target that the first matching rule computes
     6. passthrough   the longest bound name that it extends at a boundary; the rest goes to that one's target
     7. abstract      the name of something abstract, which leads nowhere
-    8. fallback      another resolver, if the minter names one
+    8. fallback      the resolver of its NAAN, where names are forwarded by the registry (see naans.py); else another
+                     resolver, if the minter names one
 
 Rules are matched with the normal form first, then with the name as it was
 written, so that all spellings of a name get the same answer.  A query belongs
 to the rest in step 6; a rule whose match leaves it out gets it after its
 result.  Each step adds a line to the trace, if one is kept.
+
+A minter that has handed its names over sends them all on to its successor.
 """
 
 from __future__ import annotations
@@ -25,37 +28,42 @@ from ..errors import ForbiddenError, GoneError, NotFoundError, printable
 from ..minter import circulation, config
 from ..minter.circulation import NOT_PUBLIC, WITHDRAWN
 from ..minter.circulation import UNAVAILABLE as UNAVAILABLE_FLAG
-from ..minter.identifiers import first_known, identify_parsed, parse_name, typing_fault
+from ..minter.identifiers import first_known, identify_parsed, parse_name, resolvers, typing_fault
 from ..minter.lifecycle import reader_in
 from ..minter.namespace import LONGEST_BEGINNING, LONGEST_IDENTIFIER
 from ..minter.policies import TARGETS, hides_names
 from ..minter.relations import has_abstractions
 from ..minter.relations.abstract import find_in_path
+from ..minter.schema import ONWARD
 from ..names import targets
 from ..names.targets import TemplateValues
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ..minter import Minter
     from ..names import Name
     from ..names.targets import Target
     from ..store import Reader
+    from .naans import Authority
     Trace = list[tuple[str, bytes]]
 
 FOUND, GONE, RESERVED, NOT_FOUND, INVALID, ALIAS = "found", "gone", "reserved", "not found", "invalid", "alias"
 ABSTRACT, UNAVAILABLE = "abstract", "unavailable"
+# The step that decided where a name of a minter leads that was handed over.
+DEPARTURE = "departure"
 
 # The settings of a resolver (see config.py), and the element that is read unless another is chosen.
-ELEMENT, FALLBACK, PASSTHROUGH, CANARY, CACHE = (
-    f"resolver/{choice}" for choice in ("element", "fallback", "passthrough", "canary", "cache")
+ELEMENT, FALLBACK, PASSTHROUGH, CANARY, CACHE, STATISTICS, WAYBACK = (
+    f"resolver/{choice}"
+    for choice in ("element", "fallback", "passthrough", "canary", "cache", "statistics", "wayback")
 )
 USUAL_ELEMENT = b"_t"
 # How long web caches keep answers about names, as their Cache-Control header says it: for some minutes, and while the
 # resolver does not answer, for a day.
 USUAL_CACHE = b"max-age=300, stale-if-error=86400"
-_PLACES = (config.place(ELEMENT), config.place(CACHE))
+_PLACES = (config.place(ELEMENT), config.place(CACHE), config.place(STATISTICS), config.place(ONWARD))
 
 # Bound to a name with the value `off`, it keeps extensions of that name from being passed through.
 PASSTHROUGH_ELEMENT = b"_passthrough"
@@ -74,20 +82,23 @@ class Outcome:
 
     kind        found, gone (it was withdrawn), reserved (not yet for the public), abstract (it names something that
                 only other names realise), not found, invalid (its check character is wrong)
-    by          the step that decided: stored, rule, passthrough or fallback; empty when none did
+    by          the step that decided: stored, rule, passthrough, fallback or departure; empty when none did
     identifier  the stored identifier that answered, or in its absence the name in normal form
     value       the target as bound or computed; for an alias the name that comes next
     suffix      what the name has beyond the identifier
     asked       the name as it was asked for
     cache       how long a web cache may keep the answer
+    counted     whether the minter has resolutions counted
     reason      for a name without target, a sentence about that
+    authority   whose NAAN an unknown name has, if that is known and not ours
     """
 
-    __slots__ = ("kind", "by", "minter", "identifier", "value", "suffix", "pattern", "reason", "asked", "cache")
+    __slots__ = ("kind", "by", "minter", "identifier", "value", "suffix", "pattern", "reason", "asked", "cache",
+                 "authority", "counted")
 
     def __init__(
         self, kind: str, minter: Minter | None, identifier: bytes, *, by: str = "", value: bytes = b"",
-        suffix: bytes = b"", pattern: bytes = b"", reason: str = "",
+        suffix: bytes = b"", pattern: bytes = b"", reason: str = "", authority: Authority | None = None,
     ) -> None:
         self.kind = kind
         self.minter = minter
@@ -98,12 +109,15 @@ class Outcome:
         self.pattern = pattern
         self.reason = reason
         self.asked = self.cache = b""
+        self.authority = authority
+        self.counted = False
 
     @property
     def refusal(self) -> str:
         """The sentence for a name without target."""
         name = self.minter.namespace.display(self.identifier) if self.minter else self.identifier
-        return f"{printable(name)} does not resolve: {self.reason or 'its target cannot be used'}"
+        whose = f"; {self.authority.sentence}" if self.authority else ""
+        return f"{printable(name)} does not resolve: {self.reason or 'its target cannot be used'}{whose}"
 
     def error(self) -> NotFoundError:
         """The refusal of a name without target."""
@@ -115,7 +129,7 @@ class Outcome:
         if self.kind != FOUND:
             return []
         found = targets.parse(self.value)
-        if self.by != "fallback" and (self.suffix or b"$" in self.value):
+        if self.by not in ("fallback", DEPARTURE) and (self.suffix or b"$" in self.value):
             values = self._template_values()
             for target in found:
                 target.url = targets.extended(target.url, values) or b""
@@ -132,7 +146,7 @@ class Outcome:
 class Lookup:
     """Looks names up in one minter, in one read transaction."""
 
-    __slots__ = ("_minter", "_namespace", "_reader", "_element", "_trace", "_cache")
+    __slots__ = ("_minter", "_namespace", "_reader", "_element", "_trace", "_cache", "_counted", "_onward")
 
     def __init__(
         self, minter: Minter, reader: Reader, element: bytes | None = None, trace: Trace | None = None
@@ -140,12 +154,33 @@ class Lookup:
         self._minter = minter
         self._namespace = minter.namespace
         self._reader = reader
-        usual, self._cache = element_and_cache(reader)
-        self._element = element or usual
+        usual, cache, counted, self._onward = reader.get_many(_PLACES)
+        self._cache = cache or USUAL_CACHE
+        self._counted = counted == b"on"
+        self._element = element or usual or USUAL_ELEMENT
         self._trace = trace
 
     def find(self, text: bytes) -> Outcome:
         """All steps, except that an alias is not followed: another minter may hold the name it stands for."""
+        outcome = self._find(text)
+        return outcome if self._onward is None else self._handed_over(outcome, text, self._onward)
+
+    def _handed_over(self, outcome: Outcome, text: bytes, address: bytes) -> Outcome:
+        """The names of a minter that has departed go on to its successor, also those that were never minted here; but
+        for those that were withdrawn or mistyped."""
+        scheme = self._minter.scheme
+        if outcome.kind not in (FOUND, ALIAS, UNAVAILABLE, NOT_FOUND, RESERVED) or outcome.by == "fallback":
+            return outcome
+        name = self._without_pepper(parse_name(self._minter, self._reader, text))
+        if outcome.kind in (NOT_FOUND, RESERVED) and (scheme.free or not scheme.owns(self._namespace.new_key(name))):
+            return outcome
+        value = fallback_target(address, name, self._namespace.labels)
+        self._note("departure", b"the names of this minter were handed over; " + value)
+        onward = Outcome(FOUND, self._minter, outcome.identifier, by=DEPARTURE, value=value)
+        onward.asked, onward.cache, onward.counted = outcome.asked, outcome.cache, outcome.counted
+        return onward
+
+    def _find(self, text: bytes) -> Outcome:
         if len(text) > LONGEST_IDENTIFIER:
             return Outcome(NOT_FOUND, self._minter, text[:60], reason="the name is too long to be one")
         space = self._namespace
@@ -155,7 +190,7 @@ class Lookup:
             literal = space.literal_key(text)
             hit = self.at(literal)
             if hit is not None:
-                hit.asked, hit.cache = text, self._cache
+                hit.asked, hit.cache, hit.counted = text, self._cache, self._counted
                 return hit
         name = parse_name(self._minter, self._reader, text)
         if self._trace is not None:
@@ -168,7 +203,7 @@ class Lookup:
         hit = self._at_first_known(space.spellings(name), tried=literal) or self._without_inflection(name)
         self._trace_stored(hit)
         outcome = hit or self._computed(name) or self._extended(name) or self._missing(name)
-        outcome.asked, outcome.cache = name.given, self._cache
+        outcome.asked, outcome.cache, outcome.counted = name.given, self._cache, self._counted
         return outcome
 
     def _without_pepper(self, name: Name) -> Name:
@@ -327,19 +362,19 @@ class Lookup:
             self._note("check", fault.encode("utf-8", "surrogateescape"))
             return Outcome(INVALID, self._minter, normal, reason=fault)
         base = config.value(self._reader, FALLBACK)
-        if base is not None and self._namespace.is_home_of(name):
-            self._note("fallback", b"is not for names of this minter's own NAAN")
-        elif base is not None and is_sent_elsewhere(name):
-            value = fallback_target(base, name, self._namespace.labels)
+        is_home = self._namespace.is_home_of(name)
+        value = b"" if is_home else target_elsewhere(self._minter, name, base, resolvers(self._reader))
+        if value:
             self._note("fallback", value)
             return Outcome(FOUND, self._minter, normal, by="fallback", value=value)
-        else:
-            self._note("fallback", b"is only for names" if base else b"there is none")
+        self._note("fallback", b"is not for names of this minter's own NAAN" if is_home and base else
+                   b"is only for names" if base else b"there is none")
         space = self._namespace
         keys = *space.spellings(name), *space.without_query(name)
         known = any(circulation.is_known(self._reader, key) for key in keys)
         reason = "the name is known, but nothing says where it leads" if known else "nothing is known of this name"
-        return Outcome(NOT_FOUND, self._minter, normal, reason=reason)
+        authority = None if known or is_home else authority_elsewhere(self._minter, name)
+        return Outcome(NOT_FOUND, self._minter, normal, reason=reason, authority=authority)
 
     def _abstract(self, name: Name) -> Outcome | None:
         if not has_abstractions(self._reader):
@@ -361,12 +396,6 @@ def target_element(reader: Reader) -> bytes:
     return config.value(reader, ELEMENT) or USUAL_ELEMENT
 
 
-def element_and_cache(reader: Reader) -> tuple[bytes, bytes]:
-    """The element that holds targets, and the Cache-Control header of answers about names."""
-    element, cache = reader.get_many(_PLACES)
-    return element or USUAL_ELEMENT, cache or USUAL_CACHE
-
-
 def is_sent_elsewhere(name: Name) -> bool:
     """Whether a fallback is asked for a name: not for what browsers and crawlers look for on every server, such as
     /favicon.ico, /robots.txt and /.well-known/…"""
@@ -378,18 +407,54 @@ def is_sent_elsewhere(name: Name) -> bool:
     return bool(name.body) and not is_file and not first.startswith(b".")
 
 
-def fallback_target(base: bytes, name: Name, labels: tuple[bytes, ...] = ()) -> bytes:
-    """The name at another resolver: where its address has variables, else at its end."""
+def target_elsewhere(minter: Minter, name: Name, base: bytes | None, own: Iterable[bytes] = ()) -> bytes:
+    """Where a name is sent that no minter here has: to the resolver of its NAAN if the registry forwards it there, else
+    to the fallback; empty if it is not.
+
+    base  the fallback, None if there is none
+    own   addresses of our own resolvers, to which nothing is forwarded: they would send it round in a circle
+    """
+    from .naans import registry_for
+
+    if not is_sent_elsewhere(name):
+        return b""
+    registry = registry_for(minter.dbdir)
+    route = None if registry is None else registry.target(name)
+    if route is not None:
+        address, content, suffix = route
+        value = fallback_target(address, name, content=content, suffix=suffix)
+        sites = {targets.site_of(address) for address in own}
+        if not any(targets.site_of(target.url) in sites for target in targets.parse(value)):
+            return value
+    return b"" if base is None else fallback_target(base, name, minter.namespace.labels)
+
+
+def authority_elsewhere(minter: Minter, name: Name) -> Authority | None:
+    """Whose a name is that has none of our NAANs, as the registry says; None if that is not known."""
+    from .naans import authority_of
+
+    return authority_of(minter.dbdir, name)
+
+
+def fallback_target(
+    base: bytes, name: Name, labels: tuple[bytes, ...] = (), *, content: bytes = b"", suffix: bytes = b""
+) -> bytes:
+    """The name at another resolver: where its address has variables, else at its end.
+
+    `content` and `suffix` are what the variables of these names stand for, if not the normal form and what follows the
+    NAAN in it.
+    """
     text = name.found
     if not name.scheme and labels and not text.startswith(labels) and b"/" in text:
         text = labels[0] + text  # the minter's own label was left out, as in 13030/kt639k9
         name = names.parse(text)
     # `|` would separate two targets, and a line break would end the first.
-    pid, body = (targets.one_line(part).replace(b"|", b"%7C") for part in (text, name.body + name.query))
-    value = body.partition(b"/")[2] or body
+    pid, body, rest = (targets.one_line(part).replace(b"|", b"%7C")
+                       for part in (text, (content or name.body) + name.query, suffix and suffix + name.query))
+    rest = rest or body.partition(b"/")[2] or body
     for target in targets.parse(base):
-        suffix = value if targets.has_variables(target.url) else pid
-        values = TemplateValues(suffix, body, scheme=name.scheme, pid=pid, identifier=pid)
+        values = TemplateValues(rest if targets.has_variables(target.url) else pid, body, scheme=name.scheme, pid=pid,
+                                identifier=pid)
         url = targets.extended(target.url, values) or b""
         return b"%d %b" % (target.code, url) if target.code else url
     return b""

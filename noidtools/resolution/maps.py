@@ -21,6 +21,7 @@ import subprocess
 
 from ..errors import NotFoundError, StoreError
 from ..minter import circulation
+from ..minter.departure import departure
 from ..names import targets
 from ..spool import Spool
 from ..store.folders import sync_folder
@@ -56,7 +57,7 @@ def export(minter: Minter, form: str, path: str, element: bytes | None = None) -
     counts = [0, 0]
 
     def lines(rows: Spool) -> Iterator[bytes]:
-        write = _nginx_writer(rows) if form == "nginx" else _txt_line
+        write = nginx_writer(rows) if form == "nginx" else txt_line
         for identifier, target in rows:
             line = write(identifier, target)
             counts[0 if line else 1] += 1
@@ -72,16 +73,17 @@ def export(minter: Minter, form: str, path: str, element: bytes | None = None) -
 
 
 def _rows(minter: Minter, reader: Reader, element: bytes) -> Iterator[Row]:
-    for identifier, value in circulation.public_values(reader, element):
-        outcome = Outcome(FOUND, minter, identifier, value=value)
-        outcome.asked = identifier
-        yield identifier, _address(outcome)
     lookup = Lookup(minter, reader, element)
+    departed = departure(reader) is not None
+    for identifier, value in circulation.public_values(reader, element):
+        outcome = lookup.find(identifier) if departed else Outcome(FOUND, minter, identifier, value=value)
+        outcome.asked = identifier
+        yield identifier, address_of(outcome)
     for alias in circulation.all_aliases(reader):
-        yield alias, _address(follow_aliases(lookup.find, alias))
+        yield alias, address_of(follow_aliases(lookup.find, alias))
 
 
-def _address(outcome: Outcome) -> bytes:
+def address_of(outcome: Outcome) -> bytes:
     """The first target as a Location header has it; empty if a reader must not be redirected there."""
     for target in outcome.targets:
         return targets.location(target.url) or b""
@@ -91,14 +93,14 @@ def _address(outcome: Outcome) -> bytes:
 # -- lines; an empty one if the format cannot express the row ----------------------------------------------------------
 
 
-def _txt_line(identifier: bytes, target: bytes) -> bytes:
+def txt_line(identifier: bytes, target: bytes) -> bytes:
     line = identifier + b" " + target + b"\n"
     words = line.split()
     fits = len(words) == 2 and len(line) <= _LONGEST_LINE and words[0] == identifier and b"\0" not in identifier
     return line if fits and not identifier.startswith(b"#") else b""
 
 
-def _nginx_writer(rows: Iterable[Row]) -> Callable[[bytes, bytes], bytes]:
+def nginx_writer(rows: Iterable[Row]) -> Callable[[bytes, bytes], bytes]:
     # How many identifiers are equal in lower case.  Only those with capital letters can share it with another.
     spellings: dict[bytes, int] = {}
     for identifier, _ in rows:

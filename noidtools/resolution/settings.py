@@ -37,10 +37,13 @@ def canaries(reader: Reader) -> dict[str, bytes]:
 
 
 def set_resolver(writer: Writer, actor: Actor, name: str, value: bytes | None) -> None:
-    """Change element, fallback or passthrough; None is the default.  Raises InvalidError for what is no fallback."""
+    """Change element, fallback, passthrough, statistics or wayback; None is the default.
+
+    Raises InvalidError for what is no fallback.
+    """
     setting = f"resolver/{name}"
     if setting == FALLBACK and value is not None:
-        _ensure_fallback(value)
+        ensure_resolver(value)
     config.change(writer, actor, setting, value)
 
 
@@ -51,14 +54,15 @@ def set_cache(writer: Writer, actor: Actor, seconds: bytes, stale: bytes = b"864
     """
     for number in (seconds, stale):
         if not number.isdigit() or len(number) > _LONGEST_SECONDS:
-            raise InvalidError(f"{printable(number[:60])} is no number of seconds: write 300 for five minutes")
+            raise InvalidError(f"{printable(number[:60])} is not a number of seconds: write 300 for five minutes")
     config.change(writer, actor, CACHE, b"max-age=%d, stale-if-error=%d" % (int(seconds), int(stale)))
 
 
-def _ensure_fallback(value: bytes) -> None:
+def ensure_resolver(value: bytes, what: str = "a fallback") -> None:
+    """Raise InvalidError for what is no address of another resolver."""
     found = targets.parse(fallback_target(value, names.parse(b"ark:/12345/x")))
     if len(found) != 1 or targets.location(found[0].url) != found[0].url or found[0].url[:1] == b"/" or b"|" in value:
-        raise InvalidError("a fallback is the URL of another resolver, such as https://n2t.net/, to which the name "
+        raise InvalidError(f"{what} is the URL of another resolver, such as https://n2t.net/, to which the name "
                            "is added at the end, or in place of a variable such as ${pid} or ${content}")
 
 

@@ -131,7 +131,7 @@ def _decode_prefix(head: bytes) -> tuple[bytes, int]:
     if text.startswith(digits[-1:]) and not text.startswith(b"::"):
         text = b"0" + text
     if not _is_short_form(text):
-        raise InvalidError(f"{quoted(head)} stands for {quoted(text)}, which is no IP address in its short form")
+        raise InvalidError(f"{quoted(head)} stands for {quoted(text)}, which is not an IP address in its short form")
     port = check_port(_number(coded_port, "port")) if coded_port else DEFAULT_PORT
     if coded_port and port == DEFAULT_PORT:
         raise InvalidError(f"{quoted(head)} spells out port {DEFAULT_PORT}, which IBIp leaves out")

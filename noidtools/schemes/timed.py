@@ -348,7 +348,7 @@ class TimedGenerator(Generator):
         return BusyError(
             f"the clock was set back by {duration(self._seen - now)}: it shows {_time_of(now)}, and the last "
             f"identifier, {self._scheme.label(self._last).decode()}, lies after that; {ahead}: set the clock right, or "
-            "wait; if it had run ahead and is right now, 'noid clock reset' goes on from here"
+            "wait", "if it had run ahead and is right now, 'noid clock reset' goes on from here"
         )
 
 

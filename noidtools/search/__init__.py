@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import shlex
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
 
 from ..codec import decode_text, encode_text
 from ..description.facts import FoundName
+from ..description.missing import without_code
 from ..errors import UsageError
 from ..minter import Minter, circulation
 from ..minter.lifecycle import STATES, reader_in, state_of
@@ -194,7 +195,7 @@ def _fits(reader: Reader, name: StoredName, query: Query, changed: ChangedSince 
     if query.state and state_of(reader, name.key, name.record) != query.state:
         return False
     values = dict(name.elements)
-    return all(_plain(word.rstrip("*")) in _plain(decode_text(values.get(encode_text(element), b"")))
+    return all(_plain(word.rstrip("*")) in _plain(without_code(decode_text(values.get(encode_text(element), b""))))
                for element, text in query.elements.items() for word in split_words(text))
 
 
@@ -213,6 +214,31 @@ def _found(minter: Minter, reader: Reader, name: StoredName, element: bytes) -> 
         {decode_text(key): decode_text(value) for key, value in values.items()},
         None if alias is None else decode_text(alias),
     )
+
+
+# -- names of one target -----------------------------------------------------------------------------------------------
+
+
+def names_at(minter: Minter, *, many: bool) -> Callable[[bytes], list[bytes]]:
+    """A function that returns the stored names, whoever may see them, that lead to an address.
+
+    With `many` it will be called for many addresses: all that several names share are read at once, and of any other
+    address no name is returned.
+    """
+    shared: dict[str, list[bytes]] | None = None
+
+    def find_one(url: bytes) -> list[bytes]:
+        with Index.of(minter) as index:
+            return index.keys_at(indexed_text(url))
+
+    def find_among_shared(url: bytes) -> list[bytes]:
+        nonlocal shared
+        if shared is None:
+            with Index.of(minter) as index:
+                shared = index.shared_targets()
+        return shared.get(normal_url(indexed_text(url)), [])
+
+    return find_among_shared if many else find_one
 
 
 def is_address(text: str) -> bool:

@@ -14,10 +14,11 @@ from contextlib import closing, contextmanager, suppress
 from functools import partial
 
 from ..codec import pack, unpack
+from ..description.missing import without_code
 from ..errors import BusyError, StoreError
 from ..minter import Minter
 from ..minter.changes import extended_events, keys_of_bulk
-from ..minter.events import date_and_actor, newest_number
+from ..minter.events import event_head, newest_number
 from ..minter.lifecycle import state_of
 from ..minter.stored import ChangedNames, StoredName, changed_names, names_of_events, read_name, stored_names
 from ..names import targets
@@ -26,7 +27,7 @@ from ..store import Reader
 from ..times import system_clock
 
 _FILE = "search.sqlite"
-_VERSION = 2
+_VERSION = 4
 _SCHEMA = """
 CREATE TABLE names (id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, state TEXT NOT NULL);
 CREATE TABLE targets (name INTEGER NOT NULL, url TEXT NOT NULL, host TEXT NOT NULL);
@@ -34,8 +35,7 @@ CREATE INDEX targets_by_name ON targets (name);
 CREATE INDEX targets_by_url ON targets (url);
 CREATE INDEX targets_by_host ON targets (host);
 CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = "unicode61 remove_diacritics 2");
-CREATE TABLE position (number INTEGER NOT NULL, date BLOB NOT NULL, who BLOB NOT NULL, element BLOB NOT NULL,
-    extended BLOB NOT NULL);
+CREATE TABLE position (number INTEGER NOT NULL, head BLOB NOT NULL, element BLOB NOT NULL, extended BLOB NOT NULL);
 """
 
 # What is read of a name.
@@ -44,13 +44,13 @@ _NEEDED = frozenset(("circulation", "elements", "alias"))
 _LONGEST_TEXT = 1 << 16
 # How many names are read in one transaction of the store.
 _PAGE = 1000
-# How long to wait for another process that brings the index up to date, in seconds.
-_PATIENCE = 5.0
+# How long to wait for another process that brings the index up to date, in seconds: as long as for a writer.
+_PATIENCE = 2.0
 
 
-# What an index has: the number of the last event; the date and the actor of that event, by which another one with the
-# same number is recognized; the element of targets; and the marks of events that were extended, packed.
-Position = tuple[int, bytes, bytes, bytes, bytes]
+# What an index has: the number of the last event; the head of that event, by which another one with the same number is
+# recognized; the element of targets; and the marks of events that were extended, packed.
+Position = tuple[int, bytes, bytes, bytes]
 
 
 class Index:
@@ -89,6 +89,23 @@ class Index:
         """The names of a selection from the tables: their numbers in the index, and their keys."""
         return self._database.execute(query, tuple(values))
 
+    def keys_at(self, url: str) -> list[bytes]:
+        """The keys of the names that lead to an address."""
+        rows = self._database.execute(
+            "SELECT DISTINCT names.key FROM targets JOIN names ON names.id = targets.name WHERE targets.url = ?",
+            (normal_url(url),))
+        return [key for (key,) in rows]
+
+    def shared_targets(self) -> dict[str, list[bytes]]:
+        """The addresses to which several names lead, with the keys of these names."""
+        rows = self._database.execute(
+            "SELECT DISTINCT targets.url, names.key FROM targets JOIN names ON names.id = targets.name WHERE "
+            "targets.url IN (SELECT url FROM targets GROUP BY url HAVING COUNT(DISTINCT name) > 1)")
+        found: dict[str, list[bytes]] = {}
+        for url, key in rows:
+            found.setdefault(url, []).append(key)
+        return found
+
     # -- the file --------------------------------------------------------------------------------------
 
     def _open(self) -> sqlite3.Connection:
@@ -120,7 +137,7 @@ class Index:
             changed = None if position is None else minter.read(partial(_changed_since, minter, position))
             reached = self._make() if changed is None else self._apply(*changed)
             self._database.execute("DELETE FROM position")
-            self._database.execute("INSERT INTO position VALUES (?, ?, ?, ?, ?)", reached)
+            self._database.execute("INSERT INTO position VALUES (?, ?, ?, ?)", reached)
             self._database.execute("COMMIT")
         except BaseException:
             self._database.execute("ROLLBACK")
@@ -203,15 +220,27 @@ class Index:
             else:
                 execute("UPDATE names SET state = ? WHERE id = ?", (state, *known))
             values = [value for _, value in name.elements] if state != "withdrawn" else []
-            words = [display(name.key), name.alias or b"", *(value[:_LONGEST_TEXT] for value in values)]
-            execute("INSERT INTO texts (rowid, text) VALUES (?, ?)",
-                    (*known, indexed_text(b"\n".join(words))))
+            # The code of a missing value, such as (:unkn), is no word of it.
+            words = [indexed_text(display(name.key)), indexed_text(name.alias or b""),
+                     *(without_code(indexed_text(value[:_LONGEST_TEXT])) for value in values)]
+            execute("INSERT INTO texts (rowid, text) VALUES (?, ?)", (*known, "\n".join(words)))
             for url in dict.fromkeys(target.url for rest, value in name.elements if rest == element
                                      for target in targets.parse(value)):
-                text = indexed_text(url)
-                execute("INSERT INTO targets VALUES (?, ?, ?)", (*known, normal_url(text), host_of(text)))
+                execute("INSERT INTO targets VALUES (?, ?, ?)",
+                        (*known, normal_url(indexed_text(url)), indexed_text(targets.host_of(url))))
 
         return put
+
+
+def changes_behind(minter: Minter) -> int:
+    """How many events the index of a minter does not know yet; 0 if there is no index, or none that can be read."""
+    path = os.path.join(minter.store.location, _FILE)
+    if not os.path.exists(path):
+        return 0
+    with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=0)) as database:
+        row = database.execute("SELECT number FROM position").fetchone()
+        return max(minter.read(newest_number) - int(row[0]), 0) if row else 0
+    return 0
 
 
 def indexed_text(text: bytes) -> str:
@@ -226,19 +255,11 @@ def normal_url(url: str) -> str:
     return f"{scheme.lower()}{mark}{host.lower()}{slash}{path}" if mark else url
 
 
-def host_of(url: str) -> str:
-    """The host of an address in lower case, empty if it has none."""
-    _, mark, rest = url.partition("://")
-    host = rest.partition("/")[0].partition("?")[0].partition("#")[0].rpartition("@")[2]
-    name = host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
-    return name.lower().rstrip(".") if mark else ""
-
-
 def _position_at(reader: Reader, number: int) -> Position:
     """What an index has that knows all changes up to an event."""
     marks = extended_events(reader)
     extended = pack([field for event, mark in sorted(marks.items()) for field in (b"%d" % event, mark)])
-    return (number, *date_and_actor(reader, number), target_element(reader), extended)
+    return (number, event_head(reader, number), target_element(reader), extended)
 
 
 def _is_current(position: Position, reader: Reader) -> bool:

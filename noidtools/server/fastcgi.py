@@ -74,6 +74,8 @@ def serve_socket(application: Application, allowed: list[str]) -> None:
 
     with socket.socket(fileno=os.dup(_LISTENING_DESCRIPTOR)) as listener:
         on_tcp = listener.family != socket.AF_UNIX
+    # Of several processes that see a connection, all but one would wait for the next, and a signal would not end them.
+    os.set_blocking(_LISTENING_DESCRIPTOR, False)
     os.environ.pop(_WEB_SERVERS, None)
     if on_tcp:
         ensure_allowed(allowed)
@@ -99,7 +101,7 @@ def web_servers(listed: list[str]) -> list[str]:
         try:
             IPv4Address(text)
         except ValueError:
-            raise UsageError(f"{text!r} is no IPv4 address of a web server: write it as 192.0.2.7") from None
+            raise UsageError(f"{text!r} is not the IPv4 address of a web server: write it as 192.0.2.7") from None
     return found
 
 
@@ -161,5 +163,6 @@ def _stop(processes: list[_Process]) -> None:
         try:
             process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
+            log_line("noid", f"the worker {process.pid} has not stopped within {_STOP_SECONDS:g} seconds: it is killed")
             process.kill()
             process.wait()

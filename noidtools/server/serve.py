@@ -11,8 +11,9 @@ from ..console import log_line
 from ..errors import UsageError
 from ..minter import location_of
 from ..minter.folder import mark_served
-from ..store import exists
+from ..store import ensure_folder_name, exists
 from ..web.commands import BASIC
+from ..web.rendering import site_branding
 from ..web.request import LARGEST_BODY, UNIX
 from ..web.site import INTERFACES, USUAL_INTERFACES
 from .address import Address, group_number
@@ -110,6 +111,7 @@ def serve(dbdir: str, args: list[bytes]) -> int:
         serve_socket(make_application(settings), options.allowed)
         return 0
     _ensure_minters(dbdir, options.minters)
+    site_branding(options.minters or dbdir)
     os.environ[PARENT] = str(os.getpid())
     os.environ[METRICS_FOLDER] = folder = tempfile.mkdtemp(prefix="noid-metrics-")
     try:
@@ -141,6 +143,7 @@ def _serve_fastcgi(options: Options, dbdir: str) -> None:
 
 def _ensure_minters(dbdir: str, folder: str) -> None:
     if folder:
+        ensure_folder_name(folder)
         if not os.path.isdir(folder):
             raise UsageError(f"there is no folder {folder} to look for minters in")
         mark_served(folder)

@@ -52,28 +52,37 @@ class ProcessSlots(WriterSlots):
     def __init__(self, folder: str, count: int) -> None:
         super().__init__(count)
         self._paths = [os.path.join(folder, f"writer-{number}") for number in range(count)]
-        self._held = -1
+        self._path_again = os.path.join(folder, "writer-again")
+        self._held = self._held_again = -1
 
     def _acquire(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds
-        while not any(map(self._lock, self._paths)):
-            if time.monotonic() >= deadline:
-                return False
+        while True:
+            self._held = next((held for held in map(_locked, self._paths) if held >= 0), -1)
+            if self._held >= 0 or time.monotonic() >= deadline:
+                return self._held >= 0
             time.sleep(_SLOT_INTERVAL)
-        return True
-
-    def _lock(self, path: str) -> bool:
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return False
-        self._held = descriptor
-        return True
 
     def _release(self) -> None:
         os.close(self._held)
+
+    def _begin_again(self) -> bool:
+        self._held_again = _locked(self._path_again)
+        return self._held_again >= 0
+
+    def _end_again(self) -> None:
+        os.close(self._held_again)
+
+
+def _locked(path: str) -> int:
+    """The descriptor of a file that this process has locked; -1 if another has."""
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return -1
+    return descriptor
 
 
 def _metrics(slow: float, trust: Trust) -> RequestMetrics | None:

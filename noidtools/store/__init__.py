@@ -227,6 +227,14 @@ def exists(location: str) -> bool:
         return False
 
 
+def ensure_folder_name(path: str) -> None:
+    """Raise UsageError for the address of a database server in place of a folder; it is not repeated, because it may
+    hold a password."""
+    if path.startswith(tuple(_SERVERS)) and not os.path.isdir(path):
+        raise UsageError("the address of a database server is not a folder: name the folder of the minter",
+                         "'noid -f FOLDER dbcreate --store ADDRESS' makes it")
+
+
 def ensure_readable(location: str) -> None:
     """Raise StoreError if a part of the store at a location is damaged so that it cannot be read.
 
@@ -262,7 +270,7 @@ def create_store(
     name = next((name for start, name in _SERVERS.items() if address.startswith(start)), "")
     if not name:
         # It is not repeated, because it may hold a password.
-        raise UsageError("the address of the store is no address of a database server: write it as in "
+        raise UsageError("the store must be the address of a database server: write it as in "
                          "postgresql://host/database")
     return _engine_module(name).create_store(location, fill, chunks=chunks, readme=readme, address=address, read=read)
 

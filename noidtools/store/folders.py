@@ -216,13 +216,8 @@ def _is_alive(pid: str) -> bool:
 
 
 def aside_name(location: str, what: str) -> str:
-    """A free name beside a location for what was there: with `what`, such as moved, the time and the process."""
-    name = f"{location}-{what}-{timestamp(system_clock()).decode()}-{os.getpid()}"
-    free, number = name, 1
-    while os.path.lexists(free):
-        number += 1
-        free = f"{name}-{number}"
-    return free
+    """A name beside a location for what was there: with `what`, such as moved, the time and random digits."""
+    return f"{location}-{what}-{timestamp(system_clock()).decode()}-{os.urandom(4).hex()}"
 
 
 def copy_permissions(old: str, new: str) -> None:
@@ -330,9 +325,9 @@ def ensure_regular(path: str) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):
-        what = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a file"
-        raise StoreError(f"{path} is {what}, which is not followed: put the file itself there (the folder above it "
-                         "may be a link), and find out who made it")
+        what = "a symbolic link, which is not followed" if stat.S_ISLNK(found.st_mode) else "not a file"
+        raise StoreError(f"{path} is {what}: put the file itself there (the folder above it may be a link), and find "
+                         "out who made it")
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import islice
 
 from ..errors import InvalidError, StoreError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 LONGEST_VALUE = 32 << 20
 LONGEST_LINE = 6 * LONGEST_VALUE
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Marks of other encodings, and of files that are no text at all, by what they are.
 _SIGNATURES = {
     b"\xff\xfe": "UTF-16 text", b"\xfe\xff": "UTF-16 text", b"PK\x03\x04": "a spreadsheet or a zip archive",
@@ -70,13 +71,15 @@ class InputFile:
     """A file of lines.
 
     number    of the line that was read last, from 1 on
+    marked    whether it begins with a byte order mark
     left_out  whether there was something that only a whole minter can have
     """
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.number = 0
-        self.left_out = False
+        self.left_out = self.marked = False
+        self._digest = sha256()
         self._read = 0
         self._ahead: list[bytes] = []
         self._size = _size_of(file)
@@ -85,6 +88,10 @@ class InputFile:
         """Pass on how much of the file was read, and its size, if that is known."""
         if progress:
             progress(self._read >> 10, (self._size >> 10) + 1 if self._size else 0, "kB read")
+
+    def digest(self) -> bytes:
+        """The SHA-256 digest of what was read, in hexadecimal."""
+        return self._digest.hexdigest().encode()
 
     def first_line(self) -> bytes:
         """The first line, which `lines` yields all the same; empty if there is none."""
@@ -106,6 +113,7 @@ class InputFile:
                 return
             self.number += 1
             self._read += len(line)
+            self._digest.update(line)
             if len(line) > LONGEST_LINE:
                 raise BadLineError(self.number, f"it is longer than {LONGEST_LINE >> 20} MB", fatal=True)
             if self.number == 1:
@@ -117,7 +125,8 @@ class InputFile:
             if line.startswith(signature):
                 raise BadLineError(1, f"this is {what}: save it as plain text in UTF-8, in one of the formats csv, "
                                    "jsonl and anvl", fatal=True)
-        return line.removeprefix(_BYTE_ORDER_MARK)
+        self.marked = line.startswith(BYTE_ORDER_MARK)
+        return line.removeprefix(BYTE_ORDER_MARK)
 
 
 def open_input(path: str) -> IO[bytes]:

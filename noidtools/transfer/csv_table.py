@@ -65,11 +65,15 @@ def _base64(value: bytes) -> bytes:
     return _BASE64 + binascii.b2a_base64(value, newline=False)
 
 
-def _cell(value: bytes) -> bytes:
+def guarded(value: bytes) -> bytes:
+    """The value as text that a spreadsheet does not compute."""
     if b"\0" in value or not _is_text(value):
-        value = _base64(value)
-    elif value.startswith(_GUARDED):
-        value = b"'" + value
+        return _base64(value)
+    return b"'" + value if value.startswith(_GUARDED) else value
+
+
+def _cell(value: bytes) -> bytes:
+    value = guarded(value)
     return b'"' + value.replace(b'"', b'""') + b'"' if _SPECIAL.search(value) else value
 
 
@@ -84,32 +88,39 @@ def _is_text(value: bytes) -> bool:
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
-class _Header:
+class Header:
     """What the first line says.
 
     separator  between the cells
+    cells      the names of the columns as written
     names      of the columns
-    place      of the column of identifiers
+    place      of the column of identifiers; -1 if there is none
     element, value   the places of the columns of this name in a table with a row for each binding; else -1
     ezid       whether the table is EZID's
     """
 
-    __slots__ = ("separator", "names", "place", "element", "value", "ezid")
+    __slots__ = ("separator", "cells", "names", "place", "element", "value", "ezid")
 
     def __init__(self, separator: str, cells: list[str]) -> None:
         words = [cell.lower() for cell in cells]
         self.separator = separator
-        self.place = next(place for place, word in enumerate(words) if word in _ID_COLUMNS)
-        self.ezid = words[self.place] == _EZID_ID
+        self.cells = cells
+        self.place = next((place for place, word in enumerate(words) if word in _ID_COLUMNS), -1)
+        self.ezid = self.place >= 0 and words[self.place] == _EZID_ID
         self.element = self.value = -1
         if _ELEMENT in words and _VALUE in words:
             self.element, self.value = words.index(_ELEMENT), words.index(_VALUE)
         self._ensure_unambiguous(cells, words)
         self.names = [_value(1, cell) for cell in cells]
-        elements = self.names[: self.place] + self.names[self.place + 1 :]
+        elements = self.elements
         if len(set(elements)) < len(elements):
             twice = next(name for place, name in enumerate(elements) if name in elements[:place])
             raise BadLineError(1, f"there are two columns {printable(twice[:60])!r}")
+
+    @property
+    def elements(self) -> list[bytes]:
+        """The names of the other columns."""
+        return [name for place, name in enumerate(self.names) if place != self.place]
 
     def _ensure_unambiguous(self, cells: list[str], words: list[str]) -> None:
         others = [cell for cell, word in zip(cells, words, strict=True) if word in _ID_COLUMNS][1:]
@@ -129,11 +140,20 @@ def read_csv(file: InputFile) -> Iterator[Entry | BadLineError]:
     """
     csv.field_size_limit(LONGEST_VALUE)
     lines = text_lines(file)
-    try:
-        header = _read_header(lines)
-    except BadLineError as bad:
-        bad.fatal = True
-        raise
+    header = read_header(lines)
+    for start, row in read_rows(file, lines, header):
+        try:
+            entry = row_entry(start, row, header)
+        except BadLineError as bad:
+            yield bad
+            continue
+        if entry is not None:
+            entry.ezid = header.ezid
+            yield entry
+
+
+def read_rows(file: InputFile, lines: Iterator[str], header: Header) -> Iterator[tuple[int, list[str]]]:
+    """The rows after the header, each with the number of its first line."""
     rows = csv.reader(lines, delimiter=header.separator, strict=True)
     while True:
         start = file.number + 1
@@ -143,14 +163,7 @@ def read_csv(file: InputFile) -> Iterator[Entry | BadLineError]:
             return
         except csv.Error as error:
             raise BadLineError(start, _csv_message(str(error)), fatal=True) from None
-        try:
-            entry = _entry(start, row, header)
-        except BadLineError as bad:
-            yield bad
-            continue
-        if entry is not None:
-            entry.ezid = header.ezid
-            yield entry
+        yield start, row
 
 
 def text_lines(file: InputFile) -> Iterator[str]:
@@ -165,30 +178,44 @@ def text_lines(file: InputFile) -> Iterator[str]:
                                "save the file as CSV in UTF-8", fatal=True) from None
 
 
-def _read_header(lines: Iterator[str]) -> _Header:
+def read_header(lines: Iterator[str], *, needs_id: bool = True) -> Header:
+    """What the first line says; raises BadLineError if it cannot be understood."""
+    try:
+        return _header(lines, needs_id=needs_id)
+    except BadLineError as bad:
+        bad.fatal = True
+        raise
+
+
+def _header(lines: Iterator[str], *, needs_id: bool) -> Header:
     text = next(lines, None)
     if text is None:
         raise BadLineError(1, "the file is empty: its first line must name the columns, one of them id")
     # The name of a column may have line breaks, in quotes.
     while text.count('"') % 2 and len(text) < _LONGEST_HEADER and (following := next(lines, None)) is not None:
         text += following
-    for separator in _SEPARATORS:
-        cells = _cells(text, separator)
-        if any(cell.lower() in _ID_COLUMNS for cell in cells):
-            break
-    else:
-        if "\r" in text.rstrip("\r\n"):
-            raise BadLineError(1, "no column is called id, and there are carriage returns without line feeds: save the "
-                               "file with the line ends of Unix or Windows")
+    found = [(separator, _cells(text, separator)) for separator in _SEPARATORS]
+    # The separator that yields a column of identifiers, else the one that yields the most columns.
+    separator, cells = max(found, key=lambda both: (_has_id(both[1]), len(both[1])))
+    if not _has_id(cells) and "\r" in text.rstrip("\r\n"):
+        raise BadLineError(1, "no column is called id, and there are carriage returns without line feeds: save the "
+                           "file with the line ends of Unix or Windows")
+    if needs_id and not _has_id(cells):
         raise BadLineError(1, "no column is called id: the first line must name the columns, as in id,element,value or "
                            "id,_t,title")
     if len(cells) > _MOST_COLUMNS:
         raise BadLineError(1, f"there are {len(cells)} columns, and at most {_MOST_COLUMNS} are read")
-    while not cells[-1]:
+    while cells and not cells[-1]:
         cells.pop()  # spreadsheets write empty columns after the last
+    if not cells:
+        raise BadLineError(1, "the first line is empty: it must name the columns")
     if "" in cells:
         raise BadLineError(1, f"column {cells.index('') + 1} has no name")
-    return _Header(separator, cells)
+    return Header(separator, cells)
+
+
+def _has_id(cells: list[str]) -> bool:
+    return any(cell.lower() in _ID_COLUMNS for cell in cells)
 
 
 def _cells(text: str, separator: str) -> list[str]:
@@ -207,15 +234,16 @@ def _csv_message(message: str) -> str:
     return f"the quotes are wrong ({message})"
 
 
-def _entry(line: int, row: list[str], header: _Header) -> Entry | None:
+def row_entry(line: int, row: list[str], header: Header, *, needs_id: bool = True) -> Entry | None:
+    """What a row states; None for an empty one.  Raises BadLineError."""
     if not any(row):
         return None  # an empty line
     columns = len(header.names)
     if len(row) > columns and any(row[columns:]):
         raise BadLineError(line, f"there are {len(row)} values for {columns} columns")
     values = [_value(line, cell) for cell in row]
-    name = values[header.place] if header.place < len(values) else b""
-    if not name.strip():
+    name = values[header.place] if 0 <= header.place < len(values) else b""
+    if needs_id and not name.strip():
         raise BadLineError(line, "the column id is empty")
     if header.element < 0:
         pairs = [(column, value) for place, (column, value) in enumerate(zip(header.names, values, strict=False))

@@ -9,15 +9,16 @@ is never minted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
 from ..errors import ForbiddenError, InvalidError, NoidError, UsageError, printable
 from ..minter import Minter, identifiers
 from ..minter.changes import Applied, BulkEvent, fills_batch, fits_at_once
+from ..minter.circulation import PrefetchedReader
 from ..minter.events import Actor
-from ..minter.importing import ImportPage, ImportRow
+from ..minter.importing import REFUSED, ImportPage, ImportRow
 from ..minter.namespace import RULE_MARK
 from ..spool import Spool
 from ..store import Reader, Writer
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ..console import Progress
 
     Fields = tuple[int, int, bytes, bytes]
+    ReadEntries = Callable[[InputFile], Iterator[Entry | BadLineError]]
 
 
 def read_ezid(file: InputFile) -> Iterator[Entry | BadLineError]:
@@ -80,7 +82,8 @@ class ImportReport:
     """What an import did.
 
     lines     for each record of the file: its line, the identifier as written in answers, what was done
-    identifiers, added    how many identifiers there were, and how many of them were not known before
+    records, added   how many records were imported, and how many identifiers of them were not known before
+    minted, again   how many were minted for records without one, and how many of these had got theirs before
     bound, same, kept   how many bindings were made, were there already, or were kept in spite of the file
     refused   how many records were refused
     partial   how many were imported without their alias or their tombstone
@@ -98,13 +101,18 @@ class ImportReport:
     def clear(self) -> None:
         """Forget what was done, because the transaction begins anew."""
         self.lines.clear()
-        self.identifiers = self.added = self.bound = self.same = self.kept = self.refused = self.partial = 0
-        self.repeated = 0
+        self.records = self.added = self.bound = self.same = self.kept = self.refused = self.partial = 0
+        self.repeated = self.minted = self.again = 0
+
+    @property
+    def identifiers(self) -> int:
+        """How many identifiers the records have; several may be of one."""
+        return self.lines.count_distinct(1, unless=2, start=REFUSED)
 
     def add(self, page: ImportPage) -> None:
         for row in page.rows:
             self.lines.add(row.line, row.display, row.status)
-        self.identifiers += len(page.rows) - page.refused
+        self.records += len(page.rows) - page.refused
         self.added += page.added
         self.bound += page.changed
         self.same += page.same
@@ -112,6 +120,8 @@ class ImportReport:
         self.refused += page.refused
         self.partial += page.partial
         self.repeated += page.repeated
+        self.minted += page.minted
+        self.again += page.again
 
 
 class _DryRunError(Exception):
@@ -140,10 +150,14 @@ class Importer:
         """
         if form not in READERS:
             raise UsageError(f"a file is imported as {', '.join(READERS)}, not as {form[:60]!r}")
+        return self._run(form, READERS[form], file, source)
+
+    def _run(self, form: str, read: ReadEntries, file: IO[bytes], source: bytes) -> ImportReport:
         self._event.details = (form.encode(), *([b"from " + source] if source else []))
         self._file = InputFile(file)
         try:
-            self._read_all(READERS[form](self._file))
+            self._read_all(read(self._file))
+            self._prepare()
             if fits_at_once(self._weight, self._size):
                 self._write_at_once()
             else:
@@ -160,6 +174,15 @@ class Importer:
 
     # -- writing ---------------------------------------------------------------------------------------
 
+    def _prepare(self) -> None:
+        """Look at the file as a whole, before anything is written."""
+
+    def _before(self, writer: Writer, batches: Iterator[list[Fields]]) -> None:
+        """Called at the beginning of a transaction, possibly repeated, that writes these rows."""
+
+    def _commit(self) -> None:
+        """Called after a transaction."""
+
     def _write_at_once(self) -> None:
         def work(writer: Writer, number: int) -> Applied:
             self._report.clear()
@@ -175,7 +198,8 @@ class Importer:
             return whole
 
         with suppress(_DryRunError):
-            self._event.write(work)
+            self._event.write(work, lambda writer: self._before(writer, self._batches()))
+            self._commit()
 
     def _write_batches(self) -> None:
         for rows in self._batches():
@@ -184,7 +208,7 @@ class Importer:
             except NoidError as error:
                 if self._event.number:
                     error.message += (
-                        f"; the file is too large for one transaction, so the {self._report.identifiers} records "
+                        f"; the file is too large for one transaction, so the {self._report.records} records "
                         f"before were imported (event {self._event.number}): import the file again to go on, or run "
                         f"'noid undo {self._event.number}' to restore what was bound")
                 raise
@@ -200,14 +224,18 @@ class Importer:
             return written[-1]
 
         with suppress(_DryRunError):
-            self._event.write(work)
+            self._event.write(work, lambda writer: self._before(writer, iter([rows])))
+            self._commit()
         return written[-1]
 
     def _write(self, writer: Writer, number: int, rows: list[Fields]) -> ImportPage:
         page = ImportPage(self._minter, self._actor, self._options.on_conflict, keep_going=self._options.keep_going,
                           known_only=self._options.known_only)
-        page.write(writer, number, [ImportRow.from_fields(*row) for row in rows])
+        self._write_rows(writer, number, page, [ImportRow.from_fields(*row) for row in rows])
         return page
+
+    def _write_rows(self, writer: Writer, number: int, page: ImportPage, rows: list[ImportRow]) -> None:
+        page.write(writer, number, rows)
 
     def _batches(self) -> Iterator[list[Fields]]:
         """The rows of the file, as many at a time as a batch has."""
@@ -232,7 +260,7 @@ class Importer:
         if not self._event.number:
             return ("interrupted: nothing was imported, unless it was complete just now; 'noid log' has the event in "
                     "that case")
-        return (f"interrupted after {self._report.identifiers} records or a few more: import the file again to go on, "
+        return (f"interrupted after {self._report.records} records or a few more: import the file again to go on, "
                 f"or run 'noid undo {self._event.number}' to restore what was bound")
 
     # -- reading ---------------------------------------------------------------------------------------
@@ -271,7 +299,9 @@ class Importer:
 
     def _resolve_page(self, page: list[Entry | BadLineError]) -> list[ImportRow | BadLineError]:
         def work(reader: Reader) -> list[ImportRow | BadLineError]:
-            return [entry if isinstance(entry, BadLineError) else self._resolve(reader, entry) for entry in page]
+            texts = [entry.name for entry in page if isinstance(entry, Entry)]
+            known = PrefetchedReader(reader, map(self._minter.namespace.literal_key, texts))
+            return [entry if isinstance(entry, BadLineError) else self._resolve(known, entry) for entry in page]
 
         return self._minter.read(work)
 
@@ -294,7 +324,7 @@ class Importer:
         controls = any(byte < 0x20 or byte == 0x7F for byte in text)
         # A name that is known here is accepted as it is, but not with a line break around it.
         if controls and (not ref.known or text.strip() != text.strip(b" ")):
-            raise InvalidError(f"{printable(text[:200])} has a control character, and is therefore no name")
+            raise InvalidError(f"{printable(text[:200])} has a control character, so it is not a name")
         identifiers.ensure_not_mistyped(self._minter, reader, ref, text)
         identifiers.ensure_pepper(reader, ref)
         self._adopt_ezid(entry)

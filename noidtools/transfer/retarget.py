@@ -333,15 +333,15 @@ def undo(
 
 def _ensure_may_be_undone(event: Event) -> None:
     if event.archive:
-        raise ConflictError(f"what event {event.number} changed is in an archive that cannot be read here: put it back "
-                            "where 'noid history' finds it")
+        raise ConflictError(f"what event {event.number} changed is in an archive that cannot be read here",
+                            "put it back where 'noid history' finds it")
     others = sorted({change.what.decode("utf-8", "replace") for change in event.changes if not change.element})
     rule = any(identifier.startswith(RULE_MARK) for identifier in event.ids)
     if event.bulk is None and (others or rule or not event.changes or not event.verb.startswith(_BINDING)):
         what = "a rule" if rule else f"the {others[0]} of a name" if others else "other things"
         raise ConflictError(
             f"event {event.number} ({event.verb.decode('utf-8', 'replace')}) changed {what}, and only changes of "
-            "bindings can be taken back"
+            "bindings can be undone"
         )
 
 

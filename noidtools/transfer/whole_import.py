@@ -225,7 +225,7 @@ def _ensure_sound(dbdir: str, writer: Writer, progress: Progress | None) -> None
     if result.faults:
         more = len(result.faults) + result.more - 1
         others = f", and {more} more" if more else ""
-        raise InvalidError(f"the export has the faults of its minter: {result.faults[0].sentence}{others}; mend that "
+        raise InvalidError(f"the export has the faults of its minter: {result.faults[0].sentence}{others}", "mend that "
                            "minter with 'noid check --repair' and export it again, or move it as it is with 'noid "
                            "copy' or 'noid backup' (no minter was made)")
 

@@ -33,11 +33,14 @@ from ..minter.qualities import (
     RESOLVABLE,
     RETRIEVABLE,
     UNIQUE,
+    UNIVERSAL,
     UNKNOWN,
     WELL_FORMED,
     Finding,
     has_failure,
+    has_stated_of_names,
     save_findings,
+    stated_qualities,
     verdicts,
 )
 from ..minter.relations.abstract import abstract_refusal
@@ -52,6 +55,8 @@ if TYPE_CHECKING:
     from ..console import Progress
 
     Find = Callable[..., Iterator[bytes]]
+    # The stored names that lead to an address.
+    NamesAt = Callable[[bytes], list[bytes]]
 
 # -- the inspection of one name --------------------------------------------------------------------------------------
 
@@ -59,10 +64,17 @@ if TYPE_CHECKING:
 _HOLDING = {quality: Finding(quality, HOLDS) for quality in QUALITIES}
 
 
+def _formless(record: Circulation | None, alias: bytes | None) -> str:
+    """Why a name need not have the form of this minter's identifiers; empty if it must."""
+    if alias is not None:
+        return "it is an alias, which may have any form"
+    return "it was made elsewhere, so its form is not known here" if record is not None and record.foreign else ""
+
+
 def _persistent(promise: policies.Persistence | None, today: bytes) -> Finding:
     """Whether the time lasts for which identifiers were promised to be kept; it is so for all of them."""
     if promise is None:
-        return Finding(PERSISTENT, UNKNOWN, "nothing was promised: run 'noid policy persistence'", common=True)
+        return Finding(PERSISTENT, UNKNOWN, "nothing was promised: run 'noid promise persistence'", common=True)
     if today < promise.start:
         return Finding(PERSISTENT, UNKNOWN, f"it is promised from {display_day(promise.start)} on", common=True)
     if promise.until and today > promise.until:
@@ -99,6 +111,7 @@ class Inspection:
     findings    the findings that need no network
     urls        its targets
     link        the finding about the targets; None if they were not requested
+    universal   whether an authority states that it is the only name of its thing
     """
 
     identifier: bytes
@@ -107,6 +120,7 @@ class Inspection:
     findings: list[Finding] = field(default_factory=list)
     urls: list[bytes] = field(default_factory=list)
     link: Finding | None = None
+    universal: bool = False
 
     @property
     def codes(self) -> bytes:
@@ -133,6 +147,7 @@ class Inspector:
     def __init__(self, minter: Minter, reader: Reader, today: bytes, view: str = EVERYTHING) -> None:
         self._minter = minter
         self._view = view
+        self._today = today
         self._everything = reader
         self._reader = reader = lifecycle.reader_in(view, reader)
         self._form_faults = identifiers.form_checker(minter, reader)
@@ -144,6 +159,7 @@ class Inspector:
         self._accountable = self._accountable_for_all(reader)
         # Mostly none has a custodian of its own, and then there is no need to look for each.
         self._some_have_own = custody.has_custodians_of_identifiers(reader)
+        self._some_are_stated = has_stated_of_names(reader)
 
     def named(self, given: bytes) -> Inspection:
         """What is found about a name in whatever spelling it comes."""
@@ -157,7 +173,7 @@ class Inspector:
                 result.findings += self._formed(self._minter.namespace.new_key(self._minter.namespace.parse(given)))
             return result
         if identifier is None:
-            why = abstract or "it is no name of this minter"
+            why = abstract or "it is not a name of this minter"
             return Inspection(given, given, False, [Finding(REGISTERED, FAILS, why)])
         return self.result(identifier, circulation.find(self._reader, identifier))
 
@@ -173,10 +189,13 @@ class Inspector:
             result.findings = [Finding(REGISTERED, FAILS, "nothing is known of it here"), *self._formed(identifier)]
             return result
         result.findings = [
-            _HOLDING[REGISTERED], *self._formed(identifier, alias is not None), self._unique(identifier, record),
+            _HOLDING[REGISTERED], *self._formed(identifier, _formless(record, alias)), self._unique(identifier, record),
             *self._leading(result, self._state(identifier, record, alias), bound, outcome),
             self._responsible(identifier), self._persistent,
         ]
+        result.universal = self._some_are_stated and any(
+            stated.quality == UNIVERSAL.name and stated.holds and stated.in_force(self._today)
+            for stated in stated_qualities(self._reader, identifier))
         return result
 
     def _outcome(self, identifier: bytes) -> Outcome:
@@ -188,12 +207,14 @@ class Inspector:
         display = self._minter.namespace.display(identifier)
         tombstone = tombstone_of(self._reader, identifier)
         why = f"it was withdrawn on {display_day(tombstone.date)}" if tombstone else _WITHDRAWN
-        return Inspection(identifier, display, False, [Finding(REGISTERED, FAILS, why), *self._formed(identifier)])
+        formed = self._formed(identifier, _formless(circulation.find(self._reader, identifier), None))
+        return Inspection(identifier, display, False, [Finding(REGISTERED, FAILS, why), *formed])
 
-    def _formed(self, identifier: bytes, is_alias: bool = False) -> tuple[Finding, ...]:
+    def _formed(self, identifier: bytes, formless: str = "") -> tuple[Finding, ...]:
+        """Whether the name has the form of this minter's identifiers; `formless` says why it need not."""
         fault, sound = self._form_faults(identifier)
-        if is_alias and (fault or sound is False):
-            return (Finding(WELL_FORMED, UNKNOWN, "it is an alias, which may have any form"),)
+        if formless and (fault or sound is False):
+            return (Finding(WELL_FORMED, UNKNOWN, formless),)
         formed = Finding(WELL_FORMED, FAILS, fault) if fault else _HOLDING[WELL_FORMED]
         if sound is None:
             return (formed,)
@@ -229,7 +250,7 @@ class Inspector:
         followed = [target.url for target in outcome.targets if targets.may_be_followed(target.url)]
         result.urls = [url for url in followed if targets.location(url) is not None]
         if not result.urls:
-            reason = _host_fault(followed) or f"what is bound to {self._element} is no address"
+            reason = _host_fault(followed) or f"what is bound to {self._element} is not an address"
             return is_bound, Finding(RESOLVABLE, FAILS, reason)
         return is_bound, _HOLDING[RESOLVABLE]
 
@@ -314,12 +335,17 @@ class Verification:
     """One run over the identifiers `named`, or over all; with `limits` their links are checked too.
 
     What is found is stored only if `record` is true.  `view` is what the user may see (see minter/policies.py).
+    `names_at` finds the names that lead to an address.  With it, it is verified that identifiers are universal: those
+    of which an authority states so, or with `universal` all.
     """
 
     def __init__(
         self, minter: Minter, actor: Actor, *, named: list[bytes] | None = None, limits: LinkLimits | None = None,
         progress: Progress | None = None, record: bool = False, view: str = EVERYTHING,
+        names_at: NamesAt | None = None, universal: bool = False,
     ) -> None:
+        self._names_at = names_at
+        self._universal = universal
         self.count = VerificationCount()
         self._minter = minter
         self._actor = actor
@@ -333,7 +359,8 @@ class Verification:
     def run(self) -> Iterator[list[Inspection]]:
         """The results in chunks, each after it was stored, if that is asked for."""
         self._total = self._count_identifiers() if self._progress else 0
-        inspected = self._inspected_by_name() if self._named is not None else self._inspected()
+        inspected = self._with_universality(
+            self._inspected_by_name() if self._named is not None else self._inspected())
         results = inspected if self._limits is None else self._with_links(inspected, self._limits)
         most = _CHUNK if self._limits is None else _CHUNK_OF_LINKS
         chunk: list[Inspection] = []
@@ -401,6 +428,30 @@ class Verification:
         known = find_many(reader, page)
         others = [identifier for identifier, record in zip(page, known, strict=True) if record is None]
         return [inspector.result(identifier, None) for identifier in others], page[-1]
+
+    # -- other names of the same thing -----------------------------------------------------------------
+
+    def _with_universality(self, inspected: Iterator[Inspection]) -> Iterator[Inspection]:
+        for result in inspected:
+            if self._names_at is not None and result.known and (self._universal or result.universal):
+                result.findings.append(self._universality(result, self._names_at))
+            yield result
+
+    def _universality(self, result: Inspection, names_at: NamesAt) -> Finding:
+        if not result.urls:
+            return Finding(UNIVERSAL, UNKNOWN, "it leads to no address that others could lead to")
+        keys = {key for url in result.urls for key in names_at(url)} - {result.identifier}
+        others = self._minter.read(lambda reader: self._published(reader, sorted(keys))) if keys else []
+        if not others:
+            return _HOLDING[UNIVERSAL]
+        more = f", and {len(others) - 1} more do" if len(others) > 1 else ""
+        return Finding(UNIVERSAL, FAILS, f"{printable(others[0])} leads to the same address{more}")
+
+    def _published(self, reader: Reader, keys: list[bytes]) -> list[bytes]:
+        """Those of some names that the user may see and that are published, as written in answers."""
+        seen = lifecycle.reader_in(self._view, reader)
+        return [self._minter.namespace.display(key) for key in keys
+                if lifecycle.state_of(seen, key, circulation.find(seen, key)) == lifecycle.PUBLISHED_STATE]
 
     # -- links -----------------------------------------------------------------------------------------
 

@@ -258,7 +258,8 @@ def _tls_error_text(error: Exception) -> str:
 def _request_bytes(method: str, place: WebAddress, purpose: str) -> bytes:
     lines = (
         f"{method} {place.path} HTTP/1.1", f"Host: {place.authority}",
-        f"User-Agent: noidtools/{__version__} ({purpose})", "Accept: */*", "Connection: close", "", "",
+        f"User-Agent: noidtools/{__version__} ({purpose})", "Accept: */*", "Cache-Control: no-cache",
+        "Connection: close", "", "",
     )
     return "\r\n".join(lines).encode("ascii")
 
@@ -312,6 +313,8 @@ def _parse_head(head: bytes) -> HttpReply:
 
 _CANARY_SECONDS = 10
 _LARGEST_TEXT = 16 << 20
+_REDIRECTS = (301, 302, 303, 307, 308)
+_MOST_REDIRECTS = 5
 
 
 def location_at(base: str, name: str) -> bytes:
@@ -338,20 +341,40 @@ def status_at(base: str, path: str) -> str:
 def text_at(base: str, path: str) -> str:
     """The text with which the web server at `base` answers for a path below it; raises UnreachableError for any status
     but 200, and UsageError if `base` is not a web address."""
-    place = _place_below(base, path, "--url")
+    status, _, body = _get(_place_below(base, path, "--url"), "status", _LARGEST_TEXT)
+    if status != 200:
+        raise UnreachableError(f"it answers {status}")
+    return body.decode("utf-8", "replace")
+
+
+def download(url: str, largest: int, purpose: str) -> bytes:
+    """What is at an address that an administrator gave, redirects followed; one byte more than `largest` at most.
+
+    Raises UnreachableError if it cannot be had.
+    """
+    place = WebAddress(url.encode("utf-8", "surrogateescape"))
+    for _ in range(_MOST_REDIRECTS + 1):
+        status, location, body = _get(place, purpose, largest + 1)
+        if status == 200:
+            return body
+        if status not in _REDIRECTS or not location:
+            raise UnreachableError(f"it answers {status}")
+        place = place.joined(location.encode("latin-1", "replace"))
+    raise UnreachableError("it redirects too often")
+
+
+def _get(place: WebAddress, purpose: str, largest: int) -> tuple[int, str, bytes]:
+    """Status, Location and body of the response to a GET; raises UnreachableError if there is none."""
     connection = HTTPConnection(place.host, place.port, timeout=_CANARY_SECONDS) if place.scheme == "http" else \
         HTTPSConnection(place.host, place.port, timeout=_CANARY_SECONDS, context=secure_context())
     try:
-        connection.request("GET", place.path, headers={"User-Agent": f"noidtools/{__version__} (status)"})
+        connection.request("GET", place.path, headers={"User-Agent": f"noidtools/{__version__} ({purpose})"})
         reply = connection.getresponse()
-        text = reply.read(_LARGEST_TEXT).decode("utf-8", "replace")
+        return reply.status, reply.getheader("Location") or "", reply.read(largest)
     except (OSError, HTTPException) as error:
         raise UnreachableError(f"it does not answer ({_tls_error_text(error)})") from None
     finally:
         connection.close()
-    if reply.status != 200:
-        raise UnreachableError(f"it answers {reply.status}")
-    return text
 
 
 def _head_at(base: str, name: str, option: str) -> HttpReply:

@@ -93,6 +93,7 @@ class HostQueue(Generic[Work]):
 
 _WEB = (b"http:", b"https:")
 _REDIRECTS = (301, 302, 303, 307, 308)
+_PERMANENT = (301, 308)
 
 # Statuses by which a server refuses this client, so that it stays unknown whether the resource exists.
 _REFUSALS = (401, 402, 403, 407, 429, 451)
@@ -123,16 +124,21 @@ class LinkLimits:
 
 @dataclass(slots=True)
 class Link:
-    """The result for one URL: a verdict, and a phrase about the response."""
+    """The result for one URL: a verdict, and a phrase about the response.
+
+    moved  the address to which it has moved for good, if its server says so; else empty
+    """
 
     verdict: str
     detail: str
+    moved: str = ""
 
 
 class _LinkTask:
-    """A link in progress.  `link` is its result, or the exception that a fault of ours raised."""
+    """A link in progress.  `link` is its result, or the exception that a fault of ours raised; `moved` is where the
+    permanent redirects lead with which it begins."""
 
-    __slots__ = ("url", "place", "method", "seen", "spent", "link")
+    __slots__ = ("url", "place", "method", "seen", "spent", "link", "moved", "may_move")
 
     def __init__(self, url: bytes, place: WebAddress) -> None:
         self.url = url
@@ -140,6 +146,8 @@ class _LinkTask:
         self.method = "HEAD"
         self.seen = [place.url]
         self.spent = 0.0
+        self.moved = ""
+        self.may_move = True
         self.link: Link | BaseException | None = None
 
 
@@ -263,7 +271,7 @@ def _judged(task: _LinkTask, reply: HttpReply, most_redirects: int) -> Link | No
     if status in _REDIRECTS:
         return _redirected(task, reply, most_redirects)
     if 200 <= status < 300:
-        return Link(HOLDS, _with_place(task, f"answers {status}"))
+        return Link(HOLDS, _with_place(task, f"answers {status}"), task.moved)
     if task.method == "HEAD":
         task.method = "GET"
         return None
@@ -294,6 +302,9 @@ def _next_place(task: _LinkTask, reply: HttpReply, most_redirects: int) -> Link 
         return Link(FAILS, f"leads in a circle: back to {_shortened(place.url)}")
     if len(task.seen) > most_redirects:
         return Link(FAILS, f"leads on more than {most_redirects} times")
+    task.may_move = task.may_move and reply.status in _PERMANENT
+    if task.may_move:
+        task.moved = place.url
     task.seen.append(place.url)
     task.place = place
     return None

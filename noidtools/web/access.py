@@ -8,13 +8,17 @@ requests at the same time share, and once for each Idempotency-Key.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
+from functools import cache
 from typing import Any
 
 from .. import names
 from ..api import MinterMethods
 from ..codec import decode_text, encode_text, pack, unpack
+from ..commands.call import Invocation
+from ..description.facts import FoundName
 from ..errors import ConflictError, NotFoundError, printable
 from ..minter import Minter
 from ..minter.events import Actor
@@ -60,6 +64,26 @@ class MinterAccess:
         return self._request.user
 
     @property
+    def may_change(self) -> bool:
+        """Whether the sender may do more than read."""
+        return self._policy.may_change(self.user)
+
+    @property
+    def mint_limit(self) -> int:
+        """How many identifiers the sender may mint at once."""
+        return self._policy.mint_limit
+
+    @property
+    def actor(self) -> Actor:
+        """Who changes the minter, as events record it."""
+        return self._actor
+
+    @property
+    def begins(self) -> str:
+        """What the names of the minter begin with, as they are written; may be empty."""
+        return decode_text(self.minter.namespace.display(self.minter.scheme.namespace_prefix))
+
+    @property
     def target(self) -> str:
         """The element that holds targets."""
         return decode_text(self.minter.read(target_element))
@@ -67,6 +91,10 @@ class MinterAccess:
     def may(self, access: str) -> bool:
         """Whether the sender is admitted to an access class."""
         return self._policy.rules[access].admits(self.user)
+
+    def may_give(self, *command: str) -> bool:
+        """Whether the sender may give a command, by the access classes of its form."""
+        return all(map(self.may, classes_of(*command)))
 
     def ensure(self, what: str, *classes: str) -> None:
         """Raise LoginNeededError or ForbiddenError unless the sender is admitted to these access classes."""
@@ -86,7 +114,7 @@ class MinterAccess:
         """The Python interface of the minter; it shows what the sender may see."""
         return MinterMethods(self.minter, self._actor, self._policy.view(self.user))
 
-    def find(self, *, prefix: str, limit: int, cursor: str, **query: Any) -> Page:
+    def find(self, *, prefix: str = "", limit: int, cursor: str, **query: Any) -> Page:
         """The names that fit a query (see search.Query), as the sender may see them."""
         start = encode_text(prefix)
         beginning = self.minter.read(lambda reader: identify_beginning(self.minter, reader, start)) if start else b""
@@ -94,16 +122,16 @@ class MinterAccess:
         return find(self.minter, self._policy.view(self.user), found, limit, cursor)
 
     def change(self, what: str, access: tuple[str, ...], work: Callable[[MinterMethods], Response],
-               body: bytes = b"") -> Response:
+               body: bytes = b"", key: bytes = b"") -> Response:
         """The response of `work`, which changes the minter in one transaction.
 
-        With an Idempotency-Key it is done once, and the response of the first time is repeated; `body` is that of the
-        request.  Raises ForbiddenError for what a page of another site sends.
+        With an Idempotency-Key, or the `key` of a form, it is done once, and the response of the first time is
+        repeated; `body` is that of the request.  Raises ForbiddenError for what a page of another site sends.
         """
         request, minter = self._request, self.minter
         request.ensure_may_write()
         self.ensure(what, *access)
-        key = request.idempotency_key
+        key = key or request.idempotency_key
 
         def run(writer: Writer) -> Response:
             if not key:
@@ -119,14 +147,18 @@ class MinterAccess:
                 raise ConflictError("this Idempotency-Key was used for another request: a new request needs a new key")
             return _unpacked(stored[1])
 
-        with self._slots.taken() if self._slots else nullcontext():
+        with self._slots.taken(minter) if self._slots else nullcontext():
             return run_in_group(minter, lambda: minter.write(run))
 
 
 class Minters:
-    """The minters that are served; `slots` keep threads free for reading."""
+    """The minters that are served; `slots` keep threads free for reading.
+
+    folder  the minters themselves, by which `rendering.renderer_of` finds the look of the site
+    """
 
     def __init__(self, folder: MinterFolder, slots: WriterSlots | None) -> None:
+        self.folder = folder
         self._catalogue = Catalogue(folder)
         self._slots = slots
 
@@ -135,15 +167,22 @@ class Minters:
 
         Raises HttpError for a token that none of them knows.
         """
-        found, unknown = [], None
+        return list(self.each_readable(request))
+
+    def each_readable(self, request: Request) -> Iterator[MinterAccess]:
+        """The same one by one: of many minters, those that were used last are open."""
+        known, unknown = False, None
         for entry in self._catalogue.entries():
             try:
-                found.append(self._access(request, entry))
+                access = self._access(request, entry)
             except HttpError as error:  # the token is one of other minters
                 unknown = error
-        if unknown is not None and not found:
+                continue
+            known = True
+            if access.may(READ):
+                yield access
+        if unknown is not None and not known:
             raise unknown
-        return [access for access in found if access.may(READ)]
 
     def know(self, request: Request) -> bool:
         """Whether the sender has logged in, be it with a token of any of the minters."""
@@ -157,8 +196,19 @@ class Minters:
 
     def secret(self, purpose: bytes) -> bytes:
         """A secret that all processes share; the first minter keeps it.  Raises NotFoundError if there is none."""
+        return secret_of(self._first(), purpose)
+
+    def end_session(self, session: bytes) -> None:
+        """Let a session be over at every process; the first minter remembers it for a day."""
+        self._first().write(lambda writer: _ended(session).store(writer, 0, b"", b""))
+
+    def has_ended(self, session: bytes) -> bool:
+        """Whether a session is over."""
+        return bool(self._first().read(_ended(session).since))
+
+    def _first(self) -> Minter:
         for entry in self._catalogue.entries():
-            return secret_of(entry.open(), purpose)
+            return entry.open()
         raise NotFoundError("there is no minter here")
 
     def named(self, request: Request, name: str) -> MinterAccess:
@@ -188,6 +238,28 @@ class Minters:
                 return self._access(request, entry)
         raise NotFoundError(f"no minter here mints names that begin with {printable(beginning)[:60]}")
 
+    def find(
+        self, request: Request, minter: str = "", *, limit: int, cursor: str = "", **query: Any
+    ) -> tuple[list[tuple[MinterAccess, FoundName]], str]:
+        """The names that fit a query, in one minter or in all that the sender may read, and the cursor to go on from.
+
+        The cursor is empty after the last name; the other arguments are those of MinterAccess.find.
+        """
+        minters = [self.named(request, minter)] if minter else self.readable(request)
+        first, _, place = cursor.partition(":")
+        found: list[tuple[MinterAccess, FoundName]] = []
+        for number, access in enumerate(minters):
+            if access.name < first:
+                continue
+            access.ensure("reading", READ)
+            page = access.find(limit=limit - len(found), cursor=place if access.name == first else "", **query)
+            found += [(access, name) for name in page.names]
+            if page.cursor:
+                return found, f"{access.name}:{page.cursor}"
+            if len(found) == limit:
+                return found, f"{minters[number + 1].name}:" if number + 1 < len(minters) else ""
+        return found, ""
+
     def of_name(self, request: Request, text: bytes) -> MinterAccess:
         """The minter to which a name belongs, in any spelling; raises NotFoundError if there is none."""
         entry = entry_of(self._catalogue.entries(), text)
@@ -197,6 +269,16 @@ class Minters:
 
     def _access(self, request: Request, entry: MinterEntry) -> MinterAccess:
         return MinterAccess(request, entry.name, entry.open(), self._slots)
+
+
+def _ended(session: bytes) -> KeyReplies:
+    return KeyReplies(b"session", session, int(time.time()))
+
+
+@cache
+def classes_of(*command: str) -> tuple[str, ...]:
+    """The access classes that a command needs, by its form."""
+    return Invocation([encode_text(word) for word in command]).access
 
 
 def hold_unless_known(api: MinterMethods, name: str | bytes) -> bool:

@@ -44,7 +44,7 @@ def respond_to_bulk(
     if request.words[1:] and not atomic:
         raise UsageError("commands in bulk are in the body: the query is ?- or, for all of them or none, ?-+--atomic")
     if request.method != "POST":
-        raise method_not_allowed(("POST",), "commands in bulk are sent by POST, one a line in the body")
+        raise method_not_allowed(("POST",), "send commands in bulk by POST, one per line in the body")
     request.ensure_body_is_understood()
     request.ensure_may_write()
     request.ensure_from_this_site()
@@ -71,7 +71,7 @@ def respond_to_bulk(
             result.replayed = once is not None and result.line in once.lines
             yield result
 
-    slot = slots.taken() if slots and writes else nullcontext()
+    slot = slots.taken(session.minter) if slots and writes else nullcontext()
     parts = _write_results(request, results(), body, writer, metrics, slot)
     # Begun before the header is sent, so that a refusal of all has its status.
     first = next(parts)

@@ -20,6 +20,8 @@ from .response import (
     Response,
     TextWriter,
     error_response,
+    http_error,
+    internal_error,
     log_error,
     method_not_allowed,
     prefers_json,
@@ -53,7 +55,8 @@ This is a minter of identifiers.  Commands are given in the query of its address
     ?mint+1                                   make an identifier
     ?bind+set+Id+Element+Value                bind a value to an element of an identifier
     ?get+Id+Element                           ask for it
-    ?-                                        run the commands in the body of a POST, one a line
+    ?-                                        run the commands in the body of a POST, one per line
+    ?help+mint                                explain a command
 
 Whatever is not a plain letter or digit is best percent-encoded: a blank is %20, a plus sign %2B, a quote %22.
 Quotes hold words together as in a shell: 'two+words'.
@@ -93,17 +96,32 @@ class CommandApplication:
         try:
             return self._respond(request, writer)
         except Exception as error:  # noqa: BLE001 - every error has an HTTP status
-            return error_response(request.environ, error, writer, self._challenge)
+            if not request.wants_page:
+                return error_response(request.environ, error, writer, self._challenge)
+            log_error(request.environ, error)
+            refusal = http_error(error, self._challenge) if isinstance(error, NoidError) else internal_error()
+            return self._page("refusal_page", request, refusal)
+
+    def _page(self, kind: str, request: Request, *values: object) -> Response:
+        """A page of command_pages.py for a browser."""
+        # CGI pays for every import.
+        from . import command_pages
+        from .rendering import renderer_of
+
+        page: Response = getattr(command_pages, kind)(renderer_of(self.minters), request, *values)
+        return page
 
     def _respond(self, request: Request, writer: AnswerWriter) -> Response:
         if request.method not in _METHODS:
-            raise method_not_allowed(_METHODS, f"{request.method[:20]!a} is no method for commands: use GET or POST")
+            raise method_not_allowed(_METHODS, f"{request.method[:20]!a} is not a method for commands: use GET or POST")
         minter = self.minters.find(request.path)
         words = request.words
         if words in ([], [b"help"]):
             request.ensure_body_is_understood()
             if request.has_body:
                 raise UsageError("the query names no command for this body: ?- runs the commands in it")
+            if request.wants_page:
+                return self._page("help_page", request, all_commands())
             return _answer_response(request.environ, _introduction(), writer, [])
         policy = request.authenticate(minter)
         session = Session(minter.dbdir, Actor(request.contact, b"web"), minter=minter, view=PUBLISHED)
@@ -134,12 +152,16 @@ class CommandApplication:
             call.ensure_fits()
             # Few changes come from browsers, and CGI pays for every import.
             from . import confirmation
+            from .rendering import renderer_of
 
+            renderer = renderer_of(self.minters)
             if not confirmation.is_confirmed(request, session.minter):
-                return confirmation.confirmation_page(request, call)
-            return confirmation.result_page(request, call, lambda once: self._run(request, call, once))
+                return confirmation.confirmation_page(renderer, request, call)
+            return confirmation.result_page(renderer, request, call, lambda once: self._run(request, call, once))
         self._read_elements(request, call)
         answer = self._run(request, call, once)
+        if request.wants_page and not call.writes and not answer.media_type:
+            return self._page("answer_page", request, answer)
         headers = [("Idempotency-Replayed", "true")] if once and once.replayed else []
         return _answer_response(request.environ, answer, writer, headers)
 
@@ -153,7 +175,7 @@ class CommandApplication:
             body.close()
 
     def _run(self, request: Request, call: Call, once: IdempotentRun | None) -> Answer:
-        with self._slots.taken() if self._slots and call.writes else nullcontext():
+        with self._slots.taken(call.minter) if self._slots and call.writes else nullcontext():
             return self._run_now(request, call, once)
 
     def _run_now(self, request: Request, call: Call, once: IdempotentRun | None) -> Answer:
@@ -198,7 +220,7 @@ def _introduction() -> Answer:
     from ..commands.help import list_commands
 
     offered = [command for command in all_commands() if not command.shell_only]
-    return Answer(Text(_INTRODUCTION + list_commands(offered, on_web=True)))
+    return Answer(Text(_INTRODUCTION + list_commands(offered, 80)))
 
 
 def _writer_for(request: Request) -> AnswerWriter:

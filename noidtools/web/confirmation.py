@@ -17,7 +17,7 @@ from ..codec import pack
 from ..commands.idempotency import IdempotentRun
 from ..errors import NoidError, UsageError
 from ..minter.tokens import secret_of
-from . import pages
+from .command_pages import commands_path, identifier_link, refusal_page
 from .response import http_error, log_error, public_message
 
 TYPE_CHECKING = False
@@ -27,9 +27,28 @@ if TYPE_CHECKING:
     from ..commands import Call
     from ..commands.answers import Answer
     from ..minter import Minter
+    from .rendering import Renderer
     from .request import Request
     from .response import Response
 
+# What a change means, in words, before it is confirmed.
+CONSEQUENCES = {
+    "publish": "Readers can follow it from now on, and search engines may find its page.",
+    "reserve": "Readers can no longer follow it, and see nothing of it. It can be published again.",
+    "unavailable": "Readers see a tombstone with the reason in place of the object, until it is published again. What "
+                   "is bound stays.",
+    "withdraw": "It is taken out of use for good: readers see a tombstone with the reason, and it can never be "
+                "published or given to anything else again. This cannot be undone.",
+    "mint": "An identifier that was minted stays minted: it is never given again.",
+    "peppermint": "An identifier that was minted stays minted: it is never given again. Its pepper is shown only once.",
+    "bind": "The value is changed at once. What was bound before stays in the history of the identifier.",
+    "hold": "What is on hold is not minted. It can be released again.",
+    "queue": "What is in the queue is minted before new identifiers.",
+    "policy": "This decides who may read and change the minter through the web.",
+    "retarget": "All targets that fit are changed. The change can be undone.",
+    "undo": "What the event changed is set back, unless it was changed again since.",
+}
+_FINAL = ("withdraw",)
 _VALID_SECONDS = 15 * 60
 _PURPOSE = b"forms"
 
@@ -40,14 +59,22 @@ def is_confirmed(request: Request, minter: Minter) -> bool:
     return bool(token) and _is_valid(token, request, minter)
 
 
-def confirmation_page(request: Request, call: Call) -> Response:
-    """The page that shows the command, with the form that gives it."""
-    token = _new_token(request, call.session.minter)
-    return pages.confirmation_page(call.command.name, request.words[1:], request.user, token, call.mints)
+def confirmation_page(renderer: Renderer, request: Request, call: Call) -> Response:
+    """The page that shows the command, with the form that gives it.
+
+    The status is that of a refusal, because nothing was done.
+    """
+    command = call.command.name
+    values = {"command": command, "words": request.words[1:], "user": request.user, "mints": call.mints,
+              "token": _new_token(request, call.session.minter), "consequence": CONSEQUENCES.get(command, ""),
+              "is_final": command in _FINAL, "cancel": commands_path(request)}
+    return renderer.page(request, "confirmation.html", values, status=405, headers=[("Allow", "POST")], changes=True)
 
 
-def result_page(request: Request, call: Call, run: Callable[[IdempotentRun | None], Answer]) -> Response:
-    """Run a command that was confirmed, and return the page that says what was done.
+def result_page(
+    renderer: Renderer, request: Request, call: Call, run: Callable[[IdempotentRun | None], Answer]
+) -> Response:
+    """Run a command that was confirmed, and return the page that says what was done, with a form that mints again.
 
     A command that takes no key is run again if the form is sent again, unless it mints: then it is refused.
     """
@@ -59,12 +86,15 @@ def result_page(request: Request, call: Call, run: Callable[[IdempotentRun | Non
         records, refusal = run(once).complete()
     except NoidError as error:
         log_error(request.environ, error)
-        return pages.refusal_page(http_error(error, ""))
+        return refusal_page(renderer, request, http_error(error, ""))
     again = once.replayed if once else 0
     lines = [(label, value) for record in records for label, value, _ in record.lines()]
-    return pages.result_page(lines, mints=call.mints, replayed=time.strftime("%H:%M UTC", time.gmtime(again)) if again
-                             else "", refusal=public_message(refusal) if refusal else "",
-                             token=_new_token(request, call.session.minter))
+    values = {"lines": lines, "only_ids": {label for label, _ in lines} == {b"id"}, "mints": call.mints,
+              "replayed": time.strftime("%H:%M UTC", time.gmtime(again)) if again else "",
+              "refusal": public_message(refusal) if refusal else "", "link": identifier_link,
+              "token": _new_token(request, call.session.minter), "commands": commands_path(request)}
+    headers = [("Idempotency-Replayed", "true")] if again else []
+    return renderer.page(request, "result.html", values, headers=headers, changes=True, scripts=("copy.js",))
 
 
 def _new_token(request: Request, minter: Minter) -> bytes:

@@ -12,17 +12,15 @@ An identifier is deleted by removing what is bound and putting it on hold, so th
 from __future__ import annotations
 
 import csv
-import hashlib
-import hmac
 import io
-import time
+import os
 import zlib
-from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from urllib.parse import parse_qsl, quote
 
-from ..codec import encode_text, pack, unpack
+from ..codec import encode_text
 from ..errors import ForbiddenError, NoidError, NotFoundError, printable
 from ..minter.policies import BIND, MINT, READ
 from ..version import __version__
@@ -30,6 +28,7 @@ from .access import MinterAccess, Minters, whole_body
 from .ezid_records import BadRequestError, EzidRecords, ark_of, canonical_ark, element_lines, is_ark, parse_elements
 from .request import Request
 from .response import HttpError, Response, http_error, internal_error, log_error, method_not_allowed, names_any
+from .sealing import Sealer, cookie_value, set_cookie
 
 _TEXT = "text/plain; charset=utf-8"
 _CHALLENGE = 'Basic realm="EZID"'
@@ -45,6 +44,7 @@ _COOKIE = "sessionid"
 _PURPOSE = b"ezid"
 _SESSION, _DOWNLOAD = b"session", b"download"
 _SESSION_SECONDS = 8 * 3600
+_NUMBER_BYTES = 16
 _DOWNLOAD_SECONDS = 24 * 3600
 _FORM = "application/x-www-form-urlencoded"
 _YES_NO = ("yes", "no")
@@ -58,6 +58,7 @@ class Ezid:
 
     def __init__(self, minters: Minters, challenge: str) -> None:
         self._minters = minters
+        self._sealer = Sealer(minters, _PURPOSE)
         self._handlers: dict[str, dict[str, Callable[[Request, str], Response]]] = {
             "shoulder": {"POST": self._mint},
             "id": {"GET": self._view, "PUT": self._create, "POST": self._update, "DELETE": self._delete},
@@ -83,7 +84,7 @@ class Ezid:
         handlers = self._handlers[word]
         method = "GET" if request.method == "HEAD" else request.method
         if method not in handlers:
-            raise method_not_allowed(tuple(handlers), f"{request.method[:20]!a} is no method here")
+            raise method_not_allowed(tuple(handlers), f"{request.method[:20]!a} is not allowed here")
         if method == "GET" and word != "download" and names_any(request.header("HTTP_ACCEPT"), _PAGES):
             page = f"/{quote(ark_of(rest), safe='/:')}?info" if word == "id" else "/"
             return Response(303, _TEXT, b"", [("Location", page)])
@@ -112,10 +113,8 @@ class Ezid:
 
     def _recognize(self, request: Request, *, by_cookie: bool) -> None:
         """Let a session that has not ended decide who the sender is; raises BadRequestError for a malformed login."""
-        cookies = (part.strip().partition("=") for part in request.header("HTTP_COOKIE").split(";"))
-        sealed = next((value for name, _, value in cookies if name == _COOKIE), "") if by_cookie else ""
-        fields = self._unseal(_SESSION, sealed) if sealed else None
-        if fields is not None:
+        fields = self._session(request) if by_cookie else None
+        if fields is not None and not self._minters.has_ended(fields[2]):
             request.session = fields[0], fields[1]
         elif request.header("HTTP_AUTHORIZATION") and not request.user:
             _ensure_credentials(request.header("HTTP_AUTHORIZATION"))
@@ -124,34 +123,23 @@ class Ezid:
         _ensure_parameters(request)
         if not self._minters.know(request):
             raise _unauthorized()
-        sealed = self._seal(_SESSION, _SESSION_SECONDS, request)
-        secure = "; Secure" if request.scheme == "https" else ""
-        cookie = f"{_COOKIE}={sealed}; Path=/; Max-Age={_SESSION_SECONDS}; HttpOnly; SameSite=Strict{secure}"
-        return _success("session cookie returned", headers=[("Set-Cookie", cookie)])
+        sealed = self._seal(_SESSION, _SESSION_SECONDS, request, os.urandom(_NUMBER_BYTES))
+        return _success("session cookie returned", headers=[_cookie(request, sealed, _SESSION_SECONDS)])
 
     def _logout(self, request: Request, rest: str) -> Response:
-        cookie = f"{_COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
-        return _success("authentication credentials flushed", headers=[("Set-Cookie", cookie)])
+        fields = self._session(request)
+        if fields is not None:
+            self._minters.end_session(fields[2])
+        return _success("authentication credentials flushed", headers=[_cookie(request, "", 0)])
+
+    def _session(self, request: Request) -> list[bytes] | None:
+        """What the cookie of a request says: the user, the digest of the token, and the number of the session."""
+        sealed = cookie_value(request.header("HTTP_COOKIE"), _COOKIE)
+        return self._sealer.unseal(_SESSION, sealed) if sealed else None
 
     def _seal(self, kind: bytes, seconds: int, request: Request, *more: bytes) -> str:
         """A text by which a later request is the same sender's, until it ends; without the secret of a token."""
-        content = pack([kind, b"%d" % (int(time.time()) + seconds), request.user, request.token_digest, *more])
-        return f"{_base64(content)}.{_base64(self._signature(content))}"
-
-    def _unseal(self, kind: bytes, sealed: str) -> list[bytes] | None:
-        """The user, the digest of the token and what else was sealed; None if it is none of ours, or has ended."""
-        first, _, second = sealed.partition(".")
-        try:
-            content, signature = (urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in (first, second))
-        except ValueError:
-            return None
-        if not hmac.compare_digest(signature, self._signature(content)):
-            return None
-        found, ends, *fields = unpack(content)
-        return fields if found == kind and int(ends) > time.time() else None
-
-    def _signature(self, content: bytes) -> bytes:
-        return hmac.digest(self._minters.secret(_PURPOSE), content, hashlib.sha256)
+        return self._sealer.seal(kind, seconds, request.user, request.token_digest, *more)
 
     # -- identifiers -----------------------------------------------------------------------------------
 
@@ -253,7 +241,7 @@ class Ezid:
         return _success(f"{_origin(request)}/download/{sealed}{query.suffix}")
 
     def _download(self, request: Request, rest: str) -> Response:
-        fields = self._unseal(_DOWNLOAD, ".".join(rest.split(".")[:2]))
+        fields = self._sealer.unseal(_DOWNLOAD, ".".join(rest.split(".")[:2]))
         if fields is None:
             return Response(404, _TEXT, b"error: there is no such file, or its address has ended")
         request.session = fields[0], fields[1]
@@ -409,5 +397,6 @@ def _origin(request: Request) -> str:
     return request.origin + (_BELOW if request.path.startswith(f"{_BELOW}/") else "")
 
 
-def _base64(octets: bytes) -> str:
-    return urlsafe_b64encode(octets).decode().rstrip("=")
+def _cookie(request: Request, sealed: str, seconds: int) -> tuple[str, str]:
+    return set_cookie(_COOKIE, sealed, path="/", seconds=seconds, same_site="Strict",
+                      secure=request.scheme == "https")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from ..errors import BusyError, NoidError
 from ..schemes import NeedsOwnTransaction
@@ -33,24 +33,57 @@ _LARGEST_GROUP = 64
 # Seconds for which a request waits for one of the threads that may write.
 _SLOT_SECONDS = 0.25
 
+_TOO_BUSY = "the minter is busy: try again in a few seconds"
+
 
 class WriterSlots:
     """Keeps threads of this process free for reading: at most `count` requests change something at once.
 
     Another one waits for a moment, since changes are usually quick, and is then refused.  From then on those that find
-    no slot are refused at once, until one finds a slot.
+    no slot are refused at once, until one finds a slot.  Minters that kept a request waiting in vain have one slot
+    together, until a request has changed them, so that the other slots are left for other minters.
     """
 
     def __init__(self, count: int) -> None:
         self._free = threading.BoundedSemaphore(count)
         self._are_stuck = False
+        self._again = threading.Lock()
+        # The minters that others keep busy.
+        self._busy: WeakSet[Minter] = WeakSet()
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Hold a slot for the `with` block; raises BusyError if there is none."""
+    def taken(self, minter: Minter) -> Iterator[None]:
+        """Hold a slot for the `with` block, which changes the minter; raises BusyError if there is none."""
+        is_again = minter in self._busy
+        if is_again and not self._begin_again():
+            raise BusyError(_TOO_BUSY)
+        try:
+            with self._slot(), self._noted(minter):
+                yield
+        finally:
+            if is_again:
+                self._end_again()
+
+    @contextmanager
+    def _noted(self, minter: Minter) -> Iterator[None]:
+        """Note whether others keep the minter busy."""
+        is_busy = False
+        try:
+            yield
+        except BusyError:
+            is_busy = True
+            raise
+        finally:
+            if is_busy:
+                self._busy.add(minter)
+            else:
+                self._busy.discard(minter)
+
+    @contextmanager
+    def _slot(self) -> Iterator[None]:
         if not self._acquire(0 if self._are_stuck else _SLOT_SECONDS):
             self._are_stuck = True
-            raise BusyError("others keep the minter busy: try again in a few seconds")
+            raise BusyError(_TOO_BUSY)
         self._are_stuck = False
         try:
             yield
@@ -63,6 +96,13 @@ class WriterSlots:
 
     def _release(self) -> None:
         self._free.release()
+
+    def _begin_again(self) -> bool:
+        """Whether this request may try to change a busy minter; returns False if another one tries."""
+        return self._again.acquire(blocking=False)
+
+    def _end_again(self) -> None:
+        self._again.release()
 
 
 def run_in_group(minter: Minter, command: Callable[[], T]) -> T:
@@ -132,7 +172,7 @@ class _Group:
             with self._lock:
                 if member in self._waiting and not member.leads:
                     self._waiting.remove(member)
-                    raise BusyError("others keep the minter busy: try again in a few seconds")
+                    raise BusyError(_TOO_BUSY)
             member.wake.wait()  # a leader has taken it, and will wake it
         if member.leads:
             self._lead(minter)

@@ -2,7 +2,8 @@
 
 A value of the type URL is the target; one of another type is the element of that name.  Index and ttl of the values
 that were written here are in the element `_handle`.  Elements that were bound otherwise get an index: URL has 1,
-HS_ADMIN 100, the others those from 2 on, by their names.
+HS_ADMIN 100, the others those from 2 on, by their names.  A handle that was never written here has an HS_ADMIN all the
+same.
 """
 
 from __future__ import annotations
@@ -30,9 +31,13 @@ from .response import HttpError, Response, http_error, internal_error, log_error
 _ROOT = "/api/handles"
 _JSON = "application/json"
 _CHALLENGE = 'Basic realm="handle"'
-_METHODS = ("GET", "HEAD", "PUT", "DELETE", "OPTIONS")
+_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")
 _LAYOUT, _URL, _ADMIN = "_handle", "URL", "HS_ADMIN"
 _TTL = 86400
+# Who administers a handle that was bound by another interface: whoever has the prefix, with all rights of the Handle
+# System but those over prefixes and lists.
+_PERMISSIONS = "011111110011"
+_PAGE, _LARGEST_PAGE = 1000, 10_000
 _ADMIN_INDICES = range(100, 200)
 _HIDDEN_STATES = ("reserved", "unavailable", "withdrawn")
 # HTTP status and response code of each kind of refusal; others are 400 and 4.
@@ -82,11 +87,13 @@ class HandleApi:
 
     def _respond(self, request: Request, handle: str) -> Response:
         if request.method not in _METHODS:
-            raise method_not_allowed(_METHODS, f"{request.method[:20]!a} is no method here")
+            raise method_not_allowed(_METHODS, f"{request.method[:20]!a} is not allowed here")
         if request.method == "OPTIONS":
             return Response(204, _JSON, b"", [("Access-Control-Allow-Methods", "GET, HEAD"),
                                               ("Access-Control-Max-Age", "86400")])
         parameters = _parameters(request)
+        if not handle and "prefix" in parameters and request.method not in ("PUT", "DELETE"):
+            return self._list(request, parameters)
         if "/" not in handle or handle.startswith("/"):
             raise HandleError(400, 102, "a handle is PREFIX/SUFFIX")
         if request.method == "PUT":
@@ -95,11 +102,29 @@ class HandleApi:
             return self._delete(request, handle, parameters)
         access = self._access(request, handle)
         access.ensure("reading", READ)
-        found = _values(access, access.python(), handle)
+        found = _with_admin(access.python(), handle, _values(access, access.python(), handle))
         values = [value for value in found if _is_wanted(value, parameters)]
         dates = _dates(access, handle)
         data = [_written(access, value, handle, dates) for value in values]
         return _answer(200, 1 if values or not found else 200, handle, {"values": data})
+
+    def _list(self, request: Request, parameters: Parameters) -> Response:
+        """The handles of a prefix, for those who administer it."""
+        prefix = parameters["prefix"][0].rstrip("/")
+        page, size = (_number(parameters, name, usual) for name, usual in (("page", 0), ("pageSize", _PAGE)))
+        if not 0 < size <= _LARGEST_PAGE:
+            raise HandleError(400, 4, f"a page has 1 to {_LARGEST_PAGE} handles")
+        access = self._access(request, f"{prefix}/")
+        _ensure_served(access, f"{prefix}/")
+        access.ensure("listing", ADMIN)
+        found, total = [], 0
+        for name in access.python().find(prefix=_name(f"{prefix}/"), state="published"):
+            if page * size <= total < (page + 1) * size:
+                found.append(json_text(decode_text(names.parse(encode_text(name.identifier)).written)))
+            total += 1
+        data = {"responseCode": 1, "prefix": json_text(prefix), "totalCount": total, "page": page, "pageSize": size,
+                "handles": found}
+        return Response(200, _JSON, msgspec.json.encode(data) + b"\n")
 
     def _access(self, request: Request, handle: str) -> MinterAccess:
         try:
@@ -204,6 +229,15 @@ def _values(access: MinterAccess, api: MinterMethods, handle: str) -> list[Value
     return sorted(found, key=lambda value: value.index)
 
 
+def _with_admin(api: MinterMethods, handle: str, found: list[Value]) -> list[Value]:
+    """The values of a handle; of one that was bound by another interface, with the holder of the prefix as HS_ADMIN,
+    for which clients look."""
+    if any(value.type == _ADMIN for value in found) or api.get(_name(handle), _LAYOUT, default=None) is not None:
+        return found
+    admin = {"handle": f"0.NA/{handle.partition('/')[0]}", "index": 200, "permissions": _PERMISSIONS}
+    return sorted([*found, Value(100, _ADMIN, json.dumps(admin).encode())], key=lambda value: value.index)
+
+
 def _free_indices(taken: Iterable[tuple[int, int]]) -> Any:
     used = {index for index, _ in taken}
     return (index for index in range(2, 1 << 31) if index not in used and index not in _ADMIN_INDICES)
@@ -248,12 +282,38 @@ def _dates(access: MinterAccess, handle: str) -> Mapping[str, str]:
 
 def _parameters(request: Request) -> Parameters:
     found: Parameters = {}
-    for name, value in parse_qsl(request.header("QUERY_STRING"), keep_blank_values=True):
+    pairs = parse_qsl(request.header("QUERY_STRING"), keep_blank_values=True)
+    for name, value in pairs + (_posted(request) if request.method == "POST" else []):
         found.setdefault(name, []).append(value)
-    for name in ("callback", "prefix"):
-        if name in found:
-            raise HandleError(501, 5, f"the parameter {name} is not supported here")
+    if "callback" in found:
+        raise HandleError(501, 5, "the parameter callback is not supported here")
     return found
+
+
+def _posted(request: Request) -> list[tuple[str, str]]:
+    """The parameters in the body of a POST, which is a GET: those of a form, or an object of JSON."""
+    body = whole_body(request)
+    if request.body_type != _JSON:
+        return parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+    try:
+        data = msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise HandleError(400, 4, f"the parameters are an object of JSON: {error}") from None
+    return [(name, _parameter_text(one)) for name, value in data.items()
+            for one in (value if isinstance(value, list) else [value])]
+
+
+def _parameter_text(value: object) -> str:
+    if not isinstance(value, (str, int)):
+        raise HandleError(400, 4, "a parameter is a text, a number, true or false, or a list of them")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _number(parameters: Parameters, name: str, usual: int) -> int:
+    text = parameters[name][0] if name in parameters else str(usual)
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise HandleError(400, 4, f"{name} is a number from 0 on")
+    return int(text)
 
 
 def _flag(parameters: Parameters, name: str, *, usual: bool) -> bool:

@@ -93,7 +93,7 @@ class N2t:
         body = b""
         if line == b"-":
             if request.method != "POST":
-                raise method_not_allowed(("POST",), "commands in bulk are sent by POST, one a line in the body")
+                raise method_not_allowed(("POST",), "send commands in bulk by POST, one per line in the body")
             body = whole_body(request)
             lines = body.splitlines()
         else:
@@ -135,7 +135,7 @@ def _parsed(line: bytes) -> Command | None:
         words = [_unescaped(word, mark) for word in words]
     name, dot, what = (words or [b""])[0].rpartition(b".")
     if not dot or not name or what not in _COMMANDS:
-        raise UsageError(f"{printable(line[:60])!r} is no command: write ID.set ELEMENT VALUE, or rm, get, fetch or "
+        raise UsageError(f"{printable(line[:60])!r} is not a command: write ID.set ELEMENT VALUE, or rm, get, fetch or "
                          "exists in place of set")
     least, most = _COMMANDS[what]
     if not least <= len(words) - 1 <= most:

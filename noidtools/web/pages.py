@@ -1,197 +1,186 @@
-"""The pages of the web resolver: HTML by Jinja2, every value escaped, no scripts, nothing loaded from elsewhere."""
+"""The pages of the resolver, for readers (see rendering.py), and that of the JSON API."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from functools import cache
-from importlib import resources
+from urllib.parse import urlencode
 
-import jinja2
 from markupsafe import Markup
 
-from ..codec import encode_text
-from ..description.formats import KERNEL, displayed_elements, finding_text, other_relations, support_pairs
+from ..codec import decode_text, encode_text
+from ..description import bibliography
+from ..description.bibliography import CITED, FORMATS, plain_element
+from ..description.formats import displayed_elements, has_rdflib, other_relations, promise_of, purposeful_custodians
+from ..description.missing import MEANINGS
+from ..description.vocabulary import QUALITIES
+from ..minter.lifecycle import STATES
 from ..minter.relations import REALISED_BY, WORDS
 from ..names import targets
-from ..names.citation import public_address
+from ..names.citation import public_address, qr_svg
 from ..times import display_datetime
-from .response import HttpError, Response
+from .name_request import VARY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from datetime import datetime
+    from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
 
-    from ..description.facts import NameDescription
+    from ..description.bibliography import Work
+    from ..description.facts import FoundName, NameDescription, NameRelation
+    from ..description.namespaces import NamespaceDescription
+    from ..resolution.naans import Authority
+    from .name_request import NameRequest
+    from .rendering import Renderer
+    from .request import Request
+    from .response import Response
 
-    # The path of a name under this resolver.
-    PathOf = Callable[[str | bytes], bytes]
+    Headers: TypeAlias = list[tuple[str, str]]
 
-_CONTENT_TYPE = "text/html; charset=utf-8"
-_SUPPORT = {
-    "state": "State", "minted": "Minted", "date": "Date", "authority": "Responsible", "custodian": "Custodian",
-    "contact": "Contact", "rule": "Computed by the rule",
+# Labels of elements by their names without a prefix; another element is labelled with its own name.
+_LABELS = {
+    "who": "Creator", "creator": "Creator", "author": "Author", "what": "Title", "title": "Title", "when": "Date",
+    "date": "Date", "issued": "Date", "publicationyear": "Year", "year": "Year", "where": "Location",
+    "how": "Form", "why": "Purpose", "publisher": "Publisher", "contributor": "Contributor", "type": "Type",
+    "resourcetype": "Type", "description": "Description", "abstract": "Abstract", "subject": "Subject",
+    "keywords": "Keywords", "language": "Language", "rights": "Rights", "license": "Licence", "licence": "Licence",
+    "format": "Format", "source": "Source", "relation": "Relation", "coverage": "Coverage",
+    "identifier": "Other identifier", "note": "Note", "collection": "Collection", "shelfmark": "Shelfmark",
 }
-_ON_TOMBSTONE = {
-    "minted": "First issued", "date": "Withdrawn", "authority": "Responsible", "custodian": "Custodian",
-    "contact": "Contact",
-}
-_DATES = ("date", "minted")
+_FIRST = ("Creator", "Author", "Title", "Date", "Year", "Publisher", "Type", "Description", "Abstract")
+# A longer title is cut in the heading, and shown in full below.
+_LONGEST_HEADING = 300
+_CLOSED = ("withdrawn", "unavailable")
+
+
+def texts_by_value() -> frozenset[str]:
+    """The texts of pages that no template names, because they depend on what is described."""
+    words = (word for table in (WORDS.values(), QUALITIES, STATES) for word in table)
+    return frozenset((*_LABELS.values(), *MEANINGS.values(), *map(_words, words)))
 
 
 def name_page(
-    status: int, facts: NameDescription, address: str, path_of: PathOf, headers: list[tuple[str, str]], note: str = ""
+    request: NameRequest, status: int, facts: NameDescription, address: str, headers: Headers
 ) -> Response:
-    """The page that describes a name; `address` is its URL at this resolver, `note` is printed above all else."""
+    """The page that describes a name; `address` is its URL at this resolver."""
+    values: dict[str, object] = {"facts": facts, "path_of": request.path_of, "words": _words,
+                                 "related": other_relations(facts)}
     if facts.abstract is not None:
-        return _response(status, _abstract_page(facts, path_of), headers)
-    if facts.elsewhere:
-        return _response(status, _elsewhere_page(facts, path_of), headers)
-    template = "tombstone.html" if facts.state in ("withdrawn", "unavailable") else "name.html"
-    labels = _ON_TOMBSTONE if facts.state == "withdrawn" else _SUPPORT
-    page = _render(
-        template, facts=facts, address=address, path_of=path_of, note=note, finding_text=finding_text,
-        elements=_elements(facts), support=_support(facts, labels), related=other_relations(facts),
-    )
-    return _response(status, page, headers)
+        template = "abstract.html"
+        values |= _realisations(facts)
+    elif facts.elsewhere:
+        template = "elsewhere.html"
+        values["address"] = public_address(encode_text(facts.name))
+    else:
+        template = "tombstone.html" if facts.state in _CLOSED else "name.html"
+        values |= _known(request, facts, address)
+    return request.renderer.page(request.http, template, values, status=status, headers=headers, translated=True,
+                                 scripts=("copy.js",))
 
 
-def _elsewhere_page(facts: NameDescription, path_of: PathOf) -> bytes:
-    return _render(
-        "elsewhere.html", facts=facts, path_of=path_of, related=other_relations(facts),
-        address=public_address(encode_text(facts.name)),
-    )
+def _known(request: NameRequest, facts: NameDescription, address: str) -> dict[str, object]:
+    """What the page of a name that is managed here shows."""
+    work = bibliography.work_of(facts, address)
+    leads_to = any(targets.location(encode_text(target.url)) for target in facts.requested_targets)
+    return {
+        "address": address, "work": work, "heading": _cut(work.title or facts.name), "elements": _elements(facts, work),
+        "leads_to": leads_to, "follow": request.path, "promise": promise_of(facts.minter),
+        "keeper": facts.custodian.name if facts.custodian else facts.minter.authority,
+        "keepers": purposeful_custodians(facts),
+        "contact": facts.custodian.contact if facts.custodian else "",
+        "citations": [(name, form.label, form.write(work)) for name, form in FORMATS.items()],
+        "formats": (("json", "JSON"), ("text", "ERC"), *((("turtle", "Turtle"),) if has_rdflib() else ())),
+        "meta_tags": bibliography.meta_tags(work), "schema_org": bibliography.schema_org(work),
+        # What is not public yet, or leads nowhere, is not for search engines.
+        "is_indexed": facts.state == "published" and leads_to and facts.suffix == "",
+        "qr": Markup(qr_svg(address)),
+    }
 
 
-def _abstract_page(facts: NameDescription, path_of: PathOf) -> bytes:
+def _elements(facts: NameDescription, work: Work) -> list[tuple[str, str]]:
+    """Labels and values, those of a citation first, without the title if all of it is the heading."""
+    if facts.state in _CLOSED:
+        stated = facts.withdrawn_elements or facts.elements
+        values: Mapping[str, str] = {name: value for name, value in stated.items() if plain_element(name) in CITED}
+    else:
+        values = displayed_elements(facts)
+    heading = bibliography.title_element(values)
+    if heading and _cut(work.title) != work.title:
+        heading = ""
+    found = [(_label(name), value) for name, value in values.items() if name != heading]
+    return sorted(found, key=lambda pair: _FIRST.index(pair[0]) if pair[0] in _FIRST else len(_FIRST))
+
+
+def _label(element: str) -> str:
+    plain = plain_element(element)
+    return _LABELS.get(plain) or (_words(plain) if plain.replace("_", "").isalnum() else element)
+
+
+def _words(word: str) -> str:
+    """A word of ours for people: `Alias of` for `alias-of`."""
+    text = word.replace("-", " ").replace("_", " ")
+    return text[:1].upper() + text[1:]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_HEADING else f"{text[:_LONGEST_HEADING].rstrip()} …"
+
+
+def _realisations(facts: NameDescription) -> dict[str, list[NameRelation]]:
     realised_by = WORDS[REALISED_BY]
     related = other_relations(facts)
-    return _render(
-        "abstract.html", facts=facts, path_of=path_of,
-        realisations=[other for other in related if other.relation == realised_by],
-        others=[other for other in related if other.relation != realised_by],
-    )
+    return {"realisations": [other for other in related if other.relation == realised_by],
+            "others": [other for other in related if other.relation != realised_by]}
 
 
 def missing_page(
-    name: bytes, sentences: Iterable[str], suggestion: bytes | None, home: bytes, path_of: PathOf,
-    headers: list[tuple[str, str]],
+    request: NameRequest, name: bytes, code: str, suggestion: bytes | None, authority: Authority | None,
+    elsewhere: bytes,
 ) -> Response:
-    """The page for a name that does not resolve; `suggestion` is the name that was probably meant."""
-    page = _render("missing.html", name=name, sentences=sentences, suggestion=suggestion, home=home, path_of=path_of)
-    return _response(404, page, headers)
+    """The page for a name that does not resolve.
 
-
-def confirmation_page(command: str, words: list[bytes], user: bytes, token: bytes, mints: int) -> Response:
-    """For a command that changes something and came without a token: a form that gives it with one.
-
-    The status is that of a refusal, because nothing was done.
+    code        why: reserved, mistyped-name, unknown-name or unknown-authority
+    suggestion  the name that was probably meant; None if that is not known
+    authority   whose NAAN it has, if that is not ours
+    elsewhere   where a name of somebody else may be known; empty if nowhere
     """
-    page = _render("confirmation.html", command=command, words=words, user=user, token=token, mints=mints)
-    return Response(405, _CONTENT_TYPE, page, [("Allow", "POST"), *_headers_of_form()])
+    values = {"name": request.readable(name), "code": code, "suggestion": suggestion, "authority": authority,
+              "elsewhere": elsewhere, "path_of": request.path_of}
+    return request.renderer.page(request.http, "missing.html", values, status=404, headers=[VARY], translated=True,
+                                 leaves_site=True)
 
 
-def result_page(
-    lines: list[tuple[bytes, bytes]], *, mints: int, replayed: str, refusal: str, token: bytes
+def namespace_page(request: NameRequest, facts: NamespaceDescription, address: str, headers: Headers) -> Response:
+    """The page that describes a shoulder or a NAAN; `address` is its URL at this resolver."""
+    values = {"facts": facts, "address": address, "displayed": lambda date: display_datetime(date.encode())}
+    return request.renderer.page(request.http, "namespace.html", values, headers=headers, translated=True)
+
+
+def home_page(request: NameRequest, *, has_search: bool) -> Response:
+    """The page with a form to enter a name, or words if they may be searched for."""
+    values = {"has_search": has_search, "path_of": request.path_of}
+    return request.renderer.page(request.http, "home.html", values, headers=[VARY], translated=True, leaves_site=True)
+
+
+def results_page(request: NameRequest, words: str, found: list[tuple[str, FoundName]], following: str) -> Response:
+    """The names that words find, as they are cited; `following` is the cursor of the next page, or empty."""
+    more = f"{decode_text(request.home)}?" + urlencode(
+        {"name": words, "from": following}, errors="surrogateescape") if following else ""
+    results = [(cited, name, _cut(bibliography.title_of(name.elements)), bibliography.byline_of(name.elements))
+               for cited, name in found]
+    values = {"query": words, "results": results, "more": more, "path_of": request.path_of, "words": _words}
+    return request.renderer.page(request.http, "results.html", values, headers=[VARY], translated=True,
+                                 leaves_site=True)
+
+
+def trouble_page(request: NameRequest, response: Response) -> Response:
+    """The page in place of a response with an error."""
+    body = response.body if isinstance(response.body, bytes) else b""
+    message = decode_text(body).removeprefix("error: ").strip()
+    return request.renderer.page(request.http, "trouble.html", {"status": response.status, "message": message},
+                                 status=response.status, headers=response.headers, translated=True)
+
+
+def api_page(
+    renderer: Renderer, request: Request, root: str, about: str, described: Iterable[tuple[object, object]]
 ) -> Response:
-    """What a confirmed command answered, by labels and values, with a form that mints again if it minted.
-
-    `replayed` is the time at which it was done if it was done before, else empty; `refusal` ended it, if not empty.
-    """
-    only_ids = all(label == b"id" for label, _ in lines)
-    page = _render("result.html", lines=lines, only_ids=only_ids, mints=mints, replayed=replayed, refusal=refusal,
-                   token=token)
-    headers = [("Idempotency-Replayed", "true")] if replayed else []
-    return Response(200, _CONTENT_TYPE, page, [*headers, *_headers_of_form()])
-
-
-def refusal_page(refusal: HttpError) -> Response:
-    """Why a confirmed command was refused."""
-    return _response(refusal.status, _render("refusal.html", message=refusal.message), refusal.headers)
-
-
-def _headers_of_form() -> list[tuple[str, str]]:
-    # With no-referrer, the form itself would come with `Origin: null`, like one of another site.
-    headers = [header for header in _security_headers() if header[0] != "Referrer-Policy"]
-    return [("Referrer-Policy", "same-origin"), *headers]
-
-
-def api_page(root: str, about: str, described: Iterable[tuple[object, object]]) -> Response:
     """The page that describes the JSON API."""
-    return _response(200, _render("api.html", root=root, about=about, described=described), [])
-
-
-def home_page(home: bytes, headers: list[tuple[str, str]]) -> Response:
-    """The page with a form to enter a name."""
-    return _response(200, _render("home.html", home=home), headers)
-
-
-def _elements(facts: NameDescription) -> list[tuple[str, str]]:
-    """Labels and values, the elements of a citation first."""
-    values = displayed_elements(facts)
-    kernel = [(name.capitalize(), values.pop(name)) for name in KERNEL if name in values]
-    return kernel + list(values.items())
-
-
-def _support(facts: NameDescription, labels: dict[str, str]) -> list[tuple[str, str]]:
-    return [(labels[key], display_datetime(value.encode()) if key in _DATES else value)
-            for key, value in support_pairs(facts) if key in labels]
-
-
-# -- templates -------------------------------------------------------------------------------------------------------
-
-
-def _response(status: int, page: bytes, headers: list[tuple[str, str]]) -> Response:
-    return Response(status, _CONTENT_TYPE, page, [*headers, *_security_headers()])
-
-
-def _render(template: str, **values: object) -> bytes:
-    return _environment().get_template(template).render(values).encode("utf-8", "replace")
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    """The Jinja2 environment, which compiles each template once in a process."""
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_read), autoescape=True, auto_reload=False, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, finalize=_as_text,
-    )
-    environment.filters["location"] = _location
-    environment.filters["day"] = _day
-    environment.globals["style"] = Markup(_style())
-    return environment
-
-
-def _as_text(value: object) -> object:
-    """Bytes, and text that has surrogate escapes, as text that can be written; the template escapes it."""
-    if type(value) is str:
-        value = encode_text(value)
-    return value.decode("utf-8", "backslashreplace").replace("\0", "\ufffd") if isinstance(value, bytes) else value
-
-
-def _location(url: str | bytes) -> bytes | None:
-    """An address that a browser may follow; None if it is none."""
-    return targets.location(encode_text(url) if isinstance(url, str) else url)
-
-
-def _day(moment: datetime) -> str:
-    return moment.date().isoformat()
-
-
-def _read(template: str) -> str:
-    return resources.files(__package__).joinpath("templates", template).read_text("utf-8")
-
-
-@cache
-def _style() -> str:
-    return "\n" + _read("style.css")
-
-
-@cache
-def _security_headers() -> tuple[tuple[str, str], ...]:
-    """Headers that restrict a page to its own style and to links, whatever was bound to a name."""
-    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
-    policy = (f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
-              "form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-    return ("Content-Security-Policy", policy), ("Referrer-Policy", "no-referrer")
+    return renderer.page(request, "api.html", {"root": root, "about": about, "described": described})

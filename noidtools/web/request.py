@@ -7,7 +7,7 @@ from ..commands.lines import LineSource, split_words
 from ..errors import ForbiddenError, UsageError
 from ..minter.folder import COMMAND_PATH
 from ..minter.policies import TOKEN_PREFIX, TOKEN_USER, AccessPolicy
-from .response import HttpError, too_large
+from .response import HttpError, names_any, preferred, too_large
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ _HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 _USUAL_PORTS = ("80", "443")
 
 _LONGEST_SECRET = 200
-_TOKEN_CHALLENGE = ("WWW-Authenticate", 'Bearer realm="noid", error="invalid_token"')
+_TOKEN_CHALLENGE = ("WWW-Authenticate", 'Bearer realm="noid", error="invalid_token", Basic realm="noid"')
 
 # What browsers accept where they load a page, an image or a style sheet; scripts and programs do not ask for these.
 _LOADED_TYPES = ("text/html", "application/xhtml+xml", "image/", "text/css")
@@ -331,6 +331,13 @@ class Request:
         is_led = not self.header("HTTP_ORIGIN") and not self.header("HTTP_REFERER")
         return is_led and self._is_browser()
 
+    @property
+    def wants_page(self) -> bool:
+        """Whether a browser loads this as a page, and not a program, which gets text as it always did."""
+        accept = self.header("HTTP_ACCEPT")
+        return (names_any(accept, ("text/html",)) and preferred(accept, ("text/plain", "text/html")) == "text/html"
+                and self.is_page_load)
+
     def _is_browser(self) -> bool:
         # Browsers send both.  A page can empty the first with `fetch`, but change neither the second nor the name.  Of
         # the programs that call themselves Mozilla only PowerShell sends one of them.
@@ -491,7 +498,7 @@ def _announced_length(environ: Environ) -> int | None:
         return int(text)
     if environ.get("HTTP_TRANSFER_ENCODING"):
         if not environ.get("wsgi.input_terminated"):
-            raise HttpError(411, "length", "say how long the body is, with Content-Length")
+            raise HttpError(411, "length", "send the length of the body in Content-Length")
         return None
     return 0
 

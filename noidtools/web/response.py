@@ -8,7 +8,15 @@ from __future__ import annotations
 from ..codec import indent_rare_breaks
 from ..commands.answers import Fields, ItemValues, Values, anvl, json_ready, mark_break
 from ..console import OccasionalLog
-from ..errors import BusyError, LoginNeededError, NoidError, NoMinterError, OutcomeUnknownError, StoreError
+from ..errors import (
+    BusyError,
+    LoginNeededError,
+    NoidError,
+    NoMinterError,
+    OutcomeUnknownError,
+    StoreError,
+    TokenNeededError,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,6 +126,9 @@ def http_error(error: NoidError, challenge: str) -> HttpError:
     and a token is asked for."""
     if isinstance(error, HttpError):
         return error
+    if isinstance(error, TokenNeededError):
+        # No user may do it, so a browser is not to ask for a password.
+        return HttpError(401, "login", error.message, ("WWW-Authenticate", 'Bearer realm="noid"'))
     if isinstance(error, LoginNeededError):
         advice = "this server has no login, so send a token of 'noid token new'"
         message = error.message if challenge else error.message_with(advice)
@@ -131,7 +142,7 @@ def public_message(error: NoidError) -> str:
     if isinstance(error, NoMinterError):
         return "there is no minter here"
     if isinstance(error, BusyError):
-        return "others keep the minter busy, or its database does not answer: try again in a few seconds"
+        return "the minter is busy, or its database does not answer: try again in a few seconds"
     if isinstance(error, OutcomeUnknownError):
         return ("it is not known whether this was done, because the minter's database was lost during the commit: see "
                 "what is there before you send it again")
@@ -189,6 +200,17 @@ def names_any(accept: str, media_types: Iterable[str]) -> bool:
     """Whether one of the media types stands in the header; a range such as `*/*` names none."""
     named = {part.partition(";")[0].strip() for part in accept.lower().split(",")}
     return not named.isdisjoint(media_types)
+
+
+def preferred_language(accept: str, offered: tuple[str, ...], default: str) -> str:
+    """The offered language that an Accept-Language header prefers, by their main subtags; the default if it names none.
+    """
+    qualities: dict[str, float] = {}
+    for name, quality in _media_ranges(accept):
+        main = name.partition("-")[0]
+        qualities[main] = max(quality, qualities.get(main, 0.0))
+    best = max(offered, key=lambda name: (qualities.get(name, 0.0), name == default))
+    return best if qualities.get(best, 0.0) > 0 else default
 
 
 def _media_ranges(accept: str) -> list[tuple[str, float]]:

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
         def respond(self, request: Request) -> Response:
             """The response to a request; it raises nothing."""
 
-# The modules and classes of the interfaces of other software, by their names in `noid serve --interfaces`.
-INTERFACES = {"json": "json_api:JsonApi", "arklet": "arklet:Arklet", "ezid": "ezid:Ezid", "n2t": "n2t:N2t",
-              "handle": "handle:HandleApi"}
-USUAL_INTERFACES = ("json",)
+# The modules and classes of the interfaces beside commands and names, by what `noid serve --interfaces` calls them.
+INTERFACES = {"json": "json_api:JsonApi", "console": "console:Console", "arklet": "arklet:Arklet",
+              "ezid": "ezid:Ezid", "n2t": "n2t:N2t", "handle": "handle:HandleApi"}
+USUAL_INTERFACES = ("json", "console")
 # Those that have all paths below one, and are loaded by the first request to it: they need much that a resolver does
 # not, and a server starts faster without.
-_BELOW = {"json": "/api/v1"}
+_BELOW = {"json": "/api/v1", "console": "/console"}
 
 
 class Site:

@@ -191,6 +191,17 @@ def test_a_restore_is_noticed_by_everybody_within_a_second(noid, loop, tmp_path)
 
 
 @pytest.mark.only("lmdb")
+def test_a_restore_replaces_nothing_but_a_minter(noid):
+    noid("backup", "copy")
+    other = noid.folder / "other"
+    (other / "NOID").mkdir(parents=True)
+    (other / "NOID" / "thesis.txt").write_text("mine\n")
+    assert "has something else than a minter" in noid.refused("-f", "other", "restore", "copy")
+    assert [path.name for path in (other / "NOID").iterdir()] == ["thesis.txt"]
+    (other / "NOID" / "thesis.txt").unlink()
+    noid("-f", "other", "restore", "copy")
+
+
 def test_a_restore_leaves_the_files_of_a_minter_and_no_others(noid):
     noid("backup", "kept")
     noid("restore", "kept")
@@ -211,7 +222,7 @@ def test_a_restore_tells_how_many_were_drawn_after_the_backup(noid):
     noid.ids(2)
     noid("backup", "kept")
     noid.ids(3)
-    assert "drawn 3 more, which will be minted again: say restore with --skip 3" in noid("restore", "kept")
+    assert "drawn 3 more, which it will mint again: restore again with --skip 3" in noid("restore", "kept")
     noid("restore", "kept", "--skip", "3")
     assert "1 identifier was skipped and will not be minted; the minter that was replaced had drawn 2 more" in (
         noid("restore", "kept", "--skip", "1"))
@@ -222,7 +233,7 @@ def test_a_restore_tells_how_many_were_drawn_after_the_backup(noid):
 def test_the_restore_of_a_damaged_minter_tells_that_it_is_not_known_how_many_were_drawn(noid):
     noid("backup", "kept")
     data_file(noid).write_bytes(b"")
-    assert "say restore with --skip N" in noid("restore", "kept")
+    assert "restore again with --skip N" in noid("restore", "kept")
 
 
 def test_a_restore_names_the_tokens_that_have_to_be_ended_again(noid):

@@ -35,7 +35,7 @@ def test_a_wrong_canary_and_an_unreadable_minter_end_it_with_status_1(noid, tmp_
     (tmp_path / "b" / "NOID" / "data.mdb").rename(tmp_path / "data")
     done = noid.run("status", "--minters", str(tmp_path))
     assert done.returncode == 1 and done.stdout.count(b"error: ") == 2
-    assert b"1 canaries lead elsewhere" in done.stdout and b"restore a backup" in done.stdout
+    assert b"1 canaries lead to the wrong target" in done.stdout and b"restore a backup" in done.stdout
 
 
 def test_it_tells_of_the_requests_that_a_service_answered(noid, tmp_path):

@@ -57,6 +57,10 @@ def expected(base: str, more: int = 0) -> dict[bytes, bytes]:
     return {b"name%d\0\0_t" % number: f"{base}{number}".encode() for number in range(COUNT + more)}
 
 
+# With a stride that is not even, kills before a commit and after one come in turn.
+at_more_steps = pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.long)])
+
+
 @pytest.fixture
 def batches(monkeypatch) -> None:
     """Make the limits so small that the changes here take several transactions, in child processes, too."""
@@ -69,9 +73,10 @@ def examine(minter: Noid) -> None:
     assert "nothing is wrong" in minter("check")
 
 
+@at_more_steps
 @pytest.mark.parametrize("new", [NEW, OTHER])
-def test_a_killed_retarget_is_finished_by_the_same_command(folder, batches, new):
-    for made in every_kill(folder, COMMITS, "retarget", "--from", OLD, "--to", new):
+def test_a_killed_retarget_is_finished_by_the_same_command(folder, batches, new, stride):
+    for made in every_kill(folder, COMMITS, "retarget", "--from", OLD, "--to", new, stride=stride):
         minter = Noid(made)
         examine(minter)
         minter("retarget", "--from", OLD, "--to", new)
@@ -80,14 +85,15 @@ def test_a_killed_retarget_is_finished_by_the_same_command(folder, batches, new)
         minter.close()
 
 
-def test_a_killed_undo_is_finished_by_the_same_command(folder, batches):
+@at_more_steps
+def test_a_killed_undo_is_finished_by_the_same_command(folder, batches, stride):
     def retargeted() -> Path:
         made = Noid(folder())
         made(*RETARGET)
         made.close()
         return made.folder
 
-    for made in every_kill(retargeted, COMMITS, "undo", "3"):
+    for made in every_kill(retargeted, COMMITS, "undo", "3", stride=stride):
         minter = Noid(made)
         assert "left" not in minter("undo", "3")
         assert targets(minter) == expected(OLD)
@@ -95,8 +101,9 @@ def test_a_killed_undo_is_finished_by_the_same_command(folder, batches):
         minter.close()
 
 
-def test_a_killed_import_is_finished_by_the_same_command_or_undone(folder, batches):
-    for made in every_kill(folder, COMMITS, *IMPORT, stride=3):
+@at_more_steps
+def test_a_killed_import_is_finished_by_the_same_command_or_undone(folder, batches, stride):
+    for made in every_kill(folder, COMMITS, *IMPORT, stride=2 * stride + 1):
         examine(Noid(made))
         back = Noid(shutil.copytree(made, made.with_suffix(".back")))
         if back.event_count() == 3:
@@ -175,3 +182,33 @@ def test_others_mint_and_bind_while_a_retarget_runs(minter):
         bound += 1
     assert process.returncode == 0 and bound > 3
     assert {key: value for key, value in targets(minter).items() if key.startswith(b"name")} == expected(NEW)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_killed_mint_for_a_table_gives_no_row_a_second_identifier(tmp_path, monkeypatch, large):
+    rows, numbers = 60, count()
+    if large:
+        monkeypatch.setattr(changes, "MOST_AT_ONCE", 20)
+        monkeypatch.setattr(changes, "BATCH", 40)
+    words = "import", "csv", "table.csv", "--mint", "--output", "back.csv"
+
+    def folder() -> Path:
+        minter = Noid.created(tmp_path / str(next(numbers)), "f5.reedeedk", "long", "13030", "a.example", "test")
+        minter.close()
+        (minter.folder / "table.csv").write_text("title\n" + "Same\n" * rows)
+        return minter.folder
+
+    kills = 0
+    for made in every_kill(folder, COMMITS, *words):
+        minter = Noid(made)
+        examine(minter)
+        assert minter.run(*words).returncode == 0
+        ids = [line.partition(",")[0] for line in (made / "back.csv").read_text().splitlines()[1:]]
+        assert len(set(ids)) == rows and f"Drawn: {rows}\n" in minter("dbinfo")
+        assert all(minter.text("get", identifier, "title") == "Same\n" for identifier in ids[::20])
+        before = (made / "back.csv").read_bytes()
+        assert minter.run(*words).returncode == 0 and (made / "back.csv").read_bytes() == before
+        examine(minter)
+        minter.close()
+        kills += 1
+    assert kills >= (6 if large else 2)

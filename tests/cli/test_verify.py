@@ -78,6 +78,7 @@ def test_a_progress_bar_is_shown_on_a_terminal_only(noid, server):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_many_identifiers_are_verified_in_little_time_and_memory(noid):
     noid("dbcreate", "kt.reedeed")
     noid("mint", "12000", "_t", "https://example.org/")

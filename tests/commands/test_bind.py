@@ -104,8 +104,8 @@ def test_what_was_bound_outside_the_template_is_skipped_when_the_mask_grows_to_i
 def test_in_a_long_term_minter_a_foreign_identifier_is_bound_after_a_hold(noid):
     noid("dbcreate", "f5.reedeedk", "long", "13030", "cdlib.org", "oac/cmp")
     refusal = noid.refused("bind", "set", "13030/kt639k9", "a", "b", status=1)
-    assert refusal == ("13030/kt639k9 is not one of this minter's identifiers: place a hold on it with 'noid hold set "
-                       "13030/kt639k9' before binding")
+    assert refusal == ("13030/kt639k9 is not one of this minter's identifiers: place a hold on it before binding; run "
+                       "'noid hold set 13030/kt639k9'")
     assert noid("hold", "set", "13030/kt639k9") == "ok: 1 hold placed\n\n"
     noid("bind", "set", "ark:/13030/kt639k9", "a", "b")
     assert noid("get", "13030/kt639k9", "a") == "b\n"
@@ -127,6 +127,8 @@ def test_words_with_a_meaning_are_neither_elements_nor_identifiers(noid, words):
     noid("dbcreate", *words)
     for element in (":", ":-"):
         assert f"no element can be named '{element}'" in noid.refused("bind", "set", "kt4x551", element, "v")
+        for words in (("bind", "set", element, "e", "v"), ("hold", "set", element)):
+            assert f"no identifier can be named '{element}'" in noid.refused(*words, status=1)
     assert noid.refused("bind", "set", ":idmap", "e", "v") == "a rule is bound to a pattern: write :idmap/PATTERN"
 
 

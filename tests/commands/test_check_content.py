@@ -13,10 +13,11 @@ import pytest
 
 from noidtools.codec import pack, pair, split_pair, unpack, unpack_numbers
 from noidtools.minter.circulation import HELD, PEPPERED, RESERVED, WITHDRAWN
-from noidtools.minter.events import number_key
+from noidtools.minter.events import newest_number, number_key
 from noidtools.minter.schema import (
     ABSTRACT,
     ALIASES,
+    ALL_TABLES,
     CHANGES,
     CONFIG,
     CUSTODY,
@@ -278,6 +279,7 @@ FOUND: dict[str, tuple[Corruption, str]] = {
     "another authority of a relation": (part(RELATIONS, 1, b"them", b"us"), "has 'them', which event"),
     "half a relation": (first(RELATIONS, None, b"us"), "not the other way round"),
     "another date of a relation": (part(RELATIONS, 2, b"20000101000000", b"us"), "has '20000101000000', which event"),
+    "another name in a relation": (part(RELATIONS, 0, b"ark:/13030/kt0000", b"us"), "has 'ark:/13030/kt0000', which"),
     "another custodian": (part(CUSTODY, 0, b"Mallory", b"13030"), "the custodian (custodian) of"),
     "another custodian of the minter": (part(CUSTODY, 0, b"Mallory"), "the custodian (custodian) of the minter"),
     "another contact": (part(CUSTODY, 1, b"mallory@evil.example", b"13030"), "the custodian (contact) of"),
@@ -299,10 +301,13 @@ FOUND: dict[str, tuple[Corruption, str]] = {
     "a token for an unknown class": (part(TOKENS, 1, b"everything"), "a token is damaged"),
     "a token that nobody made": (
         lambda s, r: [(TOKENS, bytes(32), pack((b"evil", b"admin", b"20200101000000", b"", b"")))], "the token evil"),
+    "a second token of one name": (lambda s, r: [(TOKENS, bytes(32), next(packed for _, packed in r.scan(TOKENS)))],
+                                   "there are two tokens loader"),
     "a short secret": (first(SECRETS, b"x"), "the secret of the minter"),
     "another template": (settings(template="kt.reedee"), "the template of the minter is 'kt.reedee'"),
     "another NAAN": (settings(naan="12345"), "cannot make"),
     "another term": (settings(term="medium"), "is on hold, but"),
+    "the mark of names from elsewhere": (put(META, lambda s: b"foreign", None), "identifiers come from elsewhere"),
     "another seed": (settings(seed="7"), "the state of the generator is damaged"),
     # Events.
     "a value in an event": (event(b"bind set", b"A title", b"X title"), "by event"),
@@ -398,6 +403,21 @@ def test_a_lost_withdrawal_is_named_and_repair_restores_it(small: Noid) -> None:
     small("check", "--repair")
     assert "nothing is wrong" in small("check")
     assert "was withdrawn" in small.refused("resolve", "13030/kt4x551")
+
+
+@pytest.mark.parametrize("case", [
+    "a lost hold", "a lost hold of a name that was only held", "withdrawn and now published", "an entry of the queue",
+    "an index of the queue", "the count of holds", "a lost entry of the index", "the mark of names from elsewhere",
+])
+def test_what_repair_mends_is_as_it_was(subject: Subject, case: str) -> None:
+    def rows(reader: Reader) -> list[tuple[bytes, bytes, bytes]]:
+        return [(table, key, value) for table in ALL_TABLES if table != EVENTS for key, value in reader.scan(table)]
+
+    before, event = subject.noid.read(rows), subject.noid.read(newest_number) + 1
+    with subject.changed(FOUND[case][0]):
+        assert "mended: " in subject.noid("check", "--repair")
+        assert subject.noid.read(rows) == before
+        subject.noid.write(lambda writer: writer.delete(EVENTS, number_key(event)))
 
 
 def test_what_a_person_decided_is_no_longer_named(small: Noid) -> None:

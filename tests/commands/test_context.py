@@ -39,7 +39,7 @@ def test_each_change_of_the_context_is_one_event(noid):
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (["alias", "a", "a", "--authority", "x"], "no alias for itself"),
+    (["alias", "a", "a", "--authority", "x"], "cannot be its own alias"),
     (["alias", "a b", "c", "--authority", "x"], "no blanks"),
     (["alias", "", "c", "--authority", "x"], "1 to 200 characters"),
     (["alias", "a" * 201, "c", "--authority", "x"], "1 to 200 characters"),
@@ -61,7 +61,7 @@ def test_each_change_of_the_context_is_one_event(noid):
 def test_wrong_statements_about_a_context_are_refused(noid, words, message):
     noid("dbcreate", ".zd")
     assert message in noid.refused("context", *words)
-    assert "nothing is said" in noid("context")
+    assert "nothing is set" in noid("context")
 
 
 def test_the_same_claim_is_made_once(noid):

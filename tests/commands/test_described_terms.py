@@ -144,6 +144,7 @@ def test_the_shapes_accept_every_description(graphs, name):
     assert violations(graphs[name]) == ""
 
 
+@pytest.mark.long
 def test_a_reasoner_finds_no_contradiction_in_all_descriptions_together(whole):
     closure, errors = close("", whole)
     assert errors == [] and not list(closure.subjects(RDF.type, OWL.Nothing))

@@ -218,7 +218,7 @@ def test_a_database_server_is_named_for_a_new_minter_only(filled_export, tmp_pat
     (tmp_path / "file").write_bytes(filled_export)
     copy = Noid(tmp_path / "two")
     words = ("import", "jsonl", str(tmp_path / "file"), "--store", "http://x.example/")
-    assert "is no address of a database server" in copy.refused(*words)
+    assert "must be the address of a database server" in copy.refused(*words)
     copy("dbcreate", ".sd")
     assert "--store is for a minter that is made" in copy.refused(*words)
 
@@ -419,7 +419,7 @@ def test_an_export_to_a_file_replaces_it_at_once_and_is_private(various, tmp_pat
 
 @pytest.mark.parametrize(("words", "message"), [
     (("csv", "--history"), "the history can be exported as jsonl"), (("jsonl", "--state", "lost"), "a state is one of"),
-    (("jsonl", "--changed-since", "soon"), "is no date"), (("xml",), "export has no form 'xml'"),
+    (("jsonl", "--changed-since", "soon"), "is not a date"), (("xml",), "export has no form 'xml'"),
     (("csv", "--element", ""), "the name of an element is empty"),
     (("csv", "--element", "a", "--element", "a"), "named twice"),
 ])

@@ -113,7 +113,7 @@ def test_first_goes_before_delays_and_lvf_before_all_others(noid):
     noid("queue", "first", "12")
     noid("queue", "lvf", "14", "13")
     assert noid.ids(4) == ["13", "14", "12", "11"]
-    explained = noid("help", "queue")
+    explained = " ".join(noid("help", "queue").split())
     assert "first: before those with a delay. lvf: before all others" in explained
 
 

@@ -44,11 +44,11 @@ def before_batch(monkeypatch, batch: int, action) -> None:
     """Have something done before a certain transaction of a bulk change."""
     write, left = changes.BulkEvent.write, [batch]
 
-    def watched(self, work):
+    def watched(self, work, before=None):
         left[0] -= 1
         if not left[0]:
             action()
-        return write(self, work)
+        return write(self, work, before)
 
     monkeypatch.setattr(changes.BulkEvent, "write", watched)
 
@@ -60,7 +60,7 @@ def interrupt() -> None:
 def test_it_is_one_event_with_the_same_report_as_in_one_transaction(minter, monkeypatch, tmp_path):
     together = []
     write = changes.BulkEvent.write
-    monkeypatch.setattr(changes.BulkEvent, "write", lambda self, work: together.append(write(self, work)) or (
+    monkeypatch.setattr(changes.BulkEvent, "write", lambda self, *work: together.append(write(self, *work)) or (
         together[-1]))
     events = minter.event_count()
     report = load(minter)

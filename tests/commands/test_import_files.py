@@ -9,6 +9,8 @@ import pytest
 
 from noidtools import transfer
 from noidtools.minter import changes
+from noidtools.minter.circulation import PrefetchedReader, is_known
+from noidtools.store import Reader
 from noidtools.transfer import importer
 from support.clock import SettableClock
 from support.minter import Noid
@@ -387,10 +389,29 @@ def test_many_names_with_an_alias_go_in_batches(bound, monkeypatch):
     assert "Bindings: 30 bound\n" in load(bound, "jsonl", many)
 
 
+def test_known_names_are_found_in_one_round_trip(bound):
+    class Counting:
+        def __init__(self, reader: Reader) -> None:
+            self.get_many_of, self.scan, self.trips = reader.get_many, reader.scan, 0
+
+        def get_many(self, places):
+            self.trips += 1
+            return self.get_many_of(places)
+
+    def find(reader: Reader) -> tuple[list[bool], int]:
+        counting = Counting(reader)
+        prefetched = PrefetchedReader(counting, [b"b", b"a", b"none"])
+        return [is_known(prefetched, name) for name in (b"a", b"b", b"none")], counting.trips
+
+    load(bound, "csv", "id,title\na,A\nb,B\n", "--on-conflict", "replace")
+    assert bound.read(find) == ([True, True, False], 1)
+
+
 def test_a_binding_that_a_file_gives_twice_is_noted(bound):
     printed = bound("rebind", write(bound, "id,title\nb,first\nb,last\n"))
     assert "line: 2 b: 1 bound\nline: 3 b: 1 bound in place of what an earlier line has\n" in printed
-    assert "Bindings: 1 bound\n" in printed and "note: 1 of the bindings were given twice in the file" in printed
+    assert "Identifiers: 1\nNew: 1\nBindings: 1 bound\n" in printed
+    assert "note: 1 of the bindings were given twice in the file" in printed
     assert titles(bound) == {"b": "last"}
     assert "twice" not in bound("rebind", write(bound, "id,title\nb,same\nb,same\n"))
 

@@ -111,7 +111,7 @@ def test_what_cannot_be_continued_is_refused(noid, tmp_path, changes, message):
 
 
 @pytest.mark.parametrize(("content", "message"), [
-    (b"", "no database of LMDB"), (b"nonsense" * 2000, "no database of LMDB"),
+    (b"", "not an LMDB database"), (b"nonsense" * 2000, "not an LMDB database"),
     (b"<noid><i k='a'>b</i>", "line 1: this is not XML, or it is cut off"),
     (b"<!DOCTYPE noid [<!ENTITY a 'b'>]><noid/>", "line 1: a document type has no place here"),
     (b"<noid>\n<i k='a'>b</i><i k='a'>c</i></noid>", "line 2: the key 'a' is there twice"),
@@ -133,7 +133,7 @@ def test_a_database_that_is_cut_off_at_any_page_is_refused(noid, tmp_path):
     for place in places:
         cut.write_bytes(whole[:place])
         message = noid.refused("import", "noid4php", str(cut), status=1)
-        assert "so it is cut off" in message or "no database of LMDB, or is damaged" in message, (place, message)
+        assert "so it is cut off" in message or "not an LMDB database, or is damaged" in message, (place, message)
     assert [path.name for path in noid.folder.iterdir() if "NOID" in path.name] == []
 
 

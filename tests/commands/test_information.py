@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from support.project import ROOT
-
 
 def test_notes_are_kept_and_shown(noid):
     noid("dbcreate", ".sd")
@@ -23,18 +21,51 @@ def test_dbinfo_full_and_dump_show_more_than_brief(noid):
     noid.refused("dbinfo", "everything", status=2)
 
 
-def test_every_command_is_explained(noid):
+def test_every_command_is_listed_by_task(noid):
     from noidtools.commands import all_commands
 
-    listed = noid("help")
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
-    documentation = "".join(page.read_text(encoding="utf-8") for page in pages)
+    listed = noid("help", "all")
+    assert "\nMint\n  mint " in listed and max(map(len, listed.splitlines())) <= 80
     for command in all_commands():
-        assert all(f"\n  {usage}\n" in listed for usage in command.usage.splitlines())
-        assert noid("help", command.name).startswith(command.usage)
-        assert f"`{command.name}" in documentation, f"the documentation does not explain {command.name}"
-    assert noid() == listed == noid("-h")
+        assert f"\n  {command.name} " in listed
+        assert f"\n  noid {command.name}" in noid("help", command.name)
     noid.refused("help", "nosuch", status=2)
+
+
+def test_the_first_help_is_short_and_leads_on(noid):
+    first = noid("help")
+    assert noid("-h") == noid("--help") == first
+    assert len(first.splitlines()) <= 25 and max(map(len, first.splitlines())) <= 80
+    assert all(f"noid help {word}" in first for word in ("all", "COMMAND", "templates"))
+    assert all(f"  {name} " in first for name in ("dbcreate", "mint", "bind", "resolve", "import", "export", "backup"))
+
+
+def test_nothing_given_is_a_mistake_that_help_answers(noid):
+    for words in ((), ("-f", "elsewhere")):
+        done = noid.run(*words)
+        assert (done.returncode, done.stderr) == (2, b"") and done.stdout.decode() == noid("help")
+    assert noid.run("-v").returncode == 0
+
+
+def test_help_knows_the_forms_of_a_command(noid):
+    check = noid("help", "setup", "check")
+    assert check == noid("setup", "check", "--help") == noid("setup", "-h", "check", "--url", "x")
+    assert "noid setup check [--minters Dir]" in check and "nginx|apache" not in check
+    assert "--acme" not in check and "--acme" in noid("help", "setup")
+
+
+def test_help_of_templates_is_true(noid):
+    text = noid("help", "templates")
+    (command, *printed) = text.partition("Example:\n")[2].partition("\n\n")[0].replace("  ", "").splitlines()
+    words = command.removeprefix("$ noid ").partition(" |")[0].split()
+    report = noid(*words)
+    assert printed and all(f"{line}\n" in report for line in printed)
+
+
+def test_help_is_as_wide_as_the_terminal(noid_process):
+    narrow, wide = noid_process.on_terminal("help", "all", columns=50), noid_process("help", "all")
+    assert 40 < max(map(len, narrow.splitlines())) <= 50 < max(map(len, wide.splitlines()))
+    assert narrow.split() == wide.split()
 
 
 def test_help_is_an_option_of_every_command_and_nothing_is_done(noid):

@@ -59,5 +59,5 @@ def test_verify_names_the_invalid_host(minter):
     done = minter.run("verify", "good", "bad")
     good, bad, _ = done.stdout.decode().split("\n\n", 2)
     assert "resolvable: holds" in good
-    assert "resolvable: fails (9.9): müller..example is no valid host name: empty Label" in bad
+    assert "resolvable: fails (9.9): müller..example is not a valid host name: empty Label" in bad
     assert done.returncode == 1

@@ -89,7 +89,7 @@ def test_validate_prints_the_identifier_as_it_is_minted(noid, words):
 @pytest.mark.parametrize("malformed", [
     "13030//f54x54g11", "130-30/f54x54g11", "-13030/f54x54g11", "13030/f54x54g11.", "13030/f54x54g11/",
     " 13030/f54x54g11", "13030/f54x54g11 ", "13030/f54x\n54g11", "13030/f5-4-x-5-4-g-1-1-", "ark:/13030/f5-4x54g11",
-    "13030/f54x54g11??", "ark%3A%2F13030%2Ff54x54g11", "https://n2t.net/ark:/13030/f54x54g11/",
+    "13030/f54x54g11???", "13030/f54x54g11 ??", "13030/f54x54g12?info", "ark%3A%2F13030%2Ff54x54g11", "https://n2t.net/ark:/13030/f54x54g11/",
 ])
 def test_validate_refuses_what_is_not_exactly_an_identifier_and_does_not_echo_it(noid, malformed):
     noid("dbcreate", *ARK)

@@ -82,7 +82,7 @@ def test_only_a_published_identifier_can_be_made_unavailable(minter):
         minter.records("unavailable", identifier)
     minter.records("publish", identifier)
     minter.records("unavailable", identifier)
-    with pytest.raises(ConflictError, match="publish it with 'noid publish' before"):
+    with pytest.raises(ConflictError, match="and the public knows of it"):
         minter.records("reserve", identifier)
     with pytest.raises(ConflictError, match="a successor is for one that was withdrawn"):
         minter.records("tombstone", identifier, "--successor", "x99")

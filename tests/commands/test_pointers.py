@@ -58,6 +58,7 @@ def test_every_command_reads_the_pointer_to_the_metadata_of_a_name_as_the_name(t
         assert timed("bind", "set", spelling, "_t", "https://target.example/").startswith(f"Id:      {name}\n")
         assert timed("fetch", spelling) == timed("fetch", name)
         assert timed("get", spelling, "_t") == "https://target.example/\n"
+        assert timed("validate", "-", spelling) == f"id: {name}\n"
         assert timed("cite", spelling) == timed("cite", name)
         assert timed("resolve", spelling) == "https://target.example/\n"
         assert timed("history", spelling) == timed("history", name)

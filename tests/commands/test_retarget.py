@@ -365,7 +365,7 @@ def test_long_values_are_taken_back_from_bulk_changes_and_left_after_single_ones
 def test_other_events_cannot_be_taken_back(tmp_path, words):
     minter = Noid.created(tmp_path, *(() if words[0] != "mint" else (".sd",)))
     minter.records(*words)
-    assert "only changes of bindings can be taken back" in minter.refusal("undo", str(minter.event_count())).message
+    assert "only changes of bindings can be undone" in minter.refusal("undo", str(minter.event_count())).message
     minter.close()
 
 

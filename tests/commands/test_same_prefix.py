@@ -31,7 +31,7 @@ def served(tmp_path: Path) -> Path:
 def test_the_second_minter_is_refused_in_a_served_folder_unless_told_otherwise(served):
     message = refused(served / "kt6", *LONG_TERM)
     assert message == ("the minter kt5 in the same folder has the NAAN and prefix 13030/kt, too, and both would mint "
-                       "the same names: choose another prefix, or give --same-prefix")
+                       "the same names: choose another prefix, or add --same-prefix")
     assert not (served / "kt6" / "NOID").exists()
     Noid.created(served / "kt7", *LONG_TERM, "--same-prefix").close()
 

@@ -100,7 +100,7 @@ def test_validate_reports_what_is_wrong(timed):
         b"iderr: 102.100.272/RPLZ54PQI: character 9 of 'RPLZ54PQI' is 'I', which no PILIN suffix contains: "
         b"probably 1 was meant\n"
     )
-    assert "no IP address" in timed.run("validate", "ibip", "8JMKD3MGP9W/34PGRBS", "UUUUW/3").stdout.decode()
+    assert "not an IP address" in timed.run("validate", "ibip", "8JMKD3MGP9W/34PGRBS", "UUUUW/3").stdout.decode()
 
 
 @pytest.mark.parametrize(("words", "fault"), [
@@ -112,13 +112,14 @@ def test_validate_reports_what_is_wrong(timed):
     (["--scheme", "ibi", "--computer", "a.b.org", "--port", "70000"], "port"),
     (["--scheme", "ibi", "--computer", "a.b.org", "--granularity", "0.5"], "granularity"),
     (["--scheme", "ibi", "--computer", "a.b.org", "--patience", "soon"], "patience"),
-    (["--scheme", "ibi", "--computer", "a.b.org", "--seed", "7"], "seed is no setting of the scheme ibi"),
+    (["--scheme", "ibi", "--computer", "a.b.org", "--seed", "7"], "seed is not a setting of the scheme ibi"),
     (["--scheme", "ibi", "--computer", "a.b.org", "f.rddd"], "neither template nor NAAN"),
     (["--scheme", "ibip", "--ip", "1.2.3"], "IP address"),
-    (["--scheme", "ibip", "--ip", "1.2.3.4", "--computer", "a.b.org"], "computer is no setting of the scheme ibip"),
+    (["--scheme", "ibip", "--ip", "1.2.3.4", "--computer", "a.b.org"], "computer is not a setting of the scheme ibip"),
     (["--scheme", "pilin", "--prefix", "1/2"], "Handle prefix"),
-    (["--scheme", "pilin", "--prefix", "10.1", "--granularity", "1"], "granularity is no setting of the scheme pilin"),
-    (["--computer", "a.b.org"], "computer is no setting of the scheme noid"),
+    (["--scheme", "pilin", "--prefix", "10.1", "--granularity", "1"],
+     "granularity is not a setting of the scheme pilin"),
+    (["--computer", "a.b.org"], "computer is not a setting of the scheme noid"),
 ])
 def test_wrong_settings_are_refused_and_leave_nothing_behind(noid, words, fault):
     assert fault in noid.refused("dbcreate", *words)

@@ -190,27 +190,28 @@ def test_without_root_nothing_is_written_to_the_machine(noid, monkeypatch):
     (("nginx", "--minters", "/srv/{{ 7 * 7 }}", "--host", "x"), "whole path"),
     (("nginx", "--minters", "/srv/{%x", "--host", "x"), "whole path"),
     (("nginx", "--minters", "/srv/$(id)", "--host", "x"), "whole path"),
-    (("nginx", "--minters", "/srv/noid", "--host", "{{host}}"), "no host name"),
-    (("nginx", "--minters", "/srv/noid", "--host", "a\nb"), "no host name"),
-    (("nginx", "--minters", "/srv/noid", "--host", "a'b"), "no host name"),
+    (("nginx", "--minters", "/srv/noid", "--host", "{{host}}"), "not a host name"),
+    (("nginx", "--minters", "/srv/noid", "--host", "a\nb"), "not a host name"),
+    (("nginx", "--minters", "/srv/noid", "--host", "a'b"), "not a host name"),
     (("nginx", *HOST, "--tls", "/etc/c.pem\nUser=root", "/etc/k.pem"), "whole path"),
-    (("nginx", *HOST, "--user", "noid\nUser=root"), "no name of an account"),
+    (("nginx", *HOST, "--user", "noid\nUser=root"), "not the name of an account"),
     (("nginx", *HOST, "--prefix", "/opt/noid;id"), "whole path"),
     (("nginx", "--minters", "/srv/n\n", "--host", "x"), "whole path"),
     (("nginx", "--minters", "", "--host", "x"), "--minters is empty"),
     (("nginx", "--minters", "/srv/ä", "--host", "x"), "plain"),
     (("nginx", "--minters", "/home/me/noid", "--host", "x"), "home and temporary folders"),
     (("nginx", "--minters", "/srv/noid", "--host", ""), "--host is empty"),
-    (("nginx", "--minters", "/srv/noid", "--host", "a b"), "no host name"),
-    (("nginx", "--minters", "/srv/noid", "--host", "x;}"), "no host name"),
-    (("nginx", "--minters", "/srv/noid", "--host", "a." * 200 + "a"), "no host name"),
-    (("nginx", "--minters", "/srv/noid", "--host", "a" * 240 + "_"), "no host name"),
+    (("nginx", "--minters", "/srv/noid", "--host", "a b"), "not a host name"),
+    (("nginx", "--minters", "/srv/noid", "--host", "x;}"), "not a host name"),
+    (("nginx", "--minters", "/srv/noid", "--host", "a." * 200 + "a"), "not a host name"),
+    (("nginx", "--minters", "/srv/noid", "--host", "a" * 240 + "_"), "not a host name"),
     (("nginx", *HOST, "--tls", "/etc/c.pem"), "two files"), (("nginx", *HOST, "/etc/k.pem"), "two files"),
     (("nginx", *HOST, "--tls", "/etc/c.pem", "/etc/k.pem", "--acme"), "one of them"),
-    (("nginx", *HOST, "--user", "root"), "no rights"), (("nginx", *HOST, "--user", "a b"), "no name of an account"),
+    (("nginx", *HOST, "--user", "root"), "no rights"),
+    (("nginx", *HOST, "--user", "a b"), "not the name of an account"),
     (("apache", *HOST, "--way", "wsgi", "--user", "noid"), "runs the program, as www-data"),
     (("apache", *HOST, "--way", "cgi+map"), "add --minter NAME"),
-    (("apache", *HOST, "--way", "cgi+map", "--minter", "../x"), "no name of a folder"),
+    (("apache", *HOST, "--way", "cgi+map", "--minter", "../x"), "not the name of a folder"),
     (("nginx", *HOST, "--minter", "kt5"), "--minter is for"), (("nginx", *HOST, "--force"), "--force is for --write"),
     (("nginx", *HOST, "--prefix", "/root/venv"), "--prefix /root/venv cannot be seen"),
     (("nginx", *HOST, "--backups", "/tmp/b"), "--backups /tmp/b cannot be seen by a service"),
@@ -255,6 +256,16 @@ def test_what_is_planted_in_the_folder_of_minters_does_not_stop_the_set_up(noid_
     assert b"GB" in noid_process.run("setup", "check", "--minters", str(root / "srv/noid"), "--user", me).stdout
 
 
+def test_a_fifo_in_place_of_a_file_is_refused_and_replaced_if_forced(noid_process, root):
+    site = root / SITES["nginx"]
+    site.parent.mkdir(parents=True)
+    os.mkfifo(site)
+    words = ("setup", "nginx", *EXAMPLE, "--root", str(root), "--write")
+    assert "was not written by noid setup" in noid_process.refused(*words)
+    noid_process(*words, "--force")
+    assert site.is_file()
+
+
 def test_the_check_examines_any_folder_of_minters(noid, tmp_path: Path):
     me = pwd.getpwuid(os.getuid()).pw_name
     for name in ("a", "b"):
@@ -290,3 +301,26 @@ def test_the_check_tells_who_may_administer_a_minter_on_the_web(noid, tmp_path: 
         done = noid.run(*check)
         assert (expected or "ok:") in done.stdout.decode() and done.returncode == status, done.stdout
         assert ("may change the policy" in done.stdout.decode()) == bool(expected)
+
+
+# -- static sites ----------------------------------------------------------------------------------------------------
+
+
+def test_static_sites_are_kept_current_by_a_timer_if_a_folder_is_named(noid, root):
+    printed = noid("setup", "nginx", *EXAMPLE, "--site", "/srv/noid-site", "--git")
+    assert "noid export --site /srv/noid-site --minters /srv/noid --git\n" in printed
+    assert "OnCalendar=*-*-* 04:00" in printed and "noid-site.timer" in printed
+    assert "noid-site" not in noid("setup", "nginx", *EXAMPLE)
+    noid("setup", "nginx", *EXAMPLE, "--site", "/srv/noid-site", "--root", str(root), "--write")
+    written = read_setup(str(root / "etc/systemd/system/noid-site.timer"))
+    assert written is not None and written.static_site == "/srv/noid-site" and not written.git
+
+
+@pytest.mark.parametrize("folder", ["/srv/noid", "/srv/noid/site", "/var/backups/noid/site", "/srv", "/etc/site",
+                                    "site"])
+def test_a_folder_that_is_not_for_static_sites_is_refused(noid, folder):
+    assert "--site" in noid.refused("setup", "nginx", *EXAMPLE, "--site", folder, status=2)
+
+
+def test_to_commit_needs_static_sites(noid):
+    assert "--git is for --site" in noid.refused("setup", "nginx", *EXAMPLE, "--git", status=2)

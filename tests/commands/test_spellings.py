@@ -196,11 +196,12 @@ READING: dict[str, tuple[str, ...]] = {
     "path": ("path", "NAME"), "relations": ("relations", "NAME"), "history": ("history", "NAME"),
     "custodian": ("custodian", "NAME"), "custodian show": ("custodian", "show", "NAME"),
     "custodian history": ("custodian", "history", "NAME"), "cite": ("cite", "NAME"),
-    "verify": ("verify", "NAME"), "resolve": ("resolve", "NAME"),
+    "verify": ("verify", "NAME"), "resolve": ("resolve", "NAME"), "stats": ("stats", "NAME"),
     "resolve what a rule computes": ("resolve", "--element", "computed", "NAME"),
 }
 # What takes longer than all of them.
 DESCRIBING = ("describe",)
+DESCRIBING_IN_WORDS = ("describe", "--text")
 
 
 def say_all_of(noid: Noid, display: str) -> None:
@@ -235,7 +236,8 @@ def test_every_reading_command_finds_the_name(case):
 def test_a_description_is_of_the_name(case):
     names, display, spelled = case
     say_all_of(names.noid, display)
-    assert names.noid.records(*DESCRIBING, spelled) == names.noid.records(*DESCRIBING, display)
+    for words in (DESCRIBING, DESCRIBING_IN_WORDS):
+        assert names.noid.records(*words, spelled) == names.noid.records(*words, display)
 
 
 @every_spelling
@@ -367,6 +369,7 @@ CHANGING: list[tuple[tuple[str, ...], str]] = [
     (("bind", "delete", "NAME", "title"), ""),
     (("rebind",), "id,_t\nNAME,https://target.example/y\n"),
     (("import", "csv", "--on-conflict", "replace"), "id,_t\nNAME,https://target.example/z\n"),
+    (("import", "csv", "--mint"), "id,part\nNAME,two\n"),
     (("hold", "set", "NAME"), ""), (("hold", "release", "NAME"), ""),
     (("queue", "1d", "NAME"), ""), (("queue", "delete", "NAME"), ""),
     (("reserve", "NAME"), ""), (("publish", "NAME"), ""),
@@ -470,6 +473,17 @@ def test_a_beginning_of_names_may_be_spelled_like_a_name(tmp_path, prefix, count
     noid.close()
 
 
+def test_a_prefix_with_capitals_keeps_its_spelling_in_names_that_were_not_minted(tmp_path):
+    noid = Noid.created(tmp_path, "--label", "hdl:", "x.sd", "medium", "21.T99")
+    assert noid("hold", "set", "hdl:21.t99/Foo") == "ok: 1 hold placed\n\n"
+    assert "Id:      hdl:21.T99/Foo\n" in noid("bind", "set", "21.T99/Foo", "_t", "https://a.example/")
+    assert noid("list") == "id: hdl:21.T99/Foo\ntarget: https://a.example/\n\n"
+    for spelled in ("hdl:21.T99/Foo", "HDL:21.t99/Foo", "https://hdl.handle.net/21.T99/Foo"):
+        assert noid("resolve", spelled) == "https://a.example/\n"
+    assert "does not resolve" in noid.refused("resolve", "hdl:21.T99/foo")
+    noid.close()
+
+
 # Forms that take a name, with which the tests above do not deal by a table, and why.
 ELSEWHERE = {
     "same Name Name": "two names: test_every_reading_command_finds_the_name",
@@ -484,6 +498,7 @@ ELSEWHERE = {
     "token": "its names are those of tokens",
     "note": "its names are those of notes",
     "rebind File": "reads a file as rebind does standard input", "import csv|jsonl|anvl": "the same",
+    "import csv [File] --mint": "the same",
     "import perl Source": "a whole minter of another program",
     "import noid4php Source": "a whole minter of another program",
 }
@@ -500,7 +515,8 @@ def takes_a_name(form: Form) -> bool:
 
 def test_every_form_that_takes_a_name_is_tested_with_spellings():
     tested = {Invocation([word.encode() for word in words]).form
-              for words in (*READING.values(), (*DESCRIBING, "NAME"), *(words for words, _ in CHANGING))}
+              for words in (*READING.values(), (*DESCRIBING, "NAME"), (*DESCRIBING_IN_WORDS, "NAME"),
+                            *(words for words, _ in CHANGING))}
     missing = [whole for command in all_commands() for form in command.forms
                if takes_a_name(form) and form not in tested and command.name not in ("dbcreate", "serve", "setup")
                and not (whole := f"{command.name} {form.usage}").startswith(tuple(ELSEWHERE))]

@@ -303,7 +303,7 @@ def run(examples: int) -> None:
 
 
 def test_no_order_of_commands_breaks_what_must_be_true(engine):
-    run(15 if engine == "lmdb" else 3)
+    run(10 if engine == "lmdb" else 1)
 
 
 @pytest.mark.long

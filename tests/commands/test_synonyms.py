@@ -74,7 +74,7 @@ def test_each_authority_has_its_own_synonyms(minter):
 def test_synonyms_need_two_names_and_an_authority(minter):
     assert "authority" in minter.refusal("synonym", "a", "b").message
     assert "same name" in minter.refusal("synonym", "hdl:1.2/x", "info:hdl/1.2/x", *KERRY).message
-    assert "no date" in minter.refusal("synonym", "a", "b", *KERRY, "--from", "yesterday").message
+    assert "not a date" in minter.refusal("synonym", "a", "b", *KERRY, "--from", "yesterday").message
     backwards = minter.refusal("synonym", "a", "b", *KERRY, "--from", "2030", "--until", "2029")
     assert "before it begins" in backwards.message
     assert isinstance(minter.refusal("synonym", "a", *KERRY), UsageError)

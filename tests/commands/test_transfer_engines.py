@@ -51,11 +51,11 @@ def test_a_large_table_goes_in_in_batches_and_the_same_import_goes_on(minter, tm
     table.write_bytes(b"id,element,value\r\n" + b"".join(b"name%03d,e,%d\r\n" % (n, n) for n in range(100)))
     write, batches = changes.BulkEvent.write, [3]
 
-    def interrupted(self, work):
+    def interrupted(self, work, before=None):
         batches[0] -= 1
         if not batches[0]:
             raise KeyboardInterrupt
-        return write(self, work)
+        return write(self, work, before)
 
     with monkeypatch.context() as patched:
         patched.setattr(changes.BulkEvent, "write", interrupted)

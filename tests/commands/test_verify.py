@@ -51,7 +51,7 @@ def test_an_identifier_is_verified_in_any_spelling(f5, spelling):
         "registered": "fails (9.3): 13030/f54x54g12 has a wrong check character: something in it was mistyped",
         "well-formed": "holds (3.7)",
         "check-sound": "fails (3.6): the check character is wrong: something in the name was mistyped"}),
-    ("hdl:102.100.272/XYZZY", {"registered": "fails (9.3): it is no name of this minter"}),
+    ("hdl:102.100.272/XYZZY", {"registered": "fails (9.3): it is not a name of this minter"}),
     ("", {"registered": "fails (9.3): the identifier is empty"}),
 ])
 def test_names_that_are_not_managed_here_fail_and_are_not_stored(f5, name, expected):
@@ -75,6 +75,13 @@ def test_a_stored_identifier_with_a_wrong_check_character_is_found(f5):
     status, found, _ = verified(f5)
     assert found["13030/other"]["well-formed"].startswith("fails (3.7): 13030/other does not begin with 13030/f5")
     assert "check-sound" in found["13030/f54x54g12"] and "13030/f54x54g11" not in found
+
+
+def test_the_form_of_a_bound_name_from_elsewhere_is_unknown_and_no_failure(noid):
+    noid("dbcreate", "f5.reedeedk", "medium", "13030")
+    noid("bind", "set", "http://purl.org/1/321", "_t", "https://target.example/")
+    printed = noid.run("verify", "http://purl.org/1/321").stdout.decode()
+    assert "well-formed: unknown" in printed and "made elsewhere" in printed and "fails" not in printed
 
 
 def test_labels_of_a_mask_that_grew_are_well_formed(noid):
@@ -122,7 +129,7 @@ def test_names_without_binding_or_address_fail(f5):
     f5("bind", "set", "13030/f5wd3q12m", "_t", "javascript:alert(1)")
     assert findings_of(f5, "13030/f5154dn7k")["bound"] == "holds (9.7)"
     assert findings_of(f5, "13030/f5154dn7k")["resolvable"] == "fails (9.9): nothing is bound to _t"
-    assert findings_of(f5, "13030/f5wd3q12m")["resolvable"] == "fails (9.9): what is bound to _t is no address"
+    assert findings_of(f5, "13030/f5wd3q12m")["resolvable"] == "fails (9.9): what is bound to _t is not an address"
     status, found, summary = verified(f5)
     assert status == 1 and len(found) == 3 and summary["verified"] == "4, 3 failing"
     assert summary["bound"] == "3 hold, 1 fail" and summary["resolvable"] == "1 hold, 3 fail"
@@ -180,7 +187,7 @@ def test_qualities_without_a_statement_are_unknown_and_no_failure(noid):
     assert summary["accountable"] == (
         f"1 unknown: {custodian['custodian']} answers for it, for whom the minter was made, but no contact is known: "
         "run 'noid custodian set Name --contact Contact'")
-    assert summary["persistent"] == "1 unknown: nothing was promised: run 'noid policy persistence'"
+    assert summary["persistent"] == "1 unknown: nothing was promised: run 'noid promise persistence'"
 
 
 @pytest.mark.parametrize(("words", "verdict"), [
@@ -216,7 +223,7 @@ def test_an_identifier_is_confirmed_only_if_nothing_is_unknown(noid):
     assert noid.run("verify", "00", "--quality", "persistent").returncode == 1
     assert b"answer: no" in noid.run("verify", "77", "--quality", "resolvable").stdout, "it is not registered"
     for word in ("retrievable", "beautiful", ""):
-        assert "say one of registered" in noid.refused("verify", "00", "--quality", word, status=2)
+        assert "use one of registered" in noid.refused("verify", "00", "--quality", word, status=2)
     noid("custodian", "set", "Jo", "--contact", "tel:1")
     noid("policy", "persistence", "kept")
     assert "\nanswer: yes\n" in noid("verify", "00")

@@ -1,4 +1,4 @@
-"""docs/conformance.md: every requirement of the documents has a row, and every row tests that exist."""
+"""conformance.md: every requirement of the documents has a row, and every row tests that exist."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.project import ROOT
 
 pytestmark = pytest.mark.slow
 
-PAGE = ROOT / "docs" / "conformance.md"
+PAGE = ROOT / "tests" / "docs" / "conformance.md"
 _REFERENCE = re.compile(r"`(tests/[\w/]+\.py)::(\w+)(?:\[([^`]+)\])?`")
 _SEPARATOR = re.compile(r"(?<!\\)\|")
 # How many requirements were found in each document when they were first read line by line; a page may have more.

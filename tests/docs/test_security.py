@@ -1,4 +1,4 @@
-"""The table of docs/security.md: a row for each number, and tests that exist."""
+"""The table of docs/history/security-findings.md: a row for each number, and tests that exist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support.project import ROOT
 
 pytestmark = pytest.mark.slow
 
-PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "history" / "security-findings.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (\d+) \| (.+) \|$", PAGE, flags=re.MULTILINE)
 NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE)))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.browser import Browser
 from support.servers import COMMANDS, RESOLVERS
 from support.servers.deployment import Deployment, Installation, Resolving, Site
-from support.servers.system import MissingError
+from support.servers.system import MissingError, program
 from support.templates import LONG_TERM
 
 FOLDER = Path(__file__).parent
@@ -26,7 +27,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Tests that ask for a deployment run with each of DEPLOYMENTS in their file, unless they name others."""
     if "deployment" in metafunc.fixturenames:
-        named = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+        named = [name for mark in metafunc.definition.iter_markers("parametrize")
+                 for name in ([mark.args[0]] if isinstance(mark.args[0], str) else mark.args[0])]
         if "deployment" not in named:
             metafunc.parametrize("deployment", list(metafunc.module.DEPLOYMENTS), indirect=True)
 
@@ -48,6 +50,18 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     made = Browser(tmp_path_factory.mktemp("browser"), "*.example")
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Debian's Chromium, for support.reading; all names in .example are this machine."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=program("chromium-headless-shell"),
+                                          args=["--host-resolver-rules=MAP *.example 127.0.0.1"])
+        yield made
+        made.close()
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +90,8 @@ def deploy(site: Site) -> Deploy:
             pytest.fail(str(missing))
         if isinstance(deployment, Resolving) and not (deployment.minters / "kt5").exists():
             deployment.create("kt5", *LONG_TERM)
+            # Most tests change a name, and want to see that at once.
+            deployment.noid("-f", "kt5", "resolver", "cache", "0")
         return deployment
 
     return start

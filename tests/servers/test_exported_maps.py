@@ -36,7 +36,8 @@ def test_nginx_accepts_what_is_written(free, tmp_path):
     for octet in range(1, 256):
         if octet != 0x0A:
             free.set_target(b"13030/" + bytes([octet]) + b"x", b"https://a.example/" + bytes([octet]))
-            free.set_target(bytes([octet]), b"https://a.example/" + bytes([octet]))
+            if octet != ord(":"):  # stands for what is read from input, and names nothing
+                free.set_target(bytes([octet]), b"https://a.example/" + bytes([octet]))
     for name in ("Default", "hostnames", "volatile", "13030/AB", "13030/aB"):
         free.set_target(name, "https://a.example/?{}[]()*$;")
     export(free.opened, "nginx", str(tmp_path / "names.map"))

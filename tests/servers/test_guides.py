@@ -182,7 +182,7 @@ echo 127.0.0.1 ids.example.org >> /etc/hosts
 """
 
 
-@pytest.mark.parametrize("way", ["nginx-proxy", "apache-proxy"])
+@pytest.mark.parametrize("way", ["nginx-proxy", pytest.param("apache-proxy", marks=pytest.mark.long)])
 def test_https_is_served_as_the_page_says(machine, way):
     machine.type(guide(way))
     machine.run(CERTBOT + commands("deploy.md", "HTTPS").replace("setup nginx", f"setup {way.split('-')[0]}"))

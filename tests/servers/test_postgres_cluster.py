@@ -50,6 +50,7 @@ def kill_primary(cluster: PatroniCluster):
     return primary
 
 
+@pytest.mark.cluster
 def test_minting_goes_on_when_the_primary_is_killed(cluster, traffic):
     lost = []
     lose_and_go_on(traffic, "primary killed", lambda: lost.append(kill_primary(cluster)))

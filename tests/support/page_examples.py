@@ -60,10 +60,11 @@ def blocks(page: Path) -> list[Block]:
 
 
 def examples(page: Path) -> list[Example]:
-    return [example for block in blocks(page) if block.language == "console" for example in _examples_of(block)]
+    return [example for block in blocks(page) if block.language == "console" for example in examples_of(block)]
 
 
-def _examples_of(block: Block) -> Iterator[Example]:
+def examples_of(block: Block) -> Iterator[Example]:
+    """The commands of a block, each with what it prints."""
     lines = block.text.splitlines(keepends=True)
     assert lines and lines[0].startswith("$ "), f"line {block.line}: a console block begins with a command"
     index = 0
@@ -91,10 +92,10 @@ class Reader:
     def __init__(self, folder: Path, page: Path | None = None) -> None:
         self._where = folder / "where"
         self._log = folder / "servers.log"
-        self._folder = folder / "work"
-        self._folder.mkdir()
+        self.folder = folder / "work"
+        self.folder.mkdir()
         if page is not None and (_FILES / page.stem).is_dir():
-            shutil.copytree(_FILES / page.stem, self._folder, dirs_exist_ok=True)
+            shutil.copytree(_FILES / page.stem, self.folder, dirs_exist_ok=True)
         self._servers: list[subprocess.Popen[bytes]] = []
         self._address = f"127.0.0.1:{free_port()}"
         home = folder / "home"
@@ -112,18 +113,20 @@ class Reader:
     def type(self, example: Example) -> str:
         """Run the command and return what it printed, with the address that the page prints."""
         command = example.command.replace(PRINTED_ADDRESS, self._address)
+        # Some programs take host and port apart.
+        command = command.replace(PRINTED_ADDRESS.replace(":", " "), self._address.replace(":", " "))
         if command.endswith("&"):
             self._start(command.removesuffix("&"))
             return ""
-        done = subprocess.run(["sh", "-c", f'{command}\npwd > "{self._where}"'], cwd=self._folder,
+        done = subprocess.run(["sh", "-c", f'{command}\npwd > "{self._where}"'], cwd=self.folder,
                               env=self._environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False, timeout=60)
-        self._folder = Path(self._where.read_text().rstrip("\n"))
+        self.folder = Path(self._where.read_text().rstrip("\n"))
         return done.stdout.replace(self._address, PRINTED_ADDRESS)
 
     def _start(self, command: str) -> None:
         with self._log.open("ab") as log:
-            server = subprocess.Popen(["sh", "-c", f"exec {command}"], cwd=self._folder, env=self._environment,
+            server = subprocess.Popen(["sh", "-c", f"exec {command}"], cwd=self.folder, env=self._environment,
                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         self._servers.append(server)
         host, _, port = self._address.partition(":")

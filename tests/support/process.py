@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -28,6 +31,20 @@ class NoidProcess(NoidCommand):
         environment = {name: value for name, value in os.environ.items() if name != "NOID"}
         return subprocess.run([*NOID, *words], cwd=self.folder, input=stdin, capture_output=True, timeout=120,
                               env={**environment, **(env or {})}, check=False)
+
+    def on_terminal(self, *words: str, columns: int) -> str:
+        """What a command prints on a terminal of this width."""
+        terminal, screen = os.openpty()
+        fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = self.start(*words, stdin=screen, stdout=screen, stderr=screen)
+        os.close(screen)
+        printed = b""
+        with contextlib.suppress(OSError):  # the terminal is closed when the process ends
+            while piece := os.read(terminal, 1 << 16):
+                printed += piece
+        os.close(terminal)
+        assert process.wait(120) == 0
+        return printed.decode().replace("\r\n", "\n")
 
     def start(self, *words: str | bytes, **options: Any) -> subprocess.Popen[bytes]:
         """A process that is not waited for; `options` are those of Popen."""
@@ -103,7 +120,7 @@ def _stat_fields(pid: int) -> list[str]:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 10, describe: Callable[[], object] = str) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = 60, describe: Callable[[], object] = str) -> None:
     """Return when a condition holds; fail with what `describe` gives if it does not in time."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -1,6 +1,8 @@
 """The reference page of the Python interface, made from its source.
 
-    python -m tests.support.python_reference > docs/python-reference.md
+    python -m tests.support.python_reference
+
+prints it; docs/site_pages.py puts it on the site.
 """
 
 from __future__ import annotations
@@ -22,10 +24,60 @@ _INTRODUCTION = """\
 # Python reference
 
 All functions, methods and results of `import noidtools`, with their types. [Python API](python-api.md) explains them
-with examples. This page is made from the source: `python -m tests.support.python_reference > docs/python-reference.md`.
+with examples. This page is made from the source.
 
 `Text` is `str | bytes`, `Path` is `str | os.PathLike[str]`, and `Moment` is a `date`, a `datetime`, or text such as
 `2026-11-16`. The words that an argument accepts are `Literal` types of `noidtools.api.minter`:
+
+"""
+# What each command is in Python.
+_COMMANDS = """\
+## Commands
+
+`import_minter`, `copy`, `create` and `restore` are functions of `noidtools`, the others methods of an open minter:
+
+| command | in Python |
+|---|---|
+| `dbcreate` | `create` |
+| `mint`, `peppermint` | `mint`, `peppermint`, `mint_many` |
+| `bind` | `bind`, `bind_many` |
+| `get`, `fetch` | `get`, `elements`, `items`, `fetch`, `rules` |
+| `identify` | `identify` |
+| `hold` | `hold`, `release` |
+| `queue` | `queue`, `dequeue` |
+| `validate` | `validate` |
+| `decode`, `path` | `decode`, `path` |
+| `granularity`, `patience`, `clock` | `set_timing`, `reset_clock`; `info` has their values |
+| `resolve` | `resolve` |
+| `resolver` | `resolver`, `set_resolver`, `set_cache`, `set_passthrough`, `set_canary`, `remove_canary` |
+| `canary` | `check_canaries` |
+| `publish`, `reserve`, `unavailable`, `withdraw` | `publish`, `reserve`, `make_unavailable`, `withdraw` |
+| `tombstone` | `tombstone`, `amend_tombstone` |
+| `alias` | `alias`, `remove_alias` |
+| `synonym`, `relate` | `synonym`, `remove_synonym`, `relate`, `unrelate` |
+| `abstract` | `declare_abstract`, `remove_abstract`, `abstract_names` |
+| `prefer` | `prefer`, `remove_preference` |
+| `relations` | `relations` |
+| `quality` | `state_quality`, `remove_quality`, `qualities` |
+| `verify`, `links` | `verify`, `link_reports` |
+| `cite`, `same` | `cite`, `same` |
+| `context`, `site` | `context`, `set_context`, `claim_context`, `remove_context_claim` |
+| `custodian` | `custodian`, `present_custodians`, `custodians`, `set_custodian`, `remove_custodian` |
+| `describe` | `describe`, `describe_rdf` |
+| `history`, `log` | `history`, `log` |
+| `dbinfo`, `status`, `note`, `stats` | `info`, `status`, `note`, `usage` |
+| `policy`, `promise` | `policy`, `set_policy` |
+| `token` | `tokens`, `new_token`, `revoke_token` |
+| `export` | `export`, `export_map` |
+| `import`, `rebind` | `import_file`, `mint_table`, `rebind`, `import_minter` |
+| `retarget`, `undo` | `retarget`, `undo` |
+| `backup`, `restore`, `copy` | `backup`, `restore`, `copy` |
+| `check` | `check` |
+| `find`, `list` | `find`, `names`, or the minter itself in a `for` statement |
+| | `transaction`, `close`, `closed`, `who` |
+
+The other commands are for people at the shell: `help`, `hello`, `schemes`, `route`, `resolve-loop`, `serve`, `setup`,
+`doctor`, `naans`, `bundle`, `depart`, `succeed`, `sql`, `completion`.
 
 """
 
@@ -38,7 +90,7 @@ _TITLES = {
 
 def reference() -> str:
     """The page, in Markdown."""
-    parts = [_INTRODUCTION + _block(*_literals()), "## Functions\n"]
+    parts = [_INTRODUCTION + _block(*_literals()), _COMMANDS + "## Functions\n"]
     parts += [_function(name) for name in sorted(noidtools.__all__) if inspect.isfunction(getattr(noidtools, name))]
     for group, title in _TITLES.items():
         parts += [f"## {title}\n", *_methods(group)]

@@ -63,7 +63,7 @@ class Served:
         """Its worker processes, without the one that multiprocessing adds."""
         return [pid for pid in children(self.process.pid) if "resource_tracker" not in command_line(pid)]
 
-    def until(self, condition: Callable[[], bool], seconds: float = 10) -> None:
+    def until(self, condition: Callable[[], bool], seconds: float = 60) -> None:
         wait_until(condition, seconds, self.log.read_text)
 
     def get(self, target: str, method: str = "GET", body: bytes | None = None, **headers: str) -> Reply:

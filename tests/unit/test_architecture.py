@@ -19,8 +19,8 @@ from support.project import ROOT
 # A package may import those before it in this list, never those behind it.
 ORDER = (
     "version", "errors", "codec", "times", "console", "spool", "store", "names", "rules", "schemes", "minter",
-    "resolution", "transfer", "verification", "description", "search", "deployment", "commands", "api", "web", "server",
-    "cli", "",
+    "resolution", "statistics", "transfer", "verification", "description", "search", "preservation", "deployment",
+    "commands", "api", "web", "server", "cli", "",
 )
 # Packages that are pure functions of their arguments: they know no store and no minter.
 PURE = ("names", "rules", "schemes")
@@ -98,7 +98,8 @@ def impure(modules: Modules) -> list[str]:
 
 
 def messages_in_words_of_the_shell(modules: Modules) -> list[str]:
-    """Refusals that name an option; commands of the shell in quotes are remedies for everybody."""
+    """Refusals that name an option, or a command of the shell elsewhere than in the second argument, which Python
+    programs do not show."""
     behind = ORDER.index("deployment")
     found = []
     for module in modules.values():
@@ -109,7 +110,8 @@ def messages_in_words_of_the_shell(modules: Modules) -> list[str]:
                 texts = [part.value for argument in node.args for part in ast.walk(argument)
                          if isinstance(part, ast.Constant) and isinstance(part.value, str)]
                 text = re.sub(r"'[a-z_]+ [^']*'|docker run \S+", "", " ".join(texts))
-                if re.search(r"(?<![\w-])--?[a-z]+\b|\bsay\b", text):
+                fact = ast.unparse(node.args[0]) if node.args else ""
+                if re.search(r"(?<![\w-])--?[a-z]+\b|\bsay\b", text) or "'noid " in fact:
                     found.append(f"{module.name}, line {node.lineno}: {text}")
     return found
 

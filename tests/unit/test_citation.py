@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
@@ -352,13 +351,10 @@ def test_a_qr_code_is_written_as_svg_or_png(tmp_path: Path) -> None:
     assert (tmp_path / "a.PNG").read_bytes().startswith(b"\x89PNG\r\n")
 
 
-def test_a_qr_code_that_cannot_be_made_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_qr_code_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\.svg or \.png"):
         qr(str(tmp_path / "a.gif"), b"x")
     with pytest.raises(UsageError, match="cannot be written"):
         qr(str(tmp_path / "none" / "a.svg"), b"x")
     with pytest.raises(InvalidError, match="5000 octets"):
         qr(str(tmp_path / "a.svg"), b"\xe9" * 5000)
-    monkeypatch.setitem(sys.modules, "segno", None)
-    with pytest.raises(UsageError, match=r"noidtools\[qr\]"):
-        qr(str(tmp_path / "a.svg"), b"x")

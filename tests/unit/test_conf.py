@@ -19,7 +19,8 @@ from support.servers.configuration import rendered
 # Those for monitors are the same everywhere, and tested with a Prometheus.
 FILES = sorted(path for path in CONF.rglob("*") if path.is_file() and path.parent.name not in ("prometheus", "grafana"))
 TEMPLATES = [path.relative_to(CONF).as_posix() for path in FILES if path.suffix == ".j2"]
-UNITS = ("noid.service", "noid-backup.service", "noid-backup.timer")
+UNITS = ("noid.service", "noid-backup.service", "noid-backup.timer", "noid-links.service", "noid-links.timer",
+         "noid-site.service", "noid-site.timer")
 SITES = [(server, way) for server, ways in WAYS.items() for way in ways]
 
 

@@ -91,10 +91,8 @@ def test_a_file_takes_the_place_of_a_link_which_is_not_followed(tmp_path):
 
 def test_a_name_aside_is_free(tmp_path, monkeypatch):
     monkeypatch.setattr(folders, "system_clock", lambda: 0)
-    first = folders.aside_name(str(tmp_path / "NOID"), "moved")
-    assert first.startswith(f"{tmp_path}/NOID-moved-19700101000000-")
-    (tmp_path / first).mkdir()
-    assert folders.aside_name(str(tmp_path / "NOID"), "moved") == f"{first}-2"
+    first, second = (folders.aside_name(str(tmp_path / "NOID"), "moved") for _ in range(2))
+    assert first.startswith(f"{tmp_path}/NOID-moved-19700101000000-") and first != second
 
 
 @pytest.mark.parametrize("make", [

@@ -230,7 +230,7 @@ def written(address: bytes, digits: bytes) -> bytes:
     ],
 )
 def test_a_prefix_that_stands_for_no_address_in_its_short_form_is_refused(head: bytes) -> None:
-    with pytest.raises(InvalidError, match="no IP address in its short form"):
+    with pytest.raises(InvalidError, match="not an IP address in its short form"):
         decode(head + b"/34PGRBS")
 
 

@@ -37,8 +37,8 @@ def test_a_host_outside_ascii_is_written_by_idna_and_the_rest_is_escaped(url, ex
 
 
 @pytest.mark.parametrize(("url", "reason"), [
-    ("https://müller..example/", "müller..example is no valid host name: empty Label"),
-    ("https://mü ller.example/", "mü ller.example is no valid host name: codepoint U+0020 at position 3"),
+    ("https://müller..example/", "müller..example is not a valid host name: empty Label"),
+    ("https://mü ller.example/", "mü ller.example is not a valid host name: codepoint U+0020 at position 3"),
     ("https://example.org／ü/", "codepoint U+002F"),
     ("https://ü\\evil.example/", "codepoint U+005C"),
     ("https://ü" + "x" * 63 + ".example/", "label too long"),
@@ -55,7 +55,7 @@ def test_an_invalid_host_is_refused_in_one_sentence_and_never_sent(url, reason):
 
 
 def test_a_host_that_is_not_utf8_is_refused():
-    with pytest.raises(InvalidError, match=r"m\\xfcller.example is no valid host name: it is not UTF-8"):
+    with pytest.raises(InvalidError, match=r"m\\xfcller.example is not a valid host name: it is not UTF-8"):
         targets.to_uri(b"https://m\xfcller.example/")
 
 

@@ -28,7 +28,7 @@ from noidtools.web.request import Request, Trust, query_words
 from noidtools.web.response import JsonWriter, TextWriter
 from support.growth import growth, maker, random_texts, texts
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]  # they measure time
 
 LABELS = (b"https://n2t.example/ark:/13030/", b"hdl:10.1/")
 

@@ -404,6 +404,7 @@ def open_files() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
+@pytest.mark.long
 def test_a_process_serves_a_thousand_stores_with_few_open_files(tmp_path):
     template = tmp_path / "template"
     make(template).close()

@@ -414,7 +414,7 @@ def test_normal_is_idempotent(text: bytes) -> None:
 def test_spellings_and_cuts_are_defined_for_every_text(text: bytes, labels: tuple[bytes, ...]) -> None:
     name = parse(text, labels)
     keys = spellings(name, labels)
-    assert len(keys) == len(set(keys)) <= 6
+    assert len(keys) == len(set(keys)) <= 8  # each is a lookup
     assert all(keys)
     if stored(name, labels) + name.query:
         assert stored(name, labels) + name.query in keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from noidtools.commands import Invocation, all_commands
-from noidtools.errors import ForbiddenError, InvalidError, LoginNeededError
+from noidtools.errors import ForbiddenError, InvalidError, LoginNeededError, TokenNeededError
 from noidtools.minter import policies
 from noidtools.minter.policies import ADMIN, BIND, MINT, READ, AccessPolicy, AccessRule
 
@@ -77,7 +77,9 @@ def test_a_login_is_requested_only_where_it_would_help() -> None:
         rules.ensure("note", (ADMIN,), NOBODY_KNOWN)
     with pytest.raises(LoginNeededError):
         rules.ensure("hold", (BIND,), NOBODY_KNOWN)
-    for kind, name, user in [(MINT, "mint", NOBODY_KNOWN), (MINT, "mint", ALICE), (BIND, "hold", ALICE)]:
+    with pytest.raises(TokenNeededError, match="the class mint is for nobody here: send a token"):
+        rules.ensure("mint", (MINT,), NOBODY_KNOWN)
+    for kind, name, user in [(MINT, "mint", ALICE), (BIND, "hold", ALICE)]:
         with pytest.raises(ForbiddenError) as caught:
             rules.ensure(name, (kind,), user)
         assert not isinstance(caught.value, LoginNeededError)

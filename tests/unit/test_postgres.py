@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 
@@ -151,13 +152,20 @@ def test_a_server_that_does_not_answer_is_given_up(store, relay, monkeypatch):
     assert store.write(count_up, timeout=10) == 1
 
 
-def test_a_process_that_stops_in_the_middle_of_a_change_loses_the_lock_and_is_told(local, other, monkeypatch):
+def test_a_process_that_stops_in_the_middle_of_a_change_loses_the_lock_and_is_told(local, tmp_path, monkeypatch):
+    # With an address of its own, the one that stops has a connection of its own, which is made with a shorter limit.
+    (tmp_path / "stopped").mkdir()
+    made = (tmp_path / "store" / "engine").read_text()
+    mark = "&" if "?" in made else "?"
+    (tmp_path / "stopped" / "engine").write_text(
+        re.sub("^address: .*", rf"\g<0>{mark}application_name=stopped", made, flags=re.MULTILINE))
     monkeypatch.setattr(sql, "CONFIGURE", sql.CONFIGURE.replace("60000", "1000"))
-    for store in (local, other):
-        store.suspend()
-    with pytest.raises(BusyError, match="try again"), local.transaction() as writer:
+    stopped = open_store(str(tmp_path / "stopped"))
+    with pytest.raises(BusyError, match="try again"), stopped.transaction() as writer:
+        monkeypatch.undo()
         writer.put(T, b"a", b"never")
-        other.write(lambda writer: writer.put(T, b"b", b"2"), timeout=25)
+        local.write(lambda writer: writer.put(T, b"b", b"2"), timeout=60)
+    stopped.close()
     assert keys(local) == [b"a", b"b"] and value(local, b"a") == b"1"
 
 
@@ -474,9 +482,9 @@ def test_after_a_fork_the_store_is_to_be_opened_again_and_that_works(local):
     ("postgresql://alice:my?secret@localhost/db", "holds a password"),
     ("postgresql://localhost/db?password=my secret", "holds a password"),
     ("postgresql://localhost/db password='my secret'", "holds a password"),
-    ("postgres//alice:secret@localhost/db", "no address of a database server"),
-    ("postgresql://localhost/db?colour=blue", "no address of a PostgreSQL server"),
-    ("mysql://localhost/db", "no address of a database server"),
+    ("postgres//alice:secret@localhost/db", "must be the address of a database server"),
+    ("postgresql://localhost/db?colour=blue", "not the address of a PostgreSQL server"),
+    ("mysql://localhost/db", "must be the address of a database server"),
     ("postgresql://localhost/a\nb", "one line of printable text"),
 ])
 def test_an_address_that_must_not_be_stored_is_refused(tmp_path, address, message):
@@ -491,6 +499,17 @@ def test_a_password_in_the_file_engine_is_not_printed(noid, address):
     (noid.folder / "NOID" / "engine").write_text(f"engine: postgres\nminter: a\naddress: {address}\n")
     refusal = noid.refused("mint", "1")
     assert "holds a password" in refusal and "secret" not in refusal
+
+
+@pytest.mark.parametrize("address", ["postgresql://a:my secret@localhost/db", "postgres://localhost/?password=secret"])
+@pytest.mark.parametrize("words", [["-f", "ADDRESS", "mint", "1"], ["-f", "ADDRESS", "dbcreate"], ["serve"],
+                                   ["copy", ".", "ADDRESS"], ["copy", "ADDRESS", "b"],
+                                   ["status", "--minters", "ADDRESS"],
+                                   ["serve", "--minters", "ADDRESS"], ["backup", "--minters", "ADDRESS", "copies"]])
+def test_an_address_in_place_of_a_folder_is_refused_and_not_repeated(noid, address, words):
+    refusal = noid.refused(*(address if word == "ADDRESS" else word for word in words), env={"NOID": address})
+    assert "is not a folder: name the folder of the minter" in refusal and "secret" not in refusal
+    assert os.listdir(noid.folder) == []
 
 
 @pytest.mark.parametrize("option", ["--store", "--read"])

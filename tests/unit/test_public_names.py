@@ -32,30 +32,32 @@ ERRORS = {
     "NoidError", "NotFoundError", "OutcomeUnknownError", "StoreError", "UsageError",
 }
 RESULTS = {
-    "AbstractName", "AccessToken", "AliasLink", "Binding", "BulkChange", "CanaryResult", "ChangedValue", "CheckResult",
-    "CitationForm", "Comparison", "ContextClaim", "Copied", "CustodyPeriod", "FoundName", "HistoryEvent", "HoldResult",
-    "ImportResult", "LeftBinding", "MintCount", "MinterDescription", "MinterInfo", "MinterPolicy", "NameDescription",
-    "NameRecord", "NameRelation", "NamingContext", "OfferedAction", "PerformedAction", "PersistencePromise",
-    "PolicyStatement", "QualityClaim", "QualityFinding", "RedirectTarget", "Resolution", "ResolverSettings",
-    "Restored", "RuleBinding", "Transition", "Validity", "ValueDigest", "VerifiedName", "Withdrawal",
+    "AbstractName", "AccessToken", "AliasLink", "Binding", "BulkChange", "CanaryResult", "ChangedValue",
+    "CheckResult", "CitationForm", "Comparison", "ContextClaim", "Copied", "CustodyPeriod", "FoundName",
+    "HistoryEvent", "HoldResult", "ImportResult", "LeftBinding", "LinkReport", "MintCount", "MinterDescription",
+    "MinterInfo", "MinterPolicy", "NameDescription", "NameRecord", "NameRelation", "NamingContext", "OfferedAction",
+    "PerformedAction", "PersistencePromise", "PolicyStatement", "QualityClaim", "QualityFinding", "RedirectTarget",
+    "ReportedLink", "Resolution", "ResolverSettings", "Restored", "RuleBinding", "Transition", "Usage", "UsageDay",
+    "Validity", "ValueDigest", "VerifiedName", "Withdrawal",
 }
 METHODS = {
     "abstract_names", "alias", "amend_tombstone", "backup", "bind", "bind_many", "check", "check_canaries", "cite",
     "claim_context", "close", "closed", "context", "custodian", "custodians", "declare_abstract", "decode", "dequeue",
     "describe", "describe_rdf", "elements", "export", "export_map", "fetch", "find", "get", "history", "hold",
-    "import_file", "info", "items", "log", "make_unavailable", "mint", "mint_many", "names", "new_token", "note",
-    "path", "peppermint", "policy", "prefer", "present_custodians", "publish", "qualities", "queue", "rebind", "relate",
-    "relations", "release", "remove_abstract", "remove_alias", "remove_canary", "remove_context_claim",
-    "remove_custodian", "remove_preference", "remove_quality", "remove_synonym", "reserve", "reset_clock", "resolve",
-    "resolver", "retarget", "revoke_token", "rules", "same", "set_canary", "set_context", "set_cache", "set_custodian",
-    "set_passthrough", "set_policy", "set_resolver", "set_timing", "state_quality", "status", "synonym", "tokens",
-    "tombstone", "transaction", "undo", "unrelate", "validate", "verify", "who", "withdraw",
+    "identify", "import_file", "info", "items", "link_reports", "log", "make_unavailable", "mint", "mint_many",
+    "mint_table", "names", "new_token", "note", "path", "peppermint", "policy", "prefer", "present_custodians",
+    "publish", "qualities", "queue", "rebind", "relate", "relations", "release", "remove_abstract", "remove_alias",
+    "remove_canary", "remove_context_claim", "remove_custodian", "remove_preference", "remove_quality",
+    "remove_synonym", "reserve", "reset_clock", "resolve", "resolver", "retarget", "revoke_token", "rules", "same",
+    "set_cache", "set_canary", "set_context", "set_custodian", "set_passthrough", "set_policy", "set_resolver",
+    "set_timing", "state_quality", "status", "synonym", "tokens", "tombstone", "transaction", "undo", "unrelate",
+    "usage", "validate", "verify", "who", "withdraw",
 }
 
 
 def test_the_public_names_are_these():
     assert set(noidtools.__all__) == {
-        "Export", "OpenMinter", "RemoteMinter", "__version__", *FUNCTIONS, *ERRORS, *RESULTS}
+        "Export", "MintedTable", "OpenMinter", "RemoteMinter", "__version__", *FUNCTIONS, *ERRORS, *RESULTS}
     assert noidtools.__all__ == sorted(noidtools.__all__)
     for name in noidtools.__all__:
         assert getattr(noidtools, name) is not None and name in dir(noidtools)
@@ -119,7 +121,8 @@ def test_the_types_of_words_have_all_that_are_accepted(words, accepted):
 
 def test_every_error_has_a_kind_and_is_one_of_ours():
     assert {name for name, value in vars(errors).items() if isinstance(value, type)
-            and issubclass(value, errors.NoidError)} == ERRORS | {"LoginNeededError", "NotInstalledError"}
+            and issubclass(value, errors.NoidError)} == ERRORS | {
+                "LoginNeededError", "NotInstalledError", "TokenNeededError"}
     for name in ERRORS:
         error = getattr(noidtools, name)
         assert issubclass(error, noidtools.NoidError) and isinstance(error.kind, str)

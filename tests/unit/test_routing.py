@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noidtools.commands.resolving import Routes
+from noidtools.commands.items import Routes
 from noidtools.errors import InvalidError, NotFoundError
 
 items = st.binary(min_size=1, max_size=40)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import threading
 
 import pytest
 from hypothesis import given, settings
@@ -30,32 +29,6 @@ def store(tmp_path):
 @pytest.fixture
 def small_map(monkeypatch):
     monkeypatch.setattr("noidtools.store.lmdb.store.RESERVED", 1 << 20)
-
-
-def test_a_write_happens_whole_or_not_at_all(store):
-    def work(writer):
-        writer.put(T, b"a", b"1")
-        raise ValueError
-
-    with pytest.raises(ValueError):
-        store.write(work)
-    assert store.read(lambda reader: reader.get(T, b"a")) is None
-
-
-def test_a_write_inside_a_write_is_undone_alone(store):
-    def inner(writer):
-        writer.put(T, b"b", b"2")
-        raise ValueError
-
-    def outer(writer):
-        writer.put(T, b"a", b"1")
-        with pytest.raises(ValueError):
-            store.write(inner)
-        store.write(lambda child: child.put(T, b"c", b"3"))
-        return store.read(lambda reader: [key for key, _ in reader.scan(T)])
-
-    assert store.write(outer) == [b"a", b"c"]
-    assert store.read(lambda reader: list(reader.scan(T))) == [(b"a", b"1"), (b"c", b"3")]
 
 
 def test_a_read_that_raises_gives_its_place_among_the_readers_back_though_the_exception_is_kept(store):
@@ -139,20 +112,6 @@ def test_a_replaced_folder_is_reopened(tmp_path):
         assert store.read(lambda reader: reader.get(T, b"which")) == b"new"
     finally:
         store.close()
-
-
-def test_threads_read_and_write_at_once(store):
-    def add(name: bytes) -> None:
-        for number in range(50):
-            store.write(lambda writer, number=number: writer.put(T, name + b"%d" % number, b"x"))
-            assert store.read(lambda reader, number=number: reader.get(T, name + b"%d" % number)) == b"x"
-
-    threads = [threading.Thread(target=add, args=(name,)) for name in (b"a", b"b", b"c", b"d")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert store.read(lambda reader: sum(1 for _ in reader.scan(T))) == 200
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage" * 3000, b"\0" * 8192, b"\x7fELF"])

@@ -88,10 +88,8 @@ def test_what_is_no_option_is_refused(line: bytes, sentence: str) -> None:
     ("get", "Id is missing: use get [--items] [--json] Id [Element…]"),
     ("hold keep x", "hold has no form 'keep': use hold set Id… or hold release Id…"),
     ("hold set", "Id is missing: use hold set Id…"),
-    ("mint", "N is missing: use mint [--patience S] [--folders Dir] [--yes] N or "
-             "mint [--patience S] [--folders Dir] [--yes] N Element Value"),
-    ("mint 1 e", "Value is missing: use mint [--patience S] [--folders Dir] [--yes] N or "
-                 "mint [--patience S] [--folders Dir] [--yes] N Element Value"),
+    ("mint", "N is missing: run 'noid help mint'"),
+    ("mint 1 e", "Value is missing: run 'noid help mint'"),
     ("bind mint x e v", "write the word new in place of 'x': use bind mint new Element Value or bind mint new :|:-"),
     ("bind delete x e v", "removing takes no Value: use bind delete Id Element|:|:-"),
     ("custodian set", "Name is missing: use custodian set Name [Id] [--contact Contact] [--purpose Text] or "
@@ -106,6 +104,9 @@ def test_what_is_no_option_is_refused(line: bytes, sentence: str) -> None:
     ("dbinfo all", "dbinfo has no form 'all': use dbinfo [brief], dbinfo full or dbinfo dump"),
     ("policy label-format x", "the label format follows from the template and is not set by hand: use policy "
                               "label-format"),
+    ("hold relaese x", "hold has no form 'relaese': did you mean release?"),
+    ("import cvs x", "import has no form 'cvs': did you mean csv?"),
+    ("import csv --dryrun", "import has no option --dryrun: did you mean --dry-run?"),
     ("verify x --timeout 5", "--links is missing: run 'noid help verify'"),
 ])
 def test_a_refusal_names_the_usage_of_the_form_that_comes_closest(line: str, sentence: str) -> None:

@@ -51,7 +51,7 @@ def token_in(page: Response) -> str:
 
 def minted_on(page: Response) -> list[str]:
     """The identifiers on the page that answers a form."""
-    return re.findall(r"<li><code><bdi>(.*?)</bdi></code></li>", page.text) if page.status == 200 else []
+    return re.findall(r"<li><a [^>]*><bdi>(.*?)</bdi></a></li>", page.text) if page.status == 200 else []
 
 
 def send_form(web: CommandClient, query: str, token: str, user: str = USER, **variables: str) -> Response:
@@ -106,14 +106,14 @@ def test_the_page_says_what_was_minted_and_a_repetition_that_it_is_one(web: Comm
     token = token_in(web("mint+1", user=USER, **HTML))
     first = send_form(web, "mint+1", token)
     assert first.headers["content-type"] == "text/html; charset=utf-8" and "<h1>Minted</h1>" in first.text
-    assert "<button>Mint another</button>" in first.text and "nothing new" not in first.text
+    assert '<button class="primary">Mint another</button>' in first.text and "nothing new" not in first.text
     again = send_form(web, "mint+1", token)
     assert re.search(r"This is the identifier you were given at \d\d:\d\d UTC; nothing new was minted\.", again.text)
     # The button sends another token to the same address.
     for page in (first, again):
         assert minted_on(send_form(web, "mint+1", token_in(page))) not in ([], ["kt4x551"])
     many = send_form(web, "mint+3", token_in(web("mint+3", user=USER, **HTML)))
-    assert len(minted_on(many)) == 3 and "<button>Mint 3 more</button>" in many.text
+    assert len(minted_on(many)) == 3 and '<button class="primary">Mint 3 more</button>' in many.text
     assert "Mint 3 identifiers?" in web("mint+3", user=USER, **HTML).text
 
 
@@ -121,7 +121,7 @@ def test_other_commands_are_answered_by_a_page_too(web: CommandClient) -> None:
     query = "bind+set+kt639k9+who+%3Cb%3EJo"
     token = token_in(web(query, user=USER, **HTML))
     done = send_form(web, query, token)
-    assert "<h1>Done</h1>" in done.text and "<dt>Status</dt>\n<dd>ok, 5 bytes written" in done.text
+    assert "<h1>Done</h1>" in done.text and '<dt>Status</dt><dd dir="auto">ok, 5 bytes written' in done.text
     assert "<button" not in done.text and web("get+kt639k9+who").text == "<b>Jo\n"
     assert re.search(r"This was done at \d\d:\d\d UTC, and was not done again\.", send_form(web, query, token).text)
     refused = "bind+new+kt639k9+who+%3Cb%3EAl"
@@ -135,7 +135,7 @@ def test_the_last_identifiers_are_shown_with_the_reason_why_there_are_no_more(tm
     web = CommandClient(tmp_path)
     token = token_in(web("mint+12", user=USER, **HTML))
     for page in (send_form(web, "mint+12", token), send_form(web, "mint+12", token)):
-        assert len(minted_on(page)) == 10 and "no identifier is left" in page.text and "<button" not in page.text
+        assert len(minted_on(page)) == 10 and "no identifier is left" in page.text and "<form" not in page.text
 
 
 def test_a_browser_mints_no_more_than_it_may_repeat(web: CommandClient) -> None:

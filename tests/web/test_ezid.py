@@ -443,6 +443,15 @@ def test_a_session_stands_for_the_login_until_it_ends(ezid, minter, monkeypatch)
     assert ezid("POST", SHOULDER, user="", cookie=cookie, authorization=basic(f"goobi:{secret}")).status == 201
 
 
+def test_a_session_ends_at_every_process_when_its_user_logs_out(ezid, minter):
+    secret = token(minter)
+    first, second = (session(ezid("GET", "/login", user="", authorization=basic(f"goobi:{secret}"))) for _ in range(2))
+    assert ezid("GET", "/logout", user="", cookie=first).status == 200
+    for process in (ezid, Client(minter.folder.parent)):
+        refused(process("POST", SHOULDER, user="", cookie=first), "unauthorized", 401)
+        assert process("POST", SHOULDER, user="", cookie=second).status == 201
+
+
 def test_a_session_ends_with_its_token(ezid, minter):
     cookie = session(ezid("GET", "/login", user="", authorization=basic(f"goobi:{token(minter)}")))
     minter.records("token", "revoke", "goobi")

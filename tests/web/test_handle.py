@@ -27,11 +27,12 @@ def minter(request, tmp_path):
 def send(minter):
     application = Site(MinterFolder(str(minter.folder.parent)), interfaces=["handle"])
 
-    def send(method: str, handle: str, data: object = None, *, query: str = "", body: bytes | None = None,
+    def send(method: str, handle: str = "", data: object = None, *, query: str = "", body: bytes | None = None,
              user: str = "alice", kind: str = "application/json") -> Response:
         sent = body if body is not None else None if data is None else json.dumps(data).encode()
-        return call(application, command_environment(query, user=user, method=method, path=f"/api/handles/{handle}",
-                                                     body=sent, CONTENT_TYPE=kind))
+        path = f"/api/handles/{handle}" if handle else "/api/handles"
+        return call(application, command_environment(query, user=user, method=method, path=path, body=sent,
+                                                     CONTENT_TYPE=kind))
 
     return send
 
@@ -83,3 +84,45 @@ def test_what_is_not_served_or_not_supported_has_its_code(send):
     assert code(send("PUT", "12345/", [URL], query="mintNewSuffix=true", kind="text/plain")) == (400, 4)
     assert code(send("PUT", "12345/", [URL], query="mintNewSuffix=true", user="")) == (401, 402)
     assert code(send("PATCH", "12345/x0")) == (405, 4)
+
+
+def test_post_reads_with_the_parameters_in_the_body(send):
+    handle = send("PUT", "12345/", [URL, {**URL, "index": 7, "type": "E.A"}], query="mintNewSuffix=true").json["handle"]
+    for sent, kind in ((b"type=E.&index=9", "application/x-www-form-urlencoded"), (b"", "text/plain"),
+                       (b'{"type": ["E.A"], "index": 7, "auth": true}', "application/json")):
+        reply = send("POST", handle, body=sent, kind=kind, user="", query="" if sent else "type=E.A")
+        assert code(reply) == (200, 1) and [one["index"] for one in reply.json["values"]] == [7], sent
+    for sent in (b"[]", b"{", b'{"type": {}}', b'{"index": ["x"]}', b'{"type": null}', b"\xff"):
+        assert code(send("POST", handle, body=sent, user="")) == (400, 4), sent
+    assert code(send("POST", "12345/none", body=b"overwrite=true", kind="", user=""))[0] in (400, 404)
+
+
+def test_the_handles_of_a_prefix_are_listed_page_by_page_for_administrators(send, minter):
+    made = sorted(send("PUT", "12345/", [URL], query="mintNewSuffix=true").json["handle"] for _ in range(5))
+    minter.records("withdraw", f"hdl:{made[0]}")
+    reply = send("GET", query="prefix=12345")
+    assert code(reply) == (200, 1) and reply.json["totalCount"] == 4 and reply.json["handles"] == made[1:]
+    pages = [send("GET", query=f"prefix=12345/&page={page}&pageSize=3").json["handles"] for page in range(3)]
+    assert pages == [made[1:4], made[4:], []]
+    assert send("POST", body=b'{"prefix": "12345", "pageSize": 1}').json["handles"] == made[1:2]
+    assert code(send("GET", query="prefix=12345", user="bob")) == (403, 401)
+    assert code(send("GET", query="prefix=99999"))[0] == 400
+    for query in ("prefix=12345&pageSize=0", "prefix=12345&page=x", "prefix=12345&pageSize=99999"):
+        assert code(send("GET", query=query)) == (400, 4)
+    assert code(send("GET")) == (400, 102)
+    assert code(send("PUT", "", [URL], query="prefix=12345")) == (400, 102)
+
+
+def test_a_handle_that_was_bound_elsewhere_has_the_holder_of_the_prefix_as_its_administrator(send, minter):
+    identifier = minter.ids(1)[0]
+    minter.records("bind", "set", identifier, "_t", "https://example.org/1")
+    minter.records("bind", "set", identifier, "title", "A title")
+    handle = identifier.removeprefix("hdl:")
+    values = send("GET", handle).json["values"]
+    assert [(one["index"], one["type"]) for one in values] == [(1, "URL"), (2, "title"), (100, "HS_ADMIN")]
+    assert values[2]["data"] == {
+        "format": "admin", "value": {"handle": "0.NA/12345", "index": 200, "permissions": "011111110011"}}
+    assert [one["index"] for one in send("GET", handle, query="type=HS_ADMIN").json["values"]] == [100]
+    assert code(send("PUT", handle, [{**URL, "data": "https://example.org/2"}], query="index=1")) == (200, 1)
+    assert "HS_ADMIN" not in minter.text("fetch", identifier), "it is not stored"
+    assert [one["index"] for one in send("GET", handle).json["values"]] == [1, 2]

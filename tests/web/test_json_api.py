@@ -7,9 +7,7 @@ import json
 from urllib.parse import quote
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
-from schemathesis import checks
 
 from noidtools.minter.folder import MinterFolder
 from noidtools.web.site import Site
@@ -277,6 +275,24 @@ def test_a_body_that_is_not_understood_changes_nothing(api, body, kind, status):
     assert api("GET", "/minters/kt").json["minted"] == 0
 
 
+@pytest.mark.parametrize("body, kind, status", [
+    (b"<x/>", "text/xml", 415), (b"a=1", "application/x-www-form-urlencoded", 415), (b"{", "application/json", 400),
+    (b'{"reason": "x"}', "application/json", 422), (b"{}", "application/json", 200), (b"", "", 200),
+])
+def test_an_action_without_a_body_takes_none_but_an_empty_object(api, body, kind, status):
+    made(api, state="reserved")
+    assert api("POST", "/identifiers/12345/x00/publish", body=body, kind=kind).status == status
+    assert api("GET", "/identifiers/12345/x00").json["state"] == ("published" if status == 200 else "reserved")
+
+
+def test_a_put_for_a_new_name_only_changes_no_other(api):
+    made(api, elements={"a": "1"})
+    assert "there already" in problem(
+        api("PUT", "/identifiers/12345/x00", {"elements": {"b": "2"}}, if_none_match="*"), 412, "precondition")
+    assert api("GET", "/identifiers/12345/x00").json["elements"] == {"a": "1"}
+    assert api("PUT", "/identifiers/12345/x01", {"elements": {"b": "2"}}, if_none_match="*").status == 201
+
+
 def test_who_may_not_is_refused_and_a_login_is_asked_for(api):
     reply = api("POST", "/minters/kt/identifiers", {}, user="")
     assert problem(reply, 401, "login") and "www-authenticate" in reply.headers
@@ -304,26 +320,23 @@ def test_the_page_describes_every_route(api):
             assert f"{method.upper()} /api/v1{path}" in page.text
 
 
-@pytest.fixture
-def schema(api, minter):
-    """The OpenAPI document, with a site behind it at which everybody is an administrator."""
+@pytest.mark.slow
+@pytest.mark.parametrize("known", [{}, {"name": "kt", "id": "12345/x00"}], ids=["any names", "known names"])
+def test_no_request_that_the_description_allows_fails_or_gets_an_undocumented_answer(api, minter, known):
+    """schemathesis makes requests of every kind from the OpenAPI document, right ones and wrong ones; whoever sends
+    them is an administrator."""
+    import schemathesis  # takes seconds, which the other tests do without
+    from schemathesis import checks
+
     made(api, elements={"_t": URL})
     minter.records("policy", "admin", "anyone")
 
     def application(environ, start_response):
         return api.application({**environ, "REMOTE_USER": USER}, start_response)
 
-    return schemathesis.openapi.from_wsgi("/api/v1/openapi.json", application)
-
-
-CHECKS = [checks.not_a_server_error, checks.status_code_conformance, checks.content_type_conformance,
-          checks.response_headers_conformance, checks.response_schema_conformance, checks.negative_data_rejection]
-
-
-@pytest.mark.parametrize("known", [{}, {"name": "kt", "id": "12345/x00"}], ids=["any names", "known names"])
-def test_no_request_that_the_description_allows_fails_or_gets_an_undocumented_answer(schema, known):
-    """schemathesis makes requests of every kind from the OpenAPI document, right ones and wrong ones."""
-    for result in schema.get_all_operations():
+    wanted = [checks.not_a_server_error, checks.status_code_conformance, checks.content_type_conformance,
+              checks.response_headers_conformance, checks.response_schema_conformance, checks.negative_data_rejection]
+    for result in schemathesis.openapi.from_wsgi("/api/v1/openapi.json", application).get_all_operations():
         operation = result.ok()
 
         @settings(max_examples=15, deadline=None, database=None, derandomize=True,
@@ -331,6 +344,6 @@ def test_no_request_that_the_description_allows_fails_or_gets_an_undocumented_an
         @given(case=operation.as_strategy())
         def attempt(case):
             case.path_parameters = {name: known.get(name, value) for name, value in case.path_parameters.items()}
-            case.call_and_validate(checks=CHECKS)
+            case.call_and_validate(checks=wanted)
 
         attempt()

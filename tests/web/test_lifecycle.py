@@ -57,7 +57,7 @@ def test_an_unavailable_name_is_404_with_a_page_that_says_why(tmp_path):
     minter.records("unavailable", "x00", "--reason", "being repaired")
     resolver = resolver_of(minter)
     page = resolver("/x00", HTTP_ACCEPT="text/html")
-    assert page.status == 404 and "being repaired" in page.text and "not available at present" in page.text
+    assert page.status == 404 and "being repaired" in page.text and "This has not been available since 2" in page.text
     assert "Location" not in page.headers and resolver("/x00?info").status == 200
     minter.records("publish", "x00")
     assert resolver("/x00").status == 302

@@ -130,6 +130,25 @@ def test_an_alias_of_any_form_resolves_beside_other_minters(tmp_path):
     assert "https://a.example/x" in web("/old-catalogue/17?info").text
 
 
+def test_a_rule_hands_a_shoulder_or_a_naan_on_beside_other_minters(tmp_path):
+    one, other = Noid.created(tmp_path / "f5", *CHECKED), Noid.created(tmp_path / "kt", *LONG_TERM)
+    name = one.mint_with_target("https://a.example/x")
+    one.records("bind", "set", ":idmap/^13030/zz.*", "_t", "https://partner.example/ark:$&")
+    one.records("bind", "set", ":idmap/^66666/(.*)", "_t", "303 https://other.example/$1")
+    one.records("bind", "set", ":idmap/.*/catch", "_t", "https://own.example/$&")
+    other.text("resolver", "fallback", "https://n2t.net/")
+    for minter in (one, other):
+        minter.close()
+    web = ResolverClient(Resolver(MinterFolder(str(tmp_path))))
+    assert web("/ark:/13030/z-z9/d?x=1").headers["location"] == "https://partner.example/ark:13030/zz9/d?x=1"
+    answer = web("/ark:66666/a")
+    assert (answer.status, answer.headers["location"]) == (303, "https://other.example/a")
+    assert web("/ark:/77777/a").headers["location"] == "https://n2t.net/ark:/77777/a"
+    assert web("/ark:/77777/catch").headers["location"] == "https://n2t.net/ark:/77777/catch", "no NAAN in the rule"
+    assert web("/ark:/13030/yy").status == 404
+    assert web(f"/ark:/{name}").headers["location"] == "https://a.example/x"
+
+
 def declare_monash(minter: Noid, label: str) -> None:
     who = ("--authority", "Monash University")
     minter.records("abstract", "context", "Monash", *who)
@@ -202,9 +221,9 @@ def test_commands_are_answered_only_below_the_path_that_was_named(kt5, tmp_path)
 
 def test_a_name_that_is_not_found_is_shown_as_it_was_entered(web):
     page = web("/Diary%20of%20Uppsala", **HTML).text
-    assert "<h1>Not found: <bdi>Diary of Uppsala</bdi></h1>" in page and 'value="Diary of Uppsala"' in page
+    assert '<code dir="auto">Diary of Uppsala</code>' in page and 'value="Diary of Uppsala"' in page
     # An escape without which it would be another name stays.
-    assert "<bdi>a%2Fb</bdi>" in web("/a%2Fb", **HTML).text
+    assert '<code dir="auto">a%2Fb</code>' in web("/a%2Fb", **HTML).text
 
 
 @pytest.mark.slow

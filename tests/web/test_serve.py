@@ -200,8 +200,10 @@ def test_a_path_for_commands_must_be_one(path: bytes) -> None:
 @pytest.mark.only("lmdb")
 @pytest.mark.parametrize("words", [("--http", "127.0.0.1:0", "--user", "alice", "--workers", "1", "--threads", "3"),
                                    ("--fcgi", "noid.sock", "--workers", "3")], ids=["http", "fcgi"])
-def test_a_writer_that_stalls_stops_no_reader(serve, tmp_path: Path, words: tuple[str, ...]) -> None:
-    """The writers wait for two seconds, and are then told to ask again."""
+def test_a_writer_that_stalls_stops_no_reader_and_no_writer_of_another_minter(
+    serve, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """Those who write wait for two seconds, and are then told to ask again; others write to other minters meanwhile."""
     create_in_child(tmp_path / "xx5", "xx.sdd", "long", "13030", "a", "b")
     (name,) = (record["id"].decode() for record in run_in_child(tmp_path / "xx5", "mint", "1"))
     run_in_child(tmp_path / "xx5", "bind", "set", name, "_t", "https://a.example/")
@@ -227,6 +229,8 @@ def test_a_writer_that_stalls_stops_no_reader(serve, tmp_path: Path, words: tupl
         for _ in range(8):
             pool.submit(write)
         served.until(lambda: bool(replies), 60)
+        served.until(lambda: replies.count((503, "2")) >= 12, 60)  # all slots were taken in vain once
+        served.until(lambda: ask("/noidu_xx5", "mint+1")[0] == 200, 60)
         reads = [ask(*target)[0] for target in ((f"/ark:/{name}",), ("/noidu_kt5", "dbinfo"), ("/healthz",)) * 5]
         enough.set()
         pool.shutdown()

@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -99,6 +100,24 @@ def test_serve_by_fastcgi_finishes_its_requests_before_it_stops(fcgi: Served) ->
         status, _, text = gateway.answer(peer)
     assert status == 200 and text.endswith(b"bulk: 3000 commands, 3000 done, 0 refused\n")
     assert fcgi.process.wait(60) == 0
+
+
+def test_a_worker_that_was_late_for_a_connection_stops_when_it_is_told_to(tmp_path: Path) -> None:
+    """Another worker has taken the connection that select announced."""
+    late = ("import select\nselect.select = lambda ready, *_: (ready, [], [])\nprint('late', flush=True)\n"
+            "from noidtools.server.fastcgi import serve_socket\nserve_socket(None, [])")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "noid.sock"))
+        listener.listen()
+        worker = subprocess.Popen([sys.executable, "-c", late], stdin=listener, stdout=subprocess.PIPE)
+        with worker:
+            assert worker.stdout is not None and worker.stdout.readline() == b"late\n"
+            time.sleep(1)  # until it has begun to accept
+            worker.terminate()
+            try:
+                assert worker.wait(20) in (0, -signal.SIGTERM)
+            finally:
+                worker.kill()
 
 
 def test_serve_by_http_finishes_its_requests_before_it_stops(http_server: Served) -> None:

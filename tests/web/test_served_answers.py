@@ -1,7 +1,7 @@
 """What a real `noid serve` answers to requests that once gave away too much, failed or forged an answer.
 
 The same rules are tested in detail without a server; here each is asked for over HTTP.  The numbers are those of
-docs/security.md.
+docs/history/security-findings.md.
 """
 
 from __future__ import annotations

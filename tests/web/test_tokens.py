@@ -117,7 +117,8 @@ def test_a_wrong_token_is_401_whatever_it_asks_for(web: CommandClient, header: s
     for query in ("mint+1", "get+kt4x551+_t", "dbinfo"):
         reply = web(query, HTTP_AUTHORIZATION=header, user=USER)
         assert reply.status == 401 and "this token is not known here" in reply.text
-        assert reply.headers["www-authenticate"] == 'Bearer realm="noid", error="invalid_token"'
+        assert reply.headers["www-authenticate"] == (
+            'Bearer realm="noid", error="invalid_token", Basic realm="noid"')
     assert web("dbinfo", HTTP_AUTHORIZATION="Basic YTpi").status == 200  # the web server has looked at that
 
 

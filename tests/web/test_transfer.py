@@ -99,3 +99,27 @@ def test_a_retarget_by_url_is_taken_back_by_url(filled):
     assert filled("get+kt639k9+_t").text == "https://b.example/1\n"
     assert "ok: 1 change taken back\n" in filled(f"undo+{number}", user=USER).text
     assert filled("get+kt639k9+_t").text == "https://a.example/1\n"
+
+
+MINTED = b"title;n\r\nOne;1\r\nTwo;2\r\n"
+
+
+def test_a_table_gets_its_identifiers_as_a_download_and_again_the_same(web):
+    reply = upload(web, "import+csv+--mint", MINTED)
+    assert reply.status == 200 and reply.headers["content-type"] == "text/csv; charset=utf-8"
+    assert reply.headers["content-disposition"] == 'attachment; filename="minted.csv"'
+    rows = [line.split(";") for line in reply.text.splitlines()]
+    assert rows[0] == ["id", "title", "n"] and [row[1] for row in rows[1:]] == ["One", "Two"]
+    assert web(f"get+{rows[2][0]}+title").text == "Two\n"
+    assert upload(web, "import+csv+--mint", MINTED).body == reply.body
+
+
+def test_a_table_is_refused_whole_and_by_the_limit_of_the_minter(web):
+    assert web("policy+mint-limit+1", user=USER).status == 200
+    refused = upload(web, "import+csv+--mint", MINTED)
+    assert refused.status == 403 and "needs 2 identifiers, and 1 may be minted at once here" in refused.text
+    bad = upload(web, "import+csv+--mint", b"title\r\n=1\r\n")
+    assert bad.status == 400 and "line 2: " in bad.text
+    assert "line: 2: minted, 1 bound\n" in upload(web, "import+csv+--mint+--dry-run", b"title\r\nA\r\n").text
+    assert web("policy+admin+bob", user=USER).status == 200
+    assert upload(web, "import+csv+--mint", b"title\r\nA\r\n").status == 403

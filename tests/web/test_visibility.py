@@ -186,7 +186,7 @@ def test_a_canary_that_is_not_public_is_not_among_those_that_readers_see(tmp_pat
     assert told.status == 200 and public in told.text and secret not in told.text and TARGET not in told.text
     assert f"{secret} leads to reserved, not to {TARGET}" in client("canary", path="/noidu", user="alice").text
     noid.records("resolver", "canary", public, "-")
-    assert "there is nothing to check" in client("canary", path="/noidu").text
+    assert "there are no canaries" in client("canary", path="/noidu").text
     noid.close()
 
 

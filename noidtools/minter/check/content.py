@@ -18,7 +18,7 @@ from ..events import Digest, number_key
 from ..history import numbers_of
 from ..lifecycle import PUBLISHED_STATE, RESERVED_STATE, UNAVAILABLE_STATE, WITHDRAWN_STATE
 from ..namespace import RULE_MARK
-from ..relations import CLAIMED, parsed
+from ..relations import CLAIMED, Relation, find_abstraction, parsed
 from ..schema import (
     ABSTRACT,
     ALIASES,
@@ -226,10 +226,21 @@ class _Comparison:
             dates = (relation.start, relation.until) if relation.kind in _CLAIMED else ()
             for text in (relation.authority, *dates):
                 if text and fingerprint(text) not in said:
-                    self._examination.report(
-                        f"a relation ({relation.word}) of {self._examination.name(name.key)} has {_shown(text)}, which "
-                        f"event {relation.event} does not say: remove the relation and make it again, or compare with "
-                        "a backup")
+                    self._report_relation(name, relation, text)
+            if fingerprint(relation.display) not in said and not self._is_name_of(relation):
+                self._report_relation(name, relation, relation.display)
+
+    def _is_name_of(self, relation: Relation) -> bool:
+        """Whether the other name is written as its key is."""
+        if relation.display in (relation.other, self._examination.minter.namespace.display(relation.other)):
+            return True
+        abstraction = find_abstraction(self._examination.reader, relation.other)
+        return abstraction is not None and abstraction.display == relation.display
+
+    def _report_relation(self, name: StoredRows, relation: Relation, text: bytes) -> None:
+        self._examination.report(
+            f"a relation ({relation.word}) of {self._examination.name(name.key)} has {_shown(text)}, which event "
+            f"{relation.event} does not say: remove the relation and make it again, or compare with a backup")
 
     # -- the minter ----------------------------------------------------------------------------------------------
 
@@ -249,6 +260,7 @@ class _Comparison:
 
     def _compare_tokens(self, name: StoredRows, replay: Replay) -> None:
         """A token that is missing is not reported: a complete import leaves all tokens where they are."""
+        names: set[bytes] = set()
         for digest, packed in name.several(TOKENS).items():
             if not is_token(digest, packed):
                 continue  # reported elsewhere
@@ -257,6 +269,10 @@ class _Comparison:
             if said is not None and not said.allows(terms):
                 self._report(name, f"the token {printable(token.name)}", terms, said,
                              "revoke it with 'noid token revoke', and make another")
+            elif token.name in names:
+                self._examination.report(f"there are two tokens {printable(token.name)}, of which nobody made one: "
+                                         "revoke both with 'noid token revoke', and make another")
+            names.add(token.name)
 
     def _compare_creation(self, name: StoredRows) -> None:
         settings = self._examination.minter.settings

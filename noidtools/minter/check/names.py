@@ -57,7 +57,7 @@ _ACCESS_RULES = frozenset(f"policy/{name}" for name in CLASSES)
 
 
 def _check_records(examination: Examination) -> None:
-    held = 0
+    held = foreign = 0
     numbers = _DrawnNumbers(examination)
     for identifier, packed in examination.items(IDS):
         fault = _fault_of(packed)
@@ -67,6 +67,7 @@ def _check_records(examination: Examination) -> None:
             continue
         record = Circulation.unpacked(packed)
         held += record.held
+        foreign += record.foreign
         examination.pointed.add(record.event)
         _check_record(examination, identifier, record)
         numbers.check(identifier, record)
@@ -74,6 +75,9 @@ def _check_records(examination: Examination) -> None:
     if stored != held:
         counted = "their count is damaged" if stored is None else f"{stored} are counted"
         examination.report(f"{held} identifiers are on hold, but {counted}", _mend_held_count)
+    if foreign and not schema.has_foreign(examination.reader):
+        examination.report(f"{foreign} identifiers come from elsewhere, but the mark that there are some is missing, "
+                           "so that beside other minters they are not found", _mend_foreign)
 
 
 class _DrawnNumbers:
@@ -131,6 +135,13 @@ def _mend_held_count(writer: Writer) -> bool:
     if held == schema.stored_held_count(writer):
         return False
     schema.set_held_count(writer, held)
+    return True
+
+
+def _mend_foreign(writer: Writer) -> bool:
+    if schema.has_foreign(writer):
+        return False
+    schema.note_foreign(writer)
     return True
 
 

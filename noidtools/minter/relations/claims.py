@@ -238,7 +238,7 @@ def claim_kind(word: str) -> RelationKind:
     try:
         return CLAIMED[word]
     except KeyError:
-        raise UsageError(f"{word[:60]!r} is no relation: use one of {', '.join(CLAIMED)}") from None
+        raise UsageError(f"{word[:60]!r} is not a relation: use one of {', '.join(CLAIMED)}") from None
 
 
 def add_claim(

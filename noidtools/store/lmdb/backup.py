@@ -12,8 +12,10 @@ from itertools import islice
 
 import lmdb
 
-from ...errors import InvalidError, NoidError, StoreError
+from ...errors import ConflictError, InvalidError, NoidError, StoreError
 from ..folders import (
+    ENGINE_FILE,
+    README,
     aside_name,
     copy_permissions,
     create_folder,
@@ -29,6 +31,7 @@ from ..locks import TIMEOUT, WriterLock
 from .files import (
     DATA,
     LEAST_RESERVED,
+    LOCK,
     LONGEST_KEY,
     OWN_TABLE,
     PLACE,
@@ -49,6 +52,9 @@ _copying = threading.Lock()
 
 # How many items of another engine are written in one transaction.
 _CHUNK = 50_000
+
+# One of these is in every folder of a minter, however damaged it is.
+_OF_A_MINTER = frozenset((DATA, LOCK, WRITER, README, ENGINE_FILE))
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
@@ -139,6 +145,10 @@ def restore(location: str, source: str, adjust: Callable[[str], None]) -> str | 
         create_folder(location, fill)
         return None
     try:
+        found = os.listdir(location)
+        if found and _OF_A_MINTER.isdisjoint(found):
+            raise ConflictError(f"{location} has something else than a minter, which is not replaced: move it away "
+                                "first")
         with _locked(location):
             aside = aside_name(location, "replaced")
             replace_folder(location, fill, aside)
@@ -168,8 +178,8 @@ def _unwritten(data: str, locked: str = "") -> Iterator[None]:
             yield
             return
         if not os.access(os.path.join(folder, WRITER), os.W_OK):
-            raise StoreError(f"{folder} is a minter's, and this account cannot lock it: make a backup of it with 'noid "
-                             "backup', and restore that")
+            raise StoreError(f"{folder} is a minter's, and this account cannot lock it",
+                             "make a backup of it with 'noid backup', and restore that")
         with _locked(folder):
             yield
 
@@ -217,7 +227,7 @@ def _copy_data(data: str, new: str) -> None:
 
 def _no_backup(error: Exception, data: str, folder: str) -> NoidError:
     if isinstance(error, FileNotFoundError) or "No such file" in str(error):
-        return StoreError(f"there is no backup at {data}: name the folder that 'noid backup' made")
+        return StoreError(f"there is no backup at {data}", "name the folder that 'noid backup' made")
     if isinstance(error, lmdb.Error) and not is_full(folder):
         return StoreError(f"{data} is not a sound backup ({error}): nothing was changed")
     return translated(error, folder)
@@ -226,7 +236,7 @@ def _no_backup(error: Exception, data: str, folder: str) -> NoidError:
 def _opened(data: str) -> lmdb.Environment:
     """A data file that nobody writes to, without a lock file."""
     if not os.path.getsize(data):
-        raise StoreError(f"{data} is empty: it is no backup of a minter")
+        raise StoreError(f"{data} is empty: it is not a backup of a minter")
     environment = lmdb.open(os.fsencode(data), subdir=False, readonly=True, lock=False, create=False, map_size=0)
     if os.path.getsize(data) < length_of(environment):
         # To read beyond the end of a mapped file kills the process (SIGBUS).
@@ -263,4 +273,4 @@ def foreign_items(path: str) -> Iterator[tuple[bytes, bytes]]:
             with environment.begin() as txn, txn.cursor() as cursor:
                 yield from cursor
     except lmdb.Error as error:
-        raise InvalidError(f"{path} is no database of LMDB, or is damaged: {error}") from None
+        raise InvalidError(f"{path} is not an LMDB database, or is damaged: {error}") from None

@@ -176,8 +176,8 @@ def _place(location: str) -> bytes:
 
 def moved_in(location: str) -> StoreError:
     data = _path(location, DATA)
-    return StoreError(f"{data} was put there by other means than 'noid restore', and going on with it could mint "
-                      f"identifiers twice: to use it run 'noid restore {data}', else restore a backup")
+    return StoreError(f"{data} was put there by other means than a restore, and going on with it could mint "
+                      "identifiers twice", f"to use it run 'noid restore {data}', else restore a backup")
 
 
 # -- the length of the data file -------------------------------------------------------------------------------------
@@ -206,12 +206,12 @@ def _ensure_length(environment: lmdb.Environment, location: str, *, writable: bo
     if os.path.getsize(data) >= length_of(environment):
         return
     if not writable:
-        raise StoreError(f"{data} is shorter than it says, so it was cut short, or its last writer was killed: run "
+        raise StoreError(f"{data} is shorter than it says, so it was cut short, or its last writer was killed", "run "
                          "'noid dbinfo' under an account that may write it, or restore a backup")
     try:
         read_all(data)
     except lmdb.Error:
-        raise StoreError(f"{data} was cut short, and a part of the database is lost: restore a backup with "
+        raise StoreError(f"{data} was cut short, and a part of the database is lost", "restore a backup with "
                          "'noid restore'") from None
     folders.ensure_length(data, length_of(environment))
 
@@ -264,7 +264,7 @@ def translated(error: Exception, location: str) -> NoidError:
     if isinstance(error, (lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.NotFoundError)):
         return StoreError(f"{location} does not hold a database of noidtools: check the path")
     if isinstance(error, (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.PanicError)):
-        return StoreError(f"the database in {location} is damaged ({text}): restore a backup with 'noid restore'")
+        return StoreError(f"the database in {location} is damaged ({text})", "restore a backup with 'noid restore'")
     return StoreError(f"the database in {location} could not be used: {text}")
 
 

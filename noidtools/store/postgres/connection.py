@@ -100,7 +100,7 @@ class ServerError(Exception):
     def refusal(self, address: str, verb: str, timeout: float) -> NoidError:
         """The error as a sentence with its remedy; `verb` is what the database could not be, such as 'read'."""
         if _NO_NETWORK in str(self):
-            return StoreError(f"the database at {address} cannot be {verb}, because {self}: if this is the service, "
+            return StoreError(f"the database at {address} cannot be {verb}, because {self}", "if this is the service, "
                               "run 'noid setup --postgres …' again")
         if self.lost:
             message = f"the database at {address} cannot be {verb} now ({self})"
@@ -387,8 +387,8 @@ def ensure_no_password(address: str, what: str) -> None:
     try:
         options = {"password": "yes"} if _PASSWORD.search(address) else conninfo_to_dict(address)
     except psycopg.Error as error:
-        raise UsageError(f"the {what} is no address of a PostgreSQL server ({' '.join(str(error).split())}): write it "
-                         "as in postgresql://host/database") from None
+        raise UsageError(f"the {what} is not the address of a PostgreSQL server ({' '.join(str(error).split())}): "
+                         "write it as in postgresql://host/database") from None
     if options.get("password") or options.get("sslpassword"):
         raise UsageError(f"the {what} holds a password, which would be stored in the clear: put it into the file "
                          ".pgpass of the account that uses the minter, and leave it out here")

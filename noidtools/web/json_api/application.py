@@ -16,6 +16,7 @@ from ...errors import NotFoundError, UsageError
 from ...minter.policies import ADMIN, BIND, MINT, READ
 from ...times import first_second
 from ..access import MinterAccess, Minters, whole_body
+from ..rendering import renderer_of
 from ..request import Request
 from ..response import HttpError, Response, method_not_allowed
 from . import openapi, types
@@ -83,7 +84,7 @@ class JsonApi:
         for route, match in found:
             if route.method == wanted:
                 return route.run(self, self._read(request, route, match))
-        raise method_not_allowed(allowed, f"{request.method[:20]!a} is no method here: use {', '.join(allowed)}")
+        raise method_not_allowed(allowed, f"{request.method[:20]!a} is not allowed here: use {', '.join(allowed)}")
 
     # -- reading requests ------------------------------------------------------------------------------
 
@@ -100,9 +101,11 @@ class JsonApi:
                 f": known are {', '.join(sorted(known))}" if known else ""))
         if route.query:
             call.query = _converted(lambda: msgspec.convert(parameters, route.query, strict=False))
-        if route.body:
+        # An action without a body may be sent an empty object.
+        kind = route.body or (types.Nothing if request.header("CONTENT_LENGTH") not in ("", "0") else None)
+        if kind and route.method != "GET":
             call.raw_body = _body(request)
-            call.body = _converted(lambda: msgspec.json.decode(call.raw_body, type=route.body))
+            call.body = _converted(lambda: msgspec.json.decode(call.raw_body, type=kind))
         return call
 
     def _named(self, call: Call) -> Resources:
@@ -147,7 +150,8 @@ class JsonApi:
         resources, name = self._of_id(call), call.parts["id"]
 
         def work(api: Any) -> Response:
-            found, is_new = resources.put(api, name, call.body, call.match)
+            found, is_new = resources.put(
+                api, name, call.body, call.match, only_new=call.request.header("HTTP_IF_NONE_MATCH").strip() == "*")
             headers = [("ETag", etag(found)), *([("Location", _path(found.id))] if is_new else [])]
             return _answer(found, 201 if is_new else 200, headers)
 
@@ -176,24 +180,11 @@ class JsonApi:
 
     def search(self, call: Call) -> Response:
         asked = call.query
-        minters = [self._minters.named(call.request, asked.minter)] if asked.minter else (
-            self._minters.readable(call.request))
-        first, _, cursor = asked.cursor.partition(":")
-        items: list[types.Identifier] = []
-        following = ""
-        for access in minters:
-            if access.name < first:
-                continue
-            room = asked.limit - len(items)
-            page = self._resources(call, access).access.find(
-                limit=room, cursor=cursor if access.name == first else "", words=asked.q,
-                elements=call.elements, target=asked.target, host=asked.host, prefix=asked.prefix,
-                state=asked.state or "",
-                changed_since=first_second(asked.changed_since) if asked.changed_since else b"")
-            items += [Resources(access, call.origin).found(name) for name in page.names]
-            if page.cursor or len(items) == asked.limit:
-                following = f"{access.name}:{page.cursor}" if page.cursor else _next_minter(minters, access)
-                break
+        found, following = self._minters.find(
+            call.request, asked.minter, limit=asked.limit, cursor=asked.cursor, words=asked.q, elements=call.elements,
+            target=asked.target, host=asked.host, prefix=asked.prefix, state=asked.state or "",
+            changed_since=first_second(asked.changed_since) if asked.changed_since else b"")
+        items = [Resources(access, call.origin).found(name) for access, name in found]
         headers = []
         if following:
             pairs = [(key, value) for key, value in parse_qsl(call.request.header("QUERY_STRING")) if key != "cursor"]
@@ -213,7 +204,7 @@ class JsonApi:
         return Response(200, _JSON, _document(), [])
 
     def page(self, call: Call) -> Response:
-        return openapi.page(_ROUTES)
+        return openapi.page(_ROUTES, renderer_of(self._minters.folder), call.request)
 
 
 def _state_route(action: str, summary: str, body: Any, needs: str) -> Route:
@@ -306,8 +297,3 @@ def _answer(data: Any, status: int = 200, headers: list[tuple[str, str]] | None 
 
 def _path(name: str) -> str:
     return f"{ROOT}/identifiers/{quote(name, safe='/:')}"
-
-
-def _next_minter(minters: list[MinterAccess], access: MinterAccess) -> str:
-    names = [one.name for one in minters if one.name > access.name]
-    return f"{names[0]}:" if names else ""

@@ -12,6 +12,8 @@ import msgspec
 from ...minter.policies import READ
 from ...version import __version__
 from ..pages import api_page
+from ..rendering import Renderer
+from ..request import Request
 from ..response import Response
 from . import types
 from .problems import MEDIA_TYPE, ROOT
@@ -124,15 +126,23 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
         properties = msgspec.json.schema(route.query)["$defs"][route.query.__name__]["properties"]
         found += [{"name": name, "in": "query", "required": False, "schema": schema}
                   for name, schema in properties.items()]
+    if route.query is types.SearchParameters:
+        found.append({"name": "elements", "in": "query", "required": False, "style": "form", "explode": True,
+                      "description": "words in the value of an element, as in element.title=letters", "schema": {
+                          "type": "object", "patternProperties": {"^element[.]\\w+$": {"type": "string"}},
+                          "additionalProperties": False}})
     if route.method != "GET":
         found.append({"name": "Idempotency-Key", "in": "header", "required": False,
                       "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"}})
     if "{id}" in route.path and route.method != "GET":
         found.append({"name": "If-Match", "in": "header", "required": False, "schema": {"type": "string"}})
+    if route.method == "PUT":
+        found.append({"name": "If-None-Match", "in": "header", "required": False, "schema": {"type": "string"},
+                      "description": "* to make a new identifier only"})
     return found
 
 
-def page(routes: tuple[Route, ...]) -> Response:
+def page(routes: tuple[Route, ...], renderer: Renderer, request: Request) -> Response:
     """The document as a page for people."""
     described = [(route, _parameters(route)) for route in routes]
-    return api_page(ROOT, _ABOUT, described)
+    return api_page(renderer, request, ROOT, _ABOUT, described)

@@ -110,13 +110,17 @@ class Resources:
         first = self.identifier(api, made[0])
         return [msgspec.structs.replace(first, id=name, url=f"{self._origin}/{name.lstrip('/')}") for name in made]
 
-    def put(self, api: MinterMethods, name: str, new: types.Elements, match: str) -> tuple[Identifier, bool]:
+    def put(
+        self, api: MinterMethods, name: str, new: types.Elements, match: str, *, only_new: bool
+    ) -> tuple[Identifier, bool]:
         """Bind exactly these elements; returns the identifier, and whether it is a new one."""
         try:
             before = self.identifier(api, name)
         except NotFoundError:
             before = None
         ensure_match(before, match)
+        if only_new and before is not None:
+            raise HttpError(412, "precondition", "the identifier is there already: without If-None-Match it is changed")
         if before is None:
             # What was not minted here is held, so that it never will be.
             api.hold(name)

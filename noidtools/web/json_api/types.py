@@ -75,6 +75,10 @@ class ElementsPatch(Struct, forbid_unknown_fields=True):
     elements: dict[str, Value | None]
 
 
+class Nothing(Struct, forbid_unknown_fields=True):
+    """The body of an action that takes none."""
+
+
 class Explanation(Struct, forbid_unknown_fields=True):
     """Why the state of an identifier changes."""
 

@@ -264,5 +264,5 @@ class ApacheResolverOfPrefixes(ApacheResolver):
 class ApacheResolverOfAllPaths(ApacheResolver):
     """Apache configured to take every path for a name, as a comment in its file explains."""
 
-    changes = {"^/+(?:(?i:ark|hdl|doi|urn|info):|${NOID_IBI}|${NOID_PREFIXES}|healthz$|readyz$|metrics$|$)":
-               "^/+(?!nd/|static)"}
+    changes = {"^/+(?:(?i:ark|hdl|doi|urn|info):|${NOID_IBI}|${NOID_PREFIXES}|(?:console|api/v1)(?:/|$)|healthz$|"
+               "readyz$|metrics$|$)": "^/+(?!nd/|static)"}

@@ -22,6 +22,7 @@ done
 mount --bind /usr usr
 mount -o remount,bind,ro usr
 mount -t tmpfs -o mode=755 tmpfs usr/local/bin
+mount -t tmpfs -o mode=755 tmpfs usr/local/share
 cp -a /etc etc
 rm -rf etc/noid etc/fstab etc/machine-id etc/systemd/system/*.wants etc/nginx/conf.d/*
 mkdir -p var/log/apache2 var/log/nginx var/cache/apache2/mod_cache_disk var/lib/nginx

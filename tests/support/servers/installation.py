@@ -14,7 +14,7 @@ from support.project import PROGRAMS, ROOT
 from support.servers.system import MissingError
 
 _DEPENDENCIES = ("lmdb", "pcre2", "flup", "granian", "click", "prometheus_client", "idna", "jinja2", "markupsafe",
-                 "msgspec",
+                 "msgspec", "multipart",
                  "psycopg", "psycopg_binary", "psycopg_pool", "typing_extensions")
 APACHE_MODULES = Path("/usr/lib/apache2/modules")
 

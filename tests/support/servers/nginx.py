@@ -56,7 +56,7 @@ class Nginx(Deployment):
                  "client_header_timeout 20s": "client_header_timeout 5s",
                  "client_body_timeout   20s": "client_body_timeout 5s"}
         text = rendered("nginx/site.conf.j2", "nginx", self.way, {**ports, **self.changes}, socket=self.socket,
-                        users=self.site.users, acme_folder=self.folder, **values)
+                        users=self.site.users, acme_folder=self.folder, cache=self.folder / "cache", **values)
         return self.adapted(text).removesuffix("}\n") + self.more() + "}\n"
 
     def adapted(self, configuration: str) -> str:

@@ -8,6 +8,7 @@ import shutil
 from typing import Any
 
 _PACKAGE_OF = {
+    "httxt2dbm": "apache2-utils",
     "apache2": "apache2", "nginx": "nginx-light", "curl": "curl", "htpasswd": "apache2-utils", "wrk": "wrk",
     "systemd-analyze": "systemd", "systemd-socket-activate": "systemd", "openssl": "openssl",
     "chromium-headless-shell": "chromium-headless-shell",

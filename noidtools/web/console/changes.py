@@ -1,0 +1,109 @@
+"""Changes of many names: by a table, by the beginning of their targets, and back; and the page of a job."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from ...errors import ForbiddenError, NotFoundError, UsageError
+from ...minter.events import newest_number
+from ..access import MinterAccess
+from ..response import Response
+from .bulk import KINDS, first_changes, first_rows
+from .jobs import CHECKING, PROBLEMS, RESULT, RUNNING, Job, find_job
+from .minting import begin_job, may_see, own_jobs
+from .visit import Visit, link, redirect
+
+_CHANGE = ("retarget", "--from", "A", "--to", "B")
+_EVENTS_LOOKED_AT = 2000
+_EVENTS_SHOWN = 10
+_PIECE = 1 << 16
+_FILES = {"result": (RESULT, "with-identifiers.csv"), "problems": (PROBLEMS, "left-out.csv")}
+
+
+def show(visit: Visit) -> Response:
+    """The forms, the jobs, and the last changes that can be undone."""
+    access = visit.minter(*_CHANGE)
+    newest = access.minter.read(newest_number)
+    events = [event for event in access.python().log(after=max(newest - _EVENTS_LOOKED_AT, 0))
+              if event.bindings is not None]
+    return visit.page("change", access=access, offered=visit.offering(*_CHANGE), events=events[-_EVENTS_SHOWN:][::-1],
+                      event=visit.text("event"), jobs=own_jobs(visit, access, "change", "retarget", "undo"),
+                      kinds=KINDS)
+
+
+def upload(visit: Visit) -> Response:
+    """Keep a table of identifiers and new values, and let it be checked."""
+    return begin_job(visit, "change", {}, needs_file=True)
+
+
+def retarget(visit: Visit) -> Response:
+    """Let a change of targets be checked."""
+    old, new = visit.text("old"), visit.text("new")
+    if not old or not new:
+        raise UsageError("both addresses are needed: that with which targets begin, and the new one")
+    return begin_job(visit, "retarget", {"old": old, "new": new, "prefix": visit.text("prefix")})
+
+
+def undo(visit: Visit) -> Response:
+    """Let the undoing of an event be checked."""
+    event = visit.text("event")
+    if not (event.isascii() and event.isdigit()):
+        raise UsageError("the number of an event is needed, as the history and the log have it")
+    return begin_job(visit, "undo", {"event": event})
+
+
+# -- jobs ------------------------------------------------------------------------------------------------------------
+
+
+def _job(visit: Visit) -> tuple[MinterAccess, Job]:
+    access = visit.minters.named(visit.request, visit.text("minter"))
+    job = find_job(access.minter, visit.text("job"))
+    if not may_see(visit, access, job) or not access.may_give(*KINDS[job.record.kind].command):
+        raise ForbiddenError("this is the work of somebody else: only those who administer the minter may see it")
+    return access, job
+
+
+def show_job(visit: Visit) -> Response:
+    """How far a job is, what it would change, or what came of it."""
+    access, job = _job(visit)
+    record, is_active = job.record, job.is_active()
+    checked = record.phase == "checked"
+    columns, rows = first_rows(job) if checked and record.kind == "mint" else ([], [])
+    return visit.page(
+        "job", access=access, job=job, record=record, kind=KINDS[record.kind], is_active=is_active,
+        is_interrupted=record.phase in (CHECKING, RUNNING) and not is_active, columns=columns, rows=rows,
+        changes=first_changes(access, job) if checked else [], has_result=job.has(RESULT) and record.phase == "done",
+        has_problems=job.has(PROBLEMS), scripts=("progress.js",))
+
+
+def work_on_job(visit: Visit) -> Response:
+    """Check a job again, do it or let it go on, or delete it."""
+    access, job = _job(visit)
+    step = visit.choice("step", "check", "run", "delete")
+    kind = KINDS[job.record.kind]
+    if step == "delete":
+        job.delete()
+        return redirect(link("mint" if job.record.kind == "mint" else "change", minter=access.name, done="forgotten"))
+    if step == "check" or job.record.phase == CHECKING:
+        job.start(CHECKING, lambda one: kind.check(access, one))
+    elif job.record.phase != "done":
+        job.start(RUNNING, lambda one: kind.run(access, one))
+    return redirect(link("job", minter=access.name, job=job.number))
+
+
+def download(visit: Visit) -> Response:
+    """A file of a job: the table with its identifiers, or what was left out."""
+    _, job = _job(visit)
+    name, title = _FILES[visit.choice("file", *_FILES) or "result"]
+    if not job.has(name):
+        raise NotFoundError("there is no such file: the work may not be done yet")
+    size = os.path.getsize(job.path(name))
+    return Response(200, "text/csv; charset=utf-8", _pieces(job.path(name)), [
+        ("Content-Disposition", f'attachment; filename="{title}"'), ("Content-Length", str(size))])
+
+
+def _pieces(path: str) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        while piece := file.read(_PIECE):
+            yield piece

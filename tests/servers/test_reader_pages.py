@@ -1,0 +1,183 @@
+"""The pages for readers, and those of commands by URL, in Chromium: on a phone and a desktop, in light and dark,
+without scripts, by keyboard."""
+
+from __future__ import annotations
+
+import re
+import threading
+from http.server import ThreadingHTTPServer
+
+import pytest
+
+from servers.test_pages import HOSTILE, TargetHandler
+from support.minter import Noid
+from support.reading import VIEWS, Reading, findings, overflow
+from support.served import ANY_PORT, Served
+from support.templates import CHECKED
+
+ELEMENTS = {
+    "book": {"who": "Gibbon, Edward", "what": "The Decline and Fall", "when": "1781", "contact": "jo@example.org"},
+    "arabic": {"who": "الخوارزمي, محمد", "what": "الكتاب المختصر في حساب الجبر والمقابلة", "when": "820",
+               "note": "שלום " * 300},
+    "long": {"who": "W" * 5000, "what": "Très " * 1000, "when": "x" * 5000, "note": "y" * 5000, "z" * 300: "q" * 5000},
+    "hostile": {"who": HOSTILE, "what": HOSTILE, "when": HOSTILE, "dc.type": HOSTILE, "publisher": HOSTILE,
+                "note": f"javascript:{HOSTILE}", HOSTILE: HOSTILE},
+    "gone": {"what": f"Faulty {HOSTILE}", "who": "Gibbon"}, "off": {"what": "Memoirs"}, "bare": {},
+}
+# Commands by URL, answered with pages.
+COMMANDS = {"help": "", "help of one": "help+bind", "asked": "mint+3", "list": "list", "log": "log",
+            "refusal": "nonsense", "fetch": "fetch+{hostile}", "history": "history+{long}",
+            "final": "withdraw+{hostile}"}
+PAGES = ["home", "book", "arabic", "long", "hostile", "gone", "off", "bare", "missing", "results", "abstract", "naan",
+         *COMMANDS]
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    """The addresses of pages of all kinds, by their names; `target` is the server to which names lead."""
+    target = ThreadingHTTPServer(("127.0.0.1", 0), TargetHandler)
+    threading.Thread(target=target.serve_forever, daemon=True).start()
+    folder = tmp_path_factory.mktemp("readers")
+    minter = Noid.created(folder / "f5", *CHECKED)
+    names = {}
+    for page, elements in ELEMENTS.items():
+        names[page] = minter.mint_with_target(f"http://127.0.0.1:{target.server_port}/{page}") if page != "bare" \
+            else minter.mint()[0]
+        for element, value in elements.items():
+            minter.text("bind", "set", names[page], element, value)
+    minter.text("bind", "set", names["hostile"], "_t", f"https://a.example/{HOSTILE}|javascript:alert(1)")
+    minter.text("custodian", "set", HOSTILE, "--contact", "jo@example.org", names["hostile"])
+    minter.text("withdraw", names["gone"], "--reason", HOSTILE, "--successor", names["book"])
+    minter.text("unavailable", names["off"], "--reason", "x" * 4000)
+    minter.text("abstract", "context", "Kerry's Library", "--authority", HOSTILE)
+    minter.text("verify", "--record", names["book"])
+    for access in ("mint", "bind", "admin"):
+        minter.text("policy", access, "anyone")
+    minter.close()
+    process = Served.start(folder / "log", "serve", "--minters", folder, "--http", ANY_PORT)
+    base = f"http://127.0.0.1:{process.address[1]}"
+    yield {"home": f"{base}/", "missing": f"{base}/{'%3Cb%3E' * 200}", "results": f"{base}/?name=Gibbon",
+           "abstract": f"{base}/Kerry's%20Library", "naan": f"{base}/ark:/13030?info", "name": names["book"],
+           "target": f"http://127.0.0.1:{target.server_port}",
+           "mint": f"{base}/noidu_f5?mint+1",
+           **{page: f"{base}/noidu_f5?{query.format(**names)}" for page, query in COMMANDS.items()},
+           **{page: f"{base}/ark:/{name}?info" for page, name in names.items()}}
+    process.stop()
+    target.shutdown()
+    target.server_close()
+
+
+# A page at each width and in each colour; the other combinations are for the long run.
+SEEN = [pytest.param(VIEWS[0], VIEWS[3], id="seen"),
+        pytest.param(VIEWS[1], VIEWS[2], id="others", marks=pytest.mark.long)]
+
+
+@pytest.mark.parametrize(("one", "other"), SEEN)
+def test_axe_finds_nothing_wrong_and_the_pages_are_never_wider_than_the_window(paths, chromium, one, other):
+    with Reading(chromium) as page:
+        for name in PAGES:
+            page.goto(paths[name])
+            for view in (one, other):
+                page.set_viewport_size({"width": view["width"], "height": 900})
+                page.emulate_media(color_scheme="dark" if view["dark"] else "light")
+                assert findings(page) == [] and overflow(page) == 0, (name, view)
+            assert page.title() != "taken over"
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_a_name_is_entered_described_and_followed(paths, chromium, scripts):
+    with Reading(chromium, scripts=scripts) as page:
+        page.goto(paths["home"])
+        page.get_by_label("Identifier or words").fill("Gibbon decline")
+        page.get_by_role("button", name="Find").click()
+        page.get_by_role("link", name="The Decline and Fall").click()
+        assert page.get_by_role("heading", level=1).inner_text() == "The Decline and Fall"
+        page.get_by_text("BibTeX").click()
+        assert "@misc{ark-13030" in page.locator("#cite-bibtex").inner_text()
+        assert page.get_by_role("button", name="Copy", exact=True).count() == (2 if scripts else 0)
+        page.get_by_role("link", name="Go to the object").click()
+        assert page.url == f"{paths['target']}/book"
+        page.goto(paths["home"])
+        page.get_by_label("Identifier or words").fill(f"ark:/{paths['name']}")
+        page.get_by_role("button", name="Find").click()
+        page.wait_for_url(f"{paths['target']}/book")
+
+
+def test_everything_can_be_done_by_keyboard(paths, chromium):
+    with Reading(chromium) as page:
+        page.goto(paths["home"])
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        page.keyboard.type("Gibbon decline")
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile("name=Gibbon"))
+        for _ in range(10):
+            page.keyboard.press("Tab")
+            if "Decline" in page.evaluate("document.activeElement.textContent"):
+                break
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile("info"))
+        for _ in range(10):
+            page.keyboard.press("Tab")
+            if "Go to" in page.evaluate("document.activeElement.textContent"):
+                break
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"{paths['target']}/book")
+
+
+def test_the_identifier_and_the_citation_are_copied(paths, chromium):
+    with Reading(chromium) as page:
+        page.goto(paths["book"])
+        page.get_by_role("button", name="Copy", exact=True).first.click()
+        page.get_by_role("button", name="Copied").wait_for()
+        assert page.evaluate("navigator.clipboard.readText()") == f"ark:/{paths['name']}"
+        page.get_by_role("button", name="Copy the citation").click()
+        page.wait_for_function("async () => (await navigator.clipboard.readText()).startsWith('Gibbon, Edward (1781)')")
+
+
+def test_the_page_is_in_the_language_of_the_browser(paths, chromium):
+    with Reading(chromium, language="pt-BR") as page:
+        page.goto(paths["book"])
+        assert page.get_by_role("link", name="Ir para o objeto").is_visible()
+        assert page.evaluate("document.documentElement.lang") == "pt" and findings(page) == []
+
+
+def test_a_title_from_right_to_left_stands_at_the_right(paths, chromium):
+    with Reading(chromium) as page:
+        page.goto(paths["arabic"])
+        side = page.locator("h1").evaluate("element => getComputedStyle(element).direction")
+        assert side == "rtl" and page.locator("code#identifier").evaluate("e => getComputedStyle(e).direction") == "ltr"
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_an_identifier_is_minted_by_url_and_a_reload_mints_nothing(paths, chromium, scripts):
+    with Reading(chromium, scripts=scripts) as page:
+        page.goto(paths["mint"])
+        page.get_by_role("button", name="Mint").click()
+        minted = page.locator(".ids a").inner_text()
+        page.reload()
+        assert "nothing new was minted" in page.locator("main").inner_text()
+        assert page.locator(".ids a").inner_text() == minted
+        page.get_by_role("button", name="Mint another").click()
+        page.get_by_role("heading", name="Minted", exact=True).wait_for()
+        another = page.locator(".ids a").inner_text()
+        assert another != minted and page.get_by_role("button", name="Copy").count() == int(scripts)
+        page.locator(".ids a").click()
+        page.get_by_role("link", name="History").click()
+        assert "mint" in page.locator(".timeline").inner_text()
+        page.get_by_role("link", name="All commands").click()
+        page.get_by_role("link", name="mint", exact=True).click()
+        assert page.get_by_role("heading", level=1).inner_text() == "mint"
+
+
+def test_an_identifier_is_minted_by_keyboard(paths, chromium):
+    with Reading(chromium) as page:
+        page.goto(paths["mint"])
+        for _ in range(10):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.textContent") == "Mint":
+                break
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Minted").wait_for()
