@@ -12,6 +12,7 @@ alone, so that a new name changes one file and not all that follow.
 from __future__ import annotations
 
 import fcntl
+import filecmp
 import json
 import os
 import re
@@ -19,6 +20,7 @@ import subprocess
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 
 from ..codec import decode_text, encode_text
 from ..description.formats import citation_text, name_data, promise_of
@@ -74,7 +76,6 @@ _PROGRESS_EVERY = 1_000
 _IN_REDIRECTS = re.compile(rb"(?:[A-Za-z0-9._~+=,@/-]|:(?![A-Za-z]))+")
 _IS_PART = re.compile(rf"{OWN_FOLDER}/data/[0-9a-f]{{2}}/[0-9a-f]{{16}}\.(?:jsonl|erc|sha256)")
 _IS_OTHER = re.compile(rf"{OTHER}/[0-9a-f]{{2}}/[0-9a-f]{{64}}")
-_SUM_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 # What names with a label begin with, up to the number of their authority.
 _ROOT = re.compile(r"ark:/[A-Za-z0-9.]+(?=/)|[A-Za-z]+:[A-Za-z0-9.]+(?=/)")
 _IN_CONFIGURATION = re.compile(r"[A-Za-z0-9._+@/:-]+")
@@ -171,7 +172,6 @@ class _Site:
         self._new = new
         self._now = now
         self._progress = progress
-        self._before = _read_sums(os.path.join(folder, SUMS))
         self._sums: dict[str, str] = {}
         self._redirects = Spool(3)
         self._choices: dict[bytes, list[Choice]] = {}
@@ -329,7 +329,8 @@ class _Site:
                 digest.update(line)
                 file.write(line)
         self._sums[path] = digest.hexdigest()
-        if self._before.get(path) == digest.hexdigest() and os.path.exists(os.path.join(self._folder, path)):
+        place = os.path.join(self._folder, path)
+        if os.path.isfile(place) and filecmp.cmp(fresh, place, shallow=False):
             os.unlink(fresh)
             self.done.written -= 1
 
@@ -379,12 +380,13 @@ class _Site:
             *((f"{OWN_FOLDER}/{name}", name) for name in ("apache.conf", "nginx-http.conf", "nginx-server.conf")),
         ):
             self._put(path, site_file(template, **values))
-        if self.done.written or self._stale_files():
+        about = os.path.join(self._folder, _ABOUT)
+        if self.done.written or self._stale_files() or not os.path.exists(about):
             self._put(_ABOUT, json.dumps({
                 "site": _FORMAT, "minter": self._about.iri, "names": self.done.names, "release": __version__,
                 "date": timestamp(self._now).decode()}, indent=1).encode() + b"\n")
-        elif _ABOUT in self._before:
-            self._sums[_ABOUT] = self._before[_ABOUT]
+        else:
+            self._sums[_ABOUT] = sha256(Path(about).read_bytes()).hexdigest()
         lines = (f"{digest}  {path}\n" for path, digest in sorted(self._sums.items()))
         self._put_if_changed(SUMS, "".join(lines).encode())
 
@@ -410,32 +412,23 @@ class _Site:
     # -- putting it in place ---------------------------------------------------------------------------
 
     def install(self) -> Exported:
-        """Move what was written to its place, and remove what is not part of the site any more: pages first, so that
-        the digests name all pages that there are, and the digests of the whole site last."""
+        """Move what was written to its place, and remove what is not part of the site any more.
+
+        At any moment the digests of pages in the folder name all pages that are there, so that the next export finds
+        those it has to remove, even if this one is killed and the names are hidden meanwhile.
+        """
         os.sync()
         stale_files, stale_pages = self._stale_files(), self._stale_pages()
-        own = os.path.join(self._new, OWN_FOLDER)
-        trees = [name for name in os.listdir(self._new) if name != OWN_FOLDER
-                 and os.path.isdir(os.path.join(self._new, name))]
-        inside = [f"{OWN_FOLDER}/{name}" for name in (os.listdir(own) if os.path.isdir(own) else ())]
-        os.makedirs(os.path.join(self._folder, OWN_FOLDER), exist_ok=True)
-        for path in (*trees, *(path for path in inside if path == OTHER)):
-            self._move(path)
         for path in stale_pages:
             _remove(self._folder, path)
-        self._move_all(path for path in inside if path != OTHER)
-        self._move_all(name for name in os.listdir(self._new) if name not in (OWN_FOLDER, SUMS))
-        if os.path.exists(os.path.join(self._new, SUMS)):
-            self._move(SUMS)
+        # In a new site the folder of this program appears at once, and shows whose site it is.
+        for name in sorted(os.listdir(self._new), key=lambda name: (name != OWN_FOLDER, name == SUMS)):
+            self._move(name)
         for path in stale_files:
             _remove(self._folder, path)
         os.sync()
         self.done.removed = len(stale_files) + len(stale_pages)
         return self.done
-
-    def _move_all(self, paths: Iterable[str]) -> None:
-        for path in paths:
-            self._move(path)
 
     def _move(self, path: str) -> None:
         """Move a file, or a folder with all that is in it, to its place."""
@@ -446,20 +439,27 @@ class _Site:
         if not is_folder or not os.path.isdir(place):
             os.replace(fresh, place)
             return
-        self._move_all([f"{path}/{name}" for name in os.listdir(fresh)])
+        for name in sorted(os.listdir(fresh)):  # data before other, the pages that it names
+            self._move(f"{path}/{name}")
 
     def _stale_files(self) -> list[str]:
         """The files of descriptions and digests that the site does not have any more."""
-        return [path for path in self._before if path not in self._sums and _IS_PART.fullmatch(path)]
+        return [path for path in self._parts() if path not in self._sums]
 
     def _stale_pages(self) -> list[str]:
         """The pages that the site does not have any more."""
-        parts = {path for path, digest in self._before.items()
-                 if path.endswith(".sha256") and _IS_PART.fullmatch(path) and self._sums.get(path) != digest}
-        old = {page for path in parts for page in _read_sums(os.path.join(self._folder, path))}
-        new = {page for path in self._sums if path.endswith(".sha256") and self._before.get(path) != self._sums[path]
-               for page in _read_sums(self._newest(path))}
-        return sorted(page for page in old - new if _is_page(page))
+        changed = [path for path in self._parts() if path.endswith(".sha256")
+                   and (path not in self._sums or os.path.exists(os.path.join(self._new, path)))]
+        pages = {page for path in changed for page in _pages_in(os.path.join(self._folder, path))}
+        for path in self._sums if pages else ():
+            if path.endswith(".sha256"):
+                pages -= _pages_in(self._newest(path))
+        return sorted(pages)
+
+    def _parts(self) -> list[str]:
+        """The files of descriptions and digests that are in the folder, also those of an export that was killed."""
+        found = (str(path.relative_to(self._folder)) for path in Path(self._folder).glob(f"{OWN_FOLDER}/data/*/*"))
+        return sorted(path for path in found if _IS_PART.fullmatch(path))
 
     def _newest(self, path: str) -> str:
         fresh = os.path.join(self._new, path)
@@ -487,14 +487,10 @@ def _is_page(path: str) -> bool:
     return name in (PAGE, GONE_MARK) and (is_path(encode_text(folder)) or bool(_IS_OTHER.fullmatch(folder)))
 
 
-def _read_sums(path: str) -> dict[str, str]:
-    """Paths and their digests; nothing if there is no such file."""
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            found = (_SUM_LINE.fullmatch(line.rstrip("\n")) for line in file)
-            return {match[2]: match[1] for match in found if match}
-    except FileNotFoundError:
-        return {}
+def _pages_in(path: str) -> set[str]:
+    """The pages of which a file has the digests."""
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        return {page for line in file if _is_page(page := line[66:].rstrip("\n"))}
 
 
 def _remove(folder: str, path: str) -> None:

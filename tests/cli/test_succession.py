@@ -77,7 +77,20 @@ def test_what_is_minted_during_a_departure_is_never_minted_again(noid_process, t
     successor.close()
 
 
-@pytest.mark.parametrize("step", [1, 2, 3, 5, 9, 14])
+def finished(minter: Noid, site: Path) -> None:
+    """The next export makes the site that a new one would be."""
+    minter("export", "--site", str(site))
+    verified(site)
+    other = site.parent / "other"
+    minter("export", "--site", str(other))
+    own = ("SHA256SUMS", "noid-site/nginx-http.conf", "noid-site/nginx-server.conf", "noid-site/site.json")
+    of_both = [{path.relative_to(folder): path.read_bytes() if path.is_file() and not str(path).endswith(own) else None
+                for path in folder.rglob("*")} for folder in (site, other)]
+    assert of_both[0] == of_both[1]
+    minter.close()
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 5, 9, 14, 20])
 def test_a_killed_export_is_finished_by_the_next_one(tmp_path, step):
     minter = Noid.created(tmp_path / "m", *LONG_TERM)
     names = minter.ids(8)
@@ -86,14 +99,26 @@ def test_a_killed_export_is_finished_by_the_next_one(tmp_path, step):
     for name in names:
         minter("bind", "set", name, "_t", "https://a.example/")
     minter("reserve", names[0])
+    late = minter.ids(3)
+    minter("hold", "set", "13030/with blank")
+    minter("bind", "set", "13030/with blank", "_t", "https://a.example/blank")
     minter.close()
     assert run_killed(tmp_path / "m", RENAMES, step, "export", "--site", str(site)) == -9
-    minter("export", "--site", str(site))
-    verified(site)
-    minter("export", "--site", str(tmp_path / "other"))
-    assert sorted(path.relative_to(site) for path in site.rglob("*")) == sorted(
-        path.relative_to(tmp_path / "other") for path in (tmp_path / "other").rglob("*"))
+    # What was public when the export was killed is hidden again, and what was changed is as before.
+    for name in (*late, "13030/with blank"):
+        minter("reserve", name)
+    for name in names[1:]:
+        minter("bind", "delete", name, "_t")
+    finished(minter, site)
+
+
+@pytest.mark.parametrize("step", [1, 2, 4, 17])
+def test_a_killed_first_export_is_finished_by_the_next_one(tmp_path, step):
+    minter = Noid.created(tmp_path / "m", *LONG_TERM)
+    minter.ids(3)
     minter.close()
+    assert run_killed(tmp_path / "m", RENAMES, step, "export", "--site", str(tmp_path / "site")) == -9
+    finished(minter, tmp_path / "site")
 
 
 @pytest.mark.parametrize("step", range(1, 5))
