@@ -342,8 +342,9 @@ def _remove_older(place: str, first: str) -> int:
     return len(old)
 
 
-def restore(dbdir: str, source: str, actor: Actor, skip: int = 0) -> Restored:
-    """Make a backup the minter in a folder, in place of the one there.
+def restore(dbdir: str, source: str, actor: Actor, skip: int = 0, *, replace: bool = True) -> Restored:
+    """Make a backup the minter in a folder, in place of the one there; without `replace` raise ConflictError if there
+    is one.
 
     The generator draws `skip` identifiers and drops them: they are neither held nor ever minted.  That is for those
     that were minted after the backup, of which the restored minter knows nothing.
@@ -353,11 +354,11 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0) -> Restored:
     timed = False
     tokens: list[bytes] = []
 
-    # What was handed over to a successor must not be minted here again because of an older backup.
-    departed = _departed(location)
-
     def adjust(writer: Writer) -> None:
         nonlocal drawn, skipped, timed, tokens
+        # As late as that: another process may make a minter meanwhile, or hand over the one that is replaced.
+        if not replace and exists(location):
+            raise ConflictError(f"there is a minter in {dbdir} already: choose another folder with -f")
         schema.note_move(writer, None)  # the source may be a minter that was moved
         scheme = scheme_for(Settings.unpacked(schema.packed_settings(writer, source)))
         generator = schema.generator_of(scheme, writer)
@@ -371,7 +372,8 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0) -> Restored:
         if skipped:
             schema.save_generator(writer, generator)
         drawn = generator.drawn
-        for setting, terms in departed.items():
+        # What was handed over to a successor must not be minted here again because of an older backup.
+        for setting, terms in _departed(location).items():
             config.change(writer, actor, setting, terms)
         tokens = [token.name for token in all_tokens(writer) if not token.is_expired()]
         record_event(writer, actor, b"restore", b"skipped %d" % skipped)

@@ -30,9 +30,8 @@ from ..minter.departure import Departure, departure
 from ..minter.events import newest_number
 from ..minter.folder import existing_folder
 from ..minter.schema import ONWARD
-from ..resolution.maps import replace_file
 from ..store import remove_store
-from ..store.folders import remove_folder, unfinished_name
+from ..store.folders import remove_folder, sync_folder, unfinished_name
 from ..times import SECOND, display_day, timestamp
 from ..transfer.exporter import Export, Selection
 from ..transfer.whole_import import import_whole
@@ -75,9 +74,12 @@ def write_bundle(minter: Minter, path: str, actor: Actor, progress: Progress | N
         with unfinished_name(parent, _MARK) as folder:
             try:
                 os.mkdir(folder, 0o700)
-                done: list[Bundled] = []
-                replace_file(path, lambda fresh: done.append(_write(minter, folder, fresh, actor, progress)))
-                return done[0]
+                fresh = os.path.join(folder, "bundle")
+                done = _write(minter, folder, fresh, actor, progress)
+                sync_folder(fresh)
+                os.replace(fresh, path)
+                sync_folder(parent)
+                return done
             finally:
                 remove_folder(folder)
     except OSError as error:
@@ -192,8 +194,8 @@ def restore_bundle(
 ) -> Restored:
     """Make the minter of a bundle in a folder, in place of the one there, as `copying.restore` does.
 
-    `adjust` changes the minter before it appears.  Raises InvalidError, which names the file, if the bundle was changed
-    or damaged.
+    With `adjust`, which changes the minter before it appears, it takes no other's place.  Raises InvalidError, which
+    names the file, if the bundle was changed or damaged.
     """
     verify_bag(path)
     read_about(path)
@@ -212,7 +214,7 @@ def restore_bundle(
             finally:
                 minter.close()
                 remove_store(location_of(minter.dbdir))
-            return copying.restore(dbdir, backup, actor, skip)
+            return copying.restore(dbdir, backup, actor, skip, replace=adjust is None)
         except OSError as error:
             raise StoreError(f"the bundle cannot be unpacked in {dbdir}: {error.strerror or error}") from None
         finally:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
+from itertools import count
 from pathlib import Path
 
 import pytest
 
-from support.killed import RENAMES, run_killed
+from noidtools.errors import ConflictError
+from noidtools.minter import Minter
+from noidtools.minter.events import Actor
+from noidtools.preservation.bundle import restore_bundle
+from support.killed import COMMITS, RENAMES, run_killed
 from support.minter import Noid
 from support.process import NOID, NoidProcess, wait_until
 from support.templates import LONG_TERM
@@ -121,21 +126,58 @@ def test_a_killed_first_export_is_finished_by_the_next_one(tmp_path, step):
     finished(minter, tmp_path / "site")
 
 
-@pytest.mark.parametrize("step", range(1, 5))
-def test_a_killed_succession_leaves_no_minter_or_a_complete_one(tmp_path, step):
-    minter = Noid.created(tmp_path / "m", *LONG_TERM)
+def departed_bundle(folder: Path) -> Path:
+    minter = Noid.created(folder / "m", *LONG_TERM)
     minter.ids(3)
     minter("depart", "The new library", "--to", "https://new.example/")
-    minter("bundle", str(tmp_path / "names.tar"))
+    minter("bundle", str(folder / "names.tar"))
     minter.close()
+    return folder / "names.tar"
+
+
+def test_of_two_who_succeed_at_once_in_a_folder_one_is_refused(tmp_path):
+    bundle = departed_bundle(tmp_path)
     (tmp_path / "new").mkdir()
-    run_killed(tmp_path / "new", RENAMES, step, "succeed", str(tmp_path / "names.tar"))
+    first = NoidProcess(tmp_path / "new")
+    given: list[str] = []
+
+    def be_quicker(_: Minter) -> None:
+        first("succeed", str(bundle))
+        given.extend(first.ids(5))
+
+    with pytest.raises(ConflictError, match="there is a minter"):
+        restore_bundle(str(first.folder), str(bundle), Actor(b"me", b"test"), adjust=be_quicker)
+    assert not set(first.ids(20)) & set(given)
+    assert os.listdir(first.folder) == ["NOID"]
+
+
+@pytest.mark.parametrize("step", range(1, 5))
+def test_a_killed_succession_leaves_no_minter_or_a_complete_one(tmp_path, step):
+    bundle = departed_bundle(tmp_path)
+    (tmp_path / "new").mkdir()
+    run_killed(tmp_path / "new", RENAMES, step, "succeed", str(bundle))
     successor = Noid(tmp_path / "new")
     if not (tmp_path / "new/NOID").exists():
-        successor("succeed", str(tmp_path / "names.tar"))
+        successor("succeed", str(bundle))
     assert len(successor.ids(1)) == 1 and "nothing is wrong" in successor("check")
     assert sorted(os.listdir(tmp_path / "new")) == ["NOID", "errors"]
     successor.close()
+
+
+@pytest.mark.parametrize("kind", [RENAMES, COMMITS])
+def test_a_killed_bundle_leaves_nothing_once_another_was_made(tmp_path, kind):
+    minter = Noid.created(tmp_path / "m", *LONG_TERM)
+    minter.ids(3)
+    minter.close()
+    for step in count(1):
+        done = run_killed(tmp_path / "m", kind, step, "bundle", str(tmp_path / "names.tar"))
+        if done != -9:
+            break
+        if (tmp_path / "names.tar").exists():
+            minter("bundle", "verify", str(tmp_path / "names.tar"))
+    assert step > 2 and done == 0
+    assert sorted(os.listdir(tmp_path)) == ["m", "names.tar"]
+    minter.close()
 
 
 def test_a_bundle_is_of_one_moment_while_minting_goes_on(noid_process, tmp_path):
