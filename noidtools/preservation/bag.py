@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _DECLARATION = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
-_MANIFEST, _TAG_MANIFEST = "manifest-sha256.txt", "tagmanifest-sha256.txt"
+_BAGIT, _MANIFEST, _TAG_MANIFEST = "bagit.txt", "manifest-sha256.txt", "tagmanifest-sha256.txt"
 _PIECE = 1 << 20
 _BLOCK = tarfile.BLOCKSIZE
 
@@ -70,7 +70,7 @@ class BagWriter:
         """Add the digests, and what is said about the bag, by label."""
         pairs = [*about, ("Payload-Oxum", f"{self._size}.{len(self._sums)}")]
         info = "".join(f"{label}: {' '.join(value.split())}\n" for label, value in pairs if value)
-        tags = {"bagit.txt": _DECLARATION, "bag-info.txt": info.encode("utf-8", "replace"),
+        tags = {_BAGIT: _DECLARATION, "bag-info.txt": info.encode("utf-8", "replace"),
                 _MANIFEST: "".join(sorted(self._sums, key=lambda line: line[66:])).encode()}
         tags[_TAG_MANIFEST] = "".join(f"{sha256(content).hexdigest()}  {path}\n"
                                       for path, content in tags.items()).encode()
@@ -98,7 +98,7 @@ class Bag:
 def verify_bag(path: str) -> Bag:
     """Read a bag to its end; raises InvalidError that names the first file that is missing, added or changed."""
     sums: dict[str, str] = {}
-    tags: dict[str, bytes] = {}
+    tags: dict[str, bytearray] = {}
     name = ""
     for member, content in _members(path):
         first, _, inside = member.name.partition("/")
@@ -106,13 +106,13 @@ def verify_bag(path: str) -> Bag:
         if first != name or not inside or not member.isfile() or inside in sums:
             raise _differs(path, member.name, "is not part of a bag")
         digest = sha256()
-        is_tag = not inside.startswith("data/")
+        kept = tags.setdefault(inside, bytearray()) if inside in (_BAGIT, _MANIFEST, _TAG_MANIFEST) else None
         while piece := content.read(_PIECE):
             digest.update(piece)
-            if is_tag:
-                tags[inside] = tags.get(inside, b"") + piece
+            if kept is not None:
+                kept += piece
         sums[inside] = digest.hexdigest()
-    if tags.get("bagit.txt", b"")[:14] != _DECLARATION[:14]:
+    if tags.get(_BAGIT, b"")[:14] != _DECLARATION[:14]:
         raise InvalidError(f"{path} is no bundle: it has no bagit.txt")
     expected = {**_manifest(path, tags, _TAG_MANIFEST), **_manifest(path, tags, _MANIFEST)}
     for inside, said in expected.items():
@@ -148,7 +148,9 @@ def _members(path: str) -> Iterator[tuple[tarfile.TarInfo, _Part]]:
                 last, end = member.name, member.offset_data + member.size
                 if member.size < 0 or end > size:
                     raise _differs(path, last, "is cut off")
-                yield member, _Part(raw, member.offset_data, member.size)
+                member.name = member.name.removeprefix("./")
+                if not member.isdir():  # which tar adds if a bag is packed again
+                    yield member, _Part(raw, member.offset_data, member.size)
                 raw.seek(end)
                 if raw.read(-end % _BLOCK).strip(b"\0"):
                     raise _differs(path, last, "is followed by what is no part of it")
@@ -184,7 +186,7 @@ class _Part(RawIOBase):
         return len(piece)
 
 
-def _manifest(path: str, tags: dict[str, bytes], name: str) -> dict[str, str]:
+def _manifest(path: str, tags: dict[str, bytearray], name: str) -> dict[str, str]:
     """The digests of a manifest, by file."""
     if name not in tags:
         raise _differs(path, name, "is missing or damaged")

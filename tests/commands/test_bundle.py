@@ -74,6 +74,19 @@ def test_a_bundle_is_a_bag_that_other_programs_can_check(bundle, tmp_path):
     subprocess.run(["sha256sum", "--quiet", "--strict", "-c", "SHA256SUMS"], cwd=bag / "data/site", check=True)
 
 
+@pytest.mark.parametrize("start", ["", "./"])
+def test_a_bundle_that_was_unpacked_and_packed_again_by_tar_is_one(noid, bundle, tmp_path, start):
+    (tmp_path / "out").mkdir()
+    subprocess.run(["tar", "xf", bundle, "-C", tmp_path / "out"], check=True)
+    (bag,) = os.listdir(tmp_path / "out")
+    subprocess.run(["tar", "cf", tmp_path / "again.tar", "-C", tmp_path / "out", start + bag], check=True)
+    again = Noid(tmp_path / "again")
+    assert "nothing is missing or changed" in again("bundle", "verify", str(tmp_path / "again.tar"))
+    again("restore", str(tmp_path / "again.tar"))
+    assert again.ids(3) == noid.ids(3)
+    again.close()
+
+
 def test_what_gives_access_stays_in_the_house(noid, bundle, tmp_path):
     again = Noid(tmp_path / "again")
     again("restore", str(bundle))
@@ -140,8 +153,8 @@ def test_impossible_headers_are_refused_in_one_sentence(noid, bundle, size, kind
     assert "use another copy" in (message := noid.refused("bundle", "verify", str(bundle))) or "damaged" in message
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE])
-def test_an_archive_with_links_or_folders_is_refused(noid, bundle, tmp_path, kind):
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
+def test_an_archive_with_links_or_devices_is_refused(noid, bundle, tmp_path, kind):
     with tarfile.open(bundle) as old, tarfile.open(tmp_path / "more.tar", "w") as new:
         link = tarfile.TarInfo(f"{old.getmembers()[0].name.partition('/')[0]}/data/evil")
         link.type, link.linkname = kind, "/etc/passwd"
