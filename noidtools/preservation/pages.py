@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib import resources
+from unicodedata import normalize
 
 import jinja2
 from markupsafe import Markup
 
-from ..codec import ALPHANUMERIC, PATH, encode_text, percent_encode
+from ..codec import PATH, decode_text, encode_text, percent_encode
 from ..description import bibliography
 from ..description.facts import NameDescription
 from ..description.formats import KERNEL, displayed_elements, other_relations, promise_of, support_pairs
@@ -32,7 +33,8 @@ _TAKEN = (OWN_FOLDER, "index.html", "readme.txt", "sha256sums", "_redirects", "_
 # The files in the folder of a page: the page, and the mark of a name that was withdrawn.
 PAGE, GONE_MARK = "index.html", "gone"
 
-_IN_PATHS = ALPHANUMERIC + b"-._~!$&'()*+,;=:@"
+# What servers decode, and what ends the path of a URL or separates folders elsewhere.
+_NOT_IN_PATHS = frozenset("%?#\\")
 _LONGEST_SEGMENT, _LONGEST_PATH = 200, 900
 
 # What supports a description, in the words of the page.
@@ -60,14 +62,21 @@ def page_folder(cited: bytes) -> str:
 
 def is_path(cited: bytes) -> bool:
     """Whether a name can be the path of a folder, in a file system and in a URL."""
-    segments = cited.split(b"/")
-    return (len(cited) <= _LONGEST_PATH and not cited.translate(None, _IN_PATHS + b"/")
-            and segments[0].lower().decode() not in _TAKEN and all(map(_is_folder_name, segments)))
+    text = decode_text(cited)
+    segments = text.split("/")
+    return (len(cited) <= _LONGEST_PATH and text.isprintable() and not _NOT_IN_PATHS.intersection(text)
+            and (text.isascii() or normalize("NFC", text) == text)
+            and segments[0].lower() not in _TAKEN and all(map(_is_folder_name, segments)))
 
 
-def _is_folder_name(segment: bytes) -> bool:
-    return (0 < len(segment) <= _LONGEST_SEGMENT and not segment.startswith(b".")
-            and segment.lower().decode() not in (PAGE, GONE_MARK))
+def _is_folder_name(segment: str) -> bool:
+    return (0 < len(encode_text(segment)) <= _LONGEST_SEGMENT and not segment.startswith(".")
+            and segment.lower() not in (PAGE, GONE_MARK))
+
+
+def folded(cited: bytes) -> str:
+    """What the names have in common that are one folder where case does not count."""
+    return decode_text(cited).casefold()
 
 
 def name_page(facts: NameDescription, cited: str, address: str) -> bytes:

@@ -47,6 +47,7 @@ from .pages import (
     Choice,
     address_of,
     choice_page,
+    folded,
     is_path,
     name_page,
     page_folder,
@@ -174,7 +175,7 @@ class _Site:
         self._progress = progress
         self._sums: dict[str, str] = {}
         self._redirects = Spool(3)
-        self._choices: dict[bytes, list[Choice]] = {}
+        self._choices: dict[str, list[Choice]] = {}
         self._roots: set[str] = set()
         self._example = ""
         self.done = Exported()
@@ -245,22 +246,22 @@ class _Site:
             if name.is_known and not name.key.startswith(RULE_MARK) and not hides(public, name.key):
                 yield name.key, follow_aliases(lookup.find, name.key), public
 
-    def _colliding(self, reader: Reader) -> dict[bytes, list[Choice]]:
-        """The names whose folders differ in case only, by that folder in lower case."""
+    def _colliding(self, reader: Reader) -> dict[str, list[Choice]]:
+        """The names whose folders differ in case only, by what they have in common."""
         cite = self._minter.namespace.cite
         keys = frozenset({"circulation", "alias", "elements"})
-        counts = {cited.lower(): 0 for name in stored.stored_names(reader, only=keys)
-                  if (cited := cite(name.key)) != cited.lower()}
+        counts = {folder: 0 for name in stored.stored_names(reader, only=keys)
+                  if (folder := folded(cited := cite(name.key))) != decode_text(cited) and is_path(cited)}
         if counts:
             for name in stored.stored_names(reader, only=keys):
-                if (folded := cite(name.key).lower()) in counts:
-                    counts[folded] += 1
-        shared = {folded for folded, count in counts.items() if count > 1 and is_path(folded)}
-        found: dict[bytes, list[Choice]] = {}
+                if (folder := folded(cite(name.key))) in counts:
+                    counts[folder] += 1
+        shared = {folder for folder, count in counts.items() if count > 1}
+        found: dict[str, list[Choice]] = {}
         for key, outcome, _ in self._public_names(reader) if shared else ():
-            if (folded := cite(key).lower()) in shared:
-                found.setdefault(folded, []).append(Choice(decode_text(cite(key)), target_of(outcome)))
-        return {folded: choices for folded, choices in found.items() if len(choices) > 1}
+            if (folder := folded(cite(key))) in shared:
+                found.setdefault(folder, []).append(Choice(decode_text(cite(key)), target_of(outcome)))
+        return {folder: choices for folder, choices in found.items() if len(choices) > 1}
 
     def _add(self, part: _Part, key: bytes, outcome: Outcome, public: Reader) -> bool:
         """Add a name to the site; returns whether there is anything to say of it."""
@@ -269,7 +270,7 @@ class _Site:
             return False
         cited = self._minter.namespace.cite(key)
         folder, address = page_folder(cited), address_of(b"".join(self._bases[:1]), cited)
-        choices = self._choices.get(cited.lower())
+        choices = self._choices.get(folded(cited))
         page = choice_page(choices) if choices else name_page(facts, decode_text(cited), address)
         gone = outcome.kind == GONE
         jsonl, erc, sums = part.lines
@@ -369,7 +370,7 @@ class _Site:
     def _static_lines(self) -> Iterator[bytes]:
         for cited, target, code in self._redirects:
             if target not in (b"", b"410") and is_path(cited) and _IN_REDIRECTS.fullmatch(cited) \
-                    and cited.lower() not in self._choices:
+                    and folded(cited) not in self._choices:
                 yield b"/%b %b %d\n" % (cited, target, code)
 
     def _write_rest(self) -> None:

@@ -6,6 +6,7 @@ import random
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -15,6 +16,10 @@ from support.servers.static import StaticHost, static_host
 from support.templates import LONG_TERM
 
 NAMES = 2000
+# Names that were not minted, and what they lead to.
+OTHERS = {"13030/x-y": "https://example.org/hyphen", "13030/xy": "https://example.org/plain",
+          "13030/zu-ab": "https://example.org/later", "13030/zuab": "https://example.org/all",
+          "13030/ftp": "ftp://example.org/file", "13030/\u00e4[1]": "https://example.org/umlaut"}
 KINDS = ("apache", "htaccess", "nginx", "python")
 
 
@@ -33,6 +38,9 @@ class Served:
         self.minter("reserve", self.reserved)
         self.minter("bind", "set", self.reserved, "_t", "https://example.org/secret")
         self.minter("alias", "13030/kt-alias", self.ids[0])
+        for name, target in OTHERS.items():
+            self.minter("hold", "set", name)
+            self.minter("bind", "set", name, "_t", target)
         self.minter("export", "--site", str(self.site))
 
     def led(self, name: str) -> str:
@@ -65,10 +73,24 @@ def test_other_spellings_lead_there_too(served, host):
     name = served.ids[7]
     spellings = [f"/ark:{name}", f"/{name}", f"/ark:/{name}/"]
     if host.kind != "python":
-        spellings += [f"/ark:/{name[:9]}-{name[9:]}", f"/ark:/{name[:8]}-{name[8:10]}-{name[10:]}", f"/ARK:/{name}"]
+        spellings += [f"/ark:/{name[:9]}-{name[9:]}", f"/{name[:9]}-{name[9:]}/", f"/ark:/{name[:8]}-{name[8:10]}-{name[10:]}", f"/ARK:/{name}"]
     if host.kind in ("apache", "nginx"):
         spellings.append(f"/ark:/{name.upper()}")
     assert {spelling: host.target(spelling) for spelling in spellings} == dict.fromkeys(spellings, served.led(name))
+
+
+def test_other_names_lead_where_the_service_leads(served, host):
+    assert {name: host.target(f"/ark:/{quote(name)}") for name in OTHERS} == OTHERS
+
+
+def test_hyphens_are_dropped_all_at_once(served, host):
+    """A name with fewer hyphens than those that were sent may be another one."""
+    for name in ("13030/z-u-ab", "13030/x--y"):
+        assert host.target(f"/ark:/{name}") == ("status 404" if host.kind == "python" else served.led(name))
+
+
+def test_a_folder_above_the_names_is_unknown(host):
+    assert host.get("/ark:/13030/..").status in (200, 301, 404)
 
 
 def test_an_alias_leads_where_its_name_leads(served, host):
