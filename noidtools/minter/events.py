@@ -32,7 +32,8 @@ NUMBER_SIZE = 5
 LONGEST_VALUE = 4096
 
 # The first byte of a packed part of an event: its kind.
-ID, CHANGE, ELEMENT, TALLY, DETAIL, BULK, ARCHIVE = b"icendba"
+KINDS = b"icendba"
+ID, CHANGE, ELEMENT, TALLY, DETAIL, BULK, ARCHIVE = KINDS
 _ID_MARK, _DETAIL_MARK = bytes((ID,)), bytes((DETAIL,))
 
 # What can be done with a minter whose names were handed over.

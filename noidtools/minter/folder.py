@@ -122,6 +122,7 @@ class SingleMinter(MinterFolder):
         return self.open(self.folder, self.name)
 
     def dbdirs(self) -> list[tuple[str, str]]:
+        ensure_folder_name(self.folder)
         return [(self.name, self.folder)]
 
 

@@ -20,6 +20,8 @@ from .schema import META
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..store import Reader, Writer
     from . import Minter
     from .events import Actor
@@ -43,6 +45,12 @@ def identifier_of(reader: Reader, item: bytes) -> bytes | None:
         return None
     identifier, issues = unpack(packed)
     return identifier if _issues(reader, identifier) == issues else None
+
+
+def stored_items(reader: Reader) -> Iterator[tuple[bytes, bytes]]:
+    """The digest of each item that has an identifier, and what is stored for it."""
+    for place, packed in reader.scan(META, _ITEM):
+        yield place.removeprefix(_ITEM), packed
 
 
 def identify_item(minter: Minter, writer: Writer, actor: Actor, item: bytes) -> tuple[bytes, bool]:

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 _LISTENING_DESCRIPTOR = 0
 _WEB_SERVERS = "FCGI_WEB_SERVER_ADDRS"
 
-# Seconds between two looks at the processes; for which a process must have run to be replaced at once; and which the
-# processes have for the requests at hand when they are told to stop.
+# Seconds between two looks at the processes; after the end of one until another one is started, so that processes that
+# cannot start leave time for others; and which the processes have for the requests at hand when they are told to stop.
 _INTERVAL = 0.2
-_SHORTEST_LIFE = 1.0
+_PAUSE = 1.0
 _STOP_SECONDS = 30.0
 
 
@@ -140,18 +140,21 @@ class Processes:
         return _Process(self._command, stdin=self._listener)
 
     def _replaced(self, process: _Process) -> _Process:
-        """The process, or another one if it has ended."""
-        if process.poll() is None or time.monotonic() - process.started < _SHORTEST_LIFE:
+        """The process, or another one if it has ended a while ago."""
+        if process.poll() is None:
+            return process
+        process.ended = process.ended or time.monotonic()
+        if time.monotonic() - process.ended < _PAUSE:
             return process
         log_line("noid", f"the worker {process.pid} {exit_reason(process.returncode)}: another one is started")
         return self._start()
 
 
 class _Process(subprocess.Popen[bytes]):
-    """A process, and when it was started."""
+    """A process, and when it was noticed that it has ended."""
 
     def __init__(self, command: list[str], *, stdin: socket.socket) -> None:
-        self.started = time.monotonic()
+        self.ended = 0.0
         super().__init__(command, stdin=stdin.fileno())
 
 

@@ -91,6 +91,7 @@ class Subject:
         (folder / "more.csv").write_text(f"id,element,value\nfar,_t,https://far.example/\nfar,abstract,{'x' * 5000}\n")
         noid("import", "csv", "more.csv")
         self.imported = b"far"
+        noid("identify", "photo-4711")
         self.peppered = noid("peppermint", "1").split()[1].partition("!")[0].encode()
         secret_of(noid.opened, b"forms")
 
@@ -285,6 +286,9 @@ FOUND: dict[str, tuple[Corruption, str]] = {
     "another contact": (part(CUSTODY, 1, b"mallory@evil.example", b"13030"), "the custodian (contact) of"),
     "another custodian with a purpose": (part(OFFICES, 0, b"Mallory"), "the custodian (custodian) of"),
     "a lost custodian": (first(CUSTODY, None, b"13030"), "the custodian of 13030/kt4x551 is not set"),
+    "a custodian that nobody named": (
+        lambda s, r: [(CUSTODY, pair(s.bound, number_key(3)), pack((b"Mallory", b"", b"20260101000000", b"")))],
+        "the custodian of 13030/kt4x551 is 'Mallory', but no event says so"),
     "another quality": (part(STATED, 0, b"-"), "the statement (trusted) of"),
     "a lost quality": (first(STATED, None), "the statement that it is trusted of"),
     "another kind of what is abstract": (part(ABSTRACT, 0, b"name"), "the kind of what is abstract of Library"),
@@ -314,10 +318,19 @@ FOUND: dict[str, tuple[Corruption, str]] = {
     "a value in a row of a bulk change": (
         lambda s, r: [(CHANGES, key, packed.replace(b"=https://b", b"=https://x")) for key, packed in r.scan(CHANGES)
                       if b"=https://b" in packed], "it is 'https://x.example/1'"),
+    "a part of an event that is nothing": (
+        event(b"bind set", b"i13030/kt4x551", b"h13030/kt4x551"), "is damaged: restore a backup"),
+    "another name in an event": (event(b"withdraw", b"i13030/kt", b"i13031/kt"), "but says that it concerns others"),
     "a lost event": (put(EVENTS, lambda s: number_key(4), None), "event 4 is missing"),
     "a lost entry of the index": (lambda s, r: [(HISTORY, next(k for k, _ in r.scan(HISTORY)
                                                               if split_pair(k)[0] == s.bound), None)],
                                   "is missing in the history of"),
+    # Items.
+    "an item with the identifier of another": (
+        lambda s, r: [(META, key, pack((s.plain, b"1"))) for key, _ in r.scan(META, b"item ")],
+        "an item has the identifier 13030/kt154d9, but no event says so"),
+    "an item with a damaged identifier": (
+        lambda s, r: [(META, key, b"") for key, _ in r.scan(META, b"item ")], "the identifier of an item under"),
     # The generator.
     "a pass more": (generator(0, b"1"), "it has started over 1 times"),
     "a grown mask": (generator(1, b"1"), "the state of the generator is damaged"),
@@ -328,7 +341,7 @@ FOUND: dict[str, tuple[Corruption, str]] = {
     "no counters": (generator(4, b""), "the state of the generator is damaged"),
     "fewer counters": (generator(5, b"7"), "the state of the generator is damaged"),
     "a counter that is one too high": (counters(raised), "the counters add up to"),
-    "counters in another order": (counters(exchanged), "the counters are not those that 41 draws leave"),
+    "counters in another order": (counters(exchanged), "the counters are not those that 42 draws leave"),
 }
 
 # Of these there is no second witness.
@@ -394,6 +407,16 @@ def test_a_lost_hold_is_named_and_repair_restores_it_so_that_nothing_is_minted_t
     assert "mended: 13030/kt4x551 is not on hold" in small("check", "--repair")
     assert "nothing is wrong" in small("check") and "held: 3" in small("status")
     assert "is on hold" in small.refused("queue", "now", "13030/kt4x551")
+
+
+def test_an_imported_name_whose_record_is_lost_is_held_again_by_repair_and_never_minted(noid: Noid) -> None:
+    noid("dbcreate", "kt.sd")
+    noid("import", "csv", "-", stdin=b"id,element,value\nkt5,_t,https://a.example/\n")
+    noid.write(lambda writer: writer.delete(IDS, b"kt5"))
+    assert "in the history of kt5" in noid.run("check").stdout.decode()
+    assert "mended: kt5 is not on hold, but by event 2 it is on hold" in noid("check", "--repair")
+    assert "nothing is wrong" in noid("check")
+    assert b"id: kt5\n" not in noid.run("mint", "10", "--yes").stdout
 
 
 def test_a_lost_withdrawal_is_named_and_repair_restores_it(small: Noid) -> None:

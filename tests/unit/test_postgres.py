@@ -501,8 +501,9 @@ def test_a_password_in_the_file_engine_is_not_printed(noid, address):
     assert "holds a password" in refusal and "secret" not in refusal
 
 
-@pytest.mark.parametrize("address", ["postgresql://a:my secret@localhost/db", "postgres://localhost/?password=secret"])
-@pytest.mark.parametrize("words", [["-f", "ADDRESS", "mint", "1"], ["-f", "ADDRESS", "dbcreate"], ["serve"],
+@pytest.mark.parametrize("address", ["postgresql://a:my secret@localhost/db", "postgres://localhost/?password=secret",
+                                     "postgresql://a:secret@localhost"])
+@pytest.mark.parametrize("words", [["-f", "ADDRESS", "mint", "1"], ["-f", "ADDRESS", "dbcreate"], ["serve"], ["status"],
                                    ["copy", ".", "ADDRESS"], ["copy", "ADDRESS", "b"],
                                    ["status", "--minters", "ADDRESS"],
                                    ["serve", "--minters", "ADDRESS"], ["backup", "--minters", "ADDRESS", "copies"]])

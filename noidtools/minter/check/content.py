@@ -16,6 +16,7 @@ from .. import schema
 from ..circulation import HELD, PEPPERED, RESERVED, UNAVAILABLE, WITHDRAWN, Circulation, find, save
 from ..events import Digest, number_key
 from ..history import numbers_of
+from ..items import ITEM_ELEMENT, stored_items
 from ..lifecycle import PUBLISHED_STATE, RESERVED_STATE, UNAVAILABLE_STATE, WITHDRAWN_STATE
 from ..namespace import RULE_MARK
 from ..relations import CLAIMED, Relation, find_abstraction, parsed
@@ -187,6 +188,8 @@ class _Comparison:
             if fields is not None and len(fields) >= 4:
                 stored = {b"custodian": fields[0], b"contact": fields[1]}
                 self._compare_row(name, int.from_bytes(rest, "big"), "custodian", stored, remedy)
+                if replay.complete and int.from_bytes(rest, "big") not in replay.custodians:
+                    self._report(name, "the custodian", fields[0], Said(None), remedy)
         for number, said in replay.custodians.items():
             if number_key(number) not in rows:
                 self._report(name, "the custodian", None, said, remedy)
@@ -283,6 +286,22 @@ class _Comparison:
                 self._report(name, "the template", created, Said(event.details[0], number), "restore a backup")
 
 
+def _check_items(examination: Examination) -> None:
+    """An item is bound to its identifier by the event that minted it."""
+    for digest, packed in stored_items(examination.reader):
+        identifier = (fields_of(packed, 2) or [b""])[0]
+        if not identifier:
+            examination.report_damaged("the identifier of an item", digest)
+            continue
+        known = Events(examination.reader)
+        events = [known[number] for number in numbers_of(examination.reader, identifier)]
+        values = {(fingerprint(change.after) or b"").hex().encode() for event in events if event is not None
+                  for change in event.changes_of(identifier) if change.element and change.what == ITEM_ELEMENT}
+        if digest not in values and not any(event is None or event.archived for event in events):
+            examination.report(f"an item has the identifier {examination.name(identifier)}, but no event says so: "
+                               "restore a backup, or compare with one")
+
+
 def _according(said: Said, text: str = "") -> str:
     """What the events say."""
     if not said.number:
@@ -310,4 +329,4 @@ def _mend_flag(identifier: bytes, flag: int, newest: int, writer: Writer) -> boo
     return True
 
 
-CHECKS = (_check_content,)
+CHECKS = (_check_content, _check_items)

@@ -11,7 +11,7 @@ from ...errors import printable
 from ...schemes import Generator
 from ...store import Reader, Writer
 from .. import Minter
-from ..events import NUMBER_SIZE, Event, newest_number, number_key
+from ..events import KINDS, NUMBER_SIZE, Event, newest_number, number_key
 from ..schema import EVENTS
 
 TYPE_CHECKING = False
@@ -165,7 +165,9 @@ def fields_of(packed: bytes, count: int | None = None) -> list[bytes] | None:
 def parse_event(number: int, packed: bytes) -> Event | None:
     """An event; None if it is damaged."""
     fields = fields_of(packed)
-    if fields is None or len(fields) < 4 or not is_date(fields[0]) or not all(fields[4:]):
+    if fields is None or len(fields) < 4 or not is_date(fields[0]):
+        return None
+    if not all(part and part[0] in KINDS for part in fields[4:]):
         return None
     try:
         return Event(number, packed)

@@ -41,6 +41,10 @@ def _check_events(examination: Examination) -> None:
         if event.archive and examination.archives is not None and examination.archives.whole(event) is event:
             first, count = unread.get(event.archive, (event, 0))
             unread[event.archive] = first, count + 1
+        strangers = {change.of for change in event.changes} - {b"", *event.ids}
+        if strangers:
+            examination.report(f"event {number} changes {examination.name(min(strangers))}, but says that it concerns "
+                               "others: restore a backup, or compare with one")
         if _is_of_minter(event):
             examination.of_minter.append(number)
         if _check_index_of(examination, event):

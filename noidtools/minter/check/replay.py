@@ -59,6 +59,7 @@ _BINDING = b"bind "
 _CUSTODIAN, _CLEAR = b"custodian", b"clear"
 _STATING = (b"quality", b"quality remove", _CLEAR)
 _TOKEN = (b"token new", b"token revoke")
+_IMPORT = b"import"
 _QUALITIES = frozenset(quality.encode() for quality in STATABLE)
 
 
@@ -288,7 +289,10 @@ class Replay:
             if number == origin:
                 self._adopt(event)
             self._change(name.key, event)
-            for edit in events.edits(number, name.key):
+            edits = events.edits(number, name.key)
+            if edits and event.verb == _IMPORT and self._is_new:
+                self._properties[HOLD] = Said(b"held", number)
+            for edit in edits:
                 self._bind(edit.element, edit.after, number, bulk=True)
 
     def said(self, what: bytes) -> Said | None:
@@ -331,6 +335,11 @@ class Replay:
         self._properties[PEPPER] = Said(b"peppered" if event.verb == b"peppermint" else None, event.number)
         if long_term:
             self._properties[HOLD] = Said(b"held", event.number)
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether the events so far leave it open whether anybody has the name, so that an import holds it."""
+        return self.complete and not self.mintings and STATE not in self._properties
 
     def _adopt(self, event: ReplayedEvent) -> None:
         """The name was recorded as one of foreign origin, which holds it; it may be reserved from the beginning."""
