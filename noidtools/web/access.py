@@ -230,13 +230,16 @@ class Minters:
                 return MinterAccess(request, entry.name, minter, self._slots)
         raise NotFoundError(f"no minter here mints names that begin with {printable(prefix)[:60]}")
 
-    def minting_below(self, request: Request, beginning: bytes) -> MinterAccess:
-        """The first minter whose new names all begin like this; raises NotFoundError if there is none."""
-        wanted = names.parse(beginning).body.lower()
+    def minting_below(self, request: Request, label: bytes, beginning: bytes) -> MinterAccess:
+        """The first minter with this label whose new names all begin like this; raises NotFoundError if there is none.
+        """
+        wanted = names.parse(label + beginning).body.lower()
         for entry in self._catalogue.entries():
-            if not entry.accepts_any_name and entry.open().scheme.namespace_prefix.lower().startswith(wanted):
+            minter = entry.open()
+            is_below = not entry.accepts_any_name and minter.scheme.namespace_prefix.lower().startswith(wanted)
+            if is_below and label in minter.namespace.labels:
                 return self._access(request, entry)
-        raise NotFoundError(f"no minter here mints names that begin with {printable(beginning)[:60]}")
+        raise NotFoundError(f"no minter here mints names that begin with {printable(label + beginning)[:60]}")
 
     def find(
         self, request: Request, minter: str = "", *, limit: int, cursor: str = "", **query: Any
