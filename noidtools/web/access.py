@@ -134,6 +134,8 @@ class MinterAccess:
         key = key or request.idempotency_key
 
         def run(writer: Writer) -> Response:
+            # The transaction may be repeated: what was counted in the one before does not count.
+            self._limit = WorkLimit.of(self._policy, self.user, 0)
             if not key:
                 return work(self.python())
             replies = KeyReplies(request.owner, key, self._actor.now() // SECOND)

@@ -26,7 +26,7 @@ from ..minter.policies import ADMIN, BIND, MINT, READ
 from .access import MinterAccess, Minters, hold_unless_known, whole_body
 from .json_api.types import json_text
 from .request import Request
-from .response import HttpError, Response, http_error, internal_error, log_error, method_not_allowed
+from .response import PREFLIGHT, HttpError, Response, http_error, internal_error, log_error, method_not_allowed
 
 _ROOT = "/api/handles"
 _JSON = "application/json"
@@ -90,8 +90,7 @@ class HandleApi:
         if request.method not in _METHODS:
             raise method_not_allowed(_METHODS, f"{request.method[:20]!a} is not allowed here")
         if request.method == "OPTIONS":
-            return Response(204, _JSON, b"", [("Access-Control-Allow-Methods", "GET, HEAD"),
-                                              ("Access-Control-Max-Age", "86400")])
+            return Response(204, _JSON, b"", [("Allow", ", ".join(_METHODS)), *PREFLIGHT])
         parameters = _parameters(request)
         if not handle and "prefix" in parameters and request.method not in ("PUT", "DELETE"):
             return self._list(request, parameters)
