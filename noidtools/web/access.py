@@ -39,6 +39,8 @@ from .work_limit import WorkLimit
 
 # The largest body for these interfaces: a request is one transaction, for which others wait.
 _LARGEST_BODY = 64 << 20
+# The most names in one request of a sender who may only read, so that a few of them do not occupy the server.
+_READERS_NAMES = 1000
 
 
 class MinterAccess:
@@ -185,6 +187,12 @@ class Minters:
                 yield access
         if unknown is not None and not known:
             raise unknown
+
+    def ensure_may_read(self, request: Request, count: int) -> None:
+        """Raise HttpError for more names at once than a sender may ask for who may only read."""
+        if count > _READERS_NAMES and not any(access.may_change for access in self.each_readable(request)):
+            raise HttpError(413, "too large", f"a user who may only read can ask for {_READERS_NAMES} names in one "
+                            "request: send several")
 
     def know(self, request: Request) -> bool:
         """Whether the sender has logged in, be it with a token of any of the minters."""

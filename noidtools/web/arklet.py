@@ -109,8 +109,9 @@ class Arklet:
             "num_received": len(rows), "num_updated": len({record["ark"] for record in done})})
 
     def _bulk_query(self, request: Request, data: Any, body: bytes) -> Response:
-        found = []
-        for row in _rows(data):
+        rows, found = _rows(data), []
+        self._minters.ensure_may_read(request, len(rows))
+        for row in rows:
             try:
                 found.append(_record(*self._fetched(request, _required(row, "ark"))))
             except NotFoundError:
