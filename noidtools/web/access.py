@@ -229,15 +229,16 @@ class Minters:
         raise NotFoundError(f"there is no minter {name[:60]!a} here")
 
     def at_shoulder(self, request: Request, prefix: bytes) -> MinterAccess:
-        """The minter that mints names with this NAAN and shoulder, `13030/kt`; raises NotFoundError if there is none.
+        """The minter that mints ARKs with this NAAN and shoulder, `13030/kt`; raises NotFoundError if there is none.
 
         The prefix may have a label of ARKs in front.
         """
         wanted = names.parse(prefix).body.rstrip(b"/")
         for entry in self._catalogue.entries():
             minter = entry.open()
-            if minter.settings["template"] and minter.scheme.namespace_prefix.rstrip(b"/") == wanted:
-                return MinterAccess(request, entry.name, minter, self._slots)
+            prefix_here = minter.scheme.namespace_prefix.rstrip(b"/")
+            if minter.settings["template"] and prefix_here == wanted and _has_arks(minter):
+                return self._access(request, entry)
         raise NotFoundError(f"no minter here mints names that begin with {printable(prefix)[:60]}")
 
     def minting_below(self, request: Request, label: bytes, beginning: bytes) -> MinterAccess:
@@ -280,8 +281,20 @@ class Minters:
             raise NotFoundError(f"no minter here is responsible for {printable(text)[:60]}")
         return self._access(request, entry)
 
+    def of_ark(self, request: Request, text: bytes) -> MinterAccess:
+        """The minter to which an ARK belongs; raises NotFoundError if there is none, or if its names are no ARKs."""
+        access = self.of_name(request, text)
+        if not _has_arks(access.minter):
+            raise NotFoundError(f"no minter here is responsible for {printable(text)[:60]}")
+        return access
+
     def _access(self, request: Request, entry: MinterEntry) -> MinterAccess:
         return MinterAccess(request, entry.name, entry.open(), self._slots)
+
+
+def _has_arks(minter: Minter) -> bool:
+    """Whether the names of a minter are ARKs, be it without a label."""
+    return names.parse(minter.namespace.display(minter.scheme.namespace_prefix)).scheme in (b"", b"ark")
 
 
 def _ended(session: bytes) -> KeyReplies:

@@ -129,7 +129,7 @@ class Arklet:
     # -- what they share -------------------------------------------------------------------------------
 
     def _fetched(self, request: Request, name: str) -> tuple[MinterAccess, NameRecord]:
-        access = self._minters.of_name(request, encode_text(name))
+        access = self._minters.of_ark(request, encode_text(name))
         access.ensure("reading", READ)
         return access, access.python().fetch(name)
 
@@ -154,7 +154,7 @@ class Arklet:
         return access.change("minting", (MINT, BIND) if any(wanted) else (MINT,), work, body)
 
     def _update_rows(self, request: Request, rows: list[Row], body: bytes, answer: Any) -> Response:
-        found = [self._minters.of_name(request, encode_text(_required(row, "ark"))) for row in rows]
+        found = [self._minters.of_ark(request, encode_text(_required(row, "ark"))) for row in rows]
         access = found[0]
         if any(other.name != access.name for other in found):
             raise FieldError("ark", "all rows of a call are one transaction in one minter: send a call for each "
