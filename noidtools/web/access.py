@@ -39,6 +39,8 @@ from .work_limit import WorkLimit
 
 # The largest body for these interfaces: a request is one transaction, for which others wait.
 _LARGEST_BODY = 64 << 20
+# The most names in one request of a sender who may only read, so that a few of them do not occupy the server.
+_READERS_NAMES = 1000
 
 
 class MinterAccess:
@@ -134,6 +136,8 @@ class MinterAccess:
         key = key or request.idempotency_key
 
         def run(writer: Writer) -> Response:
+            # The transaction may be repeated: what was counted in the one before does not count.
+            self._limit = WorkLimit.of(self._policy, self.user, 0)
             if not key:
                 return work(self.python())
             replies = KeyReplies(request.owner, key, self._actor.now() // SECOND)
@@ -184,6 +188,12 @@ class Minters:
         if unknown is not None and not known:
             raise unknown
 
+    def ensure_may_read(self, request: Request, count: int) -> None:
+        """Raise HttpError for more names at once than a sender may ask for who may only read."""
+        if count > _READERS_NAMES and not any(access.may_change for access in self.each_readable(request)):
+            raise HttpError(413, "too large", f"a user who may only read can ask for {_READERS_NAMES} names in one "
+                            "request: send several")
+
     def know(self, request: Request) -> bool:
         """Whether the sender has logged in, be it with a token of any of the minters."""
         if not request.token_digest:
@@ -219,24 +229,28 @@ class Minters:
         raise NotFoundError(f"there is no minter {name[:60]!a} here")
 
     def at_shoulder(self, request: Request, prefix: bytes) -> MinterAccess:
-        """The minter that mints names with this NAAN and shoulder, `13030/kt`; raises NotFoundError if there is none.
+        """The minter that mints ARKs with this NAAN and shoulder, `13030/kt`; raises NotFoundError if there is none.
 
         The prefix may have a label of ARKs in front.
         """
         wanted = names.parse(prefix).body.rstrip(b"/")
         for entry in self._catalogue.entries():
             minter = entry.open()
-            if minter.settings["template"] and minter.scheme.namespace_prefix.rstrip(b"/") == wanted:
-                return MinterAccess(request, entry.name, minter, self._slots)
+            prefix_here = minter.scheme.namespace_prefix.rstrip(b"/")
+            if minter.settings["template"] and prefix_here == wanted and _has_arks(minter):
+                return self._access(request, entry)
         raise NotFoundError(f"no minter here mints names that begin with {printable(prefix)[:60]}")
 
-    def minting_below(self, request: Request, beginning: bytes) -> MinterAccess:
-        """The first minter whose new names all begin like this; raises NotFoundError if there is none."""
-        wanted = names.parse(beginning).body.lower()
+    def minting_below(self, request: Request, label: bytes, beginning: bytes) -> MinterAccess:
+        """The first minter with this label whose new names all begin like this; raises NotFoundError if there is none.
+        """
+        wanted = names.parse(label + beginning).body.lower()
         for entry in self._catalogue.entries():
-            if not entry.accepts_any_name and entry.open().scheme.namespace_prefix.lower().startswith(wanted):
+            minter = entry.open()
+            is_below = not entry.accepts_any_name and minter.scheme.namespace_prefix.lower().startswith(wanted)
+            if is_below and label in minter.namespace.labels:
                 return self._access(request, entry)
-        raise NotFoundError(f"no minter here mints names that begin with {printable(beginning)[:60]}")
+        raise NotFoundError(f"no minter here mints names that begin with {printable(label + beginning)[:60]}")
 
     def find(
         self, request: Request, minter: str = "", *, limit: int, cursor: str = "", **query: Any
@@ -267,8 +281,20 @@ class Minters:
             raise NotFoundError(f"no minter here is responsible for {printable(text)[:60]}")
         return self._access(request, entry)
 
+    def of_ark(self, request: Request, text: bytes) -> MinterAccess:
+        """The minter to which an ARK belongs; raises NotFoundError if there is none, or if its names are no ARKs."""
+        access = self.of_name(request, text)
+        if not _has_arks(access.minter):
+            raise NotFoundError(f"no minter here is responsible for {printable(text)[:60]}")
+        return access
+
     def _access(self, request: Request, entry: MinterEntry) -> MinterAccess:
         return MinterAccess(request, entry.name, entry.open(), self._slots)
+
+
+def _has_arks(minter: Minter) -> bool:
+    """Whether the names of a minter are ARKs, be it without a label."""
+    return names.parse(minter.namespace.display(minter.scheme.namespace_prefix)).scheme in (b"", b"ark")
 
 
 def _ended(session: bytes) -> KeyReplies:

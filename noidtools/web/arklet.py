@@ -109,8 +109,9 @@ class Arklet:
             "num_received": len(rows), "num_updated": len({record["ark"] for record in done})})
 
     def _bulk_query(self, request: Request, data: Any, body: bytes) -> Response:
-        found = []
-        for row in _rows(data):
+        rows, found = _rows(data), []
+        self._minters.ensure_may_read(request, len(rows))
+        for row in rows:
             try:
                 found.append(_record(*self._fetched(request, _required(row, "ark"))))
             except NotFoundError:
@@ -128,7 +129,7 @@ class Arklet:
     # -- what they share -------------------------------------------------------------------------------
 
     def _fetched(self, request: Request, name: str) -> tuple[MinterAccess, NameRecord]:
-        access = self._minters.of_name(request, encode_text(name))
+        access = self._minters.of_ark(request, encode_text(name))
         access.ensure("reading", READ)
         return access, access.python().fetch(name)
 
@@ -153,7 +154,7 @@ class Arklet:
         return access.change("minting", (MINT, BIND) if any(wanted) else (MINT,), work, body)
 
     def _update_rows(self, request: Request, rows: list[Row], body: bytes, answer: Any) -> Response:
-        found = [self._minters.of_name(request, encode_text(_required(row, "ark"))) for row in rows]
+        found = [self._minters.of_ark(request, encode_text(_required(row, "ark"))) for row in rows]
         access = found[0]
         if any(other.name != access.name for other in found):
             raise FieldError("ark", "all rows of a call are one transaction in one minter: send a call for each "

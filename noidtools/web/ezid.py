@@ -160,7 +160,7 @@ class Ezid:
     def _view(self, request: Request, rest: str) -> Response:
         parameters = _ensure_parameters(request, "prefix_match")
         asked = canonical_ark(rest)
-        access = self._minters.of_name(request, asked.encode())
+        access = self._minters.of_ark(request, asked.encode())
         access.ensure("reading", READ)
         records = EzidRecords(access, access.python(), _origin(request))
         record = records.longest(asked) if parameters.get("prefix_match") == "yes" else records.existing(asked)
@@ -205,7 +205,7 @@ class Ezid:
     def _owner(self, request: Request, ark: str) -> MinterAccess:
         """The minter of a name that is to be changed; raises HttpError for a name of no minter."""
         try:
-            return self._minters.of_name(request, ark.encode())
+            return self._minters.of_ark(request, ark.encode())
         except NotFoundError:
             if self._minters.know(request):
                 raise ForbiddenError("no minter here has this shoulder") from None

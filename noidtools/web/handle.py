@@ -26,12 +26,13 @@ from ..minter.policies import ADMIN, BIND, MINT, READ
 from .access import MinterAccess, Minters, hold_unless_known, whole_body
 from .json_api.types import json_text
 from .request import Request
-from .response import HttpError, Response, http_error, internal_error, log_error, method_not_allowed
+from .response import PREFLIGHT, HttpError, Response, http_error, internal_error, log_error, method_not_allowed
 
 _ROOT = "/api/handles"
 _JSON = "application/json"
 _CHALLENGE = 'Basic realm="handle"'
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")
+_LABEL = b"hdl:"
 _LAYOUT, _URL, _ADMIN = "_handle", "URL", "HS_ADMIN"
 _TTL = 86400
 # Who administers a handle that was bound by another interface: whoever has the prefix, with all rights of the Handle
@@ -89,8 +90,7 @@ class HandleApi:
         if request.method not in _METHODS:
             raise method_not_allowed(_METHODS, f"{request.method[:20]!a} is not allowed here")
         if request.method == "OPTIONS":
-            return Response(204, _JSON, b"", [("Access-Control-Allow-Methods", "GET, HEAD"),
-                                              ("Access-Control-Max-Age", "86400")])
+            return Response(204, _JSON, b"", [("Allow", ", ".join(_METHODS)), *PREFLIGHT])
         parameters = _parameters(request)
         if not handle and "prefix" in parameters and request.method not in ("PUT", "DELETE"):
             return self._list(request, parameters)
@@ -114,23 +114,32 @@ class HandleApi:
         page, size = (_number(parameters, name, usual) for name, usual in (("page", 0), ("pageSize", _PAGE)))
         if not 0 < size <= _LARGEST_PAGE:
             raise HandleError(400, 4, f"a page has 1 to {_LARGEST_PAGE} handles")
-        access = self._access(request, f"{prefix}/")
-        _ensure_served(access, f"{prefix}/")
-        access.ensure("listing", ADMIN)
+        minters = [access for access in self._minters.readable(request) if _serves(access, prefix)]
+        if not minters:
+            raise _not_served()
         found, total = [], 0
-        for name in access.python().find(prefix=_name(f"{prefix}/"), state="published"):
-            if page * size <= total < (page + 1) * size:
-                found.append(json_text(decode_text(names.parse(encode_text(name.identifier)).written)))
-            total += 1
+        for access in minters:
+            access.ensure("listing", ADMIN)
+            for name in access.python().find(prefix=_name(f"{prefix}/"), state="published"):
+                if page * size <= total < (page + 1) * size:
+                    found.append(json_text(decode_text(names.parse(encode_text(name.identifier)).written)))
+                total += 1
         data = {"responseCode": 1, "prefix": json_text(prefix), "totalCount": total, "page": page, "pageSize": size,
                 "handles": found}
         return Response(200, _JSON, msgspec.json.encode(data) + b"\n")
 
     def _access(self, request: Request, handle: str) -> MinterAccess:
+        """The minter that a handle belongs to, else the one that mints handles of its prefix."""
         try:
             return self._minters.of_name(request, _name(handle))
         except NotFoundError:
-            raise HandleError(400, 301, "this prefix is not served here") from None
+            return self._minting(request, handle.partition("/")[0] + "/")
+
+    def _minting(self, request: Request, beginning: str) -> MinterAccess:
+        try:
+            return self._minters.minting_below(request, _LABEL, encode_text(beginning))
+        except NotFoundError:
+            raise _not_served() from None
 
     # -- changes ---------------------------------------------------------------------------------------
 
@@ -143,10 +152,9 @@ class HandleApi:
         if indices and indices[0] != "various" and _numbers(indices) != {value.index for value in sent}:
             raise HandleError(400, 4, "the indices in the query are not those of the values")
         mints = _flag(parameters, "mintNewSuffix", usual=False)
-        access = self._minters.minting_below(request, _name(handle)) if mints else self._access(request, handle)
-        if not mints:
-            _ensure_served(access, handle)
-        else:
+        access = self._minting(request, handle) if mints else self._access(request, handle)
+        _ensure_served(access, handle)
+        if mints:
             access.ensure_may_mint(1)
         overwrite = _flag(parameters, "overwrite", usual=True)
 
@@ -181,6 +189,7 @@ class HandleApi:
 
     def _delete(self, request: Request, handle: str, parameters: Parameters) -> Response:
         access, indices = self._access(request, handle), _numbers(parameters.get("index", []))
+        _ensure_served(access, handle)
 
         def work(api: MinterMethods) -> Response:
             before = _values(access, api, handle)
@@ -199,14 +208,22 @@ class HandleApi:
 
 
 def _name(handle: str) -> bytes:
-    return b"hdl:" + encode_text(handle)
+    return _LABEL + encode_text(handle)
+
+
+def _serves(access: MinterAccess, prefix: str) -> bool:
+    """Whether a minter has handles of a prefix, which are not names of another system there."""
+    own = decode_text(access.minter.scheme.namespace_prefix).partition("/")[0].lower()
+    return _LABEL in access.minter.namespace.labels and own in ("", prefix.lower())
 
 
 def _ensure_served(access: MinterAccess, handle: str) -> None:
-    """Refuse a handle of another prefix, or one that this minter would keep as a name of another system."""
-    own = decode_text(access.minter.scheme.namespace_prefix).partition("/")[0].lower()
-    if b"hdl:" not in access.minter.namespace.labels or own not in ("", handle.partition("/")[0].lower()):
-        raise HandleError(400, 301, "this prefix is not served here")
+    if not _serves(access, handle.partition("/")[0]):
+        raise _not_served()
+
+
+def _not_served() -> HandleError:
+    return HandleError(400, 301, "this prefix is not served here")
 
 
 def _values(access: MinterAccess, api: MinterMethods, handle: str) -> list[Value]:
@@ -311,7 +328,7 @@ def _parameter_text(value: object) -> str:
 
 def _number(parameters: Parameters, name: str, usual: int) -> int:
     text = parameters[name][0] if name in parameters else str(usual)
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    if not _is_number(text):
         raise HandleError(400, 4, f"{name} is a number from 0 on")
     return int(text)
 
@@ -321,11 +338,14 @@ def _flag(parameters: Parameters, name: str, *, usual: bool) -> bool:
 
 
 def _numbers(texts: list[str]) -> set[int]:
-    if not all(text.isascii() and text.isdigit() and 0 < int(text) < 1 << 31 for text in texts if len(text) < 11):
-        raise HandleError(400, 4, "an index is a number from 1 on")
-    if any(len(text) > 10 for text in texts):
+    if not all(_is_number(text) and int(text) for text in texts):
         raise HandleError(400, 4, "an index is a number from 1 on")
     return {int(text) for text in texts}
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a number that the Handle System can hold."""
+    return text.isascii() and text.isdigit() and len(text) < 11 and int(text) < 1 << 31
 
 
 def _is_wanted(value: Value, parameters: Parameters) -> bool:
@@ -353,9 +373,8 @@ def _sent_value(item: Any) -> Value:
     if not isinstance(item, dict):
         raise HandleError(400, 202, "a value is an object with index, type and data")
     index, kind, ttl = item.get("index"), item.get("type"), item.get("ttl", _TTL)
-    for number in (index, ttl):
-        if isinstance(number, bool) or not str(number).isdigit() or not 0 <= int(str(number)[:11]) < 1 << 31:
-            raise HandleError(400, 202, "index and ttl of a value are numbers")
+    if not _is_number(str(index)) or not _is_number(str(ttl)):
+        raise HandleError(400, 202, "index and ttl of a value are numbers")
     if not isinstance(kind, str) or not kind or kind.startswith("_") or int(str(index)) == 0:
         raise HandleError(400, 202, "a value has an index from 1 on, and a type that does not begin with _")
     if item.get("permissions", "1110") != "1110":

@@ -103,6 +103,9 @@ class N2t:
             raise UsageError("no command was given: write ID.set ELEMENT VALUE")
         if len(commands) > _MOST_COMMANDS:
             raise HttpError(413, "too large", f"a request may have {_MOST_COMMANDS} commands: send several")
+        writes = any(command.what in _WRITING for command in commands)
+        if not writes:
+            self._minters.ensure_may_read(request, len(commands))
         found = [self._minters.of_name(request, command.name) for command in commands]
         access = found[0]
         if any(other.name != access.name for other in found):
@@ -111,7 +114,7 @@ class N2t:
         def work(api: MinterMethods) -> Response:
             return _answer(b"".join(_run(api, command) for command in commands) + b"egg-status: 0\n\n")
 
-        if not any(command.what in _WRITING for command in commands):
+        if not writes:
             access.ensure("reading", READ)
             return work(access.python())
         _ensure_program(request)

@@ -41,6 +41,7 @@ from .name_request import CITATIONS, HTML, JSON, RDF, TEXT, VARY, NameRequest
 from .rendering import renderer_of
 from .request import Request, Trust
 from .response import (
+    PREFLIGHT,
     HttpError,
     Response,
     TextWriter,
@@ -73,8 +74,6 @@ _HTTP_DATE = "%a, %d %b %Y %H:%M:%S GMT"
 # What is public is so for the scripts of all sites.
 _CORS = ("Access-Control-Allow-Origin", "*")
 _EXPOSED = ("Access-Control-Expose-Headers", "ETag, Link, Location, THUMP-Status")
-_PREFLIGHT = [("Allow", ", ".join(_METHODS)), ("Access-Control-Allow-Methods", "GET, HEAD"),
-              ("Access-Control-Allow-Headers", "*"), ("Access-Control-Max-Age", "86400")]
 
 
 class Resolver:
@@ -112,7 +111,7 @@ class Resolver:
         if request.method not in _METHODS:
             raise method_not_allowed(_METHODS, "names are for reading: use GET or HEAD")
         if request.method == "OPTIONS":
-            return Response(204, "", b"", _PREFLIGHT)
+            return Response(204, "", b"", [("Allow", ", ".join(_METHODS)), *PREFLIGHT])
         if not request.path_name:
             return self._home.respond(request)
         if request.path_name == _WELL_KNOWN and request.query is None:

@@ -37,6 +37,9 @@ _STATUS_LINES = {status: f"{status} {reason}" for status, reason in {
     503: "Service Unavailable",
 }.items()}
 
+# What scripts of other sites may do with what is public: read it.
+PREFLIGHT = [("Access-Control-Allow-Methods", "GET, HEAD"), ("Access-Control-Allow-Headers", "*"),
+             ("Access-Control-Max-Age", "86400")]
 # A browser must not interpret a bound value as a page or a script.
 _NOSNIFF = ("X-Content-Type-Options", "nosniff")
 

@@ -175,6 +175,15 @@ def test_a_query_answers_the_known_arks_by_their_names(send, minter):
     assert send("POST", "/bulk_query", [{"ark": "x"}] * 10_001).status == 400
 
 
+def test_a_query_of_those_who_may_only_read_has_a_thousand_rows(send):
+    send("POST", "/mint", {"naan": 99999, "shoulder": "/x9"})
+    rows = [{"ark": "ark:/99999/x90"}] * 1001
+    refused = send("POST", "/bulk_query", rows, key="")
+    assert refused.status == 413 and "send several" in refused.json["detail"][0]
+    assert len(send("POST", "/bulk_query", rows[1:], key="").json) == 1000
+    assert len(send("POST", "/bulk_query", rows).json) == 1001
+
+
 def test_json_of_an_ark_names_the_property_of_each_field(send):
     send("POST", "/mint", mint(url=URL, title="One"))
     found = send("GET", "/ark:/99999/x90", query="json", key="").json

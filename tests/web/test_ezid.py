@@ -130,6 +130,16 @@ def test_a_name_is_created_once_and_never_minted(ezid, minter):
     assert ezid.view("ark:/12345/x01")["erc.what"] == "Two" and minter.records("check")[0]["ok"]
 
 
+def test_names_of_another_system_are_no_arks(ezid, minter):
+    other = Noid.created(minter.folder.parent / "h", "--label", "hdl:", "h.sdd", "medium", "12345")
+    before = other.event_count()
+    bad(ezid("POST", "/shoulder/ark:/12345/h"), "no such shoulder")
+    bad(ezid("GET", "/id/ark:/12345/h00"), "no such identifier")
+    refused(ezid("PUT", "/id/ark:/12345/h00"), "forbidden", 403)
+    assert other.event_count() == before
+    other.close()
+
+
 def test_names_that_extend_a_shoulder_or_an_identifier_are_created(ezid, minter):
     ark = minted(ezid, f"_target: {URL}\n")
     for name in (f"{ark}/123", f"{ark}.v2", "ark:/12345/xylophone"):

@@ -65,6 +65,9 @@ def test_a_minted_handle_is_read_written_and_deleted(send):
                                   b'{"values": 7}', b'[{"index": -1, "type": "URL", "data": "x"}]',
                                   b'[{"index": 1, "type": "_t", "data": "x"}]',
                                   b'[{"index": "9999999999999999999999", "type": "A", "data": "x"}]',
+                                  b'[{"index": "000000000001234567890123", "type": "A", "data": "x"}]',
+                                  '[{"index": "\u00b2", "type": "A", "data": "x"}]'.encode(),
+                                  '[{"index": 1, "ttl": "\u00b2", "type": "A", "data": "x"}]'.encode(),
                                   b'[{"index": 1, "type": "A", "data": {"format": "hex", "value": "zz"}}]',
                                   b'[{"index": 1, "type": "A", "data": {"format": "site", "value": {}}}]',
                                   b'[{"index": 1, "type": "A", "data": {"format": ["string"], "value": "x"}}]',
@@ -126,3 +129,21 @@ def test_a_handle_that_was_bound_elsewhere_has_the_holder_of_the_prefix_as_its_a
     assert code(send("PUT", handle, [{**URL, "data": "https://example.org/2"}], query="index=1")) == (200, 1)
     assert "HS_ADMIN" not in minter.text("fetch", identifier), "it is not stored"
     assert [one["index"] for one in send("GET", handle).json["values"]] == [1, 2]
+
+
+@pytest.mark.parametrize("minter", [("x.sd", "medium", "12345")], indirect=True)
+def test_a_prefix_is_served_beside_other_minters_whatever_its_handles_begin_with(send, minter):
+    for name, label in (("a", "ark:/"), ("b", "hdl:")):
+        other = Noid.created(minter.folder.parent / name, "--label", label, f"{name}.sd", "medium", "12345")
+        other.records("policy", "admin", "alice")
+        (first,) = other.ids(1)
+        other.close()
+        assert first.removeprefix(label) == f"12345/{name}0"
+    assert code(send("PUT", "12345/Some-Thing", [URL])) == (201, 1)
+    assert send("GET", "12345/Some-Thing", user="").json["values"][0]["data"]["value"] == URL["data"]
+    assert send("PUT", "12345/", [URL], query="mintNewSuffix=true").json["handle"] == "12345/b1"
+    assert send("PUT", "12345/x", [URL], query="mintNewSuffix=true").json["handle"] == "12345/x0"
+    assert code(send("PUT", "12345/a", [URL], query="mintNewSuffix=true")) == (400, 301), "these are ARKs"
+    assert code(send("DELETE", "12345/a0")) == code(send("GET", "12345/a0")) == (404, 100)
+    handles = send("GET", query="prefix=12345").json["handles"]
+    assert sorted(handles) == ["12345/Some-Thing", "12345/b0", "12345/b1", "12345/x0"]

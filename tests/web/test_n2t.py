@@ -114,6 +114,14 @@ def test_all_commands_of_a_request_are_for_one_minter(send, tmp_path):
     assert reply.status == 400 and "one minter" in reply.text
 
 
+def test_those_who_may_only_read_send_a_thousand_commands_at_once(send):
+    lines = b"ark:/99999/fk40.exists\n" * 1001
+    refused = send(BINDER, "-", lines, login=None)
+    assert refused.status == 413 and "send several" in refused.text
+    assert send(BINDER, "-", lines).status == 200
+    assert send(BINDER, "-", lines + b"ark:/99999/fk40.set a b", login=None).status == 401
+
+
 def test_who_may_not_is_asked_to_log_in_and_browsers_change_nothing(send, minter):
     for path, query in ((MINTER, "mint%201"), (BINDER, "ark:/99999/fk40.set%20a%20b")):
         reply = send(path, query, login=None)

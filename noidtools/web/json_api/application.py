@@ -18,7 +18,7 @@ from ...times import first_second
 from ..access import MinterAccess, Minters, whole_body
 from ..rendering import renderer_of
 from ..request import Request
-from ..response import HttpError, Response, method_not_allowed
+from ..response import PREFLIGHT, HttpError, Response, method_not_allowed
 from . import openapi, types
 from .openapi import Route
 from .problems import ROOT, problem_response
@@ -42,8 +42,9 @@ class Call:
     raw_body: bytes = b""
 
     @property
-    def match(self) -> str:
-        return self.request.header("HTTP_IF_MATCH")
+    def match(self) -> str | None:
+        # An empty one fits nothing; granian makes a header that is not ASCII an empty one.
+        return self.request.environ.get("HTTP_IF_MATCH")
 
 
 class JsonApi:
@@ -78,8 +79,7 @@ class JsonApi:
         methods = {route.method for route, _ in found}
         allowed = tuple(sorted(methods | ({"HEAD"} if "GET" in methods else set()) | {"OPTIONS"}))
         if request.method == "OPTIONS":
-            return Response(204, "text/plain", b"", [("Allow", ", ".join(allowed)),
-                            ("Access-Control-Allow-Methods", "GET, HEAD"), ("Access-Control-Max-Age", "86400")])
+            return Response(204, "text/plain", b"", [("Allow", ", ".join(allowed)), *PREFLIGHT])
         wanted = "GET" if request.method == "HEAD" else request.method
         for route, match in found:
             if route.method == wanted:
@@ -222,7 +222,7 @@ def _state_route(action: str, summary: str, body: Any, needs: str) -> Route:
                  refusals=_WRITING, needs=needs)
 
 
-_WRITING = (400, 401, 403, 404, 409, 410, 412, 413, 415, 422, 503)
+_WRITING = (400, 401, 403, 404, 409, 410, 411, 412, 413, 415, 422, 503)
 _SEARCHING = (400, 401, 403, 404, 422, 503)
 _NAMED = "/identifiers/{id}"
 _ROUTES = (

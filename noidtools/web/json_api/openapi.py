@@ -31,7 +31,8 @@ _PARTS = {
 _REASONS = {
     400: "the request cannot be understood", 401: "a login or a token is needed", 403: "you may not do this",
     404: "it is not here", 409: "it conflicts with what is there", 410: "it was withdrawn, or none is left",
-    412: "it was changed since you read it", 413: "it is more than one request may ask for",
+    411: "the body has no Content-Length", 412: "it was changed since you read it",
+    413: "it is more than one request may ask for",
     415: "the body is not JSON", 422: "the body does not fit its description",
     503: "try again in a few seconds",
 }

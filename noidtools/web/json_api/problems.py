@@ -16,6 +16,7 @@ _TITLES = {
     "usage": "The request cannot be understood", "invalid": "A value is not valid", "not found": "Not found",
     "gone": "Withdrawn", "no minter": "No such minter", "conflict": "Conflict", "forbidden": "Not allowed",
     "login": "A login is needed", "exhausted": "No identifier is left", "busy": "Busy", "store": "Not available",
+    "length": "The length of the body is missing",
     "precondition": "It was changed meanwhile", "media type": "Media type not supported",
 }
 

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from ...api import MinterMethods
 from ...description.facts import FoundName, MinterInfo
 from ...errors import NoidError, NotFoundError, UsageError
-from ...minter.policies import CLASSES
+from ...minter.policies import ADMIN, BIND, CLASSES, MINT
 from ..access import MinterAccess
 from ..response import HttpError, http_error
 from . import types
@@ -111,7 +111,7 @@ class Resources:
         return [msgspec.structs.replace(first, id=name, url=f"{self._origin}/{name.lstrip('/')}") for name in made]
 
     def put(
-        self, api: MinterMethods, name: str, new: types.Elements, match: str, *, only_new: bool
+        self, api: MinterMethods, name: str, new: types.Elements, match: str | None, *, only_new: bool
     ) -> tuple[Identifier, bool]:
         """Bind exactly these elements; returns the identifier, and whether it is a new one."""
         try:
@@ -130,7 +130,7 @@ class Resources:
         return self.identifier(api, name), before is None
 
     def patch(
-        self, api: MinterMethods, name: str, elements: Mapping[str, Value | None], match: str = ""
+        self, api: MinterMethods, name: str, elements: Mapping[str, Value | None], match: str | None = None
     ) -> Identifier:
         ensure_match(self.identifier(api, name), match)
         bound = {element: value for element, value in elements.items() if value is not None}
@@ -141,7 +141,7 @@ class Resources:
         return self.identifier(api, name)
 
     def change_state(self, api: MinterMethods, name: str, action: str, reason: str = "", successor: str = "",
-                     match: str = "") -> Identifier:
+                     match: str | None = None) -> Identifier:
         """Publish, reserve or withdraw an identifier, or make it unavailable."""
         ensure_match(self.identifier(api, name), match)
         if action == "publish":
@@ -158,6 +158,7 @@ class Resources:
 
     def run_batch(self, api: MinterMethods, batch: types.Batch, challenge: str) -> types.BatchResult:
         """Run the operations in the transaction of the caller; raises the refusal of one of an atomic batch."""
+        _ensure_distinct(batch.operations)
         names: dict[str, str] = {}
         results = []
         for number, operation in enumerate(batch.operations, 1):
@@ -172,19 +173,19 @@ class Resources:
                 problem, refusal = problem_of(error, challenge)
                 results.append(types.OperationResult(refusal.status, problem=problem))
                 continue
-            if operation.as_:
+            if isinstance(operation, types.MintOperation):
                 names[operation.as_] = done.id
-            results.append(types.OperationResult(201 if operation.op == "mint" else 200, done))
+            results.append(types.OperationResult(201 if isinstance(operation, types.MintOperation) else 200, done))
         return types.BatchResult(results)
 
     def _operate(self, api: MinterMethods, operation: types.Operation, names: Mapping[str, str]) -> Identifier:
-        if operation.op == "mint":
-            elements = {name: value for name, value in operation.elements.items() if value is not None}
-            return self.mint(api, types.NewIdentifiers(1, elements, operation.state))[0]
+        if isinstance(operation, types.MintOperation):
+            return self.mint(api, types.NewIdentifiers(1, operation.elements, operation.state))[0]
         name = _referred(operation.id, names)
-        if operation.op == "patch":
+        if isinstance(operation, types.PatchOperation):
             return self.patch(api, name, operation.elements)
-        return self.change_state(api, name, operation.op, operation.reason, _referred(operation.successor, names))
+        return self.change_state(api, name, _name_of(operation), getattr(operation, "reason", ""),
+                                 _referred(getattr(operation, "successor", ""), names))
 
 
 def _referred(text: str, names: Mapping[str, str]) -> str:
@@ -197,15 +198,26 @@ def _referred(text: str, names: Mapping[str, str]) -> str:
     return names[text[1:]]
 
 
+def _ensure_distinct(operations: Iterable[types.Operation]) -> None:
+    """Refuse a batch in which two identifiers have the same reference."""
+    references = [one.as_ for one in operations if isinstance(one, types.MintOperation) and one.as_]
+    if len(set(references)) < len(references):
+        raise UsageError("two operations mint \"as\" the same name: give each a name of its own")
+
+
 def needed_classes(operations: Iterable[types.Operation]) -> tuple[str, ...]:
     """The access classes that a batch needs."""
-    found = {name for operation in operations for name in CLASSES_OF[operation.op]}
-    found |= {"bind" for operation in operations if operation.op == "mint" and operation.elements}
+    found = {_CLASS_OF.get(_name_of(operation), BIND) for operation in operations}
+    found |= {BIND for operation in operations if isinstance(operation, types.MintOperation) and operation.elements}
     return tuple(name for name in CLASSES if name in found)
 
 
-CLASSES_OF = {"mint": ("mint",), "patch": ("bind",), "publish": ("bind",), "reserve": ("bind",),
-              "unavailable": ("bind",), "withdraw": ("admin",)}
+# Those that need another access class than bind.
+_CLASS_OF = {"mint": MINT, "withdraw": ADMIN}
+
+
+def _name_of(operation: types.Operation) -> str:
+    return str(operation.__struct_config__.tag)
 
 
 def _stored(elements: Mapping[str, Value]) -> dict[str, str | bytes]:
@@ -227,9 +239,9 @@ def etag(identifier: Identifier) -> str:
     return f'"{sha256(content).hexdigest()[:32]}"'
 
 
-def ensure_match(identifier: Identifier | None, match: str) -> None:
-    """Raise HttpError unless an If-Match header names the identifier as it is."""
-    if not match:
+def ensure_match(identifier: Identifier | None, match: str | None) -> None:
+    """Raise HttpError unless an If-Match header names the identifier as it is; None if there is no such header."""
+    if match is None:
         return
     tags = [tag.strip() for tag in match.split(",")]
     if identifier is None or ("*" not in tags and etag(identifier) not in tags):

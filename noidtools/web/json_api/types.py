@@ -92,19 +92,50 @@ class WithdrawalReason(Struct, forbid_unknown_fields=True):
     successor: str = ""
 
 
-class Operation(Struct, forbid_unknown_fields=True):
-    """One operation of a batch.
+class MintOperation(Struct, tag_field="op", tag="mint", forbid_unknown_fields=True):
+    """Mint an identifier, to which later operations refer by `$NAME` if it has `"as": "NAME"`."""
 
-    `mint` makes an identifier, to which later operations refer by `$NAME` if it has `"as": "NAME"`.
-    """
-
-    op: Literal["mint", "patch", "publish", "reserve", "unavailable", "withdraw"]
-    id: str = ""
     as_: str = msgspec.field(default="", name="as")
-    elements: dict[str, Value | None] = {}
+    elements: dict[str, Value] = {}
     state: Literal["reserved", "published"] | None = None
+
+
+class PatchOperation(Struct, tag_field="op", tag="patch", forbid_unknown_fields=True):
+    """Bind or remove some elements."""
+
+    id: str
+    elements: dict[str, Value | None]
+
+
+class PublishOperation(Struct, tag_field="op", tag="publish", forbid_unknown_fields=True):
+    """Let the public resolve an identifier."""
+
+    id: str
+
+
+class ReserveOperation(Struct, tag_field="op", tag="reserve", forbid_unknown_fields=True):
+    """Keep an identifier from the public."""
+
+    id: str
+
+
+class UnavailableOperation(Struct, tag_field="op", tag="unavailable", forbid_unknown_fields=True):
+    """Show a tombstone until it is published again."""
+
+    id: str
+    reason: str = ""
+
+
+class WithdrawOperation(Struct, tag_field="op", tag="withdraw", forbid_unknown_fields=True):
+    """Take an identifier out of use for good."""
+
+    id: str
     reason: str = ""
     successor: str = ""
+
+
+Operation = (MintOperation | PatchOperation | PublishOperation | ReserveOperation | UnavailableOperation
+             | WithdrawOperation)
 
 
 class Batch(Struct, forbid_unknown_fields=True):
