@@ -299,10 +299,10 @@ def test_pages_follow_each_other_and_the_export_has_them_all(carol, folder):
         seen += [text for text, _ in page.links if text in made]
     assert sorted(seen) == sorted(made)
     assert len(seen) == 120
-    lines = page.follow("All of them as CSV").response.text.splitlines()
+    lines = page.follow("Save all as CSV").response.text.splitlines()
     assert lines[0] == "id,creator"
     assert sorted(lines[1:]) == sorted(f"{one},Ada" for one in made)
-    objects = page.follow("All of them as JSON Lines").response.text.splitlines()
+    objects = page.follow("Save all as JSON Lines").response.text.splitlines()
     assert len(objects) == 120
     assert '"creator": "Ada"' in objects[0]
 
@@ -494,7 +494,7 @@ def test_a_table_without_identifiers_comes_back_with_them(carol, folder):
     assert "The table has 2,000 rows. 2,000 identifiers will be minted." in page.text
     page = done(page.submit("Mint 2,000"))
     assert "2,000 identifiers were minted." in page.text
-    lines = page.follow("The table with its identifiers").response.text.splitlines()
+    lines = page.follow("Download the table with its identifiers").response.text.splitlines()
     assert lines[0] == "id,what,who,_t"
     names = [line.partition(",")[0] for line in lines[1:]]
     assert len(set(names)) == rows
@@ -512,7 +512,7 @@ def test_what_is_wrong_in_which_row_is_shown_before_anything_is_minted(carol, fo
     with noidtools.open(folder / "kt5") as minter:
         assert minter.info().drawn == before
     page = done(page.submit("Mint 2, without the rows below"))
-    lines = page.follow("The table with its identifiers").response.text.splitlines()
+    lines = page.follow("Download the table with its identifiers").response.text.splitlines()
     assert [line.startswith("ark:/13030/kt") for line in lines[1:]] == [True, False, True, False]
 
 
@@ -587,7 +587,7 @@ def test_work_goes_on_after_its_process_was_killed_and_mints_nothing_twice(tmp_p
             assert "The service was stopped before this was done." in page.text
             page = done(page.submit("Go on"))
         assert "3,000 identifiers were minted." in page.text
-        lines = page.follow("The table with its identifiers").response.text.splitlines()
+        lines = page.follow("Download the table with its identifiers").response.text.splitlines()
         assert len({line.partition(",")[0] for line in lines[1:]}) == rows
         with noidtools.open(server.folder) as minter:
             assert minter.info().drawn == rows
@@ -620,7 +620,7 @@ def test_a_hundred_thousand_rows_are_minted_in_bounded_memory_while_others_mint(
         assert "100,000 identifiers were minted." in page.text
         assert len(shares) > 2
         assert peak < before + 300
-        lines = page.follow("The table with its identifiers").response.text.splitlines()
+        lines = page.follow("Download the table with its identifiers").response.text.splitlines()
         assert len({line.partition(",")[0] for line in lines[1:]}) == rows
         with noidtools.open(server.folder) as minter:
             assert minter.info().drawn == rows + len(waits)

@@ -82,8 +82,9 @@ class Console:
                 visit.close()
 
     def _refusal(self, request: Request, status: int, message: str) -> Response:
-        values = {"message": message, "link": link, "visit": None, "done": ""}
-        return self._renderer.page(request, "console/refusal.html", values, status=403 if status == 401 else status)
+        status = 403 if status == 401 else status
+        values = {"message": message, "status": status, "link": link, "visit": None, "done": ""}
+        return self._renderer.page(request, "console/refusal.html", values, status=status)
 
     def _respond(self, visit: Visit) -> Response:
         request = visit.request

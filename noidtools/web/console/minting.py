@@ -26,7 +26,8 @@ def show(visit: Visit) -> Response:
         "mint", access=access, offered=visit.offering(*MINT), may_bind=access.may_give(*MINT_BOUND), target=target,
         usual=[("what", "What it is", "A title or a description."), ("who", "Who made it", ""),
                ("when", "When", "Such as 1859 or 2026-11-18."), (target, "Where it leads", "An address: https://…")],
-        more=_EMPTY_ROWS, jobs=own_jobs(visit, access, "mint"), kinds=KINDS)
+        usual_state="reserved" if access.python().policy().minting == "reserve" else "published", more=_EMPTY_ROWS,
+        jobs=own_jobs(visit, access, "mint"), kinds=KINDS)
 
 
 def own_jobs(visit: Visit, access: MinterAccess, *kinds: str) -> list[Job]:

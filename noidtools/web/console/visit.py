@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import IO, Any
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qs, quote, urlencode
 
 from markupsafe import Markup
 from multipart import MultipartError, parse_form_data
@@ -139,8 +139,12 @@ class Visit:
 
     def value(self, name: str) -> str:
         """A field of the form, else a parameter of the address; empty if there is neither."""
-        values = self.form.get(name)
-        return values[-1] if values else self.query.get(name, "")
+        values = self.values(name)
+        return values[-1] if values else ""
+
+    def values(self, name: str) -> list[str]:
+        """All fields of this name in the form, else all parameters."""
+        return self.form.get(name) or self.query.get(name, [])
 
     def text(self, name: str) -> str:
         """The same without blanks around it."""
@@ -214,7 +218,10 @@ class Visit:
 
     def page(self, template: str, status: int = 200, scripts: tuple[str, ...] = (), **values: Any) -> Response:
         """A page of the console; `scripts` are further ones, which may ask our own server."""
-        common = {"visit": self, "link": link, "done": _DONE.get(self.query.get("done", ""), "")}
+        # Identifiers are found before they are looked at; pages that belong to another entry of the menu say so.
+        section = self.path.partition("/")[0].replace("name", "find")
+        common = {"visit": self, "link": link, "section": section,
+                  "done": _DONE.get("".join(self.query.get("done", [])), "")}
         return self._renderer.page(self.request, f"console/{template}.html", common | values, status=status,
                                    scripts=_SCRIPTS + scripts, connects=bool(scripts), changes=True)
 
@@ -253,9 +260,9 @@ def name_link(name: str, **parameters: object) -> str:
     return link("name", id=name, **parameters)
 
 
-def _query(request: Request) -> Mapping[str, str]:
+def _query(request: Request) -> dict[str, list[str]]:
     try:
-        return dict(parse_qsl(request.header("QUERY_STRING"), keep_blank_values=True, max_num_fields=200,
-                              errors="surrogateescape"))
+        return parse_qs(request.header("QUERY_STRING"), keep_blank_values=True, max_num_fields=200,
+                        errors="surrogateescape")
     except ValueError:
         raise InvalidError("the address has too many parameters") from None
