@@ -18,6 +18,7 @@ _CHANGE = ("retarget", "--from", "A", "--to", "B")
 _EVENTS_LOOKED_AT = 2000
 _EVENTS_SHOWN = 10
 _PIECE = 1 << 16
+_MOST_DIGITS = 18
 _FILES = {"result": (RESULT, "with-identifiers.csv"), "problems": (PROBLEMS, "left-out.csv")}
 
 
@@ -48,7 +49,7 @@ def retarget(visit: Visit) -> Response:
 def undo(visit: Visit) -> Response:
     """Let the undoing of an event be checked."""
     event = visit.text("event")
-    if not (event.isascii() and event.isdigit()):
+    if not (event.isascii() and event.isdigit() and len(event) <= _MOST_DIGITS):
         raise UsageError("the number of an event is needed, as the history and the log have it")
     return begin_job(visit, "undo", {"event": event})
 
@@ -74,6 +75,7 @@ def show_job(visit: Visit) -> Response:
         "job", section="mint" if record.kind == "mint" else "change", access=access, job=job, record=record,
         kind=KINDS[record.kind], is_active=is_active,
         is_interrupted=record.phase in (CHECKING, RUNNING) and not is_active, columns=columns, rows=rows,
+        earlier=job.earlier() if checked and record.kind == "mint" else None,
         changes=first_changes(access, job) if checked else [], has_result=job.has(RESULT) and record.phase == "done",
         has_problems=job.has(PROBLEMS), scripts=("progress.js",))
 

@@ -16,6 +16,7 @@ _STATES = ("published", "reserved")
 _MOST_ROWS = 50
 _EMPTY_ROWS = 2
 _MOST_SHOWN = 1000
+_MOST_DIGITS = 9
 
 
 def show(visit: Visit) -> Response:
@@ -46,9 +47,9 @@ def mint(visit: Visit) -> Response:
     elements = _elements(visit)
     state = visit.choice("state", *_STATES) or None
     text = visit.text("count") or "1"
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _MOST_SHOWN):
+    count = int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else 0
+    if not 0 < count <= _MOST_SHOWN:
         raise UsageError(f"here 1 to {_MOST_SHOWN} identifiers are minted at once: for more, upload a table")
-    count = int(text)
 
     def work(api: MinterMethods) -> str | Response:
         access.ensure_may_mint(count)

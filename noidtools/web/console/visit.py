@@ -16,7 +16,7 @@ from ...errors import ForbiddenError, InvalidError, UsageError
 from ...minter.policies import READ
 from ..access import MinterAccess, Minters, classes_of
 from ..rendering import Renderer
-from ..request import LARGEST_BODY, Request
+from ..request import LARGEST_BODY, Request, announced_length
 from ..response import HttpError, Response, too_large
 from ..sealing import Sealer
 
@@ -26,6 +26,8 @@ _SCRIPTS = ("copy.js",)
 # The fields of a form; a table that is uploaded may be as large as any other body.
 _MOST_FIELDS = 4000
 _LARGEST_FIELDS = 16 << 20
+# That of somebody who has not logged in.
+_LARGEST_LOGIN = 64 << 10
 _FORM = b"form"
 _FORM_SECONDS = 12 * 3600
 _NONCE_BYTES = 16
@@ -100,13 +102,14 @@ class Visit:
         request = self.request
         request.ensure_may_write()
         request.ensure_from_this_site()
-        length = request.header("CONTENT_LENGTH")
-        if length.isdigit() and int(length) > LARGEST_BODY:
-            raise too_large(LARGEST_BODY)
+        largest, in_memory = (LARGEST_BODY, _LARGEST_FIELDS) if request.user else (_LARGEST_LOGIN, _LARGEST_LOGIN)
+        length = announced_length(request.environ)
+        if length is not None and length > largest:
+            raise too_large(largest)
         try:
             fields, files = parse_form_data(
-                request.environ, strict=True, part_limit=_MOST_FIELDS, mem_limit=_LARGEST_FIELDS,
-                memory_limit=_LARGEST_FIELDS, disk_limit=LARGEST_BODY)
+                request.environ, strict=True, part_limit=_MOST_FIELDS, mem_limit=in_memory, memory_limit=in_memory,
+                disk_limit=largest)
         except (MultipartError, UnicodeError, OSError):
             raise HttpError(400, "usage", "the form cannot be read: it may be too large, or was cut off; send it again"
                             ) from None
