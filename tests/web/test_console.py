@@ -443,6 +443,7 @@ def test_what_was_withdrawn_has_its_title_and_is_told_from_what_takes_its_place(
     page = alice.get(path_of(gone))
     assert "<h1 dir=\"auto\">The faulty edition</h1>" in page.response.text
     assert "<strong>Withdrawn</strong>" in page.response.text
+    assert "<strong>Minted</strong>" in page.response.text
     assert f"<strong>Withdrawn: {gone}</strong>" in alice.get(path_of(name)).response.text
 
 
@@ -813,8 +814,9 @@ def test_an_administrator_changes_the_policy_and_cannot_be_locked_out(alice, fol
     with noidtools.open(folder / "secret") as minter:
         policy = minter.policy()
         assert (policy.mint, policy.minting, policy.mint_limit) == ((ADMINISTRATOR, CURATOR), "reserve", 77)
-    page = page.submit("Save the policy", admin="nobody")
-    assert "You would no longer administer this minter" in page.text
+    for field in ("read", "admin"):
+        refused = alice.get(page.url).submit("Save the policy", **{field: "nobody"})
+        assert "You would no longer read and administer this minter here" in refused.text, field
     assert alice.get("/console/access?minter=secret").status == 200
 
 
@@ -899,6 +901,7 @@ def test_links_that_are_broken_or_have_moved_are_reported_and_can_be_changed(ali
                          (b"http://moved.example/x",))
         database.executemany("INSERT INTO names VALUES (?, ?)",
                              [(key[0], b"http://gone.example/"), (key[1], b"http://moved.example/x")])
+    assert "Never checked." in alice.get("/console/links?minter=secret").text
     page = alice.get("/console/").follow("has 1 target that is broken")
     assert page.has_link(gone[0])
     assert "no such host" in page.text

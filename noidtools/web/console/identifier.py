@@ -121,7 +121,7 @@ def _words(relation: NameRelation) -> str:
 
 def _event_row(access: MinterAccess, name: str, event: HistoryEvent, *, may_edit: bool) -> EventRow:
     title = _EVENTS.get(event.action, event.action.capitalize())
-    others = [change.identifier for change in event.changes if change.identifier != name]
+    others = [change.identifier for change in event.changes if change.identifier not in (None, name)]
     if others and len(others) == len(event.changes):
         title = f"{title}: {others[0]}"  # it only mentions this one, such as the withdrawal of its predecessor
     elements = [change for change in event.changes if change.is_element]
