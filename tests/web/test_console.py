@@ -853,7 +853,7 @@ def test_the_log_says_who_did_what_to_administrators_alone(alice, carol, folder,
     assert page.has_link(name)
     page = page.submit("Show", who="carol", action="reserve")
     assert "carol@192.0.2.1" in page.text
-    assert "Nothing fits." in page.submit("Show", who="nobody-of-this-name").text
+    assert "No event fits." in page.submit("Show", who="nobody-of-this-name").text
     assert carol.get("/console/log").status == 403
     with noidtools.open(folder / "kt5") as minter:
         for _ in range(70):
