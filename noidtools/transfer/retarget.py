@@ -71,6 +71,17 @@ class BulkReport:
         self.changed = 0
         self.left.clear()
 
+    @classmethod
+    def of(cls, preview: Iterator[Edit | LeftAlone]) -> BulkReport:
+        """What a change would do, in numbers."""
+        report = cls()
+        for found in preview:
+            if isinstance(found, LeftAlone):
+                report.left.add(found.key, found.element, found.reason.encode())
+            else:
+                report.changed += 1
+        return report
+
     def add(self, done: Applied) -> None:
         """Add what one transaction did."""
         self.changed += done.changed
@@ -128,6 +139,16 @@ def _change_all(
     return report
 
 
+def _preview(minter: Minter, page: Page[E], decide: Decide[E]) -> Iterator[Edit | LeftAlone]:
+    """What `_change_all` would change and leave, each as it is stored when it is read."""
+    def work(reader: Reader, place: bytes | None) -> tuple[list[Edit | LeftAlone], bytes | None]:
+        edits, following = page(reader, place)
+        done: Applied = decided(reader, edits, decide)
+        return [*done.edits, *done.left], following
+
+    return minter.read_pages(work)
+
+
 def _interrupted(number: int, changed: int) -> str:
     if not number:
         return ("interrupted: nothing was changed, unless it was complete just now; 'noid log' has the event in that "
@@ -161,22 +182,11 @@ class Retargeting:
     def preview(self) -> Iterator[Edit | LeftAlone]:
         """The changes that would be made, and what would be left, page by page, each as it is stored when it is
         read."""
-        def page(reader: Reader, place: bytes | None) -> tuple[list[Edit | LeftAlone], bytes | None]:
-            edits, following = self._page(reader, place)
-            done = decided(reader, edits, self._decide)
-            return [*done.edits, *done.left], following
-
-        return self._minter.read_pages(page)
+        return _preview(self._minter, self._page, self._decide)
 
     def dry_run(self) -> BulkReport:
         """What `run` would do, in numbers."""
-        report = BulkReport()
-        for found in self.preview():
-            if isinstance(found, LeftAlone):
-                report.left.add(found.key, found.element, found.reason.encode())
-            else:
-                report.changed += 1
-        return report
+        return BulkReport.of(self.preview())
 
     @property
     def is_extension(self) -> bool:
@@ -307,10 +317,29 @@ def undo(
     `text` is the number or the name of the event.  Raises NotFoundError if there is no such event, ConflictError if it
     changed other things than bindings.  The undoing is an event, too, and can be undone.
     """
+    if dry_run:
+        return BulkReport.of(preview_undo(minter, text))
+    event, page = _undoable(minter, text)
+    total = event.bulk or len(event.changes)
+    undoing = BulkEvent(minter, actor, _UNDO, b"of event %d (%b)" % (event.number, event.verb))
+    size = 0
+    if fits_at_once(total, 0):
+        size = sum(len(edit.before) for edit in minter.read_pages(page) if isinstance(edit.before, bytes))
+    return _change_all(minter, undoing, page, _value_before, total=total, progress=progress,
+                       at_once=fits_at_once(total, size))
+
+
+def preview_undo(minter: Minter, text: bytes) -> Iterator[Edit | LeftAlone]:
+    """The changes that `undo` would make, and what it would leave, page by page; raises what `undo` raises."""
+    _, page = _undoable(minter, text)
+    return _preview(minter, page, _value_before)
+
+
+def _undoable(minter: Minter, text: bytes) -> tuple[Event, Page[RecordedEdit]]:
+    """The event of this number or name, and what finds its changes."""
     event = minter.read(lambda reader: Archives(minter.dbdir, reader).whole(find_event(reader, text)))
     _ensure_may_be_undone(event)
     later = _LaterChanges(minter, event)
-
     find = _pages_of(event)
 
     def page(reader: Reader, place: bytes | None) -> tuple[list[RecordedEdit], bytes | None]:
@@ -320,15 +349,7 @@ def undo(
             edit.later = changed.get((edit.key, edit.element))
         return edits, following
 
-    total = event.bulk or len(event.changes)
-    if dry_run:
-        return _undo_preview(minter, page)
-    undoing = BulkEvent(minter, actor, _UNDO, b"of event %d (%b)" % (event.number, event.verb))
-    size = 0
-    if fits_at_once(total, 0):
-        size = sum(len(edit.before) for edit in minter.read_pages(page) if isinstance(edit.before, bytes))
-    return _change_all(minter, undoing, page, _value_before, total=total, progress=progress,
-                       at_once=fits_at_once(total, size))
+    return event, page
 
 
 def _ensure_may_be_undone(event: Event) -> None:
@@ -356,18 +377,6 @@ def _edits_of(event: Event) -> list[RecordedEdit]:
     """The changes of bindings by an event that is no bulk event."""
     return [RecordedEdit(event.subject(change), change.what, change.before, change.after)
             for change in event.changes if change.element]
-
-
-def _undo_preview(minter: Minter, page: Page[RecordedEdit]) -> BulkReport:
-    """What an undoing would do."""
-    def work(reader: Reader, place: bytes | None) -> tuple[list[Applied], bytes | None]:
-        edits, following = page(reader, place)
-        return [decided(reader, edits, _value_before)], following
-
-    report = BulkReport()
-    for done in minter.read_pages(work):
-        report.add(done)
-    return report
 
 
 def _value_before(edit: RecordedEdit, current: bytes | None) -> bytes | None | Unchanged:

@@ -124,16 +124,16 @@ class MinterAccess:
         return find(self.minter, self._policy.view(self.user), found, limit, cursor)
 
     def change(self, what: str, access: tuple[str, ...], work: Callable[[MinterMethods], Response],
-               body: bytes = b"", key: bytes = b"") -> Response:
+               body: bytes = b"", form: bytes = b"") -> Response:
         """The response of `work`, which changes the minter in one transaction.
 
-        With an Idempotency-Key, or the `key` of a form, it is done once, and the response of the first time is
+        With an Idempotency-Key, or the nonce of a `form`, it is done once, and the response of the first time is
         repeated; `body` is that of the request.  Raises ForbiddenError for what a page of another site sends.
         """
         request, minter = self._request, self.minter
         request.ensure_may_write()
         self.ensure(what, *access)
-        key = key or request.idempotency_key
+        key = form or request.idempotency_key
 
         def run(writer: Writer) -> Response:
             # The transaction may be repeated: what was counted in the one before does not count.
@@ -148,7 +148,9 @@ class MinterAccess:
                 replies.store(writer, 0, sent, _packed(response))
                 return response
             if stored[0] != sent:
-                raise ConflictError("this Idempotency-Key was used for another request: a new request needs a new key")
+                raise ConflictError("this form was sent before with other values: load the page again, and fill it in "
+                                    "there" if form else
+                                    "this Idempotency-Key was used for another request: a new request needs a new key")
             return _unpacked(stored[1])
 
         with self._slots.taken(minter) if self._slots else nullcontext():

@@ -18,6 +18,7 @@ from ..names import targets
 from ..names.citation import public_address, qr_svg
 from ..times import display_datetime
 from .name_request import VARY
+from .rendering import heading_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +47,6 @@ _LABELS = {
     "identifier": "Other identifier", "note": "Note", "collection": "Collection", "shelfmark": "Shelfmark",
 }
 _FIRST = ("Creator", "Author", "Title", "Date", "Year", "Publisher", "Type", "Description", "Abstract")
-# A longer title is cut in the heading, and shown in full below.
-_LONGEST_HEADING = 300
 _CLOSED = ("withdrawn", "unavailable")
 
 
@@ -81,7 +80,8 @@ def _known(request: NameRequest, facts: NameDescription, address: str) -> dict[s
     work = bibliography.work_of(facts, address)
     leads_to = any(targets.location(encode_text(target.url)) for target in facts.requested_targets)
     return {
-        "address": address, "work": work, "heading": _cut(work.title or facts.name), "elements": _elements(facts, work),
+        "address": address, "work": work, "heading": heading_of(work.title or facts.name),
+        "elements": _elements(facts, work),
         "leads_to": leads_to, "follow": request.path, "promise": promise_of(facts.minter),
         "keeper": facts.custodian.name if facts.custodian else facts.minter.authority,
         "keepers": purposeful_custodians(facts),
@@ -103,7 +103,7 @@ def _elements(facts: NameDescription, work: Work) -> list[tuple[str, str]]:
     else:
         values = displayed_elements(facts)
     heading = bibliography.title_element(values)
-    if heading and _cut(work.title) != work.title:
+    if heading and heading_of(work.title) != work.title:
         heading = ""
     found = [(_label(name), value) for name, value in values.items() if name != heading]
     return sorted(found, key=lambda pair: _FIRST.index(pair[0]) if pair[0] in _FIRST else len(_FIRST))
@@ -118,10 +118,6 @@ def _words(word: str) -> str:
     """A word of ours for people: `Alias of` for `alias-of`."""
     text = word.replace("-", " ").replace("_", " ")
     return text[:1].upper() + text[1:]
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_HEADING else f"{text[:_LONGEST_HEADING].rstrip()} …"
 
 
 def _realisations(facts: NameDescription) -> dict[str, list[NameRelation]]:
@@ -164,7 +160,7 @@ def results_page(request: NameRequest, words: str, found: list[tuple[str, FoundN
     """The names that words find, as they are cited; `following` is the cursor of the next page, or empty."""
     more = f"{decode_text(request.home)}?" + urlencode(
         {"name": words, "from": following}, errors="surrogateescape") if following else ""
-    results = [(cited, name, _cut(bibliography.title_of(name.elements)), bibliography.byline_of(name.elements))
+    results = [(cited, name, heading_of(bibliography.title_of(name.elements)), bibliography.byline_of(name.elements))
                for cited, name in found]
     values = {"query": words, "results": results, "more": more, "path_of": request.path_of, "words": _words}
     return request.renderer.page(request.http, "results.html", values, headers=[VARY], translated=True,

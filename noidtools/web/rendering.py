@@ -57,6 +57,7 @@ _SELF = "'self'"
 _MAIL = re.compile(rb"(?:mailto:)?[^\s@<>:/?]+@[^\s@<>:/?]+\.[^\s@<>:/?]+")
 _IN_MAIL = PATH.replace(b"/", b"")
 _WEB = re.compile(rb"https?://[^\s|]+")
+_LONGEST_HEADING = 200
 
 
 class Renderer:
@@ -196,6 +197,7 @@ def _environment() -> jinja2.Environment:
     environment.filters["reference"] = _reference
     environment.filters["readable"] = _readable
     environment.filters["day"] = _day
+    environment.filters["heading"] = heading_of
     environment.filters["minute"] = _minute
     environment.globals["_"] = _translate
     return environment
@@ -219,6 +221,15 @@ def _reference(value: str | bytes) -> bytes | None:
     if _MAIL.fullmatch(text):
         return b"mailto:" + percent_encode(text.removeprefix(b"mailto:"), _IN_MAIL)
     return targets.location(text) if _WEB.fullmatch(text) else None
+
+
+def heading_of(title: str) -> str:
+    """A title as a heading: a long one is cut after a word, and to be shown in full below."""
+    if len(title) <= _LONGEST_HEADING:
+        return title
+    start = title[:_LONGEST_HEADING]
+    words = start.rpartition(" ")[0]
+    return f"{words if len(words) > _LONGEST_HEADING // 2 else start} …"
 
 
 def _day(moment: datetime) -> str:

@@ -473,7 +473,7 @@ class Body(LineSource):
 
 def read_body(environ: Environ, largest: int) -> Body:
     """Receive the body of a request; raises HttpError if it is too large, cut off, or of unknown length."""
-    length = _announced_length(environ)
+    length = announced_length(environ)
     if length is not None and length > largest:
         raise too_large(largest)
     file = _file_for(length)
@@ -489,7 +489,7 @@ def read_body(environ: Environ, largest: int) -> Body:
         raise
 
 
-def _announced_length(environ: Environ) -> int | None:
+def announced_length(environ: Environ) -> int | None:
     """The length that the client announced; None if the body is read to its end."""
     text: str = environ.get("CONTENT_LENGTH") or ""
     if text:

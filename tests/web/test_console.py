@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import re
 import signal
@@ -157,7 +159,9 @@ def test_a_session_ends_after_an_hour_without_use_and_after_twelve_hours(site, f
 
 def test_a_login_leads_to_no_other_site(site, folder):
     secret = token_for(folder, "led", "read")
-    for wanted in ("https://evil.example/", "//evil.example", "/console/../x\r\nSet-Cookie: a=b", "/elsewhere"):
+    for wanted in ("https://evil.example/", "//evil.example", "/console/../x\r\nSet-Cookie: a=b", "/elsewhere",
+                   "/console/../ark:/13030/x", "/console/%2e%2e/ark:/13030/x", "/console/\\evil.example",
+                   "/console//evil.example", "javascript:alert(1)"):
         page = site.as_user("").get(f"/console/login?next={quote(wanted)}").submit("Log in", secret=secret)
         assert page.url == "/console/", wanted
 
@@ -169,6 +173,19 @@ def test_the_account_of_the_web_server_is_asked_for_where_there_is_one(site, fol
     assert site.as_user(READER).get(page.url).url == "/console/find"
     without = ConsoleClient(Site(MinterFolder(str(folder)), challenge=""))
     assert not without.get("/console").has_link("Log in with a name and a password")
+
+
+def test_what_somebody_uploads_who_has_not_logged_in_is_not_read(site):
+    class Unread(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise AssertionError("the body was read")
+
+    stranger, larger = site.as_user(""), {"HTTP_ORIGIN": "http://id.example", "CONTENT_LENGTH": "100000",
+                                          "wsgi.input": Unread()}
+    reply = stranger.request("POST", "/console/mint/table", b"", "multipart/form-data; boundary=x", larger)
+    assert (reply.status, reply.headers["location"]) == (303, "/console/login")
+    for kind in ("multipart/form-data; boundary=x", "application/x-www-form-urlencoded"):
+        assert stranger.request("POST", "/console/login", b"", kind, larger).status == 413, kind
 
 
 def test_a_forged_cookie_is_no_session(site, folder):
@@ -299,12 +316,26 @@ def test_pages_follow_each_other_and_the_export_has_them_all(carol, folder):
         seen += [text for text, _ in page.links if text in made]
     assert sorted(seen) == sorted(made)
     assert len(seen) == 120
-    lines = page.follow("All of them as CSV").response.text.splitlines()
+    lines = page.follow("Save all as CSV").response.text.splitlines()
     assert lines[0] == "id,creator"
     assert sorted(lines[1:]) == sorted(f"{one},Ada" for one in made)
-    objects = page.follow("All of them as JSON Lines").response.text.splitlines()
+    objects = page.follow("Save all as JSON Lines").response.text.splitlines()
     assert len(objects) == 120
     assert '"creator": "Ada"' in objects[0]
+
+
+def test_columns_are_chosen_one_by_one_and_titles_are_exported_under_the_element_that_has_them(carol, folder):
+    with noidtools.open(folder / "kt5") as minter:
+        (made,) = minter.mint(1, elements={"what": "Zanzibar", "who": "Ada", "when": "1", "_t": "https://a.example/"})
+    lines = carol.get("/console/find?q=zanzibar").follow("Save all as CSV").response.text.splitlines()
+    assert lines == ["id,what,_t", f"{made},Zanzibar,https://a.example/"]
+    page = carol.get("/console/find?q=zanzibar&columns=title&columns=who,state&columns=")
+    assert "IdentifierTitleWhoState" in page.text
+    lines = page.follow("Save all as CSV").response.text.splitlines()
+    assert lines == ["id,what,who,state", f"{made},Zanzibar,Ada,published"]
+    (line,) = page.follow("Save all as JSON Lines").response.text.splitlines()
+    assert json.loads(line)["elements"] == {"what": "Zanzibar", "who": "Ada"}
+    assert carol.get("/console/find.csv?q=nothinghere").response.text.splitlines() == ["id,title,target"]
 
 
 # -- an identifier -------------------------------------------------------------------------------------------------
@@ -405,11 +436,22 @@ def test_relations_are_drawn_and_listed(alice, folder, name):
     assert "according to The Library" in page.text
 
 
+def test_what_was_withdrawn_has_its_title_and_is_told_from_what_takes_its_place(alice, folder, name):
+    with noidtools.open(folder / "kt5") as minter:
+        (gone,) = minter.mint(1, elements={"what": "The faulty edition", "_t": "https://a.example/"})
+        minter.withdraw(gone, successor=name)
+    page = alice.get(path_of(gone))
+    assert "<h1 dir=\"auto\">The faulty edition</h1>" in page.response.text
+    assert "<strong>Withdrawn</strong>" in page.response.text
+    assert "<strong>Minted</strong>" in page.response.text
+    assert f"<strong>Withdrawn: {gone}</strong>" in alice.get(path_of(name)).response.text
+
+
 def test_a_name_that_is_not_known_has_a_page_that_says_so(carol):
     for asked in ("ark:/13030/kt000000x", "", "nonsense", "\0", "x" * 3000):
         page = carol.get(path_of(asked))
         assert page.status in (400, 404), (asked, page.text)
-        assert "Not done" in page.text
+        assert page.has_link("Find an identifier")
 
 
 # -- hostile values ------------------------------------------------------------------------------------------------
@@ -466,7 +508,7 @@ def test_several_are_minted_at_once_and_no_more_than_the_form_says(carol):
     page = carol.get("/console/mint").submit("Mint", count="12")
     assert "12 identifiers were minted" in page.text
     assert sum(text.startswith("ark:/13030/kt") for text, _ in page.links) == 12
-    for count in ("0", "1001", "-1", "many", "9" * 30):
+    for count in ("0", "1001", "-1", "many", "9" * 5000, "000000001999"):
         assert carol.get("/console/mint").submit("Mint", count=count).status == 400
 
 
@@ -494,7 +536,7 @@ def test_a_table_without_identifiers_comes_back_with_them(carol, folder):
     assert "The table has 2,000 rows. 2,000 identifiers will be minted." in page.text
     page = done(page.submit("Mint 2,000"))
     assert "2,000 identifiers were minted." in page.text
-    lines = page.follow("The table with its identifiers").response.text.splitlines()
+    lines = page.follow("Download the table with its identifiers").response.text.splitlines()
     assert lines[0] == "id,what,who,_t"
     names = [line.partition(",")[0] for line in lines[1:]]
     assert len(set(names)) == rows
@@ -507,12 +549,12 @@ def test_what_is_wrong_in_which_row_is_shown_before_anything_is_minted(carol, fo
         before = minter.info().drawn
     page = done(carol.get("/console/mint").submit("Upload and check", files={"file": table.encode()}))
     assert "Will be left out: 2" in page.text
-    assert "line 3" in page.text
+    assert "line 3 left out" in page.text
     assert "begins as a formula does" in page.text
     with noidtools.open(folder / "kt5") as minter:
         assert minter.info().drawn == before
     page = done(page.submit("Mint 2, without the rows below"))
-    lines = page.follow("The table with its identifiers").response.text.splitlines()
+    lines = page.follow("Download the table with its identifiers").response.text.splitlines()
     assert [line.startswith("ark:/13030/kt") for line in lines[1:]] == [True, False, True, False]
 
 
@@ -522,6 +564,50 @@ def test_a_file_that_is_no_table_is_refused_with_a_sentence(carol, content):
     page = carol.get("/console/mint").submit("Upload and check", files={"file": content})
     page = done(page) if page.status == 200 else page
     assert "Not done" in page.text or "Nothing was changed." in page.text, page.text
+
+
+def test_a_table_of_very_many_columns_is_shown_by_its_first(carol):
+    names = [f"column{number}" for number in range(10_000)]
+    table = ",".join(names) + "\n" + ",".join("x" for _ in names) + "\n"
+    page = done(carol.get("/console/mint").submit("Upload and check", files={"file": table.encode()}))
+    assert "1 identifier will be minted." in page.text
+    assert len(page.response.body) < 50_000
+
+
+def test_the_same_table_is_not_minted_a_second_time_without_a_warning(carol):
+    table = {"file": b"what\nThe same table\n"}
+    page = done(carol.get("/console/mint").submit("Upload and check", files=table))
+    assert "minted before" not in page.text
+    done(page.submit("Mint 1"))
+    page = done(carol.get("/console/mint").submit("Upload and check", files=table))
+    assert "The same table was minted before, here. If you go on, each row gets a second identifier." in page.text
+
+
+def test_a_form_that_was_sent_is_not_sent_again_with_other_values(carol, folder):
+    form = carol.get("/console/mint")
+    form.submit("Mint", count="1")
+    with noidtools.open(folder / "kt5") as minter:
+        before = minter.info().drawn
+        page = form.submit("Mint", count="2")
+        assert (page.status, minter.info().drawn) == (409, before)
+    assert "This form was sent before with other values: load the page again, and fill it in there." in page.text
+
+
+def test_what_was_not_checked_to_its_end_is_checked_again_and_not_done(carol, folder, name):
+    with noidtools.open(folder / "kt5") as minter:
+        minter.set_policy(mint_limit=1)
+        try:
+            table = f"id,what\r\n{name},Taken over\r\n,a\r\n,b\r\n".encode()
+            page = done(carol.get("/console/mint").submit("Upload and check", files={"file": table}))
+        finally:
+            minter.set_policy(mint_limit="default")
+        assert page.has_link("Upload another table")
+        before = minter.info().drawn
+        form = next(form for form in page.forms if "Try again" in form.buttons)
+        sent = [(field, text) for field, text in form.fields] + [("step", "run")]
+        assert "2 identifiers will be minted" in done(carol.send(form, sent, {})).text
+        assert minter.info().drawn == before
+    assert "what" not in bound(folder, name)
 
 
 def test_a_table_larger_than_the_policy_allows_mints_nothing(carol, alice, folder):
@@ -587,7 +673,7 @@ def test_work_goes_on_after_its_process_was_killed_and_mints_nothing_twice(tmp_p
             assert "The service was stopped before this was done." in page.text
             page = done(page.submit("Go on"))
         assert "3,000 identifiers were minted." in page.text
-        lines = page.follow("The table with its identifiers").response.text.splitlines()
+        lines = page.follow("Download the table with its identifiers").response.text.splitlines()
         assert len({line.partition(",")[0] for line in lines[1:]}) == rows
         with noidtools.open(server.folder) as minter:
             assert minter.info().drawn == rows
@@ -620,7 +706,7 @@ def test_a_hundred_thousand_rows_are_minted_in_bounded_memory_while_others_mint(
         assert "100,000 identifiers were minted." in page.text
         assert len(shares) > 2
         assert peak < before + 300
-        lines = page.follow("The table with its identifiers").response.text.splitlines()
+        lines = page.follow("Download the table with its identifiers").response.text.splitlines()
         assert len({line.partition(",")[0] for line in lines[1:]}) == rows
         with noidtools.open(server.folder) as minter:
             assert minter.info().drawn == rows + len(waits)
@@ -664,7 +750,9 @@ def test_targets_that_moved_are_shown_changed_and_changed_back(alice, folder):
     assert bound(folder, made[0])["_t"] == "http://moved.example/a"
     page = done(page.submit("Change 3"))
     assert bound(folder, made[0])["_t"] == "https://new.example/a"
-    done(done(page.follow("Undo…").submit("See what would be undone")).submit("Undo 3"))
+    page = done(page.follow("Undo…").submit("See what would be undone"))
+    assert "<ins>http://moved.example/a</ins>" in page.response.text
+    done(page.submit("Undo 3"))
     assert bound(folder, made[0])["_t"] == "http://moved.example/a"
 
 
@@ -726,8 +814,9 @@ def test_an_administrator_changes_the_policy_and_cannot_be_locked_out(alice, fol
     with noidtools.open(folder / "secret") as minter:
         policy = minter.policy()
         assert (policy.mint, policy.minting, policy.mint_limit) == ((ADMINISTRATOR, CURATOR), "reserve", 77)
-    page = page.submit("Save the policy", admin="nobody")
-    assert "You would no longer administer this minter" in page.text
+    for field in ("read", "admin"):
+        refused = alice.get(page.url).submit("Save the policy", **{field: "nobody"})
+        assert "You would no longer read and administer this minter here" in refused.text, field
     assert alice.get("/console/access?minter=secret").status == 200
 
 
@@ -764,7 +853,7 @@ def test_the_log_says_who_did_what_to_administrators_alone(alice, carol, folder,
     assert page.has_link(name)
     page = page.submit("Show", who="carol", action="reserve")
     assert "carol@192.0.2.1" in page.text
-    assert "Nothing fits." in page.submit("Show", who="nobody-of-this-name").text
+    assert "No event fits." in page.submit("Show", who="nobody-of-this-name").text
     assert carol.get("/console/log").status == 403
     with noidtools.open(folder / "kt5") as minter:
         for _ in range(70):
@@ -812,6 +901,7 @@ def test_links_that_are_broken_or_have_moved_are_reported_and_can_be_changed(ali
                          (b"http://moved.example/x",))
         database.executemany("INSERT INTO names VALUES (?, ?)",
                              [(key[0], b"http://gone.example/"), (key[1], b"http://moved.example/x")])
+    assert "Never checked." in alice.get("/console/links?minter=secret").text
     page = alice.get("/console/").follow("has 1 target that is broken")
     assert page.has_link(gone[0])
     assert "no such host" in page.text

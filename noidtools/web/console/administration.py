@@ -10,7 +10,7 @@ from ...api import MinterMethods
 from ...description.conversion import HistoryEvent
 from ...errors import UsageError
 from ...minter.events import newest_number
-from ...minter.policies import ADMIN, CLASSES
+from ...minter.policies import ADMIN, CLASSES, READ
 from ..access import MinterAccess, classes_of
 from ..response import Response
 from .visit import Visit, link
@@ -55,8 +55,9 @@ def change_policy(visit: Visit) -> Response:
     def work(api: MinterMethods) -> str:
         api.set_policy(**audiences, minting=minting,  # type: ignore[arg-type]
                        mint_limit=int(limit) if limit.isdigit() else None)
-        if visit.request.token is None and not access.minter.access_policy().rules[ADMIN].admits(access.user):
-            raise UsageError("you would no longer administer this minter: keep your name among those who do")
+        rules = access.minter.access_policy().rules
+        if visit.request.token is None and not all(rules[name].admits(access.user) for name in (READ, ADMIN)):
+            raise UsageError("you would no longer read and administer this minter here: keep your name in both fields")
         return link("access", minter=access.name, done="policy")
 
     return visit.change(access, _POLICY, work)

@@ -82,14 +82,18 @@ class Console:
                 visit.close()
 
     def _refusal(self, request: Request, status: int, message: str) -> Response:
-        values = {"message": message, "link": link, "visit": None, "done": ""}
-        return self._renderer.page(request, "console/refusal.html", values, status=403 if status == 401 else status)
+        status = 403 if status == 401 else status
+        values = {"message": message, "status": status, "link": link, "visit": None, "done": ""}
+        return self._renderer.page(request, "console/refusal.html", values, status=status)
 
     def _respond(self, visit: Visit) -> Response:
         request = visit.request
         if request.method not in ("GET", "HEAD", "POST"):
             raise method_not_allowed(("GET", "HEAD", "POST"), f"{request.method[:20]!a} is not allowed here")
         posts = request.method == "POST"
+        if not request.user and visit.path not in (_LOGIN, _ACCOUNT):
+            # What they upload is not even read.
+            return redirect(link("") if request.path == ROOT else link(_LOGIN, next="" if posts else _address(request)))
         if posts:
             visit.read_form()
         if visit.path == _LOGIN:
@@ -98,8 +102,6 @@ class Console:
             return redirect(link(""))
         if visit.path == _ACCOUNT:
             return self._sessions.ask_for_account(visit)
-        if not request.user:
-            return redirect(link(_LOGIN, next=_address(request) if not posts else ""))
         if visit.path == _LOGOUT and posts:
             return self._sessions.end(visit)
         handler = _PAGES.get(visit.path, (None, None))[posts]

@@ -20,12 +20,13 @@ from ...transfer import BadLineError, Entry, InputFile, open_input
 from ...transfer.csv_table import read_csv, read_header, read_rows, text_lines, write_row
 from ...transfer.importer import Importer, ImportOptions, ImportReport
 from ...transfer.mint_table import MintTableOptions, mint_table
-from ...transfer.retarget import BulkReport, Retargeting, undo
+from ...transfer.retarget import BulkReport, Retargeting, preview_undo, undo
 from ..access import MinterAccess, classes_of
 from .jobs import PROBLEMS, RESULT, UPLOAD, Job
 
 _MOST_SHOWN = 100
 _ROWS_SHOWN = 10
+_COLUMNS_SHOWN = 30
 _LONGEST_CELL = 200
 
 
@@ -90,8 +91,13 @@ def _note_import(job: Job, report: ImportReport) -> None:
     job.record.facts = {"rows": len(report.lines), "names": report.identifiers, "bound": report.bound,
                         "same": report.same, "refused": report.refused, "event": report.number}
     _note_problems(job, ("line", "reason"), (
-        (f"line {line}", decode_text(reason)) for line, _, status in report.lines
+        (line_name(line), decode_text(reason)) for line, _, status in report.lines
         if (reason := refusal_of(status)) is not None))
+
+
+def line_name(line: int) -> str:
+    """What a line of a table is called."""
+    return f"line {line}"
 
 
 def _note_problems(job: Job, columns: tuple[str, str], problems: Iterable[tuple[str, str]]) -> None:
@@ -159,25 +165,28 @@ KINDS = {
 # -- what is shown before --------------------------------------------------------------------------------------------
 
 
-def first_rows(job: Job) -> tuple[list[str], list[list[str]]]:
-    """The columns and the first rows of an uploaded table; empty if it cannot be read."""
+def first_rows(job: Job) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """The first columns and rows of an uploaded table, each row with its line; empty if it cannot be read."""
     try:
         with open_input(job.path(UPLOAD)) as source:
             file = InputFile(source)
             lines = text_lines(file)
             header = read_header(lines, needs_id=False)
-            rows = [row for _, row in islice(read_rows(file, lines, header), _ROWS_SHOWN)]
+            rows = list(islice(read_rows(file, lines, header), _ROWS_SHOWN))
     except NoidError:
         return [], []
-    width = len(header.cells)
-    return list(header.cells), [[cell[:_LONGEST_CELL] for cell in row[:width]] + [""] * (width - len(row))
-                                for row in rows]
+    columns = list(header.cells[:_COLUMNS_SHOWN])
+    width = len(columns)
+    return columns, [(line_name(line), [cell[:_LONGEST_CELL] for cell in row[:width]] + [""] * (width - len(row)))
+                     for line, row in rows]
 
 
 def first_changes(access: MinterAccess, job: Job) -> list[tuple[str, str, str | None, str | None]]:
     """The first changes that a job would make: name, element, value before and after."""
-    if job.record.kind == "retarget":
-        edits = (edit for edit in retargeting(access, job).preview() if isinstance(edit, Edit))
+    if job.record.kind in ("retarget", "undo"):
+        found = retargeting(access, job).preview() if job.record.kind == "retarget" else \
+            preview_undo(access.minter, encode_text(job.record.settings["event"]))
+        edits = (edit for edit in found if isinstance(edit, Edit))
         display = access.minter.namespace.display
         return [(decode_text(display(edit.key)), decode_text(edit.element), _text(edit.before), _text(edit.after))
                 for edit in islice(edits, _ROWS_SHOWN)]

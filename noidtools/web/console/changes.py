@@ -10,7 +10,7 @@ from ...minter.events import newest_number
 from ..access import MinterAccess
 from ..response import Response
 from .bulk import KINDS, first_changes, first_rows
-from .jobs import CHECKING, PROBLEMS, RESULT, RUNNING, Job, find_job
+from .jobs import CHECKING, FAILED, PROBLEMS, RESULT, RUNNING, Job, find_job
 from .minting import begin_job, may_see, own_jobs
 from .visit import Visit, link, redirect
 
@@ -18,6 +18,7 @@ _CHANGE = ("retarget", "--from", "A", "--to", "B")
 _EVENTS_LOOKED_AT = 2000
 _EVENTS_SHOWN = 10
 _PIECE = 1 << 16
+_MOST_DIGITS = 18
 _FILES = {"result": (RESULT, "with-identifiers.csv"), "problems": (PROBLEMS, "left-out.csv")}
 
 
@@ -48,7 +49,7 @@ def retarget(visit: Visit) -> Response:
 def undo(visit: Visit) -> Response:
     """Let the undoing of an event be checked."""
     event = visit.text("event")
-    if not (event.isascii() and event.isdigit()):
+    if not (event.isascii() and event.isdigit() and len(event) <= _MOST_DIGITS):
         raise UsageError("the number of an event is needed, as the history and the log have it")
     return begin_job(visit, "undo", {"event": event})
 
@@ -71,8 +72,10 @@ def show_job(visit: Visit) -> Response:
     checked = record.phase == "checked"
     columns, rows = first_rows(job) if checked and record.kind == "mint" else ([], [])
     return visit.page(
-        "job", access=access, job=job, record=record, kind=KINDS[record.kind], is_active=is_active,
+        "job", section="mint" if record.kind == "mint" else "change", access=access, job=job, record=record,
+        kind=KINDS[record.kind], is_active=is_active,
         is_interrupted=record.phase in (CHECKING, RUNNING) and not is_active, columns=columns, rows=rows,
+        earlier=job.earlier() if checked and record.kind == "mint" else None,
         changes=first_changes(access, job) if checked else [], has_result=job.has(RESULT) and record.phase == "done",
         has_problems=job.has(PROBLEMS), scripts=("progress.js",))
 
@@ -85,7 +88,8 @@ def work_on_job(visit: Visit) -> Response:
     if step == "delete":
         job.delete()
         return redirect(link("mint" if job.record.kind == "mint" else "change", minter=access.name, done="forgotten"))
-    if step == "check" or job.record.phase == CHECKING:
+    # What was never checked to its end is not done: the check also finds what its user may not do.
+    if step == "check" or CHECKING in (job.record.phase, job.record.phase == FAILED and job.record.before):
         job.start(CHECKING, lambda one: kind.check(access, one))
     elif job.record.phase != "done":
         job.start(RUNNING, lambda one: kind.run(access, one))

@@ -58,8 +58,12 @@ def edit(visit: Visit) -> Response:
 
 
 def _form(visit: Visit, access: MinterAccess, name: str, rows: list[Row], tag: str) -> Response:
-    return visit.page("edit", name=name, access=access, rows=rows, tag=tag, target=access.target, event=visit.text(
-        "event"), suggestions=[access.target, *TITLES, "who", "when", "where"])
+    return visit.page("edit", name=name, title=_title(rows), access=access, rows=rows, tag=tag, target=access.target,
+                      event=visit.text("event"), suggestions=[access.target, *TITLES, "who", "when", "where"])
+
+
+def _title(rows: Iterable[Row]) -> str:
+    return title_of({row.element: row.before for row in rows if row.before is not None})
 
 
 def _current(visit: Visit) -> tuple[MinterAccess, str, list[Row], str]:
@@ -107,7 +111,7 @@ def save(visit: Visit) -> Response:
         return _form(visit, access, name, rows + [Row("", None, "") for _ in range(_EMPTY_ROWS)], tag)
     changed = [row for row in rows if row.is_changed]
     if step == "review":
-        return visit.page("review", name=name, rows=rows, changed=changed, tag=tag)
+        return visit.page("review", name=name, title=_title(current), rows=rows, changed=changed, tag=tag)
     return visit.change(access, EDIT, lambda api: _write(visit, access, api, name, changed, tag))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...codec import encode_text
-from ...description.bibliography import title_of
+from ...description.bibliography import title_element, title_of
 from ...description.facts import FoundName
 from ...errors import NoidError
 from ...minter.lifecycle import STATES
@@ -38,7 +38,7 @@ def show(visit: Visit) -> Response:
                                            cursor=visit.value("cursor"), **_query(visit))
     except NoidError as error:
         problem = public_message(error)
-    given = {name: visit.value(name) for name in _PARAMETERS}
+    given = {name: visit.value(name) for name in _PARAMETERS} | {"columns": ",".join(_chosen(columns))}
     rows = [(access, name, [_cell(access, name, column) for column in columns]) for access, name in found]
     return visit.page(
         "find", given=given, rows=rows, columns=columns, states=STATES, problem=problem,
@@ -59,15 +59,20 @@ def _query(visit: Visit) -> dict[str, Any]:
 
 
 def _columns(visit: Visit) -> list[str]:
-    """The columns to show: those chosen, by commas, in this order."""
-    chosen = [name.strip() for name in visit.value("columns").split(",") if name.strip()]
+    """The columns to show: those chosen, one in each field or with commas between, in this order."""
+    chosen = [name.strip() for name in ",".join(visit.values("columns")).split(",") if name.strip()]
     return [_ID, *(name for name in dict.fromkeys(chosen) if name != _ID)][:_MOST_COLUMNS] if chosen else list(_USUAL)
+
+
+def _chosen(columns: list[str]) -> list[str]:
+    """The columns if they are not the usual ones, else none."""
+    return columns if columns != list(_USUAL) else []
 
 
 def _known_columns(found: list[tuple[MinterAccess, FoundName]], columns: list[str]) -> list[str]:
     """What can be chosen: the usual columns, and the elements of the names on the page."""
     elements = {element: None for _, name in found for element in name.elements}
-    return list(dict.fromkeys([*_USUAL, _MINTER, *columns, *elements]))[: 2 * _MOST_COLUMNS]
+    return list(dict.fromkeys([*columns[1:], *_USUAL[1:], _MINTER, *elements]))[:_MOST_COLUMNS]
 
 
 def _cell(access: MinterAccess, name: FoundName, column: str) -> str:
@@ -83,32 +88,42 @@ def _cell(access: MinterAccess, name: FoundName, column: str) -> str:
 def export_csv(visit: Visit) -> Response:
     """All names that fit, as CSV, so that it can be edited and uploaded: with the elements of the columns of the page.
 
-    The state is among them only if it was chosen, because it would be taken for an element.
+    Titles are in the columns of the elements that have them.  The state is among the columns only if it was chosen,
+    because it would be taken for an element.
     """
-    chosen = bool(visit.value("columns").strip())
-    columns = [column for column in _columns(visit) if chosen or column != _STATE]
-    found = _all(visit)
+    columns = _columns(visit)
+    chosen = bool(_chosen(columns))
+    first, found = _all(visit)
+    target = first[0][0].target if first else _TARGET
+    titles = list(dict.fromkeys(filter(None, (title_element(name.elements) for _, name in first)))) or [_TITLE]
+    # For each header of the file the column of the page that it stands for.
+    headers: dict[str, str] = {}
+    for column in columns[1:]:
+        if chosen or column != _STATE:
+            for header in titles if column == _TITLE else [target] if column == _TARGET else [column]:
+                headers.setdefault(header, column)
 
     def lines() -> Iterator[bytes]:
-        header = b""
+        yield write_header(tuple(map(encode_text, headers)))
         for access, name in found:
-            if not header:
-                elements = [access.target if column == _TARGET else column for column in columns[1:]]
-                header = write_header(tuple(map(encode_text, elements)))
-                yield header
-            yield write_row([encode_text(name.elements.get(column, "") if column == _TITLE else
-                                         _cell(access, name, column)) for column in columns])
+            cells = [_cell(access, name, column) if column in (_STATE, _TARGET, _MINTER)
+                     else name.elements.get(header, "") for header, column in headers.items()]
+            yield write_row([encode_text(cell) for cell in (name.identifier, *cells)])
 
     return _file("csv", "text/csv; charset=utf-8", lines())
 
 
 def export_jsonl(visit: Visit) -> Response:
-    """All names that fit, with all their elements, as a line of JSON each."""
-    found = _all(visit)
+    """All names that fit, as a line of JSON each, with the elements that were chosen as columns, else with all."""
+    chosen = _chosen(_columns(visit))
+    _, found = _all(visit)
 
     def lines() -> Iterator[bytes]:
         for access, name in found:
-            elements = {json_text(element): json_text(value) for element, value in name.elements.items()}
+            shown = {access.target if column == _TARGET else title_element(name.elements) if column == _TITLE
+                     else column for column in chosen} or name.elements
+            elements = {json_text(element): json_text(value) for element, value in name.elements.items()
+                        if element in shown}
             data = {"id": json_text(name.identifier), "minter": access.name, "state": name.state, "elements": elements}
             yield json.dumps(data, ensure_ascii=False).encode() + b"\n"
 
@@ -119,8 +134,8 @@ def _file(ending: str, media_type: str, lines: Iterator[bytes]) -> Response:
     return Response(200, media_type, lines, [("Content-Disposition", f'attachment; filename="identifiers.{ending}"')])
 
 
-def _all(visit: Visit) -> Iterator[tuple[MinterAccess, FoundName]]:
-    """All names that fit, read page by page; raises at once what is wrong with the question."""
+def _all(visit: Visit) -> tuple[list[tuple[MinterAccess, FoundName]], Iterator[tuple[MinterAccess, FoundName]]]:
+    """The first names that fit, and all, read page by page; raises at once what is wrong with the question."""
     minter, query = visit.value("minter"), _query(visit)
     first, following = visit.minters.find(visit.request, minter, limit=_EXPORT_PAGE, **query)
 
@@ -131,4 +146,4 @@ def _all(visit: Visit) -> Iterator[tuple[MinterAccess, FoundName]]:
             found, cursor = visit.minters.find(visit.request, minter, limit=_EXPORT_PAGE, cursor=cursor, **query)
             yield from found
 
-    return rest()
+    return first, rest()

@@ -65,7 +65,8 @@ def show(visit: Visit, checked: tuple[str, str] | None = None) -> Response:
     record = api.fetch(asked)
     name = record.identifier
     found = Resources(access, visit.request.origin).identifier(api, name)
-    elements = dict(record.elements)
+    # What is withdrawn has no elements; its tombstone has those that say what it was.
+    elements = dict(record.elements or api.describe(name).withdrawn_elements)
     may_edit = access.may_give(*EDIT) and record.state != "withdrawn"
     relations = [one for one in api.relations(name) if one.name]
     drawn = drawing.draw_relations([(_words(one), one.cited or one.name) for one in relations if one.current])
@@ -76,7 +77,7 @@ def show(visit: Visit, checked: tuple[str, str] | None = None) -> Response:
         may_edit=may_edit, actions=offered_actions(access, record.state), relations=relations, words=_words,
         drawn=drawn, drawing=drawing, tag=etag(found), checked=checked, use=_use(access, name),
         may_check=access.may_give("verify", "ID", "--links"),
-        events=[_event_row(access, event, may_edit=may_edit) for event in reversed(_history(access, name))])
+        events=[_event_row(access, name, event, may_edit=may_edit) for event in reversed(_history(access, name))])
 
 
 def _use(access: MinterAccess, name: str) -> drawing.Chart | None:
@@ -118,10 +119,14 @@ def _words(relation: NameRelation) -> str:
     return relation.relation.replace("-", " ")
 
 
-def _event_row(access: MinterAccess, event: HistoryEvent, *, may_edit: bool) -> EventRow:
+def _event_row(access: MinterAccess, name: str, event: HistoryEvent, *, may_edit: bool) -> EventRow:
+    title = _EVENTS.get(event.action, event.action.capitalize())
+    others = [change.identifier for change in event.changes if change.identifier not in (None, name)]
+    if others and len(others) == len(event.changes):
+        title = f"{title}: {others[0]}"  # it only mentions this one, such as the withdrawal of its predecessor
     elements = [change for change in event.changes if change.is_element]
     whole = all(change.before is None or isinstance(change.before, str) for change in elements)
     return EventRow(
-        event.number, _EVENTS.get(event.action, event.action.capitalize()), event,
+        event.number, title, event,
         may_edit and bool(elements) and whole and event.action != "mint",
         event.bindings is not None and access.may_give("undo", "1"))

@@ -9,6 +9,7 @@ value that is bound, stays as it is.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import secrets
 import shutil
@@ -93,13 +94,19 @@ class Job:
         try:
             os.makedirs(folder, mode=0o700)
             if upload is not None:
-                with open(os.path.join(folder, UPLOAD), "xb") as file:
-                    shutil.copyfileobj(upload, file, _PIECE)
+                settings = {**settings, "sha256": _copy(upload, os.path.join(folder, UPLOAD))}
             _write(os.path.join(folder, _RECORD), JobRecord(kind, owner, time.time(), settings))
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
             raise StoreError(f"the upload could not be stored: {error.strerror}") from None
         return cls(minter, number)
+
+    def earlier(self) -> Job | None:
+        """A job of the same kind that was begun with the same file; None if there is none."""
+        digest = self.record.settings.get("sha256")
+        same = (job for job in jobs_of(self.minter) if job.number != self.number and job.record.kind == self.record.kind
+                and digest and job.record.settings.get("sha256") == digest)
+        return next((job for job in same if job.record.phase in (RUNNING, DONE)), None)
 
     def path(self, name: str) -> str:
         """The path of one of its files."""
@@ -212,6 +219,16 @@ def _remove_old(minter: Minter) -> None:
         if job.record.created < time.time() - _KEPT_SECONDS:
             with suppress(ConflictError):
                 job.delete()
+
+
+def _copy(upload: IO[bytes], path: str) -> str:
+    """Write an upload to a new file; returns its SHA-256."""
+    digest = hashlib.sha256()
+    with open(path, "xb") as file:
+        while piece := upload.read(_PIECE):
+            digest.update(piece)
+            file.write(piece)
+    return digest.hexdigest()
 
 
 def _write(path: str, record: JobRecord) -> None:

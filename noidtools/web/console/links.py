@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 from ...codec import encode_text
 from ...errors import NoidError
 from ...minter.qualities import RETRIEVABLE
 from ...verification import Verification
+from ...verification.health import last_run
 from ...verification.link_report import LinkReport, link_reports, sentence
 from ...verification.links import LinkLimits
 from ..access import MinterAccess, classes_of
@@ -22,8 +25,10 @@ _SECONDS = 15.0
 def show(visit: Visit) -> Response:
     """What is wrong with the targets of a minter, for each custodian."""
     access = visit.minter(*REPORT)
+    checked = last_run(access.minter.dbdir)
     return visit.page("links", access=access, offered=visit.offering(*REPORT), reports=link_reports(access.minter),
-                      sentence=sentence, may_retarget=access.may_give("retarget", "--from", "A", "--to", "B"))
+                      checked=datetime.fromtimestamp(checked, timezone.utc) if checked else None, sentence=sentence,
+                      may_retarget=access.may_give("retarget", "--from", "A", "--to", "B"))
 
 
 def number_broken(access: MinterAccess) -> int:

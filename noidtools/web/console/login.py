@@ -7,6 +7,7 @@ last used, twelve hours after it began, and at once when its user logs out or it
 from __future__ import annotations
 
 import os
+import re
 import time
 from contextlib import suppress
 
@@ -28,6 +29,8 @@ _LONGEST_SECRET = 200
 _NUMBER_BYTES = 16
 _WRONG = "that is not a token of a minter here: it may be mistyped, have expired or been revoked"
 _USER = b"token"
+# The path and the query of a page of the console; dots as segments would lead out of it.
+_PAGE = re.compile(rf"{ROOT}/(?:[a-z]+(?:[./][a-z]+)?)?(?:\?[!-~]*)?")
 
 
 class Sessions:
@@ -113,4 +116,4 @@ def ensure_logged_in(visit: Visit) -> None:
 def _next(visit: Visit) -> str:
     """Where to go after logging in: a page of ours only."""
     wanted = visit.value("next")
-    return wanted if wanted.startswith(f"{ROOT}/") and wanted.isascii() and wanted.isprintable() else ""
+    return wanted if _PAGE.fullmatch(wanted) else ""

@@ -16,6 +16,7 @@ _STATES = ("published", "reserved")
 _MOST_ROWS = 50
 _EMPTY_ROWS = 2
 _MOST_SHOWN = 1000
+_MOST_DIGITS = 9
 
 
 def show(visit: Visit) -> Response:
@@ -26,7 +27,8 @@ def show(visit: Visit) -> Response:
         "mint", access=access, offered=visit.offering(*MINT), may_bind=access.may_give(*MINT_BOUND), target=target,
         usual=[("what", "What it is", "A title or a description."), ("who", "Who made it", ""),
                ("when", "When", "Such as 1859 or 2026-11-18."), (target, "Where it leads", "An address: https://…")],
-        more=_EMPTY_ROWS, jobs=own_jobs(visit, access, "mint"), kinds=KINDS)
+        usual_state="reserved" if access.python().policy().minting == "reserve" else "published", more=_EMPTY_ROWS,
+        jobs=own_jobs(visit, access, "mint"), kinds=KINDS)
 
 
 def own_jobs(visit: Visit, access: MinterAccess, *kinds: str) -> list[Job]:
@@ -45,9 +47,9 @@ def mint(visit: Visit) -> Response:
     elements = _elements(visit)
     state = visit.choice("state", *_STATES) or None
     text = visit.text("count") or "1"
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _MOST_SHOWN):
+    count = int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else 0
+    if not 0 < count <= _MOST_SHOWN:
         raise UsageError(f"here 1 to {_MOST_SHOWN} identifiers are minted at once: for more, upload a table")
-    count = int(text)
 
     def work(api: MinterMethods) -> str | Response:
         access.ensure_may_mint(count)

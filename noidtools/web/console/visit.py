@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import IO, Any
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qs, quote, urlencode
 
 from markupsafe import Markup
 from multipart import MultipartError, parse_form_data
@@ -16,7 +16,7 @@ from ...errors import ForbiddenError, InvalidError, UsageError
 from ...minter.policies import READ
 from ..access import MinterAccess, Minters, classes_of
 from ..rendering import Renderer
-from ..request import LARGEST_BODY, Request
+from ..request import LARGEST_BODY, Request, announced_length
 from ..response import HttpError, Response, too_large
 from ..sealing import Sealer
 
@@ -26,6 +26,8 @@ _SCRIPTS = ("copy.js",)
 # The fields of a form; a table that is uploaded may be as large as any other body.
 _MOST_FIELDS = 4000
 _LARGEST_FIELDS = 16 << 20
+# That of somebody who has not logged in.
+_LARGEST_LOGIN = 64 << 10
 _FORM = b"form"
 _FORM_SECONDS = 12 * 3600
 _NONCE_BYTES = 16
@@ -100,13 +102,14 @@ class Visit:
         request = self.request
         request.ensure_may_write()
         request.ensure_from_this_site()
-        length = request.header("CONTENT_LENGTH")
-        if length.isdigit() and int(length) > LARGEST_BODY:
-            raise too_large(LARGEST_BODY)
+        largest, in_memory = (LARGEST_BODY, _LARGEST_FIELDS) if request.user else (_LARGEST_LOGIN, _LARGEST_LOGIN)
+        length = announced_length(request.environ)
+        if length is not None and length > largest:
+            raise too_large(largest)
         try:
             fields, files = parse_form_data(
-                request.environ, strict=True, part_limit=_MOST_FIELDS, mem_limit=_LARGEST_FIELDS,
-                memory_limit=_LARGEST_FIELDS, disk_limit=LARGEST_BODY)
+                request.environ, strict=True, part_limit=_MOST_FIELDS, mem_limit=in_memory, memory_limit=in_memory,
+                disk_limit=largest)
         except (MultipartError, UnicodeError, OSError):
             raise HttpError(400, "usage", "the form cannot be read: it may be too large, or was cut off; send it again"
                             ) from None
@@ -139,8 +142,12 @@ class Visit:
 
     def value(self, name: str) -> str:
         """A field of the form, else a parameter of the address; empty if there is neither."""
-        values = self.form.get(name)
-        return values[-1] if values else self.query.get(name, "")
+        values = self.values(name)
+        return values[-1] if values else ""
+
+    def values(self, name: str) -> list[str]:
+        """All fields of this name in the form, else all parameters."""
+        return self.form.get(name) or self.query.get(name, [])
 
     def text(self, name: str) -> str:
         """The same without blanks around it."""
@@ -214,7 +221,10 @@ class Visit:
 
     def page(self, template: str, status: int = 200, scripts: tuple[str, ...] = (), **values: Any) -> Response:
         """A page of the console; `scripts` are further ones, which may ask our own server."""
-        common = {"visit": self, "link": link, "done": _DONE.get(self.query.get("done", ""), "")}
+        # Identifiers are found before they are looked at; pages that belong to another entry of the menu say so.
+        section = self.path.partition("/")[0].replace("name", "find")
+        common = {"visit": self, "link": link, "section": section,
+                  "done": _DONE.get("".join(self.query.get("done", [])), "")}
         return self._renderer.page(self.request, f"console/{template}.html", common | values, status=status,
                                    scripts=_SCRIPTS + scripts, connects=bool(scripts), changes=True)
 
@@ -253,9 +263,9 @@ def name_link(name: str, **parameters: object) -> str:
     return link("name", id=name, **parameters)
 
 
-def _query(request: Request) -> Mapping[str, str]:
+def _query(request: Request) -> dict[str, list[str]]:
     try:
-        return dict(parse_qsl(request.header("QUERY_STRING"), keep_blank_values=True, max_num_fields=200,
-                              errors="surrogateescape"))
+        return parse_qs(request.header("QUERY_STRING"), keep_blank_values=True, max_num_fields=200,
+                        errors="surrogateescape")
     except ValueError:
         raise InvalidError("the address has too many parameters") from None
