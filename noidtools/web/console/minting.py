@@ -46,7 +46,7 @@ def mint(visit: Visit) -> Response:
     state = visit.choice("state", *_STATES) or None
     text = visit.text("count") or "1"
     if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _MOST_SHOWN):
-        raise UsageError(f"here 1 to {_MOST_SHOWN} identifiers are minted at once: for more, upload a table")
+        raise UsageError(f"this form mints 1 to {_MOST_SHOWN} identifiers: for more, upload a table")
     count = int(text)
 
     def work(api: MinterMethods) -> str | Response:
