@@ -270,7 +270,7 @@ def translated(error: Exception, location: str) -> NoidError:
 
 def no_minter(location: str) -> NoMinterError:
     return NoMinterError(f"there is no minter in {location}",
-                         "create one with 'noid dbcreate', or name another folder with -f")
+                         "create one with 'noid dbcreate', or name another folder")
 
 
 def is_full(location: str) -> bool:

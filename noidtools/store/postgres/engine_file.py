@@ -65,7 +65,7 @@ def read_engine_file(location: str) -> EngineFile:
             text, status = file.read(_LARGEST).decode("utf-8", "surrogateescape"), os.fstat(file.fileno())
     except (FileNotFoundError, NotADirectoryError):
         raise NoMinterError(f"there is no minter in {location}",
-                            "create one with 'noid dbcreate', or name another folder with -f") from None
+                            "create one with 'noid dbcreate', or name another folder") from None
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from None
     if status.st_uid and not os.geteuid():
