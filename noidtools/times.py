@@ -106,7 +106,7 @@ def parse_duration(text: str) -> int | None:
 def timestamp_after(nanoseconds: int, seconds: int) -> bytes:
     """The timestamp of the moment that many seconds later; raises UsageError after the year 9999."""
     if nanoseconds // SECOND + seconds >= _TIMESTAMPS_END:
-        raise UsageError("that delay ends after the year 9999: choose a shorter one")
+        raise UsageError("that delay would end after the year 9999: choose a shorter one")
     return timestamp(nanoseconds + seconds * SECOND)
 
 
@@ -115,7 +115,7 @@ def utc_datetime(stamp: bytes) -> datetime:
     from datetime import datetime, timezone
 
     if len(stamp) != 14 or not stamp.isdigit():
-        raise ValueError(f"{stamp!r} is no timestamp")
+        raise ValueError(f"{stamp!r} is not a timestamp")
     return datetime(int(stamp[:4]), int(stamp[4:6]), int(stamp[6:8]), int(stamp[8:10]), int(stamp[10:12]),
                     int(stamp[12:]), tzinfo=timezone.utc)
 

@@ -98,7 +98,7 @@ def to_delay(delay: QueueTime | int | timedelta) -> bytes:
 def ensure_count(count: int) -> int:
     """A number of identifiers."""
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        raise UsageError(f"how many? {count!r} is not a whole number from 0 on")
+        raise UsageError(f"{count!r} is not a number of identifiers: give a whole number, 0 or more")
     return count
 
 

@@ -10,6 +10,7 @@ import sys
 
 from ..commands import Call, Session, command_for
 from ..commands.answers import anvl, mark_break
+from ..commands.command import did_you_mean
 from ..commands.lines import LONGEST_LINE, LineSource
 from ..console import ProgressBar, WaitIndicator, write_error
 from ..errors import NoidError, StoreError, UsageError, printable
@@ -79,7 +80,7 @@ def _main(program: str, words: list[bytes], out: _Output) -> int:
         return _PROCESSES[command.name](dbdir, words[1:])
     progress = ProgressBar(2) if os.isatty(2) else None
     session = Session(dbdir, Actor(process_owner(), b"shell", _clock()), local=True, progress=progress,
-                      columns=os.get_terminal_size(1).columns if os.isatty(1) else 80)
+                      columns=_columns())
     try:
         if words == [b"-"]:
             _collect_garbage()
@@ -174,11 +175,20 @@ def _options(program: str, words: list[bytes]) -> tuple[str, list[bytes]]:
         elif word in (b"-vh", b"-hv"):
             version = explained = True
         else:
-            raise UsageError(f"there is no option {printable(word)}: run 'noid -h'")
+            remedy = did_you_mean(printable(word), ("--help", "--version")) or "run 'noid -h'"
+            raise UsageError(f"there is no option {printable(word)}: {remedy}")
     if explained:
         command = [b"help", *[word for word in command if not word.startswith(b"-")][:2]]
     dbdir = os.fsdecode(folder) or default_dbdir(program, os.environ.get("NOID", ""), "")
     return dbdir, [b"-v", *command] if version else command
+
+
+def _columns() -> int:
+    """The width of the terminal: the environment variable COLUMNS, else that of standard output, else 80."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    return os.get_terminal_size(1).columns if os.isatty(1) else 80
 
 
 def _clock() -> Clock:

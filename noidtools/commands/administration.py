@@ -339,7 +339,7 @@ ok: note owner kept
         also=("token", "promise"), see="web-interface.md#who-may-do-what",
         about="""\
 Every command belongs to an access class: read, mint, bind or admin. Each class is open to anyone, to authenticated
-users, to the users you name, or to nobody; write user:NAME if a user is called like one of these words. At the shell,
+users, to the users you name, or to nobody; write user:NAME if a user has one of these words as a name. At the shell,
 file permissions decide instead.
 
 mint-limit is how many identifiers one request may mint through the web, 10000 unless set. label-format shows what

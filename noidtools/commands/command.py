@@ -257,11 +257,17 @@ def misfit_error(
     near = [other for other, other_pattern in command.patterns if other_pattern.lead(words) == lead]
     # Where the closest form takes any word, but not without its option, the word was meant for another form.
     meant = lead == 0 and words and pattern.required - options.keys() and _leading_words(command)
-    if (lead < 0 or meant) and command.forms[1:]:
-        why = f"{command.name} has no form {(given := printable(words[0])[:60])!r}"
-        question = did_you_mean(given, _leading_words(command))
+    given = printable(words[0])[:60] if words and lead <= 0 else ""
+    question = did_you_mean(given, _leading_words(command)) if given else ""
+    if (lead < 0 or meant or question) and command.forms[1:]:
+        why = f"{command.name} has no form {given!r}"
         return UsageError(f"{why}: {question}") if question else (
             _refusal(command, why, command.forms, ", ".join(_leading_words(command))))
+    if place is not None:
+        given = printable(words[place])[:60]
+        question = did_you_mean(given, [literal.decode() for literal in pattern.literals[place]])
+        if question:
+            return UsageError(f"{command.name} does not take {given!r} there: {question}")
     if not pattern.admits_options(options):
         foreign = [name for name in options if name not in pattern.options]
         missing = [name for name in sorted(pattern.required) if name not in options]

@@ -352,7 +352,7 @@ $ noid describe 13030/kt4x551 | grep noid:value
         Form("purpose Text", _set_context_purpose, ADMIN, too_many="a text of several words is quoted"),
         options=(
             Option("--authority Who", "who claims that the two labels are of one context"),
-            Option("--remove", "take the claim back"),
+            Option("--remove", "remove the claim"),
         ),
         also=("site", "same"), see="citing-verifying-describing.md#contexts",
         about="""\

@@ -41,6 +41,7 @@ FIRST = ("dbcreate", "mint", "bind", "get", "resolve", "withdraw", "find", "impo
 
 _INDENT = "  "
 _NARROWEST, _WIDEST = 40, 100
+_THREE_COLUMNS = 64  # the width from which task, command and summary have room side by side
 _WIDEST_LEFT = 32  # columns for names of options and commands
 
 _TEMPLATES = """\
@@ -90,7 +91,9 @@ def first_help(commands: Iterable[Command], columns: int) -> str:
             ("noid help templates", "explains what identifiers can look like")]
     width = max(len(task) for task, _, _ in rows)
     listed = [(f"{task.ljust(width)}  {name}", summary) for task, name, summary in rows]
-    return f"{_filled(usage, columns)}\n{_columns(listed, columns)}\n{_columns(more, columns)}"
+    table = _columns(listed, columns) if columns >= _THREE_COLUMNS else (
+        list_commands([known[name] for name in FIRST], columns))
+    return f"{_filled(usage, columns)}\n{table}\n{_columns(more, columns)}"
 
 
 def list_commands(commands: Iterable[Command], columns: int) -> str:
@@ -226,9 +229,8 @@ COMMANDS = (
         Form("templates", _help_templates, READ), Form("--man", _help_man, READ),
         Form("Command [Form]", _help_with, READ),
         about="""\
-Without a word it lists the commands that most tasks need; all lists every command. With the first word of some forms of
-a command, as in help bind set, only these forms and their options are listed. noid COMMAND --help prints the same, and
-runs nothing.
+Without arguments it lists the commands that most tasks need; all lists every command. help bind set explains only the
+forms of bind that begin with set. noid COMMAND --help prints the same help and runs nothing.
 """,
         example="""\
 $ noid help mint | head -n 1

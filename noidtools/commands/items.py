@@ -174,14 +174,14 @@ maps
 """,
     ),
     Command(
-        "identify", "give an item its identifier, the same whenever it is asked",
+        "identify", "give an item its identifier, the same one every time",
         Form("Item", _identify, MINT, BIND, mints=1),
         Form("Item --routes File", _identify, shell_only=True),
         options=(_OPTION,), also=("route", "mint", "find"), see="time-labels.md#which-server-names-an-item",
         about="""\
-The first time it mints an identifier, binds the item to it as the element item, and remembers it; later it gives the
-same one, whatever was bound to it since. An item is any text of up to 10000 bytes, such as a path, an inventory number
-or a digest.
+The first time, it mints an identifier and binds the item to it as the element item. Later it gives the same identifier,
+whatever has been bound to it since. An item is any text of up to 10000 bytes, such as a path, an inventory number or a
+digest.
 
 At the shell, if there is a file of routes (see route), the minter that it chooses mints; minters are folders relative
 to the file. An item that another minter of the file identified before the routes were changed keeps its identifier.

@@ -330,8 +330,7 @@ From: …
         fails="an identifier was refused",
         about="""\
 An identifier on hold is neither minted nor queued; placing a hold takes it out of the queue. A long-term minter places
-a hold on whatever it mints. If some of the identifiers cannot be held or released, an error names each, and the others
-are.
+a hold on whatever it mints. An error names each identifier that cannot be held or released; the others are.
 """,
         example="""\
 $ noid hold release 13030/kt154d9
@@ -347,8 +346,8 @@ ok: 1 hold released
         fails="an identifier was refused",
         about="""\
 now: mint it next. first: before those with a delay. lvf: before all others, lowest value first. Time: after a delay in
-days or seconds, as in 30d or 3600s. An identifier that is minted again loses what was bound to it. If some of the
-identifiers cannot be queued, an error names each, and the others are.
+days or seconds, as in 30d or 3600s. An identifier that is minted again loses what was bound to it. An error names each
+identifier that cannot be queued; the others are.
 """,
         example="""\
 $ noid hold release 13030/kt154d9

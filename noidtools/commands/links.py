@@ -104,12 +104,12 @@ COMMANDS = (
         Form("report [--custodian Name] [--atom] [--json]", _report, ADMIN, writes=False),
         options=(
             Option("--minters Dir", "all minters in the folders of Dir, one after the other"),
-            Option("--hours H", "end after H hours, unless given 6; the next run goes on"),
-            Option("--per-host N", "ask each host for at most N targets in one run, unless given 5000"),
+            Option("--hours H", "stop after H hours; 6 unless given; the next run continues"),
+            Option("--per-host N", "request at most N targets from each host in one run; 5000 unless given"),
             Option("--delay S", "seconds between two requests to one host; 1, unless given"),
-            Option("--timeout S", "seconds for one target, all its requests together; 20, unless given"),
-            Option("--parallel N", "how many hosts are asked at once; 16, unless given"),
-            Option("--allow-private", "ask hosts in private networks, too"),
+            Option("--timeout S", "seconds for one target, redirects included; 20, unless given"),
+            Option("--parallel N", "how many hosts to request from at once; 16, unless given"),
+            Option("--allow-private", "also request targets in private networks"),
             Option("--custodian Name", "only the links for which this custodian is responsible"),
             Option("--atom", "print the report as an Atom feed"),
             Option("--json", "print the report as JSON"),
@@ -117,9 +117,9 @@ COMMANDS = (
         also=("verify", "retarget", "custodian"), see="statistics.md#links-that-rot",
         fails="report lists a broken link",
         about="""\
-check asks the targets of all published names, each host one at a time with a pause. A target that fails on three
-different days, without an answer between them, is broken. A run that ends early is continued by the next one. noid
-setup installs a timer that runs it every night.
+check requests the targets of all published names, one at a time from each host, with a pause between. A target that
+fails on three different days, without an answer between them, is broken. A run that ends early is continued by the next
+one. noid setup installs a timer that runs it every night.
 
 report lists the links that are broken, with the first failure and the last success, and those whose servers say that
 they have moved for good, with the command that changes the target. There is one report for each custodian.

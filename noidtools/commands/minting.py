@@ -304,8 +304,8 @@ def _mint_command(
         options=(Option("--reserve", "reserve them: they do not resolve until they are published"),
                  Option("--patience S", "wait up to S seconds for each label that is made from the clock"),
                  Option("--folders Dir", "make the folder of each identifier, as path prints it, below Dir"),
-                 Option("--expect File", "at the shell: mint only what the file has, in its order"),
-                 Option("--yes", "at the shell: mint more than 10000 although few would be left")),
+                 Option("--expect File", "at the shell: stop before the first identifier that is not the next in File"),
+                 Option("--yes", "at the shell: mint more than 10000 even if that is most of what is left")),
         options_first=True, about=about, example=example, also=also, see=see,
     )
 
@@ -335,14 +335,13 @@ Identifiers that are due in the queue come first, then new ones. With Element an
 them. Large numbers are minted in several transactions and printed as they are committed. If the identifiers run out,
 those that were minted are printed before the error.
 
-At the shell, more than 10000 identifiers that are more than half of those left are minted with --yes only.
+At the shell, --yes is required to mint more than 10000 identifiers if that is more than half of those left.
 
-With --folders each identifier has its folder before it is given; if the folder cannot be made, the identifier is not
-minted. A folder that is there already is emptied of folders if it has no files, else left as it is; a note says so.
+With --folders the folder of each identifier is made first; if that fails, the identifier is not minted. A folder that
+exists already keeps its files; if it has none, its subfolders are removed. A note says which.
 
-With --expect each identifier is compared with a line of a file, as mint prints it. At the first that differs minting
-stops before that one is minted: for those who begin again with a new minter, and give it the same objects in the same
-order as before.
+With --expect each identifier is compared with the next line of File, which looks like the output of mint. Minting stops
+before the first identifier that differs. Use it to process the same objects in the same order again with a new minter.
 """,
         """\
 $ noid mint 2

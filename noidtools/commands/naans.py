@@ -22,7 +22,7 @@ def _registry(call: Call) -> Registry:
     folder = call.session.dbdir
     found = naans.registry_for(folder) or naans.read_registry(folder)  # the second says why it cannot be read
     if found is None:
-        raise NotFoundError(f"there is no registry in {folder} or above it: take it over with 'noid naans update FILE'")
+        raise NotFoundError(f"there is no registry in {folder} or above it: read it with 'noid naans update FILE'")
     return found
 
 
@@ -75,18 +75,18 @@ def _whose(call: Call) -> Answer:
 
 COMMANDS = (
     Command(
-        "naans", "look up whose a NAAN is, and forward names of others",
+        "naans", "look up who owns a NAAN, and forward names of other NAANs",
         Form("", _show),
         Form("update File|Url", _update),
         Form("forward on|off", _forward),
         Form("whose Naan", _whose),
         shell_only=True, also=("resolve", "resolver"), see="resolving.md#names-of-others",
         about="""\
-update takes over the public NAAN registry, in its JSON form, from a file, or from an address, for which this machine
-asks the network. It is kept in the folder that -f names: a folder of minters, whose resolver then tells readers whose
-an unknown name is, or the folder of one minter. With forward on, the resolver also sends ARKs of others to the
-resolvers that the registry has for them, before any fallback; never those of a NAAN that is served here. whose prints
-the record of a NAAN, or of the ARK of which it is part.
+update reads the public NAAN registry, in its JSON form, from a file or a URL; only a URL uses the network. The registry
+is stored in the folder that -f names: a folder of minters, or that of one minter. The resolver can then tell readers
+who owns a name that it does not know. With forward on, it also redirects ARKs of other NAANs to the resolvers that the
+registry lists for them, before any fallback; never those of a NAAN that is served here. whose prints the record of a
+NAAN, or of the NAAN in an ARK.
 """,
         example="""\
 $ printf '{"data": [{"rtype": "PublicNAAN", "what": "12148", "who": "A library"}]}' > naans

@@ -118,8 +118,8 @@ COMMANDS = (
         about="""\
 Writes a BagIt bag (RFC 8493) in a tar archive, as the minter is at one moment, while minting goes on: a complete export
 with the history, policies, promises and custodians, the static site that export --site makes, versions, and
-instructions. Before it appears, a minter was made from it and examined. verify reads a bundle to its end, and names the
-file that is missing or was changed.
+instructions. Before the file appears, a minter is restored from it and checked. verify reads the whole bundle, and
+names a file that is missing or was changed.
 
 Tokens and the secrets of web forms are not in it. Names of accounts and names that are not public are: keep it as you
 keep a backup. restore makes a minter from it.
@@ -144,8 +144,8 @@ ok: … files, nothing is missing or changed
         about="""\
 From then on nothing is minted here, no name is changed, and all names of the minter lead to the successor's resolver,
 also those that the successor mints later. Names that were withdrawn keep their tombstones. The successor becomes the
-custodian, and the promise of persistence ends, with dates. The last identifier is printed. There is no way back, but
-for succeed with the bundle that is made afterwards. Without words it prints to whom the names were handed over.
+custodian, and the promise of persistence ends, with dates. The last identifier is printed. This cannot be undone,
+except by running succeed with a bundle that was made afterwards. Without arguments it prints who took the names over.
 """,
         example="""\
 $ noid depart
@@ -158,12 +158,12 @@ note: the names of this minter were not handed over
         Form("File [--name Name] [--contact Contact] [--promise Text] [--not-departed] [--skip N]", _succeed,
              interrupted="there is no minter, unless it was complete just now"),
         options=(
-            Option("--name Name", "who takes over, if not the successor whom the departure names"),
-            Option("--contact Contact", "how to reach the one who takes over"),
+            Option("--name Name", "who takes over, if not the successor named by depart"),
+            Option("--contact Contact", "how to reach whoever takes over"),
             Option("--promise Text", "what is promised about the persistence of the names, from now on"),
             Option("--not-departed", "take over from a bundle that was made before the departure; what was minted "
                    "after it is not known here, and would be minted again"),
-            Option("--skip N", "with --not-departed: draw N identifiers and drop them, for those that were minted "
+            Option("--skip N", "with --not-departed: skip N identifiers, for those that were minted "
                    "after the bundle"),
         ),
         shell_only=True, also=("depart", "bundle", "restore"), see="persistence.md#handing-names-over",

@@ -226,9 +226,9 @@ COMMANDS = (
         ),
         also=("verify", "custodian"), see="citing-verifying-describing.md#what-authorities-state",
         about="""\
-Nothing can verify these statements; they count as much as the authority. universal: it is the only identifier of its
-thing in a context. persistent: it is maintained for a time. trusted and reliable: by the authority. nameable: it may be
-treated as a name itself. A minter can be trusted, reliable and nameable.
+These statements cannot be verified; they are worth as much as the authority that makes them. universal: it is the only
+identifier of its thing in a context. persistent: it is maintained for a time. trusted and reliable: by the authority.
+nameable: it may be treated as a name itself. A minter can be trusted, reliable and nameable.
 """,
         example="""\
 $ noid quality state persistent 13030/kt4x551 --of resolvable --authority 'The Library' --until 2126
@@ -261,7 +261,7 @@ until: 21261231235959
             Option("--allow-private", "also request hosts in private networks; at the shell only"),
         ),
         also=("quality", "canary", "check"),
-        see="citing-verifying-describing.md#verify", fails="the answer is no, or of all identifiers one fails",
+        see="citing-verifying-describing.md#verify", fails="the answer is no, or any identifier fails",
         about="""\
 Prints a verdict for each quality: holds, fails or unknown. The answer is yes only if all of them hold. Without an Id
 all identifiers are checked, and only failures are listed, followed by a summary.

@@ -135,7 +135,7 @@ _CLAIM_OPTIONS = (
     Option("--authority Who", "who says so"),
     Option("--from Date", "when the claim begins to hold; now, unless given"),
     Option("--until Date", "when it ceases to hold; never, unless given"),
-    Option("--remove", "take the claim back as a whole"),
+    Option("--remove", "remove the whole claim"),
 )
 _WORDS = "|".join(CLAIMED)
 
@@ -217,7 +217,7 @@ ok: old/17 stands for 13030/kt4x551
         Form("Name [--authority Who]", _prefer, BIND),
         Form("--remove Name [--authority Who]", _remove_preference, BIND),
         options=(
-            Option("--authority Who", "who prefers it; needed where several hold it to be a synonym"),
+            Option("--authority Who", "who prefers it; required if several authorities call it a synonym"),
             Option("--remove", "unmark it"),
         ),
         also=("synonym", "relations"), see="lifecycle-and-history.md#synonyms-and-preferences",

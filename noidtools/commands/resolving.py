@@ -161,7 +161,7 @@ https://library.example/kt4x551/page-7.pdf
         options=(
             Option("--element Element", "take each line as a name, and look up this element"),
             Option("--codes", "begin an answer with the code of the target, if it has one; 410 for a withdrawn name"),
-            Option("--echo", "begin every answer with the octet 2, the name and a blank; for clients that wait for "
+            Option("--echo", "begin every answer with the byte 2, the name and a space; for clients that wait for "
                    "each answer before they send the next line"),
         ),
         shell_only=True, process=True, also=("resolve",), see="resolving.md#noidr-one-line-a-name",

@@ -87,7 +87,7 @@ _OPTIONS = (
     Option("--prefix Text", "only names that begin so"),
     Option("--state State", "only names in this state: reserved, published, unavailable or withdrawn"),
     Option("--changed-since Date", "only names that were changed on this day or later"),
-    Option("--limit N", f"print at most N names, instead of {_LIMIT}"),
+    Option("--limit N", f"print at most N names; {_LIMIT} unless given"),
     Option("--json", "print each name as a line of JSON, with all its elements"),
 )
 _SELECTION = "[--prefix Text] [--state State] [--changed-since Date] [--limit N] [--json]"

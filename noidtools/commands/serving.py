@@ -35,8 +35,8 @@ _SERVE_OPTIONS = (
     Option("--access-log", "HTTP: write a line for each request to standard output"),
     Option("--tls-certificate File", "HTTPS with this certificate"),
     Option("--tls-key File", "the key of the certificate, in the format PKCS#8"),
-    Option("--slow Seconds", "log requests that take longer, also parts of a second, as in 0.5; 5 unless given"),
-    Option("--proxy Address", "HTTP on TCP: believe X-Forwarded-For, X-Forwarded-Proto and NoidTarget from this "
+    Option("--slow Seconds", "log requests that take longer than this, such as 0.5; 5 unless given"),
+    Option("--proxy Address", "HTTP on TCP: trust X-Forwarded-For, X-Forwarded-Proto and NoidTarget from this "
            "address"),
     Option("--user-header Name", "HTTP at a Unix socket: take the user from this header, which the web server must set "
            "in every request"),
@@ -158,8 +158,8 @@ unless you give --force.
 check, as root, examines the program, the minters, the socket, the logins, the web server, what starts at boot, backups,
 canaries, the clock, free space, and minters that share NAAN and prefix. Each problem is printed with its remedy.
 
-remove prints the commands that undo the installation; run them by noid setup remove | sh -ex. Minters and backups stay,
-and are given to root.
+remove prints the commands that undo the installation; to run them, use noid setup remove | sh -ex. Minters and backups
+are kept, and then belong to root.
 """,
         fails="check finds an error",
         example="""\

@@ -200,8 +200,8 @@ def _source_name(call: Call, place: int) -> bytes:
 
 
 _NOTHING = "no minter was made"
-_IMPORT_DRY_RUN = Option("--dry-run", "do all but the last step: print what would be imported, and make nothing")
-_KEEP_GOING = Option("--keep-going", "leave out lines that are refused, in place of importing all or nothing")
+_IMPORT_DRY_RUN = Option("--dry-run", "print what would be imported, and change nothing")
+_KEEP_GOING = Option("--keep-going", "leave out lines that are refused, instead of importing all or nothing")
 
 
 # -- export ----------------------------------------------------------------------------------------------------------
@@ -399,11 +399,11 @@ COMMANDS = (
             _KEEP_GOING,
             _IMPORT_DRY_RUN,
             Option("--mint", "csv: mint an identifier for each row without one, and print the table with them"),
-            Option("--reserve", "with --mint: reserve the new identifiers, in place of publishing them"),
+            Option("--reserve", "with --mint: reserve the new identifiers instead of publishing them"),
             Option("--name Name", "with --mint: a name for this run; the same table under another name gets other "
                    "identifiers"),
-            Option("--output File", "with --mint: write the table to File, and print what was done about each line"),
-            Option("--skip-rules", "perl, noid4php: store rules that cannot be used here as notes, in place of "
+            Option("--output File", "with --mint: write the table to File, and print what was done with each line"),
+            Option("--skip-rules", "perl, noid4php: store rules that cannot be used here as notes, instead of "
                    "refusing them"),
             Option("--store Address", "perl, noid4php, and jsonl where there is no minter yet: put the minter into the "
                    "database server at this address"),
@@ -423,16 +423,16 @@ command again to continue, or undo to reverse it. Identifiers that were not mint
 on hold, so that they are never minted. Without a minter, import jsonl creates one from a complete export (export jsonl
 --history).
 
-csv --mint reads a table with a column for each element, and without the column id or with empty cells in it. Each such
-row gets a new identifier to which its cells are bound, and the table is printed with the identifiers. A row keeps its
-identifier however often you import the same file: after a crash, the same command continues and prints the same table.
+csv --mint reads a table with a column for each element. It has no column id, or empty cells in it: each such row gets a
+new identifier, its cells are bound to it, and the table is printed with the identifiers. A row keeps its identifier
+however often you import the same file: after a crash, the same command continues and prints the same table.
 
-perl makes the minter in Dbdir from one of the original noid, the Perl program: template, term, counters, circulation
-records with dates and contacts, holds, queue, bindings, rules and notes. It then mints the identifiers that the
-original would have minted next. Source is the output of db_dump for its noid.bdb, or a hyphen for standard input; or
-noid.bdb itself, or its folder, if the package db5.3-util is installed. A dump that is cut off, damaged or of another
-program is refused, and no minter is made. noid4php does the same with a minter of Noid4Php: Source is its noid.lmdb or
-noid.xml, or their folder.
+perl creates the minter in Dbdir from a minter of the original Perl noid: template, term, counters, circulation records
+with dates and contacts, holds, queue, bindings, rules and notes. It then mints the identifiers that the original would
+have minted next. Source is the output of db_dump for its noid.bdb, or a hyphen for standard input; or noid.bdb itself,
+or its folder, if the package db5.3-util is installed. A dump that is truncated, damaged or from another program is
+refused, and no minter is made. noid4php does the same with a minter of Noid4Php: Source is its noid.lmdb or noid.xml,
+or their folder.
 """,
         example="""\
 $ printf 'id,_t,title\\n13030/kt4x551,https://example.org/7,One\\n' > one.csv
@@ -451,7 +451,7 @@ error: the dump is empty: run 'db_dump -p noid.bdb > FILE', and import FILE
         also=("import", "undo"), see="moving.md#from-a-spreadsheet",
         about="""\
 Reads CSV as import does, such as export csv --element _t writes, from File or standard input; on the web, from the body
-of a POST. Every value replaces the one that is bound. The identifiers must be known here. The whole file is done or
+of a POST. Every value replaces the one that is bound. The identifiers must be known here. The whole file is applied or
 nothing, unless you give --keep-going. It is one event, which undo reverses.
 """,
         example="""\
@@ -471,28 +471,28 @@ Bindings: 1 bound
             Option("--prefix Prefix", "only identifiers that begin with this, however it is spelled"),
             Option("--element Element", "only this element, and identifiers that have it; may be repeated (in CSV a "
                    "column each). For a map: the element that holds the targets"),
-            Option("--changed-since Date", "only identifiers that were changed then or later"),
+            Option("--changed-since Date", "only identifiers that were changed on this date or later"),
             Option("--state State", "only identifiers that are reserved, published or withdrawn"),
             Option("--history", "also all events, in jsonl; without another option, the export is complete"),
             Option("--map txt|dbm|nginx", "txt and dbm are for Apache, nginx is for nginx"),
-            Option("--site Dir", "a folder with all that a host of plain files needs so that links go on"),
+            Option("--site Dir", "write everything that a host of static files needs to keep links alive"),
             Option("--minters Dir", "with --site: the sites of all minters in the folders of Dir, each in a folder of "
                    "its name"),
             Option("--git", "with --site: commit the folder, which is in a work tree of git; nothing is pushed"),
         ),
         also=("import", "list", "backup"), see="moving.md#out", fails="with --minters a site could not be made",
         about="""\
-Writes the minter as it is at one moment, in the order of the identifiers, while minting goes on. Without File it writes
-to standard output; File is replaced when the export is complete. import makes the same minter from a complete export
-(jsonl with --history), which lacks only tokens, secrets of web forms, and stored answers for an Idempotency-Key.
+Writes a consistent snapshot, sorted by identifier, while minting goes on. Without File it writes to standard output;
+File is replaced once the export is complete. From a complete export (jsonl with --history) import makes the same
+minter, except for tokens, secrets of web forms, and stored answers to requests with an Idempotency-Key.
 
 --map writes all stored targets as a map for Apache or nginx, and replaces an older map in one step. Rules, passthrough,
 codes and the fallback are not in it.
 
-With --site, makes a folder that keeps links alive without this program, see persistence.md: a page for each published
-name, with its redirect or its tombstone, its description and how to cite it; files for Apache, nginx and hosts of
-static pages; all descriptions; digests; and a README for whoever takes over. If the folder has a site of this minter
-already, only what differs is written.
+--site writes a folder that keeps links alive without this program (see persistence.md): a page for each published name,
+with its redirect or its tombstone, its description and how to cite it; files for Apache, nginx and hosts of static
+pages; all descriptions; digests; and a README for whoever takes over. If the folder already has a site of this minter,
+only what changed is written.
 """,
         example="""\
 $ noid export csv --element _t | head -2

@@ -59,7 +59,7 @@ def create_alias(
         identifiers.ensure_not_abstract(writer, name)
     ensure_not_withdrawn(other.display, other.record, "the target of an alias")
     if ref.key == other.key:
-        raise ConflictError(f"{printable(ref.display)} cannot stand for itself")
+        raise ConflictError(f"{printable(ref.display)} cannot be an alias of itself")
     if authority:
         relations.ensure_authority(authority)
     before = _relation_of(writer, ref.key)
@@ -309,7 +309,7 @@ def ensure_one_preferred(reader: Reader, first: NameRef, second: NameRef, author
     if ones and others and ones != others:
         two = " and ".join(printable(name) for name in sorted(ones | others))
         raise ConflictError(
-            f"{printable(authority)} prefers both {two}", "take one back with 'noid prefer --remove' first"
+            f"{printable(authority)} prefers both {two}", "remove one with 'noid prefer --remove' first"
         )
 
 

@@ -211,7 +211,7 @@ def ensure_element(element: bytes) -> None:
     if element in INPUT_MARKS:
         raise UsageError(f"no element can be named {element.decode()!r}: it stands for what is read from the input")
     if len(element) > _LONGEST_ELEMENT:
-        raise InvalidError(f"an element name may have {_LONGEST_ELEMENT} bytes, this one has {len(element)}")
+        raise InvalidError(f"an element name may have at most {_LONGEST_ELEMENT} bytes, this one has {len(element)}")
 
 
 def bind_minted(writer: Writer, identifier: bytes, element: bytes, value: bytes) -> None:

@@ -105,7 +105,7 @@ def purpose(reader: Reader) -> bytes:
 def set_purpose(writer: Writer, actor: Actor, text: bytes) -> None:
     """State what the names of the minter are for; an empty text removes that.  Raises InvalidError for a long one."""
     if len(text) > _LONGEST_PURPOSE:
-        raise InvalidError(f"a purpose may have {_LONGEST_PURPOSE} bytes, this one has {len(text)}")
+        raise InvalidError(f"a purpose may have at most {_LONGEST_PURPOSE} bytes, this one has {len(text)}")
     if text != purpose(writer):
         config.change(writer, actor, PURPOSE, text or None)
 

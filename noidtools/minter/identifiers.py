@@ -80,7 +80,7 @@ def identify(minter: Minter, reader: Reader, text: bytes) -> NameRef:
     if text.startswith(RULE_MARK):
         return _find_known(minter, reader, text) or NameRef(text, text, well_formed=minter.scheme.free)
     if len(text) > LONGEST_IDENTIFIER:
-        raise InvalidError(f"an identifier may have {LONGEST_IDENTIFIER} bytes, this one has {len(text)}")
+        raise InvalidError(f"an identifier may have at most {LONGEST_IDENTIFIER} bytes, this one has {len(text)}")
     key = minter.namespace.literal_key(text)
     bare = text.strip()
     # In minters without a template, white space may be a name, too.
@@ -414,7 +414,7 @@ def _ensure_printable(key: bytes) -> None:
     if not key.strip():
         raise InvalidError("the identifier is empty")
     if len(key) > LONGEST_IDENTIFIER:
-        raise InvalidError(f"an identifier may have {LONGEST_IDENTIFIER} bytes, this one has {len(key)}")
+        raise InvalidError(f"an identifier may have at most {LONGEST_IDENTIFIER} bytes, this one has {len(key)}")
     if any(byte < 0x20 or byte == 0x7F for byte in key):
         raise InvalidError(f"{printable(key[:200])} has a control character, so it is not a name")
     if key != key.strip():

@@ -408,7 +408,7 @@ def _set_texts(
 ) -> None:
     if reason is not None:
         if len(reason) > _LONGEST_REASON:
-            raise InvalidError(f"a reason may have {_LONGEST_REASON} bytes, this one has {len(reason)}")
+            raise InvalidError(f"a reason may have at most {_LONGEST_REASON} bytes, this one has {len(reason)}")
         tombstone.reason = reason
     if successor is not None:
         other = identifiers.identify(minter, reader, successor) if successor else NameRef(b"", b"")

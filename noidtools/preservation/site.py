@@ -139,7 +139,7 @@ def _locked(folder: str) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BusyError(f"another export writes {folder} at present: try again when it has ended") from None
+            raise BusyError(f"another export is writing to {folder}: try again when it is done") from None
         yield
     finally:
         os.close(descriptor)

@@ -217,7 +217,7 @@ def set_forwarding(folder: str, *, on: bool) -> Registry:
     with _locked(folder):
         known = read_registry(folder)
         if known is None:
-            raise NotFoundError(f"there is no registry in {folder}", "take it over with 'noid naans update FILE'")
+            raise NotFoundError(f"there is no registry in {folder}", "read it with 'noid naans update FILE'")
         known.forward = on
         _write(folder, known)
     return known
@@ -230,7 +230,7 @@ def _locked(folder: str) -> Iterator[None]:
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        raise StoreError(f"{folder} is no folder of minters: {error.strerror}") from None
+        raise StoreError(f"{folder} is not a folder of minters: {error.strerror}") from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

@@ -184,7 +184,7 @@ def parse_patience(text: bytes) -> int:
     except InvalidError:
         raise UsageError(f"the patience is a number of seconds such as 30 or 0.5, not {quoted(text)}") from None
     if patience.seconds >= _MOST_PATIENCE:
-        raise UsageError(f"the patience is less than {_MOST_PATIENCE} seconds")
+        raise UsageError(f"the patience must be less than {_MOST_PATIENCE} seconds")
     return wait_ns(patience, Date(0))
 
 

@@ -165,7 +165,7 @@ def _number(cursor: str) -> object:
 
 
 def _bad_cursor() -> UsageError:
-    return UsageError("that is not a cursor of this search: take the one that came with the last page, or begin anew")
+    return UsageError("that is not a cursor of this search: use the one that came with the last page, or start again")
 
 
 def split_words(text: str) -> list[str]:

@@ -170,7 +170,7 @@ def text_lines(file: InputFile) -> Iterator[str]:
     """The lines as text; raises BadLineError for a NUL byte, and for what is not UTF-8."""
     for line in file.lines():
         if b"\0" in line:
-            raise BadLineError(file.number, "it has a NUL byte, and this is therefore no CSV", fatal=True)
+            raise BadLineError(file.number, "it has a NUL byte, so this is not CSV", fatal=True)
         try:
             yield line.decode()
         except UnicodeDecodeError as error:
@@ -250,7 +250,7 @@ def row_entry(line: int, row: list[str], header: Header, *, needs_id: bool = Tru
                  if value and place != header.place]
         return Entry(line, name, pairs)
     if len(values) < len(LONG_FORM):
-        raise BadLineError(line, "there are less than three values: id, element and value")
+        raise BadLineError(line, "there are fewer than three values: id, element and value")
     element, value = values[header.element], values[header.value]
     if not element:
         if value:

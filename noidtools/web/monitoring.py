@@ -173,7 +173,7 @@ class Monitoring:
             request.token = None
         if refusal is not None and not (found and is_known):
             if isinstance(refusal, LoginNeededError):
-                raise LoginNeededError("the figures are for users who may read a minter")
+                raise LoginNeededError("metrics need read access to a minter")
             raise refusal
         return found
 

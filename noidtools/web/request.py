@@ -350,7 +350,7 @@ class Request:
         """Refuse a form that a browser sends without a header that names the site of its page."""
         is_same = self.header("HTTP_SEC_FETCH_SITE").lower() == "same-origin"
         if self.is_page_load and not (is_same or self.header("HTTP_ORIGIN") or self.header("HTTP_REFERER")):
-            raise ForbiddenError("a browser sends this form without naming its site: use a form of this site")
+            raise ForbiddenError("the browser did not say which site this form is from: use the form on this site")
 
     # -- the body --------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from support.project import ROOT
 
 pytestmark = pytest.mark.slow
 
-MOST_WORDS = 55_000
+MOST_WORDS = 35_000
 
 
 @pytest.fixture(scope="module")
@@ -55,5 +55,7 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
 
 
 def test_the_documentation_stays_short() -> None:
+    """As `wc -w docs/*.md` counts, examples included.  docs/history has records that no task needs; the front page has
+    a limit of its own."""
     words = {page.name: len(page.read_text(encoding="utf-8").split()) for page in (ROOT / "docs").glob("*.md")}
     assert sum(words.values()) <= MOST_WORDS, words

@@ -202,8 +202,9 @@ def test_what_the_page_says_to_be_in_a_file_is_there():
 
 
 def test_the_page_lists_the_packages_in_their_order():
-    (table,) = re.findall(r"^\| package \|.*\n\|---.*\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
-    listed = [name for row in table.splitlines() for name in re.findall(r"`(\w+)/?`", row.split("|")[1])]
+    (section,) = re.findall(r"^## The packages\n(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)
+    listed = [name for item in re.findall(r"^- ([^:]*):", section, re.MULTILINE)
+              for name in re.findall(r"`(\w+)/?`", item)]
     assert set(listed) == set(ORDER) - {""}
     packages = [name for name in ORDER if (ROOT / "noidtools" / name).is_dir() and name]
     assert [name for name in listed if name in packages] == packages

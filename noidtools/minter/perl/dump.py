@@ -280,7 +280,7 @@ def _file_in(folder: str) -> str:
         for path in (os.path.join(folder, name), os.path.join(folder, "NOID", name)):
             if os.path.exists(path):
                 return path
-    raise InvalidError(f"there is neither {_LMDB} nor {_XML} in {folder}: name the file itself")
+    raise InvalidError(f"{folder} has neither {_LMDB} nor {_XML}: name the file itself")
 
 
 def _xml_items(path: str) -> Iterator[tuple[bytes, bytes]]:

@@ -269,8 +269,8 @@ def translated(error: Exception, location: str) -> NoidError:
 
 
 def no_minter(location: str) -> NoMinterError:
-    return NoMinterError(f"there is no minter in {location}: create one (noid dbcreate, noidtools.create), or name "
-                         "another folder")
+    return NoMinterError(f"there is no minter in {location}",
+                         "create one with 'noid dbcreate', or name another folder")
 
 
 def is_full(location: str) -> bool:

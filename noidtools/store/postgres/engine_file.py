@@ -64,8 +64,8 @@ def read_engine_file(location: str) -> EngineFile:
         with open(path, "rb") as file:
             text, status = file.read(_LARGEST).decode("utf-8", "surrogateescape"), os.fstat(file.fileno())
     except (FileNotFoundError, NotADirectoryError):
-        raise NoMinterError(f"there is no minter in {location}: create one (noid dbcreate, "
-                            "noidtools.create), or name another folder") from None
+        raise NoMinterError(f"there is no minter in {location}",
+                            "create one with 'noid dbcreate', or name another folder") from None
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from None
     if status.st_uid and not os.geteuid():

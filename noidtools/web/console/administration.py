@@ -50,14 +50,14 @@ def change_policy(visit: Visit) -> Response:
     limit = visit.text("mint_limit")
     minting = visit.choice("minting", *_MINTING) or None
     if limit and limit != "default" and not (limit.isascii() and limit.isdigit() and len(limit) <= _MOST_DIGITS):
-        raise UsageError("the limit of minting is a number")
+        raise UsageError("the mint limit must be a number")
 
     def work(api: MinterMethods) -> str:
         api.set_policy(**audiences, minting=minting,  # type: ignore[arg-type]
                        mint_limit=int(limit) if limit.isdigit() else None)
         rules = access.minter.access_policy().rules
         if visit.request.token is None and not all(rules[name].admits(access.user) for name in (READ, ADMIN)):
-            raise UsageError("you would no longer read and administer this minter here: keep your name in both fields")
+            raise UsageError("you would lock yourself out: keep your own name among the readers and the administrators")
         return link("access", minter=access.name, done="policy")
 
     return visit.change(access, _POLICY, work)
@@ -68,7 +68,7 @@ def new_token(visit: Visit) -> Response:
     access = visit.minter(*_POLICY)
     name, days = visit.text("name"), visit.text("days")
     if days and not (days.isascii() and days.isdigit() and len(days) < 6):
-        raise UsageError("the days for which a token is good are a number")
+        raise UsageError("the number of days for which the token is valid must be a number")
     classes = visit.form.get("may", [])
 
     def work(api: MinterMethods) -> Response:

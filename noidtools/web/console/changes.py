@@ -42,7 +42,7 @@ def retarget(visit: Visit) -> Response:
     """Let a change of targets be checked."""
     old, new = visit.text("old"), visit.text("new")
     if not old or not new:
-        raise UsageError("both addresses are needed: that with which targets begin, and the new one")
+        raise UsageError("give both addresses: the beginning of the present targets, and the new one")
     return begin_job(visit, "retarget", {"old": old, "new": new, "prefix": visit.text("prefix")})
 
 
@@ -50,7 +50,7 @@ def undo(visit: Visit) -> Response:
     """Let the undoing of an event be checked."""
     event = visit.text("event")
     if not (event.isascii() and event.isdigit() and len(event) <= _MOST_DIGITS):
-        raise UsageError("the number of an event is needed, as the history and the log have it")
+        raise UsageError("give the number of an event, as the history and the log show it")
     return begin_job(visit, "undo", {"event": event})
 
 
@@ -61,7 +61,7 @@ def _job(visit: Visit) -> tuple[MinterAccess, Job]:
     access = visit.minters.named(visit.request, visit.text("minter"))
     job = find_job(access.minter, visit.text("job"))
     if not may_see(visit, access, job) or not access.may_give(*KINDS[job.record.kind].command):
-        raise ForbiddenError("this is the work of somebody else: only those who administer the minter may see it")
+        raise ForbiddenError("this is somebody else's job: only administrators of the minter may see it")
     return access, job
 
 
@@ -101,7 +101,7 @@ def download(visit: Visit) -> Response:
     _, job = _job(visit)
     name, title = _FILES[visit.choice("file", *_FILES) or "result"]
     if not job.has(name):
-        raise NotFoundError("there is no such file: the work may not be done yet")
+        raise NotFoundError("there is no such file: the job may still be running")
     size = os.path.getsize(job.path(name))
     return Response(200, "text/csv; charset=utf-8", _pieces(job.path(name)), [
         ("Content-Disposition", f'attachment; filename="{title}"'), ("Content-Length", str(size))])

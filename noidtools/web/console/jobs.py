@@ -118,7 +118,7 @@ class Job:
     def delete(self) -> None:
         """Delete it; raises ConflictError while it is at work."""
         if self.is_active():
-            raise ConflictError("it is at work: wait until it is done")
+            raise ConflictError("the job is still running: wait until it is done")
         shutil.rmtree(self._folder, ignore_errors=True)
 
     # -- work ------------------------------------------------------------------------------------------

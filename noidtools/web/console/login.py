@@ -110,7 +110,7 @@ class Sessions:
 def ensure_logged_in(visit: Visit) -> None:
     """Raise ForbiddenError for somebody who has logged in but may read no minter."""
     if not visit.readable():
-        raise ForbiddenError("you may not read any of the minters here: ask an administrator to admit you")
+        raise ForbiddenError("you may not read any of the minters here: ask an administrator for access")
 
 
 def _next(visit: Visit) -> str:

@@ -49,7 +49,7 @@ def mint(visit: Visit) -> Response:
     text = visit.text("count") or "1"
     count = int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else 0
     if not 0 < count <= _MOST_SHOWN:
-        raise UsageError(f"here 1 to {_MOST_SHOWN} identifiers are minted at once: for more, upload a table")
+        raise UsageError(f"this form mints 1 to {_MOST_SHOWN} identifiers: for more, upload a table")
 
     def work(api: MinterMethods) -> str | Response:
         access.ensure_may_mint(count)

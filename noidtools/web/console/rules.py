@@ -91,7 +91,7 @@ def change_queue(visit: Visit) -> Response:
         raise UsageError(f"1 to {_MOST_NAMES} identifiers are needed, with blanks or line breaks between")
     when, days = visit.choice("when", *_TIMES) or "now", visit.text("days")
     if days and not (days.isascii() and days.isdigit() and len(days) < 6):
-        raise UsageError("the days to wait are a number")
+        raise UsageError("the number of days to wait must be a number")
 
     def work(api: MinterMethods) -> str:
         if word == "hold":

@@ -119,8 +119,8 @@ class Visit:
             self.upload, self.upload_name = upload.file, os.path.basename(str(upload.filename or "").replace("\\", "/"))
         sealed = self._sealer.unseal(_FORM, self.value("form"))
         if sealed is None or sealed[0] != self._owner():
-            raise ForbiddenError("this form has expired, or is not one of this site: go back, load the page again, and "
-                                 "send it once more")
+            raise ForbiddenError("this form has expired or is from another site: go back, reload the page, and send it "
+                                 "again")
         self._nonce = sealed[1]
 
     def close(self) -> None:

@@ -72,7 +72,7 @@ class JsonApi:
         path = request.path[len(ROOT) :].rstrip("/") or "/"
         found = [(route, match) for route in _ROUTES if (match := route.matches(path))]
         if not found:
-            raise NotFoundError(f"nothing is at {ROOT}{path[:100]}: {ROOT}/openapi.json says what there is")
+            raise NotFoundError(f"there is nothing at {ROOT}{path[:100]}: {ROOT}/openapi.json lists every address")
         # An action such as /publish behind a name is no part of the name.
         longest = max(len(route.path) for route, _ in found)
         found = [(route, match) for route, match in found if len(route.path) == longest]
