@@ -55,8 +55,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """Debian's Chromium, for support.reading; all names in .example are this machine."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=30_000)  # as long as every other action of Playwright
     with sync_playwright() as playwright:
         made = playwright.chromium.launch(executable_path=program("chromium-headless-shell"),
                                           args=["--host-resolver-rules=MAP *.example 127.0.0.1"])
