@@ -11,6 +11,7 @@ import pytest
 from support.browser import Browser
 from support.servers import COMMANDS, RESOLVERS
 from support.servers.deployment import Deployment, Installation, Resolving, Site
+from support.servers.machine import Machine
 from support.servers.system import MissingError, program
 from support.templates import LONG_TERM
 
@@ -40,6 +41,14 @@ def installation() -> Iterator[Installation]:
         made = Installation()
     except MissingError as missing:
         pytest.fail(str(missing))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def machine(installation: Installation) -> Iterator[Machine]:
+    """An empty machine on which the program is installed."""
+    made = Machine(installation.root)
     yield made
     made.close()
 
