@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from noidtools.store import ADDRESS_VARIABLE
 from support.minter import Noid
@@ -22,6 +23,10 @@ os.environ["PYTHONPATH"] = str(ROOT)
 # Hundreds of processes would compile them anew, and each run the tests, where the environment forbids to keep that.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# A test that wants more examples says so.
+settings.register_profile("every run", max_examples=40, deadline=None)
+settings.load_profile("every run")
 
 ENGINES = {"lmdb": "lmdb", "postgres": pytest.param("postgres", marks=pytest.mark.servers)}
 

@@ -20,6 +20,7 @@ from noidtools.minter.events import Actor
 from noidtools.minter.minting import MintOptions, mint
 from noidtools.store.lmdb.files import PLACE, is_in_place
 from support.killed import RENAMES, run_killed
+from support.minter import Noid, NoidCommand
 from support.noidr import NoidrProcess
 from support.process import NOIDR, NoidProcess, wait_until
 
@@ -29,9 +30,9 @@ REMEDY = "noid restore"
 
 
 @pytest.fixture
-def noid(noid_process: NoidProcess) -> NoidProcess:
-    noid_process("dbcreate", "kt.sdddd")
-    return noid_process
+def noid(noid: Noid) -> Noid:
+    noid("dbcreate", "kt.sdddd")
+    return noid
 
 
 @pytest.fixture
@@ -42,16 +43,16 @@ def loop(noid):
     process.end()
 
 
-def data_file(noid: NoidProcess) -> Path:
+def data_file(noid: NoidCommand) -> Path:
     return noid.folder / "NOID" / "data.mdb"
 
 
-def drawn(noid: NoidProcess) -> str:
+def drawn(noid: NoidCommand) -> str:
     (line,) = [line for line in noid("dbinfo").splitlines() if line.startswith("Drawn: ")]
     return line.removeprefix("Drawn: ")
 
 
-def move_in(noid: NoidProcess, copy: Path) -> None:
+def move_in(noid: NoidCommand, copy: Path) -> None:
     shutil.copy(copy, noid.folder / "moved")
     os.replace(noid.folder / "moved", data_file(noid))
 
@@ -60,8 +61,7 @@ def move_in(noid: NoidProcess, copy: Path) -> None:
 
 
 @pytest.mark.only("lmdb")
-@pytest.mark.parametrize("later", [1, 2, 3])
-@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize(("later", "recorded"), [(1, True), (2, True), (3, False)])
 def test_a_file_moved_in_while_noidr_runs_is_refused_and_nothing_is_minted_twice(noid, loop, later, recorded):
     for _ in range(4):
         noid.ids(1)
@@ -114,12 +114,10 @@ def test_a_file_moved_in_is_refused_when_nothing_else_is_open(noid):
 
 @pytest.mark.only("lmdb")
 def test_an_old_file_moved_under_two_workers_loses_nothing(tmp_path):
-    old = NoidProcess(tmp_path / "old")
-    old.folder.mkdir()
+    old = Noid(tmp_path / "old")
     old("dbcreate", "kt.sdddd")
     old.ids(20)
-    new = NoidProcess(tmp_path / "new")
-    new.folder.mkdir()
+    new = Noid(tmp_path / "new")
     new("dbcreate", "kt.sdddd")
     loops = [NoidrProcess("-f", str(new.folder)) for _ in range(2)]
     try:
@@ -154,20 +152,19 @@ def test_a_compacted_copy_moved_in_is_refused_and_can_be_restored(noid, loop):
 def test_a_folder_that_was_copied_as_a_whole_is_used(noid, tmp_path):
     noid.ids(2)
     shutil.copytree(noid.folder / "NOID", tmp_path / "other" / "NOID")
-    other = NoidProcess(tmp_path / "other")
+    other = Noid(tmp_path / "other")
     assert other.ids(1) == ["kt0002"] and other.ids(1) == ["kt0003"]
 
 
 # -- backup and restore ----------------------------------------------------------------------------------------------
 
 
-def test_a_backup_made_while_others_mint_is_of_one_moment(noid):
-    process = noid.start("mint", "9000", stdout=subprocess.DEVNULL)
+def test_a_backup_made_while_others_mint_is_of_one_moment(noid, noid_process):
+    process = noid_process.start("mint", "9000", stdout=subprocess.DEVNULL)
     counts = []
     for number in range(5):
         noid("backup", f"b{number}")
-        (noid.folder / f"d{number}").mkdir()
-        drill = NoidProcess(noid.folder / f"d{number}")
+        drill = Noid(noid.folder / f"d{number}")
         drill("restore", f"../b{number}")
         counts.append(int(drawn(drill)))
         assert drill.ids(1) == [f"kt{counts[-1]:04}"]
@@ -248,13 +245,14 @@ def test_a_restore_names_the_tokens_that_have_to_be_ended_again(noid):
     assert "revoked" not in noid("restore", "new")
 
 
-def test_labels_of_time_need_no_skipping(noid_process):
-    noid_process("dbcreate", "--scheme", "pilin", "--prefix", "102.100.272")
-    before = noid_process.ids(1)
-    noid_process("backup", "kept")
-    after = noid_process.ids(1)
-    assert "nothing needs to be skipped" in noid_process("restore", "kept", "--skip", "5")
-    assert not {*before, *after} & set(noid_process.ids(1))
+def test_labels_of_time_need_no_skipping(tmp_path):
+    noid = Noid(tmp_path)
+    noid("dbcreate", "--scheme", "pilin", "--prefix", "102.100.272")
+    before = noid.ids(1)
+    noid("backup", "kept")
+    after = noid.ids(1)
+    assert "nothing needs to be skipped" in noid("restore", "kept", "--skip", "5")
+    assert not {*before, *after} & set(noid.ids(1))
 
 
 @pytest.mark.parametrize("damage", ["empty", "garbage", "short", "missing", "other"])
@@ -314,8 +312,7 @@ def test_a_restored_file_says_that_it_was_written_in_its_folder_and_one_moved_in
 def test_several_restores_at_once_in_one_process_do_not_disturb_each_other(noid, tmp_path, exists):
     noid.ids(5)
     noid("backup", "kept")
-    other = NoidProcess(tmp_path / "other")
-    other.folder.mkdir()
+    other = Noid(tmp_path / "other")
     if exists:
         other("dbcreate", "xx.sdddd")
     with ThreadPoolExecutor(4) as threads:
@@ -347,18 +344,17 @@ def test_a_minter_that_is_in_use_is_restored_elsewhere_between_its_writes(noid, 
 
 
 @pytest.mark.parametrize("command", ["backup", "restore"])
-def test_a_killed_backup_or_restore_leaves_a_usable_minter(noid, loop, command):
+def test_a_killed_backup_or_restore_leaves_a_usable_minter(noid, noid_process, loop, command):
     noid("mint", "5000")
     noid("backup", "kept")
-    for number in range(12):
+    for number in range(8):
         words = ["backup", f"b{number}"] if command == "backup" else ["restore", "kept"]
-        process = noid.start(*words, stdout=subprocess.DEVNULL)
-        time.sleep(0.03 + 0.012 * number)
+        process = noid_process.start(*words, stdout=subprocess.DEVNULL)
+        time.sleep(0.03 + 0.018 * number)
         process.send_signal(signal.SIGKILL)
         process.wait()
         if command == "backup" and (noid.folder / f"b{number}").exists():
-            (noid.folder / f"d{number}").mkdir()
-            NoidProcess(noid.folder / f"d{number}")("restore", f"../b{number}")
+            Noid(noid.folder / f"d{number}")("restore", f"../b{number}")
         assert len(noid.ids(1)) == 1
     noid("restore", "kept")
     assert noid.ids(1) == ["kt5000"]
@@ -379,16 +375,17 @@ def test_the_next_backup_removes_what_a_killed_restore_has_left(noid):
 
 
 @pytest.fixture
-def night(noid_process: NoidProcess, tmp_path: Path):
+def night(tmp_path: Path):
     """Two minters, and a function that backs both up at a time."""
+    noid = Noid(tmp_path)
     for name in ("ab", "cd"):
         (tmp_path / "minters").mkdir(exist_ok=True)
-        noid_process("-f", f"minters/{name}", "dbcreate", f"{name}.sdd")
+        noid("-f", f"minters/{name}", "dbcreate", f"{name}.sdd")
 
     def back_up(day: int, *words: str) -> subprocess.CompletedProcess[bytes]:
         (tmp_path / "clock").write_text(str(1_800_000_000 + day * 86_400))
-        return noid_process.run("backup", "--minters", "minters", "backups", *words,
-                                env={"NOIDTOOLS_CLOCK": str(tmp_path / "clock")})
+        return noid.run("backup", "--minters", "minters", "backups", *words,
+                        env={"NOIDTOOLS_CLOCK": str(tmp_path / "clock")})
 
     return back_up
 
@@ -397,15 +394,16 @@ def kept(tmp_path: Path, name: str) -> list[str]:
     return sorted(path.name for path in (tmp_path / "backups" / name).iterdir())
 
 
-def test_every_minter_of_a_folder_is_backed_up_and_old_backups_go(noid_process, night, tmp_path):
+def test_every_minter_of_a_folder_is_backed_up_and_old_backups_go(night, tmp_path):
+    noid = Noid(tmp_path)
     for day in (0, 1, 14):
         assert night(day).returncode == 0
     assert kept(tmp_path, "ab") == kept(tmp_path, "cd") == ["20270115080000", "20270116080000", "20270129080000"]
-    noid_process("-f", "minters/ab", "mint", "3")
+    noid("-f", "minters/ab", "mint", "3")
     done = night(15, "--keep", "14d")
     assert done.returncode == 0 and done.stdout.count(b"removed: 1 older backup\n") == 2, done
     assert kept(tmp_path, "ab") == ["20270116080000", "20270129080000", "20270130080000"]
-    assert "Drawn: 3" in noid_process("-f", "drill", "restore", "backups/ab/20270130080000")
+    assert "Drawn: 3" in noid("-f", "drill", "restore", "backups/ab/20270130080000")
 
 
 @pytest.mark.only("lmdb")

@@ -76,7 +76,7 @@ def check_replies(replies: list[bytes], expected: list[bytes | None]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [15_000, pytest.param(400_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [6_000, pytest.param(400_000, marks=pytest.mark.long)])
 def test_pipelined_every_known_line_gets_its_own_reply(thousand, count):
     folder, names = thousand
     lines, expected = hostile_lines(count, names, 1)
@@ -106,7 +106,7 @@ def test_pipelined_every_known_line_gets_its_own_reply(thousand, count):
 @pytest.mark.slow
 def test_in_lock_step_every_known_line_gets_its_own_reply(thousand):
     folder, names = thousand
-    lines, expected = hostile_lines(15_000, names, 3)
+    lines, expected = hostile_lines(6_000, names, 3)
     loop = NoidrProcess("-f", folder)
     write, read = loop.process.stdin.fileno(), loop.process.stdout.fileno()
     replies = []

@@ -421,14 +421,12 @@ def test_a_source_that_is_not_there_or_is_a_folder_is_refused(noid):
     assert "there is no noid.bdb in empty" in noid.refused("import", "perl", "empty")
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.binary(min_size=1, max_size=9), st.binary(max_size=12), max_size=6), st.booleans())
 def test_a_dump_is_read_as_it_was_written(items, plain):
     text = written(items, plain=plain)
     assert {key: value for _, key, value in read_dump(io.BytesIO(text).readline)} == items
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=80), st.integers(min_value=0, max_value=200))
 def test_no_text_makes_the_reader_fail_otherwise_than_by_a_refusal(garbage, place):
     text = TEXT[:300] + b"DATA=END\n"

@@ -44,10 +44,11 @@ def test_every_command_knows_the_pointer(timed, words, capital, resolver):
     assert timed("resolve", "old") == "https://target.example/more\n"
 
 
-@pytest.mark.parametrize("inflection", ["??", "?info", "?"])
-@pytest.mark.parametrize("words", [
-    COMPUTER, ADDRESS, ("kt.reeded",), ("f5.reedeedk", "medium", "13030"), (),
-    ("--label", "ark:/", "f5.rd", "medium", "13030"), ("--scheme", "pilin", "--prefix", "102.100.272"),
+@pytest.mark.parametrize(("words", "inflection"), [
+    (COMPUTER, "??"), (ADDRESS, "?info"), (("kt.reeded",), "?"), (("f5.reedeedk", "medium", "13030"), "??"),
+    (("f5.reedeedk", "medium", "13030"), "?info"), (("f5.reedeedk", "medium", "13030"), "?"), ((), "?info"),
+    (("--label", "ark:/", "f5.rd", "medium", "13030"), "?info"),
+    (("--scheme", "pilin", "--prefix", "102.100.272"), "?"),
 ], ids=str)
 def test_every_command_reads_the_pointer_to_the_metadata_of_a_name_as_the_name(timed, words, inflection):
     timed("dbcreate", *words)

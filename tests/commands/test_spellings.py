@@ -232,7 +232,7 @@ def test_every_reading_command_finds_the_name(case):
         assert noid.records("decode", spelled) == noid.records("decode", display)
 
 
-@every_spelling_once
+@some_spellings
 def test_a_description_is_of_the_name(case):
     names, display, spelled = case
     say_all_of(names.noid, display)
@@ -278,7 +278,7 @@ def test_a_name_goes_to_its_minter_among_several(case, minters):
 # -- commands that change --------------------------------------------------------------------------------------------
 
 
-@every_spelling
+@every_spelling_once
 def test_every_changing_command_changes_the_name(case):
     names, display, spelled = case
     noid = names.noid
@@ -323,7 +323,7 @@ def test_every_changing_command_changes_the_name(case):
     assert noid.records("history", display) == noid.records("history", spelled)
 
 
-@every_spelling
+@every_spelling_once
 def test_relations_are_those_of_the_name(case):
     names, display, spelled = case
     noid = names.noid
@@ -539,7 +539,7 @@ READS = [
 ]
 
 
-@every_spelling_once
+@some_spellings
 def test_a_pepper_is_needed_for_changes_and_a_wrong_one_is_refused_always(case, request):
     names, _, _ = case
     noid = names.noid

@@ -11,6 +11,7 @@ import pytest
 from support.browser import Browser
 from support.servers import COMMANDS, RESOLVERS
 from support.servers.deployment import Deployment, Installation, Resolving, Site
+from support.servers.machine import Machine
 from support.servers.system import MissingError, program
 from support.templates import LONG_TERM
 
@@ -44,6 +45,14 @@ def installation() -> Iterator[Installation]:
     made.close()
 
 
+@pytest.fixture
+def machine(installation: Installation) -> Iterator[Machine]:
+    """An empty machine on which the program is installed."""
+    made = Machine(installation.root)
+    yield made
+    made.close()
+
+
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """A browser for which all names in .example are this machine; its sessions know nothing of each other."""
@@ -55,8 +64,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """Debian's Chromium, for support.reading; all names in .example are this machine."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=30_000)  # as long as every other action of Playwright
     with sync_playwright() as playwright:
         made = playwright.chromium.launch(executable_path=program("chromium-headless-shell"),
                                           args=["--host-resolver-rules=MAP *.example 127.0.0.1"])

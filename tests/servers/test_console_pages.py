@@ -332,6 +332,7 @@ def page(chromium, console: Console) -> Iterator[Page]:
         made.goto(f"{console.url}/login")
         made.fill("#secret", console.secret)
         made.get_by_role("button", name="Log in").click()
+        made.get_by_role("heading", name="Overview").wait_for()
         yield made
 
 
@@ -370,6 +371,7 @@ def test_axe_finds_nothing_on_the_pages_of_forms_that_were_sent(page, console, t
     page.goto(f"{console.url}/name/edit?id={console.name}")
     page.fill("#value-2", HOSTILE)
     page.get_by_role("button", name="See what changes").last.click()
+    page.get_by_role("button", name="Save", exact=True).wait_for()
     assert problems(page) == []
     page.goto(f"{console.url}/mint")
     page.set_input_files("#file", table)

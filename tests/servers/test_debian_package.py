@@ -11,7 +11,7 @@ from support.project import ROOT
 from support.servers.machine import Machine
 from support.servers.system import MissingError
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 # dpkg may write below /usr and /var/lib/dpkg of this machine alone.
 WRITABLE = """

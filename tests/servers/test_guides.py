@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -16,7 +15,6 @@ from noidtools.deployment.setup import SetUp, commands_of
 from support.page_examples import blocks
 from support.project import ROOT
 from support.servers.machine import Machine
-from support.servers.system import MissingError
 
 # The machine has no network: what would be installed must be there.
 PRELUDE = 'apt-get() { shift; dpkg-query -W "$@"; }\n'
@@ -56,16 +54,6 @@ def guide(way: str, *, install: bool = False) -> str:
     return PRELUDE + (text if install else INSTALLING.sub("", text))
 
 
-@pytest.fixture
-def machine(installation) -> Iterator[Machine]:
-    try:
-        made = Machine(installation.root)
-    except MissingError as missing:
-        pytest.fail(str(missing))
-    yield made
-    made.close()
-
-
 @pytest.mark.parametrize("way", GUIDES)
 def test_a_guide_leads_from_an_empty_machine_to_a_redirect(machine, way):
     printed = machine.type(guide(way))
@@ -91,13 +79,6 @@ def test_the_block_of_the_guide_is_the_one_that_setup_prints():
     assert f"--write\n{block}htpasswd" in commands("deploy.md", "Set up")
 
 
-def test_the_service_can_be_looked_at_and_reloaded_as_its_guide_says(machine):
-    machine.type(guide("nginx-proxy"))
-    printed = machine.run(commands("deploy-systemd.md", "Look, reload, restart"))
-    assert "active (running)" in printed and "serving the minters in /srv/noid by http" in printed
-    assert machine.run("curl -s 'http://localhost/nd/noidu_kt5?hello'") == "Hello.\n\n"
-
-
 def test_the_service_runs_without_systemd_as_its_guide_says(machine):
     machine.type(guide("nginx-proxy"))
     machine.run("systemctl disable --now noid; rm -rf /run/noid")
@@ -108,8 +89,11 @@ def test_the_service_runs_without_systemd_as_its_guide_says(machine):
     assert machine.run("stat -c '%a %U:%G' /run/noid/noid.sock") == "660 noid:www-data\n"
 
 
-def test_backup_upgrade_and_uninstalling_are_as_the_page_says(machine):
+def test_reload_backup_upgrade_and_uninstalling_are_as_the_pages_say(machine):
     machine.type(guide("nginx-proxy"))
+    printed = machine.run(commands("deploy-systemd.md", "Look, reload, restart"))
+    assert "active (running)" in printed and "serving the minters in /srv/noid by http" in printed
+    assert machine.run("curl -s 'http://localhost/nd/noidu_kt5?hello'") == "Hello.\n\n"
     assert "noid-backup.service" in machine.run(commands("operations.md", "Back up"))
     assert machine.run("ls /var/backups/noid/kt5/2*; stat -c %U /var/backups/noid/kt5") == "README\ndata.mdb\nnoid\n"
     assert "no backup" not in machine.run("noid setup check") and "warning" not in machine.run(

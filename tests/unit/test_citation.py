@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noidtools.errors import InvalidError, UsageError
@@ -27,7 +27,6 @@ from noidtools.names.citation import (
 ARK = (b"ark:/",)
 RESOLVERS = [b"https://example.org", b"https://n2t.net/"]
 ARCHER = [(b"the ARCHER project", b"102.100.archer", b"102.100.821")]
-quick = settings(deadline=None)
 
 
 def test_an_ark_is_cited_in_every_form() -> None:
@@ -156,7 +155,6 @@ def hear(words: bytes) -> bytes:
     return "".join(meanings[word] for word in spoken if word).encode()
 
 
-@quick
 @given(st.binary(max_size=30).map(lambda octets: bytes(o & 0x7F for o in octets if 0x20 <= o & 0x7F < 0x7F)))
 def test_hear_is_the_inverse_of_speak(text: bytes) -> None:
     assert hear(speak(text)) == text
@@ -177,7 +175,6 @@ LABELLED = st.one_of(
 )  # fmt: skip
 
 
-@quick
 @given(LABELLED)
 def test_every_representation_reads_back_as_the_same_name(cited: tuple[bytes, tuple[bytes, ...]]) -> None:
     identifier, labels = cited
@@ -334,7 +331,6 @@ def test_a_claim_across_two_systems_makes_synonyms_and_not_one_name() -> None:
     assert not same(b"http://purl.kerry.org/XYZZY", b"hdl:100/XYZZY", claim)[0]
 
 
-@quick
 @given(st.binary(max_size=30), st.binary(max_size=30))
 def test_same_answers_for_any_text_and_is_reflexive_and_symmetric(a: bytes, b: bytes) -> None:
     assert same(a, a)[0]

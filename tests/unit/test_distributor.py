@@ -55,7 +55,6 @@ requests = st.lists(
 
 
 @given(requests)
-@settings(deadline=None)
 def test_a_minter_gives_the_dates_of_the_definition_whatever_the_clock_and_the_granularity_do(moves):
     state, last, now = None, None, START
     for step, count, granularity in moves:

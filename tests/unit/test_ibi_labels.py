@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noidtools.errors import InvalidError
@@ -83,7 +83,6 @@ def test_a_fraction_keeps_its_leading_and_loses_its_trailing_zeros() -> None:
     assert canonical(start + b".5") != canonical(start + b".05")
 
 
-@settings(deadline=None)
 @given(computers, ports, dates)
 def test_a_name_parses_to_its_parts(computer: bytes, port: int, date: Date) -> None:
     label = encode(computer, port, date)
@@ -92,13 +91,11 @@ def test_a_name_parses_to_its_parts(computer: bytes, port: int, date: Date) -> N
     assert canonical(label) == label == canonical(label.upper())
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(computers, ports, dates), min_size=2, max_size=6))
 def test_different_computers_ports_or_dates_have_different_names(pairs: list[tuple[bytes, int, Date]]) -> None:
     assert len({encode(*pair) for pair in pairs}) == len(set(pairs))
 
 
-@settings(deadline=None)
 @given(
     *[st.tuples(st.sampled_from([b"a.b", b"b.a.b", b"a.a.b"]), st.sampled_from([1, 8, 80]),
                 st.builds(Date, st.integers(599, 601), st.integers(0, 3)))] * 2
@@ -109,7 +106,6 @@ def test_neighbouring_computers_ports_and_dates_have_different_names(
     assert (encode(*one) == encode(*other)) == (one == other)
 
 
-@settings(deadline=None)
 @given(computers, ports, dates)
 def test_a_path_has_four_levels_and_no_parent_directory(computer: bytes, port: int, date: Date) -> None:
     levels = path(encode(computer, port, date)).split(b"/")
@@ -209,7 +205,6 @@ pieces = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(st.binary() | st.lists(pieces, max_size=10).map(b"".join))
 def test_garbage_is_invalid_or_has_one_spelling(label: bytes) -> None:
     for reads in (canonical, computer_name):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noidtools.errors import InvalidError
@@ -115,7 +115,6 @@ def test_every_leading_zero_of_a_fraction_is_a_leading_2() -> None:
         assert suffix(parse_date(b"1287588115" + fraction)) == whole + end
 
 
-@settings(deadline=None)
 @given(v4 | v6, ports, dates)
 def test_a_label_decodes_to_its_parts(ip: bytes, port: int, date: Date) -> None:
     label = encode(ip, port, date)
@@ -123,7 +122,6 @@ def test_a_label_decodes_to_its_parts(ip: bytes, port: int, date: Date) -> None:
     assert canonical(label) == canonical(label.lower()) == label
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(v4 | v6, ports, dates), min_size=2, max_size=6))
 def test_different_addresses_ports_or_dates_have_different_labels(pairs: list[tuple[bytes, int, Date]]) -> None:
     assert len({encode(*pair) for pair in pairs}) == len(set(pairs))
@@ -134,13 +132,11 @@ near = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(near, near)
 def test_neighbouring_fractions_have_different_suffixes(one: Date, other: Date) -> None:
     assert (suffix(one) == suffix(other)) == (one == other)
 
 
-@settings(deadline=None)
 @given(v6_groups)
 def test_an_ipv6_address_has_one_spelling(groups: list[int]) -> None:
     short = rfc5952(groups)
@@ -171,7 +167,6 @@ def test_addresses_are_brought_to_their_short_form(text: bytes, short: bytes) ->
     assert decode(encode(text, 800, Date(EPOCH)))[0] == short
 
 
-@settings(deadline=None)
 @given(st.text("0123456789abcdefFgx:. /", max_size=40).map(str.encode))
 def test_the_addresses_accepted_are_those_of_the_standard_library(text: bytes) -> None:
     try:
@@ -282,7 +277,6 @@ def test_the_longest_label_is_not_too_long() -> None:
 alphabet = st.text(IBIP_DIGITS.decode() + "WX", min_size=1, max_size=12)
 
 
-@settings(deadline=None)
 @given(st.binary() | st.builds(lambda a, b: f"{a}W/{b}".encode(), alphabet, alphabet))
 def test_garbage_is_invalid(label: bytes) -> None:
     try:
@@ -293,7 +287,6 @@ def test_garbage_is_invalid(label: bytes) -> None:
         assert encode(*parts) == canonical(label)
 
 
-@settings(deadline=None)
 @given(st.sampled_from([b"8JMKD3MGP8W", b"LK47B6W3"]), alphabet, st.booleans())
 def test_a_label_that_can_be_read_is_the_one_that_would_be_written(head: bytes, tail: str, lower: bool) -> None:
     label = head + b"/" + tail.encode()

@@ -54,7 +54,7 @@ def test_every_spelling_is_resolved_to_the_identifier_that_it_means(tmp_path, wo
                 assert identify(minter, writer, ref.display).key == ref.key, (text, ref.display)
         raise UndoneError
 
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=10, deadline=None)
     @given(BOUND)
     def run(bound):
         with pytest.raises(UndoneError):

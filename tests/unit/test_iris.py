@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noidtools.codec import decode_text
@@ -15,7 +15,6 @@ IRI = re.compile(r"[a-z][a-z0-9+.-]*:([A-Za-z0-9?/:@!$&'()*+,;=~._#\[\]-]|%[0-9A
 
 
 @given(st.binary(max_size=40) | st.binary(max_size=20).map(lambda rest: b"https://" + rest))
-@settings(deadline=None)
 def test_every_name_has_an_iri_and_every_address_is_one(name: bytes) -> None:
     made = name_iri(decode_text(name), "urn:noid:kt5:")
     assert IRI.fullmatch(made) and "#" not in made
@@ -24,7 +23,6 @@ def test_every_name_has_an_iri_and_every_address_is_one(name: bytes) -> None:
 
 
 @given(st.binary(max_size=4), st.binary(max_size=4))
-@settings(deadline=None)
 def test_different_names_in_no_scheme_get_different_iris(one: bytes, other: bytes) -> None:
     first, second = (name_iri(decode_text(name), "urn:noid:kt5:") for name in (one, other))
     assert (first == second) == (one == other)

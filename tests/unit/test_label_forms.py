@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noidtools.errors import InvalidError
@@ -11,7 +11,6 @@ from noidtools.schemes.timed import Date, utc
 
 
 @given(st.binary(max_size=60) | st.text(max_size=40).map(str.encode))
-@settings(deadline=None)
 def test_any_text_is_decoded_or_refused(text):
     try:
         pairs = dict(form_of(text).decode(text))
@@ -25,7 +24,6 @@ dates = st.builds(Date, st.integers(10**9 * 10**9, 4 * 10**18), st.just(9))
 
 
 @given(dates, st.integers(1, 65535), st.ip_addresses().map(str))
-@settings(deadline=None)
 def test_every_scheme_recognises_what_it_makes(date, port, ip):
     address = ibip.ip_address(ip.encode())
     decoded = dict(form_of(label := ibip.encode(address, port, date)).decode(label))

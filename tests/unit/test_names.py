@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from noidtools.codec import normalize_escapes, percent_decode, percent_encode
 from noidtools.names import Name, boundaries, cuts, parse, spelled, spellings, stored
 
 ARK = (b"ark:/",)
-quick = settings(deadline=None)
 
 # Octets from which spellings are made, so that random text is often nearly a name.
 PIECES = st.sampled_from(
@@ -389,7 +388,6 @@ def test_a_name_keeps_the_text_in_which_it_was_found() -> None:
     assert isinstance(name, Name)
 
 
-@quick
 @given(TEXTS)
 @example(b"ark:12345/\xe2\xe2\x80\x90\x80\x90")
 @example(b"ark:12345/%-41")
@@ -401,7 +399,6 @@ def test_parse_never_raises_and_its_normal_form_reads_back(text: bytes) -> None:
         assert not name.body.translate(None, b"%" + bytes(range(0x21, 0x7F)).translate(None, b'"<>\\^`{|}?#[]'))
 
 
-@quick
 @given(TEXTS)
 def test_normal_is_idempotent(text: bytes) -> None:
     assert normal(normal(text)) == normal(text)
@@ -409,7 +406,6 @@ def test_normal_is_idempotent(text: bytes) -> None:
         assert normal(normal(text, ARK), ARK) == normal(text, ARK)
 
 
-@quick
 @given(TEXTS, st.sampled_from([(), ARK, (b"hdl:", b"doi:"), (b"https://example.org/",), (b"x", b"ark:12345/")]))
 def test_spellings_and_cuts_are_defined_for_every_text(text: bytes, labels: tuple[bytes, ...]) -> None:
     name = parse(text, labels)
@@ -423,14 +419,12 @@ def test_spellings_and_cuts_are_defined_for_every_text(text: bytes, labels: tupl
         assert (name.written + name.query).endswith(rest)
 
 
-@quick
 @given(st.binary(max_size=40))
 def test_escape_and_unescape_are_inverse(octets: bytes) -> None:
     assert percent_decode(percent_encode(octets)) == octets
     assert normalize_escapes(normalize_escapes(octets, b"A"), b"A") == normalize_escapes(octets, b"A")
 
 
-@quick
 @given(TEXTS)
 def test_cuts_lie_at_boundaries_in_descending_order(text: bytes) -> None:
     found = list(boundaries(text))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noidtools.minter.namespace import Namespace
@@ -25,7 +25,6 @@ SETTINGS = [
     {"template": "f5.rdd", "naan": "B5"}, {"labels": "https://n2t.net/ark:/13030/"},
     {"scheme": "pilin", "prefix": "102.100.272", "granularity": "0.001"}, {"labels": "ark:/\nark:"},
 ]
-quick = settings(deadline=None)
 
 
 def space(**values: str) -> Namespace:
@@ -66,7 +65,6 @@ def test_the_keys_are_tried_from_the_literal_one_to_the_normal_form(values, text
 
 
 @pytest.mark.parametrize("values", SETTINGS)
-@quick
 @given(text=TEXTS)
 def test_the_literal_key_is_the_first_and_the_new_key_is_among_them(values, text):
     names = space(**values)
@@ -79,7 +77,6 @@ def test_the_literal_key_is_the_first_and_the_new_key_is_among_them(values, text
 
 
 @pytest.mark.parametrize("values", SETTINGS)
-@quick
 @given(text=TEXTS)
 def test_what_is_displayed_is_read_as_the_same_name(values, text):
     names = space(**values)
@@ -89,7 +86,6 @@ def test_what_is_displayed_is_read_as_the_same_name(values, text):
 
 
 @pytest.mark.parametrize("values", SETTINGS)
-@quick
 @given(text=TEXTS)
 def test_beginnings_are_shorter_and_their_rest_is_the_end_of_the_text(values, text):
     names = space(**values)

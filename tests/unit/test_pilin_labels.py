@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noidtools.errors import ExhaustedError, InvalidError
@@ -33,20 +33,17 @@ def test_known_suffixes_are_written_and_read(row: dict[str, str]) -> None:
     assert VECTORS["handle_example"].endswith("/RPLZ54PQH")
 
 
-@settings(deadline=None)
 @given(counts)
 def test_a_suffix_decodes_to_its_time(milliseconds: int) -> None:
     assert decode(encode(milliseconds)) == milliseconds
     assert decode(encode(milliseconds).lower()) == milliseconds
 
 
-@settings(deadline=None)
 @given(counts, counts)
 def test_different_times_have_different_suffixes(one: int, other: int) -> None:
     assert (encode(one) == encode(other)) == (one == other)
 
 
-@settings(deadline=None)
 @given(counts)
 def test_times_are_those_of_the_standard_library(milliseconds: int) -> None:
     moment = UUID_EPOCH + datetime.timedelta(milliseconds=milliseconds)
@@ -56,7 +53,6 @@ def test_times_are_those_of_the_standard_library(milliseconds: int) -> None:
     assert pilin.from_unix_ms(unix) == milliseconds
 
 
-@settings(deadline=None)
 @given(st.integers(0, TOTAL - 2))
 def test_suffixes_are_succinct_and_opaque_with_a_new_one_each_millisecond(milliseconds: int) -> None:
     one, next_one = encode(milliseconds), encode(milliseconds + 1)
@@ -116,7 +112,6 @@ def test_text_that_is_no_suffix_is_refused(label: bytes) -> None:
         assert "\n" not in refusal.value.message
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=12) | st.text("0123456789OIUAEBCDXYZoiu", min_size=9, max_size=9).map(str.encode))
 def test_garbage_is_invalid_or_has_one_spelling(label: bytes) -> None:
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noidtools.errors import UsageError
@@ -60,13 +60,11 @@ def test_quotes_that_are_not_closed_are_refused(query: bytes) -> None:
         query_words(query)
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=12), max_size=5))
 def test_encoded_words_are_read_back(words: list[bytes]) -> None:
     assert query_words(b"+".join(encode_word(word) for word in words)) == words
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=20))
 def test_any_bytes_give_words_or_a_refusal(query: bytes) -> None:
     with contextlib.suppress(UsageError):

@@ -9,7 +9,7 @@ from io import BytesIO
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noidtools.cli import noidr
@@ -39,7 +39,6 @@ def lines_read(shared: SharedInput, pieces: list[bytes]) -> list[bytes]:
 
 
 @given(st.binary(max_size=200), st.lists(st.integers(1, 30), max_size=20))
-@settings(deadline=None)
 def test_any_input_in_any_pieces_is_read_line_by_line(data, cuts):
     pieces, rest = [], data
     for cut in cuts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noidtools.commands.items import Routes
@@ -24,7 +24,6 @@ def test_sharing_is_the_same_on_every_computer_and_in_every_release():
 
 
 @given(names, items)
-@settings(deadline=None)
 def test_an_item_moves_only_to_a_minter_that_joined_or_from_one_that_left(minters, item):
     *old, new = minters
     before, after = share(old).minter_for(item), share(minters).minter_for(item)

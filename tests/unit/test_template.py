@@ -131,7 +131,6 @@ def test_counters_cover_the_namespace(total):
 
 
 @given(prefixes, letters, st.data())
-@settings(deadline=None)
 def test_what_a_scheme_draws_is_valid_and_its_neighbours_are_not(prefix, mask, data):
     try:
         scheme = NoidScheme(Settings({"template": f"{prefix}.s{mask}k"}))

@@ -6,7 +6,7 @@ import datetime
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from noidtools.errors import InvalidError
@@ -82,7 +82,6 @@ def test_the_distributor_gives_the_dates_of_the_standards_table() -> None:
         assert bytes(last) == row["date"].encode()
 
 
-@settings(deadline=None)
 @given(dates, st.lists(st.tuples(st.integers(-(10**11), 10**11), granularities), min_size=1, max_size=20))
 def test_the_distributor_follows_definition_and_algorithm_while_clock_and_granularity_change(
     start: Date, steps: list[tuple[int, Date]]
@@ -100,7 +99,6 @@ def test_the_distributor_follows_definition_and_algorithm_while_clock_and_granul
         last = date
 
 
-@settings(deadline=None)
 @given(dates, dates, granularities)
 def test_an_allotted_date_lies_on_the_grid_after_the_last_and_never_needlessly_ahead(
     last: Date, now: Date, granularity: Date
@@ -158,7 +156,6 @@ def test_other_granularities_are_refused_with_the_list_of_good_ones(text: bytes)
         parse_granularity(text)
 
 
-@settings(deadline=None)
 @given(st.binary() | st.text("0123456789.-+e").map(str.encode))
 def test_invalid_dates_and_granularities_are_refused(text: bytes) -> None:
     for parse in (parse_date, parse_granularity):
@@ -170,7 +167,6 @@ def test_invalid_dates_and_granularities_are_refused(text: bytes) -> None:
             assert parse(bytes(value)) == value
 
 
-@settings(deadline=None)
 @given(dates)
 def test_a_date_is_read_back_from_its_text(date: Date) -> None:
     assert parse_date(bytes(date)) == date
@@ -178,7 +174,6 @@ def test_a_date_is_read_back_from_its_text(date: Date) -> None:
     assert date.seconds + Fraction("0." + (date.fraction.decode() or "0")) == exact(date)
 
 
-@settings(deadline=None)
 @given(dates, dates)
 def test_dates_compare_as_numbers(one: Date, other: Date) -> None:
     assert (one < other) == (exact(one) < exact(other))
@@ -204,7 +199,6 @@ def test_dates_outside_the_limits_are_refused(units: int, places: int) -> None:
         Date(units, places)
 
 
-@settings(deadline=None)
 @given(st.integers(-62135596800, 253402300799))
 def test_the_calendar_is_the_one_of_the_standard_library(seconds: int) -> None:
     moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
@@ -212,13 +206,11 @@ def test_the_calendar_is_the_one_of_the_standard_library(seconds: int) -> None:
     assert posix(*calendar(seconds)) == seconds
 
 
-@settings(deadline=None)
 @given(st.integers(-(10**17), 10**17))
 def test_the_calendar_and_its_inverse_agree_beyond_that(seconds: int) -> None:
     assert posix(*calendar(seconds)) == seconds
 
 
-@settings(deadline=None)
 @given(st.integers(1970, 9999), st.integers(0, 13), st.integers(0, 32), *[st.integers(0, 61)] * 3)
 def test_only_possible_dates_are_dates(year: int, month: int, day: int, hour: int, minute: int, second: int) -> None:
     try:
