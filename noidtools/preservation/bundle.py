@@ -91,7 +91,10 @@ def _write(minter: Minter, folder: str, fresh: str, actor: Actor, progress: Prog
     lines = os.path.join(folder, _MINTER)
     Export(minter, "jsonl", Selection(history=True), now).write_to(lines, progress)
     # From here on all is read from the copy: it is of one moment, and what is bundled is known to make a minter.
-    copy = _imported(lines, os.path.join(folder, os.path.basename(os.path.abspath(minter.dbdir)) or "minter"), progress)
+    # It has the name of the minter, which may be that of any file here, so it is in a folder of its own.
+    os.mkdir(os.path.join(folder, "copy"))
+    name = os.path.basename(os.path.abspath(minter.dbdir)) or "minter"
+    copy = _imported(lines, os.path.join(folder, "copy", name), progress)
     try:
         about, facts = copy.read(lambda reader: (_about(copy, reader, now), gather_minter(copy, reader)))
         if about["departure"]:
