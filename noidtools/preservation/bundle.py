@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ..store import Reader
 
 _FORMAT = 1
+_LONGEST_ABOUT = 1 << 20
 _MARK = ".noid-bundle-"
 _ABOUT, _MINTER, _PROMISES, _SITE = "bundle.json", "minter.jsonl", "promises.txt", "site"
 
@@ -177,7 +178,7 @@ def read_about(path: str) -> About:
     """What a bundle says of itself; raises InvalidError for what is no bundle of a minter, or a newer one."""
     with opened_file(path, _ABOUT) as file:
         try:
-            about = json.load(file)
+            about = json.loads(file.read(_LONGEST_ABOUT) or b"")
             if about["bundle"] > _FORMAT:
                 raise InvalidError(f"{path} was made by noidtools {about['release']}, and is newer than this program: "
                                    "install that version")
