@@ -358,7 +358,7 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0, *, replace: bo
         nonlocal drawn, skipped, timed, tokens
         # As late as that: another process may make a minter meanwhile, or hand over the one that is replaced.
         if not replace and exists(location):
-            raise ConflictError(f"there is a minter in {dbdir} already: choose another folder with -f")
+            raise ConflictError(f"there is a minter in {dbdir} already, which is not replaced: choose another folder")
         schema.note_move(writer, None)  # the source may be a minter that was moved
         scheme = scheme_for(Settings.unpacked(schema.packed_settings(writer, source)))
         generator = schema.generator_of(scheme, writer)

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ..store import Reader
 
 _FORMAT = 1
+_LONGEST_ABOUT = 1 << 20
 _MARK = ".noid-bundle-"
 _ABOUT, _MINTER, _PROMISES, _SITE = "bundle.json", "minter.jsonl", "promises.txt", "site"
 
@@ -91,7 +92,10 @@ def _write(minter: Minter, folder: str, fresh: str, actor: Actor, progress: Prog
     lines = os.path.join(folder, _MINTER)
     Export(minter, "jsonl", Selection(history=True), now).write_to(lines, progress)
     # From here on all is read from the copy: it is of one moment, and what is bundled is known to make a minter.
-    copy = _imported(lines, os.path.join(folder, os.path.basename(os.path.abspath(minter.dbdir)) or "minter"), progress)
+    # It has the name of the minter, which may be that of any file here, so it is in a folder of its own.
+    os.mkdir(os.path.join(folder, "copy"))
+    name = os.path.basename(os.path.abspath(minter.dbdir)) or "minter"
+    copy = _imported(lines, os.path.join(folder, "copy", name), progress)
     try:
         about, facts = copy.read(lambda reader: (_about(copy, reader, now), gather_minter(copy, reader)))
         if about["departure"]:
@@ -174,7 +178,7 @@ def read_about(path: str) -> About:
     """What a bundle says of itself; raises InvalidError for what is no bundle of a minter, or a newer one."""
     with opened_file(path, _ABOUT) as file:
         try:
-            about = json.load(file)
+            about = json.loads(file.read(_LONGEST_ABOUT) or b"")
             if about["bundle"] > _FORMAT:
                 raise InvalidError(f"{path} was made by noidtools {about['release']}, and is newer than this program: "
                                    "install that version")

@@ -1,9 +1,8 @@
 """`noid export --site`: all that a host of plain files needs so that links and descriptions go on.
 
-Everything is read in one read transaction, compared with the files that are there, and only what differs is written: to
-a hidden folder first, from which each file is moved to its place when all are on disk.  So a reader finds every file
-complete, old or new, and the maps of web servers change at once; pages of different names may be of two exports for the
-moment in which they are moved.  An export that is killed has changed nothing, or is finished by the next one.
+Everything is read in one read transaction, and what differs from the files that are there is written, see folder.py.
+The maps of web servers change at once; pages of different names may be of two exports for the moment in which they are
+moved.
 
 Descriptions and digests are in files of some hundred names each.  Where such a file ends depends on the names in it
 alone, so that a new name changes one file and not all that follow.
@@ -11,21 +10,16 @@ alone, so that a new name changes one file and not all that follow.
 
 from __future__ import annotations
 
-import fcntl
-import filecmp
 import json
 import os
 import re
-import subprocess
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
 
-from ..codec import decode_text, encode_text
+from ..codec import decode_text
 from ..description.formats import citation_text, name_data, promise_of
 from ..description.gatherer import SUMMARY, gather_minter, gather_outcome
-from ..errors import BusyError, ConflictError, StoreError, UsageError
+from ..errors import ConflictError, StoreError, UsageError
 from ..minter import Minter, stored
 from ..minter.identifiers import resolvers
 from ..minter.lifecycle import reader_in
@@ -39,9 +33,9 @@ from ..spool import Spool
 from ..store.folders import remove_folder, unfinished_name
 from ..times import timestamp
 from ..version import __version__
+from .folder import PART, SiteFolder, commit, is_in_work_tree, locked
 from .pages import (
     GONE_MARK,
-    OTHER,
     OWN_FOLDER,
     PAGE,
     Choice,
@@ -56,16 +50,15 @@ from .pages import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from ..console import Progress
     from ..store import Reader
 
-SUMS = "SHA256SUMS"
 _ABOUT = f"{OWN_FOLDER}/site.json"
 _FORMAT = 1
 _MARK = ".noid-site-new-"
-_SUFFIXES = (".jsonl", ".erc", ".sha256")
+_SUFFIXES = (".jsonl", ".erc", PART)
 # A file of descriptions ends after a name whose digest ends so, one in 256; or after this many names.
 _END_MASK = 0xFF
 _MOST_IN_FILE = 2_000
@@ -75,8 +68,6 @@ _MOST_SPELLINGS = 1_000
 _PROGRESS_EVERY = 1_000
 # What a redirect of static hosts may have in its path: an asterisk and a colon before a letter are placeholders.
 _IN_REDIRECTS = re.compile(rb"(?:[A-Za-z0-9._~+=,@/-]|:(?![A-Za-z]))+")
-_IS_PART = re.compile(rf"{OWN_FOLDER}/data/[0-9a-f]{{2}}/[0-9a-f]{{16}}\.(?:jsonl|erc|sha256)")
-_IS_OTHER = re.compile(rf"{OTHER}/[0-9a-f]{{2}}/[0-9a-f]{{64}}")
 # What names with a label begin with, up to the number of their authority.
 _ROOT = re.compile(r"ark:/[A-Za-z0-9.]+(?=/)|[A-Za-z]+:[A-Za-z0-9.]+(?=/)")
 _IN_CONFIGURATION = re.compile(r"[A-Za-z0-9._+@/:-]+")
@@ -112,37 +103,25 @@ def export_site(
     """
     try:
         os.makedirs(folder, exist_ok=True)
-        if git and _git(folder, "rev-parse", "--is-inside-work-tree", check=False).strip() != "true":
+        if git and not is_in_work_tree(folder):
             raise UsageError(f"{folder} is not in a work tree of git: run 'git init {folder}' first")
-        with _locked(folder), unfinished_name(folder, _MARK) as new:
-            site = _Site(minter, folder, new, now, place or os.path.realpath(folder), progress)
+        with locked(folder), unfinished_name(folder, _MARK) as new:
+            files = SiteFolder(folder, new)
             try:
-                site.make()
-                done = site.install()
+                done = _Site(minter, files, now, place or os.path.realpath(folder), progress).make()
+                done.removed = files.install()
             finally:
                 remove_folder(new)
     except OSError as error:
         raise _unwritten(folder, error) from None
+    done.written = files.written
     if git:
-        done.commit = _commit(folder, done)
+        done.commit = commit(folder, f"{done.names} names: {done.written} files written, {done.removed} removed")
     return done
 
 
 def _unwritten(folder: str, error: OSError) -> StoreError:
     return StoreError(f"{folder} could not be written: {error.strerror or error}")
-
-
-@contextmanager
-def _locked(folder: str) -> Iterator[None]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BusyError(f"another export is writing to {folder}: try again when it is done") from None
-        yield
-    finally:
-        os.close(descriptor)
 
 
 @dataclass(slots=True)
@@ -162,29 +141,26 @@ class _Part:
 
 
 class _Site:
-    """A site in the making: `new` is the hidden folder for what differs from what is in `folder`."""
+    """A site in the making."""
 
-    def __init__(
-        self, minter: Minter, folder: str, new: str, now: int, place: str, progress: Progress | None
-    ) -> None:
+    def __init__(self, minter: Minter, files: SiteFolder, now: int, place: str, progress: Progress | None) -> None:
         self._minter = minter
         self._place = place
-        self._folder = folder
-        self._new = new
+        self._files = files
         self._now = now
         self._progress = progress
-        self._sums: dict[str, str] = {}
         self._redirects = Spool(3)
         self._choices: dict[str, list[Choice]] = {}
         self._roots: set[str] = set()
         self._example = ""
-        self.done = Exported()
+        self._done = Exported()
 
-    def make(self) -> None:
-        """Write what differs from the site that is there."""
+    def make(self) -> Exported:
+        """Write what differs from the site that is there; returns what is in it."""
         self._minter.read(self._read_or_refuse)
         self._write_maps()
         self._write_rest()
+        return self._done
 
     # -- in the transaction ----------------------------------------------------------------------------
 
@@ -193,13 +169,12 @@ class _Site:
         try:
             self._read(reader)
         except OSError as error:
-            raise _unwritten(self._folder, error) from None
+            raise _unwritten(self._files.path, error) from None
 
     def _read(self, reader: Reader) -> None:
         """The work of the transaction, which may be run again."""
-        remove_folder(self._new)
-        os.mkdir(self._new)
-        self._sums, self.done, self._roots = {}, Exported(), set()
+        self._files.clear()
+        self._done, self._roots = Exported(), set()
         self._redirects.clear()
         self._about = gather_minter(self._minter, reader)
         self._bases = resolvers(reader)
@@ -219,7 +194,8 @@ class _Site:
 
     def _ensure_own(self) -> None:
         """Raise ConflictError unless the folder is empty, or has a site of this minter."""
-        about = os.path.join(self._folder, _ABOUT)
+        folder = self._files.path
+        about = os.path.join(folder, _ABOUT)
         if os.path.exists(about):
             try:
                 with open(about, encoding="utf-8") as file:
@@ -227,10 +203,10 @@ class _Site:
             except (ValueError, AttributeError):
                 of = None
             if of != self._about.iri:
-                raise ConflictError(f"{self._folder} has the site of another minter: choose another folder")
+                raise ConflictError(f"{folder} has the site of another minter: choose another folder")
             return
-        if any(not name.startswith((".git", _MARK)) for name in os.listdir(self._folder)):
-            raise ConflictError(f"{self._folder} has files that are no site of this program: choose an empty folder, "
+        if any(not name.startswith((".git", _MARK)) for name in os.listdir(folder)):
+            raise ConflictError(f"{folder} has files that are no site of this program: choose an empty folder, "
                                 "or one that does not exist")
 
     def _public_names(self, reader: Reader) -> Iterator[tuple[bytes, Outcome, Reader]]:
@@ -277,14 +253,14 @@ class _Site:
         for name, content in ((PAGE, page), *(((GONE_MARK, b""),) if gone else ())):
             path = f"{folder}/{name}"
             sums.append(f"{sha256(content).hexdigest()}  {path}\n".encode())
-            self._put_if_changed(path, content)
+            self._files.put_page(path, content)
         data = name_data(facts, address)
         if facts.name != decode_text(cited):
             data = {"alias": decode_text(cited), **data}
         jsonl.append(json.dumps({**data, "page": f"{folder}/{PAGE}"}).encode() + b"\n")
         erc.append(citation_text(facts, address) + b"\n")
         self._redirects.add(cited, b"410" if gone else target_of(outcome), _code(outcome))
-        self.done.names += 1
+        self._done.names += 1
         if is_path(cited):
             self._example = self._example or folder
             if len(self._roots) < _MOST_SPELLINGS and (root := _ROOT.match(folder)):
@@ -294,64 +270,23 @@ class _Site:
     def _end(self, part: _Part) -> None:
         """Write the files of a part, unless they are as they were."""
         for suffix, lines in zip(_SUFFIXES, part.lines, strict=True):
-            self._put(part.path + suffix, b"".join(lines))
-
-    # -- files -----------------------------------------------------------------------------------------
-
-    def _put_if_changed(self, path: str, content: bytes) -> None:
-        """Write a file, unless the same one is in the folder."""
-        try:
-            with open(os.path.join(self._folder, path), "rb") as file:
-                if file.read() == content:
-                    return
-        except (FileNotFoundError, NotADirectoryError):
-            pass
-        self._write(path, content)
-
-    def _put(self, path: str, content: bytes) -> None:
-        """Write a file whose digest is among those of the site, unless the same one is in the folder."""
-        self._sums[path] = sha256(content).hexdigest()
-        self._put_if_changed(path, content)
-
-    def _write(self, path: str, content: bytes) -> None:
-        fresh = os.path.join(self._new, path)
-        os.makedirs(os.path.dirname(fresh), exist_ok=True)
-        with open(fresh, "xb") as file:
-            file.write(content)
-        self.done.written += 1
-
-    def _put_lines(self, path: str, head: bytes, lines: Iterable[bytes]) -> None:
-        """Write a long file line by line, and drop it again if it is as it was."""
-        self._write(path, head)
-        digest = sha256(head)
-        fresh = os.path.join(self._new, path)
-        with open(fresh, "ab") as file:
-            for line in lines:
-                digest.update(line)
-                file.write(line)
-        self._sums[path] = digest.hexdigest()
-        place = os.path.join(self._folder, path)
-        if os.path.isfile(place) and filecmp.cmp(fresh, place, shallow=False):
-            os.unlink(fresh)
-            self.done.written -= 1
+            self._files.put(part.path + suffix, b"".join(lines))
 
     # -- what is about all names -----------------------------------------------------------------------
 
     def _write_maps(self) -> None:
         head = b"# Written by noid export.\n"
-        self._put_lines(f"{OWN_FOLDER}/redirects.txt", head, self._apache_lines())
-        self._put_lines(f"{OWN_FOLDER}/redirects.nginx", head, self._nginx_lines())
+        self._files.put_lines(f"{OWN_FOLDER}/redirects.txt", head, self._apache_lines())
+        self._files.put_lines(f"{OWN_FOLDER}/redirects.nginx", head, self._nginx_lines())
         spellings = sorted((old, new) for new in self._roots for old in _other_spellings(new))
-        self._put_lines("_redirects", site_file("redirects", spellings=spellings), self._static_lines())
+        self._files.put_lines("_redirects", site_file("redirects", spellings=spellings), self._static_lines())
         for old, new in spellings:
-            if not any(os.path.lexists(os.path.join(folder, old)) for folder in (self._folder, self._new)):
-                os.symlink(new, os.path.join(self._new, old))
-                self.done.written += 1
+            self._files.link(old, new)
 
     def _apache_lines(self) -> Iterator[bytes]:
         for cited, target, _ in self._redirects:
             line = txt_line(cited, target)
-            self.done.left_out += bool(target) and not line
+            self._done.left_out += bool(target) and not line
             yield line
 
     def _nginx_lines(self) -> Iterator[bytes]:
@@ -380,16 +315,10 @@ class _Site:
             ("README.txt", "README.txt"), (PAGE, "index.html"), (".htaccess", "htaccess"),
             *((f"{OWN_FOLDER}/{name}", name) for name in ("apache.conf", "nginx-http.conf", "nginx-server.conf")),
         ):
-            self._put(path, site_file(template, **values))
-        about = os.path.join(self._folder, _ABOUT)
-        if self.done.written or self._stale_files() or not os.path.exists(about):
-            self._put(_ABOUT, json.dumps({
-                "site": _FORMAT, "minter": self._about.iri, "names": self.done.names, "release": __version__,
-                "date": timestamp(self._now).decode()}, indent=1).encode() + b"\n")
-        else:
-            self._sums[_ABOUT] = sha256(Path(about).read_bytes()).hexdigest()
-        lines = (f"{digest}  {path}\n" for path, digest in sorted(self._sums.items()))
-        self._put_if_changed(SUMS, "".join(lines).encode())
+            self._files.put(path, site_file(template, **values))
+        self._files.finish(_ABOUT, json.dumps({
+            "site": _FORMAT, "minter": self._about.iri, "names": self._done.names, "release": __version__,
+            "date": timestamp(self._now).decode()}, indent=1).encode() + b"\n")
 
     def _values(self) -> dict[str, object]:
         """What the templates need."""
@@ -403,68 +332,12 @@ class _Site:
             "lower_case": self._minter.scheme.lower_case,
             # A configuration cannot express every path.
             "folder": self._place if _IN_CONFIGURATION.fullmatch(self._place) else "/srv/www/site",
-            "hash_size": max(2048, 1 << (2 * self.done.names).bit_length()),
+            "hash_size": max(2048, 1 << (2 * self._done.names).bit_length()),
             "bucket_size": max(256, 1 << (2 * max((len(row[0]) for row in self._redirects), default=0)).bit_length()),
-            "namespace": about.namespace, "count": self.done.names, "authority": about.authority,
+            "namespace": about.namespace, "count": self._done.names, "authority": about.authority,
             "custodians": [one for one in about.custodians if not one.until], "example": self._example,
             "promise": promise_of(about), "base": b"".join(self._bases[:1]).decode("utf-8", "replace"),
         }
-
-    # -- putting it in place ---------------------------------------------------------------------------
-
-    def install(self) -> Exported:
-        """Move what was written to its place, and remove what is not part of the site any more.
-
-        At any moment the digests of pages in the folder name all pages that are there, so that the next export finds
-        those it has to remove, even if this one is killed and the names are hidden meanwhile.
-        """
-        os.sync()
-        stale_files, stale_pages = self._stale_files(), self._stale_pages()
-        for path in stale_pages:
-            _remove(self._folder, path)
-        # In a new site the folder of this program appears at once, and shows whose site it is.
-        for name in sorted(os.listdir(self._new), key=lambda name: (name != OWN_FOLDER, name == SUMS)):
-            self._move(name)
-        for path in stale_files:
-            _remove(self._folder, path)
-        os.sync()
-        self.done.removed = len(stale_files) + len(stale_pages)
-        return self.done
-
-    def _move(self, path: str) -> None:
-        """Move a file, or a folder with all that is in it, to its place."""
-        fresh, place = os.path.join(self._new, path), os.path.join(self._folder, path)
-        is_folder = os.path.isdir(fresh) and not os.path.islink(fresh)
-        if is_folder and os.path.islink(place):
-            os.unlink(place)  # another spelling, before there were names that begin so
-        if not is_folder or not os.path.isdir(place):
-            os.replace(fresh, place)
-            return
-        for name in sorted(os.listdir(fresh)):  # data before other, the pages that it names
-            self._move(f"{path}/{name}")
-
-    def _stale_files(self) -> list[str]:
-        """The files of descriptions and digests that the site does not have any more."""
-        return [path for path in self._parts() if path not in self._sums]
-
-    def _stale_pages(self) -> list[str]:
-        """The pages that the site does not have any more."""
-        changed = [path for path in self._parts() if path.endswith(".sha256")
-                   and (path not in self._sums or os.path.exists(os.path.join(self._new, path)))]
-        pages = {page for path in changed for page in _pages_in(os.path.join(self._folder, path))}
-        for path in self._sums if pages else ():
-            if path.endswith(".sha256"):
-                pages -= _pages_in(self._newest(path))
-        return sorted(pages)
-
-    def _parts(self) -> list[str]:
-        """The files of descriptions and digests that are in the folder, also those of an export that was killed."""
-        found = (str(path.relative_to(self._folder)) for path in Path(self._folder).glob(f"{OWN_FOLDER}/data/*/*"))
-        return sorted(path for path in found if _IS_PART.fullmatch(path))
-
-    def _newest(self, path: str) -> str:
-        fresh = os.path.join(self._new, path)
-        return fresh if os.path.exists(fresh) else os.path.join(self._folder, path)
 
 
 def _code(outcome: Outcome) -> int:
@@ -481,52 +354,3 @@ def _other_spellings(root: str) -> list[str]:
     label, _, authority = root.partition(":")
     authority = authority.removeprefix("/")
     return [f"ark:{authority}", authority] if label == "ark" else [authority]
-
-
-def _is_page(path: str) -> bool:
-    folder, _, name = path.rpartition("/")
-    return name in (PAGE, GONE_MARK) and (is_path(encode_text(folder)) or bool(_IS_OTHER.fullmatch(folder)))
-
-
-def _pages_in(path: str) -> set[str]:
-    """The pages of which a file has the digests."""
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        return {page for line in file if _is_page(page := line[66:].rstrip("\n"))}
-
-
-def _remove(folder: str, path: str) -> None:
-    """Remove a file in a folder, and the folders on the way to it that are empty then."""
-    with suppress(FileNotFoundError):
-        os.unlink(os.path.join(folder, path))
-    while path := os.path.dirname(path):
-        try:
-            os.rmdir(os.path.join(folder, path))
-        except OSError:
-            return  # it has other files
-
-
-# -- git -------------------------------------------------------------------------------------------------------------
-
-
-def _commit(folder: str, done: Exported) -> bool:
-    """Commit the folder; returns whether there was anything to commit.  Nothing is ever pushed."""
-    message = f"{done.names} names: {done.written} files written, {done.removed} removed"
-    _git(folder, "add", "--all", "--", ".")
-    if not _git(folder, "status", "--porcelain", "--", "."):
-        return False
-    who = [] if _git(folder, "config", "user.email", check=False) else \
-        ["-c", "user.name=noid", "-c", "user.email=noid@localhost"]
-    _git(folder, *who, "commit", "--quiet", "--message", message, "--", ".")
-    return True
-
-
-def _git(folder: str, *words: str, check: bool = True) -> str:
-    try:
-        done = subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True, errors="replace",
-                              check=False)
-    except FileNotFoundError:
-        raise StoreError("git is not installed, so nothing was committed: install it") from None
-    if check and done.returncode:
-        reason = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["no reason given"]
-        raise StoreError(f"the site was written, but git did not commit it: {reason[0]}")
-    return done.stdout

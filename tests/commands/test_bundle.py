@@ -187,6 +187,14 @@ def test_a_bundle_takes_the_place_of_a_minter_and_skips_what_is_told(noid, bundl
     assert not set(noid.ids(20)) & set(lost)
 
 
+@pytest.mark.parametrize("name", ["site", "bundle", "copy", "minter.jsonl"])
+def test_the_folder_of_a_minter_may_have_any_name(tmp_path, name):
+    minter = Noid.created(tmp_path / name, *LONG_TERM)
+    minter("bundle", str(tmp_path / "m.tar"))
+    assert "nothing is missing" in minter("bundle", "verify", str(tmp_path / "m.tar"))
+    minter.close()
+
+
 def test_a_bundle_that_cannot_be_written_leaves_nothing(noid, tmp_path):
     assert "could not be written" in noid.refused("bundle", str(tmp_path / "missing" / "m.tar"))
     assert "verify File" in noid.refused("bundle", "verify")

@@ -73,7 +73,8 @@ def test_other_spellings_lead_there_too(served, host):
     name = served.ids[7]
     spellings = [f"/ark:{name}", f"/{name}", f"/ark:/{name}/"]
     if host.kind != "python":
-        spellings += [f"/ark:/{name[:9]}-{name[9:]}", f"/{name[:9]}-{name[9:]}/", f"/ark:/{name[:8]}-{name[8:10]}-{name[10:]}", f"/ARK:/{name}"]
+        spellings += [f"/ark:/{name[:9]}-{name[9:]}", f"/{name[:9]}-{name[9:]}/",
+                      f"/ark:/{name[:8]}-{name[8:10]}-{name[10:]}", f"/ARK:/{name}"]
     if host.kind in ("apache", "nginx"):
         spellings.append(f"/ark:/{name.upper()}")
     assert {spelling: host.target(spelling) for spelling in spellings} == dict.fromkeys(spellings, served.led(name))

@@ -43,7 +43,7 @@ def test_a_request_to_mint_is_answered_with_the_successor(folder, kind):
         "wsgi.url_scheme": "https", "wsgi.input": io.BytesIO(body), "wsgi.errors": io.StringIO(),
         "wsgi.multithread": True, "wsgi.multiprocess": True, "wsgi.run_once": False,
     })
-    assert "handed over to The new library" in reply.text and "ark@new.example" in reply.text, (reply.status, reply.text)
+    assert "handed over to The new library" in reply.text and "ark@new.example" in reply.text, reply
     assert reply.status >= 400 or kind == "bulk"
 
 
