@@ -210,12 +210,13 @@ def make_unavailable(
     ensure_known(minter, writer, ref)
     if record is not None and record.unavailable:
         return amend_tombstone(minter, writer, actor, text, reason or b"")
-    state = state_of(writer, ref.key, record)
-    if state != PUBLISHED_STATE:
+    state = state_of(writer, ref.key, record) or RESERVED_STATE
+    # A name from elsewhere to which nothing is bound counts as reserved here; there it may have been published.
+    if state != PUBLISHED_STATE and (record is None or record.reserved or not record.foreign):
         raise ConflictError(f"{printable(ref.display)} is {state}, so that nobody can miss it: only a published "
                             "identifier can be made unavailable")
     after = new_tombstone(minter, writer, actor, ref, reason, None, since, minted)
-    changes = [Change(b"state", PUBLISHED_STATE.encode(), UNAVAILABLE_STATE.encode(), ref.key),
+    changes = [Change(b"state", state.encode(), UNAVAILABLE_STATE.encode(), ref.key),
                *tombstone_changes(ref.key, None, after)]
     event = record_event(writer, actor, UNAVAILABLE_STATE.encode(), ids=[ref.key], changes=changes)
     ref.record = record or Circulation()

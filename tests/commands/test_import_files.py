@@ -239,6 +239,16 @@ def test_the_export_of_another_minter_keeps_the_dates_of_tombstones(tmp_path, st
         opened.close()
 
 
+def test_an_unavailable_identifier_without_bindings_is_imported(tmp_path):
+    one, two = Noid.created(tmp_path / "one", *LONG_TERM), Noid.created(tmp_path / "two", "x.zd")
+    (name,) = one.mint(1)
+    one.records("unavailable", name, "--reason", "rights")
+    load(two, "jsonl", one.text("export", "jsonl"))
+    assert two.state(name) == "unavailable" and "nothing is wrong" in two.text("check")
+    for opened in (one, two):
+        opened.close()
+
+
 def test_the_export_of_another_minter_keeps_states_and_aliases(tmp_path):
     one, two = Noid.created(tmp_path / "one", *LONG_TERM), Noid.created(tmp_path / "two", "x.zd")
     reserved, withdrawn, plain = one.mint(3)
