@@ -49,7 +49,7 @@ _REPEATED = ("allow", "proxy")
 
 def _setup(call: Call) -> Answer:
     """Print or write the set-up.  Few processes need the package, so it is imported here."""
-    from ..deployment.setup import SetUp, commands_of, files_of, write
+    from ..deployment.setup import USUAL_INTERFACES, SetUp, commands_of, files_of, write
 
     if call.flag("force") and not call.flag("write"):
         raise UsageError("--force is for --write: it overwrites files that noid setup did not write")
@@ -63,6 +63,7 @@ def _setup(call: Call) -> Answer:
         minter=_value_of(call, "minter"), prefix=_value_of(call, "prefix"), root=_value_of(call, "root"),
         backups=_value_of(call, "backups"), postgres=call.flag("postgres"),
         static_site=_value_of(call, "site"), git=call.flag("git"),
+        interfaces=_value_of(call, "interfaces") or USUAL_INTERFACES,
     )
     if call.flag("write"):
         listing = "".join(f"# wrote {path}\n" for path in write(setup, force=call.flag("force")))
@@ -123,8 +124,8 @@ Darwin
     Command(
         "setup", "install minters on nginx or Apache",
         Form("nginx|apache --minters Dir --host Host [--way proxy|fastcgi|wsgi|cgi+map] [--tls Cert Key] [--acme] "
-             "[--user User] [--backups Dir] [--site Dir] [--git] [--postgres] [--minter Name] [--prefix Dir] "
-             "[--root Dir] [--write] [--force]", _setup),
+             "[--user User] [--backups Dir] [--site Dir] [--git] [--postgres] [--interfaces Names] [--minter Name] "
+             "[--prefix Dir] [--root Dir] [--write] [--force]", _setup),
         Form("check [--minters Dir] [--user User] [--url Url]", _check_setup),
         Form("remove", _remove_setup),
         options=(
@@ -140,6 +141,7 @@ Darwin
             Option("--site Dir", "where a static site of each minter is kept up to date every night; see export"),
             Option("--git", "commit these sites; the folder must be in a git work tree"),
             Option("--postgres", "minters are in PostgreSQL servers: allow the service to use the network"),
+            Option("--interfaces Names", "for proxy: the interfaces that are served, as with noid serve"),
             Option("--minter Name", "for cgi+map: the minter whose names are resolved, if there are several"),
             Option("--prefix Dir", "where the program is installed, if not where this command is"),
             Option("--root Dir", "write below this folder, for the image of another machine"),

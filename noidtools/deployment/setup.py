@@ -46,6 +46,15 @@ _SHARED_FILES = {"/usr/local/share/man/man1/noid.1": "help --man",
 # Where the guides install the program, and the account of the service and the backups unless others are chosen.
 USUAL_PREFIX, USUAL_USER, USUAL_BACKUPS = "/opt/noid", "noid", "/var/backups/noid"
 
+# The interfaces of `noid serve`, as patterns of the paths of each; and those whose programs log in with a name and a
+# token, which the service knows and the web server does not.
+INTERFACES = {"json": r"api/v1(?:/|$)", "console": r"console(?:/|$)",
+              "ezid": r"(?:ezid/)?(?:(?:id|shoulder|download)/|(?:login|logout|status|version|download_request)$)",
+              "arklet": r"(?:mint|update|bulk_mint|bulk_update|bulk_query)$|resolve/ark:",
+              "n2t": r"a/[^/]+/[bm](?:/|$)", "handle": r"api/handles(?:/|$)"}
+USUAL_INTERFACES = "json,console"
+_WITH_LOGINS_OF_THEIR_OWN = ("ezid", "arklet", "n2t", "handle")
+
 _MARK = "# Written by noid setup, which overwrites this file: remove this line to keep your changes."
 # The accounts of web servers: Debian and its relatives first, then those of others.
 _WEB_ACCOUNTS = {NGINX: ("www-data", "nginx", "http"), APACHE: ("www-data", "apache", "http")}
@@ -78,10 +87,13 @@ class SetUp:
     backups  the folder of backups
     static_site  the folder of static sites, which are made every night; empty for none
     git      whether these are committed
+    interfaces  those that are served, separated by commas
     postgres whether minters are in database servers, which are reached over the network
     acme     whether the certificate is one of certbot's
     secure   whether the host is served by https
     web      the account of the web server, which is also its group
+    interface_paths  a pattern of the paths of the interfaces, without the slash in front
+    login_paths      the same of those at which the service itself asks for a login; empty if there are none
     """
 
     server: str
@@ -99,6 +111,9 @@ class SetUp:
     postgres: bool = False
     static_site: str = ""
     git: bool = False
+    interfaces: str = USUAL_INTERFACES
+    interface_paths: str = field(init=False)
+    login_paths: str = field(init=False)
     secure: bool = field(init=False)
     web: str = field(init=False)
     socket: str = field(init=False, default="/run/noid/noid.sock")
@@ -120,6 +135,7 @@ class SetUp:
             raise UsageError("--git is for --site: it commits the static sites")
         self.static_site = self.static_site and _checked_path(self.static_site, "--site")
         self.web = web_account(self.server)
+        self._check_interfaces()
         self._check_certificate()
         self._check_owner()
         self._check_minter()
@@ -146,7 +162,8 @@ class SetUp:
         return [self.server, "--minters", self.minters, "--host", self.host, "--way", self.way, "--prefix", self.prefix,
                 "--backups", self.backups, *(["--user", self.owner] if self.has_service else []),
                 *(["--minter", self.minter] if self.minter else []), *(["--postgres"] if self.postgres else []),
-                *(["--site", self.static_site] if self.static_site else []), *(["--git"] if self.git else []), *tls]
+                *(["--site", self.static_site] if self.static_site else []), *(["--git"] if self.git else []),
+                *(["--interfaces", self.interfaces] if self.interfaces != USUAL_INTERFACES else []), *tls]
 
     @classmethod
     def from_words(cls, words: list[str]) -> SetUp:
@@ -155,12 +172,23 @@ class SetUp:
         return cls(words[0], given["--minters"], given["--host"], given["--way"], given.get("--user", ""),
                    given.get("--minter", ""), given["--prefix"], certificate=given.get("--tls", ""), key=words[-1],
                    acme="--acme" in words, backups=given.get("--backups", ""), postgres="--postgres" in words,
-                   static_site=given.get("--site", ""), git="--git" in words)
+                   static_site=given.get("--site", ""), git="--git" in words,
+                   interfaces=given.get("--interfaces", USUAL_INTERFACES))
 
     def minter_names(self) -> list[str]:
         """The names of the minters in the folder, which may not be there yet."""
         folder = os.path.dirname(below(self.root, f"{self.minters}/NAME"))
         return [name for name, _ in MinterFolder(folder).dbdirs()] if os.path.isdir(folder) else []
+
+    def _check_interfaces(self) -> None:
+        chosen = self.interfaces.split(",")
+        unknown = next((name for name in chosen if name not in INTERFACES), None)
+        if unknown is not None:
+            raise UsageError(f"--interfaces: there is no interface {unknown[:60]!r}: known are {', '.join(INTERFACES)}")
+        if self.interfaces != USUAL_INTERFACES and self.way != PROXY:
+            raise UsageError(f"--interfaces is for --way {PROXY}")
+        self.interface_paths = _pattern(chosen)
+        self.login_paths = _pattern([name for name in chosen if name in _WITH_LOGINS_OF_THEIR_OWN])
 
     def _check_certificate(self) -> None:
         if self.acme:
@@ -219,6 +247,10 @@ class SetUp:
                 (self.static_site, self.minters), (self.minters, self.static_site), (self.static_site, self.backups))):
             raise UsageError(f"--site {self.static_site} is for everybody to read, and must not be in the folder of "
                              "the minters or of the backups: use one like /srv/noid-site")
+
+
+def _pattern(interfaces: list[str]) -> str:
+    return f"(?:{'|'.join(INTERFACES[name] for name in interfaces)})" if interfaces else ""
 
 
 def _checked_way(server: str, way: str) -> str:

@@ -132,6 +132,7 @@ _CREATED, _UPDATED, _GROUP = "_created", "_updated", "_ownergroup"
 _FIXED = (_CREATED, _UPDATED, _GROUP)
 _STATUS_OF = {"published": "public", "reserved": "reserved", "unavailable": "unavailable", "withdrawn": "unavailable"}
 _TEMPLATE = "${identifier}"
+_SECONDS = re.compile("[0-9]{1,12}")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x20]+")
 
 
@@ -183,6 +184,8 @@ class EzidRecords:
         # Those who may not administer the minter are not told who did something.
         owner = events[0].who.rpartition("@")[0] or events[0].who
         bound = {name: value for name, value in record.elements.items() if name != self._target}
+        if not _SECONDS.fullmatch(bound.get(_CREATED, "")):
+            bound.pop(_CREATED, None)  # no time of EZID's
         return {
             _TARGET: self._target_of(record), _PROFILE: "erc", _EXPORT: "yes",
             _CREATED: str(int(events[0].date.timestamp())), _OWNER: owner.removeprefix(TOKEN_USER.decode()) or group,

@@ -53,6 +53,23 @@ def test_what_is_printed_is_what_is_written_and_check_reads_it(noid, root, serve
     assert found.owner == ("noid" if way in ("proxy", "fastcgi") else "www-data")
 
 
+@pytest.mark.parametrize("server", WAYS)
+def test_the_interfaces_that_are_chosen_are_served_and_remembered(noid, root, server):
+    for name in ("b.pem", "c.pem"):
+        (root / "a").mkdir(exist_ok=True)
+        (root / "a" / name).touch()
+    noid("setup", server, *EXAMPLE, "--interfaces", "json,ezid", "--tls", "/a/b.pem", "/a/c.pem", "--root", str(root),
+         "--write")
+    found = read_setup(str(root / SITES[server]))
+    assert (found.interfaces, found.certificate, found.key) == ("json,ezid", "/a/b.pem", "/a/c.pem")
+    assert "--interfaces json,ezid\n" in (root / "etc/systemd/system/noid.service").read_text()
+    site = (root / SITES[server]).read_text()
+    assert "shoulder" in site and "console(" not in site and "bulk_mint" not in site
+    for words, reason in ((("--interfaces", "json,soap"), "there is no interface 'soap'"),
+                          (("--interfaces", "ezid", "--way", "fastcgi"), "--interfaces is for --way proxy")):
+        assert reason in noid.refused("setup", server, *EXAMPLE, *words)
+
+
 def test_the_host_the_minters_and_the_account_are_those_that_were_chosen(noid):
     printed = noid("setup", "nginx", "--minters", "/data/srv/noid", "--host", "IDS.example.org", "--user", "ids",
                    "--prefix", "/usr/local/noid")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.browser import Browser
-from support.servers import COMMANDS, RESOLVERS
+from support.servers import COMMANDS, INTERFACES, RESOLVERS
 from support.servers.deployment import Deployment, Installation, Resolving, Site
 from support.servers.machine import Machine
 from support.servers.system import MissingError, program
@@ -93,7 +93,7 @@ def deploy(site: Site) -> Deploy:
         full = f"{name}-{instance}" if instance else name
         if full in site.deployments:
             return site.deployments[full]
-        deployment = site.add((COMMANDS | RESOLVERS)[name], full)
+        deployment = site.add((COMMANDS | RESOLVERS | INTERFACES)[name], full)
         try:
             deployment.start()
         except MissingError as missing:

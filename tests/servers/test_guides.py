@@ -65,6 +65,9 @@ def test_a_guide_leads_from_an_empty_machine_to_a_redirect(machine, way):
         assert "13030/kt4x551 leads where it should" in printed
     # Passwords are for the web server alone.
     assert machine.run("stat -c '%a %U:%G' /etc/noid/users") == "640 root:www-data\n"
+    if way == "nginx-proxy":
+        later = machine.run(commands("deploy.md", "Interfaces for other software"))
+        assert machine.run("curl -s http://localhost/status") == "success: EZID is up", later
     if way in ("apache-cgi", "nginx-proxy"):
         page = "deploy-apache.md" if way == "apache-cgi" else "deploy-nginx.md"
         assert "ocation: https://library.example/kt4x551\n" in machine.type(PRELUDE + commands(page, BUSY))

@@ -531,6 +531,13 @@ def test_a_download_has_columns_and_filters(ezid):
     assert ezid("GET", "/download/abc.def.txt.gz").status == 404
 
 
+def test_a_time_that_is_none_of_ezids_is_not_told(ezid, minter):
+    ark = minted(ezid)
+    minter.records("bind", "set", ark.removeprefix("ark:/"), "_created", "long ago")
+    assert ezid.view(ark)["_created"].isdigit()
+    assert downloaded(ezid, "format=anvl&createdAfter=1").startswith(f":: {ark}\n")
+
+
 # -- requests as clients send them -------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from support.servers.apache import (
     ApacheCgi,
     ApacheFcgi,
     ApacheFcgiResolver,
+    ApacheInterfaces,
     ApacheModCgi,
     ApacheProxy,
     ApacheResolver,
@@ -31,6 +32,7 @@ from support.servers.embedded import EmbeddedResolver
 from support.servers.nginx import (
     NginxFcgi,
     NginxFcgiResolver,
+    NginxInterfaces,
     NginxMap,
     NginxProxy,
     NginxResolver,
@@ -54,3 +56,5 @@ RESOLVERS: dict[str, type[Deployment]] = {
     "nginx-resolver": NginxResolver, "nginx-fcgi-resolver": NginxFcgiResolver,
     "nginx-resolver-by-form": NginxResolverByForm, "nginx-map": NginxMap, "embedded-resolver": EmbeddedResolver,
 }
+# The ways to serve the interfaces of other software.
+INTERFACES: dict[str, type[Deployment]] = {"apache-interfaces": ApacheInterfaces, "nginx-interfaces": NginxInterfaces}

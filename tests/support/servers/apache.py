@@ -86,7 +86,7 @@ class Apache(Deployment):
     def host(self, **values: object) -> str:
         """The whole configuration of the host."""
         ports = {"*:80>": f"*:{self.port}>", "header=20-40,MinRate=500 body=20": "header=5-10,MinRate=500 body=5"}
-        return rendered("apache/site.conf.j2", "apache", self.way, {**ports, **self.changes}, **{
+        return rendered("apache/site.conf.j2", "apache", self.way, {**ports, **self.changes}, self.interfaces, **{
             "socket": self.socket, "users": self.site.users, "acme_folder": self.folder, "minters": self.minters,
             "prefix": self.site.installation, "wsgi": self.folder / "noidtools.wsgi", **values})
 
@@ -136,6 +136,12 @@ class ApacheProxy(Apache):
 
     def workers(self) -> list[int]:
         return self.service.children()
+
+
+class ApacheInterfaces(ApacheProxy):
+    """The same with the interfaces of other software."""
+
+    interfaces = "json,ezid,arklet,n2t,handle"
 
 
 class ApacheFcgi(ApacheProxy):
@@ -264,5 +270,5 @@ class ApacheResolverOfPrefixes(ApacheResolver):
 class ApacheResolverOfAllPaths(ApacheResolver):
     """Apache configured to take every path for a name, as a comment in its file explains."""
 
-    changes = {"^/+(?:(?i:ark|hdl|doi|urn|info):|${NOID_IBI}|${NOID_PREFIXES}|(?:console|api/v1)(?:/|$)|healthz$|"
-               "readyz$|metrics$|$)": "^/+(?!nd/|static)"}
+    changes = {"^/+(?:(?i:ark|hdl|doi|urn|info):|${NOID_IBI}|${NOID_PREFIXES}|(?:api/v1(?:/|$)|"
+               "console(?:/|$))|healthz$|readyz$|metrics$|$)": "^/+(?!nd/|static)"}

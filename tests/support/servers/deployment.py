@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any, TypeVar
 
+from noidtools.deployment.setup import USUAL_INTERFACES
 from support.http import Reply, free_port
 from support.process import wait_until
 from support.servers.configuration import rendered
@@ -84,6 +85,7 @@ class Deployment(abc.ABC):
 
     path = "/nd"
     service: Daemon
+    interfaces = USUAL_INTERFACES
 
     def __init__(self, site: Site, name: str) -> None:
         self.site = site
@@ -128,7 +130,7 @@ class Deployment(abc.ABC):
     def run_unit(self, server: str, way: str) -> Daemon:
         """Start the service by the command of its unit, and wait until it listens."""
         unit = rendered("systemd/noid.service.j2", server, way, prefix=self.site.installation, minters=self.minters,
-                        socket=self.socket)
+                        socket=self.socket, interfaces=self.interfaces)
         command = re.findall(r"^ExecStart=(.+)$", unit, re.MULTILINE)[0].split()
         daemon = self.run(*command, "--workers", "2", name="service")
         wait_until(self._service_listens, 20, lambda: f"the service does not listen:\n{self.logs()}")

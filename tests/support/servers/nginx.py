@@ -56,7 +56,8 @@ class Nginx(Deployment):
                  "client_header_timeout 20s": "client_header_timeout 5s",
                  "client_body_timeout   20s": "client_body_timeout 5s"}
         text = rendered("nginx/site.conf.j2", "nginx", self.way, {**ports, **self.changes}, socket=self.socket,
-                        users=self.site.users, acme_folder=self.folder, cache=self.folder / "cache", **values)
+                        users=self.site.users, acme_folder=self.folder, cache=self.folder / "cache",
+                        interfaces=self.interfaces, **values)
         return self.adapted(text).removesuffix("}\n") + self.more() + "}\n"
 
     def adapted(self, configuration: str) -> str:
@@ -83,6 +84,12 @@ class Nginx(Deployment):
 
 class NginxProxy(Nginx):
     """nginx as a proxy, the default."""
+
+
+class NginxInterfaces(NginxProxy):
+    """The same with the interfaces of other software."""
+
+    interfaces = "json,ezid,arklet,n2t,handle"
 
 
 class NginxFcgi(Nginx):
