@@ -642,6 +642,19 @@ def test_the_job_of_one_user_is_not_shown_to_another_who_is_no_administrator(car
         assert alice.get(f"/console/job?minter=kt5&job={number}").status == 404, number
 
 
+def test_somebody_who_uploads_very_much_stands_in_nobody_elses_way(tmp_path, monkeypatch):
+    with noidtools.create(tmp_path / "kt6", "kt.reedeedk", naan="13030") as minter:
+        minter.set_policy(read="authenticated", mint="authenticated", bind="authenticated")
+    monkeypatch.setattr("noidtools.web.console.jobs._MOST", 1)
+    site, table = ConsoleClient(tmp_path), {"file": b"what\nOne of many\n"}
+    one, other = site.as_user("one"), site.as_user("other")
+    done(one.get("/console/mint").submit("Upload and check", files=table))
+    page = one.get("/console/mint").submit("Upload and check", files=table)
+    assert page.status == 409
+    assert "delete one that is done" in page.text
+    done(other.get("/console/mint").submit("Upload and check", files=table))
+
+
 class TableServer:
     """A minter of its own that a server with one worker serves, and the administrator at its console."""
 

@@ -85,10 +85,10 @@ class Job:
 
     @classmethod
     def create(cls, minter: Minter, kind: str, owner: str, settings: dict[str, str], upload: IO[bytes] | None) -> Job:
-        """Make a job; raises ConflictError if there are too many, StoreError if there is no room for it."""
+        """Make a job; raises ConflictError if the owner has too many, StoreError if there is no room for it."""
         _remove_old(minter)
-        if len(list(jobs_of(minter))) >= _MOST:
-            raise ConflictError(f"there are {_MOST} jobs already: delete one that is done")
+        if sum(job.record.owner == owner for job in jobs_of(minter)) >= _MOST:
+            raise ConflictError(f"you have {_MOST} uploads and changes here already: delete one that is done")
         number = secrets.token_hex(_DIGITS)
         folder = os.path.join(_folder(minter), number)
         try:
