@@ -335,6 +335,7 @@ def test_columns_are_chosen_one_by_one_and_titles_are_exported_under_the_element
     assert lines == ["id,what,who,state", f"{made},Zanzibar,Ada,published"]
     (line,) = page.follow("Save all as JSON Lines").response.text.splitlines()
     assert json.loads(line)["elements"] == {"what": "Zanzibar", "who": "Ada"}
+    assert carol.get("/console/find.csv?q=zanzibar&columns=id").response.text.splitlines() == ["id", made]
     assert carol.get("/console/find.csv?q=nothinghere").response.text.splitlines() == ["id,title,target"]
 
 
