@@ -3,6 +3,7 @@ axe-core, a phone and somebody in the dark see it."""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -244,6 +245,7 @@ def test_identifiers_are_found_and_what_is_shown_is_exported(hand, console):
     lines = hand.download("Save all as CSV").splitlines()
     assert lines[0] == "id,title"
     assert len(lines) > 60
+    assert json.loads(hand.download("Save all as JSON Lines").splitlines()[0])["state"] == "published"
 
 
 def test_a_table_gets_identifiers_and_many_are_changed_and_changed_back(hand, console, tmp_path):
@@ -317,6 +319,8 @@ def test_a_minter_is_administered(hand, console):
     hand.fill("#persistence", "As long as the library.")
     hand.press("button", "Save the promises")
     hand.sees("The policy was saved.")
+    hand.press("link", "Links")
+    hand.sees("Never checked.")
     hand.press("link", "Log")
     hand.sees("token:everything@")
     hand.press("button", "Log out")

@@ -135,6 +135,17 @@ def test_a_session_ends_with_its_token_and_with_the_log_out(site, folder):
     assert client.get("/console").url.startswith("/console/login")
 
 
+def test_the_session_of_one_minters_token_opens_no_other(site, folder):
+    with noidtools.open(folder / "secret") as minter:
+        (hidden,) = minter.mint(1, elements={"title": "Top secret"})
+    client = site.as_user("")
+    client.get("/console/login").submit("Log in", secret=token_for(folder, "one", "read", "mint", "bind", "admin"))
+    for path in ("find?q=secret", "find?minter=secret", "find.csv?minter=secret", f"name?id={quote(hidden)}",
+                 f"name/edit?id={quote(hidden)}", "access?minter=secret", "mint?minter=secret", "log?minter=secret"):
+        page = client.get(f"/console/{path}")
+        assert (page.status == 403 or path.startswith("find?")) and "Top secret" not in page.text, path
+
+
 def test_a_session_survives_a_restart_and_is_known_to_every_process(site, folder):
     client = site.as_user("")
     client.get("/console/login").submit("Log in", secret=token_for(folder, "restart", "read"))
@@ -639,6 +650,11 @@ def test_the_job_of_one_user_is_not_shown_to_another_who_is_no_administrator(car
     other = carol.get(page.url)
     assert other.status == 403
     assert "Secret plan" not in other.text
+    token = dict(carol.get("/console/mint").forms[0].fields)["form"]
+    for step in ("check", "run", "delete"):
+        body = f"form={quote(token)}&{page.url.partition('?')[2]}&step={step}".encode()
+        assert carol.post("/console/job", body).status == 403, step
+    assert "Secret plan" in alice.get(page.url).text
     for number in ("", "..", "0" * 24, "../../data.mdb", "x" * 24):
         assert alice.get(f"/console/job?minter=kt5&job={number}").status == 404, number
 
