@@ -18,6 +18,7 @@ from noidtools.minter.folder import MinterFolder
 from noidtools.minter.report import minter_figures
 from noidtools.verification.health import link_database
 from noidtools.web.console import overview
+from noidtools.web.console.jobs import DONE, RUNNING, Job
 from noidtools.web.site import Site
 from support.console import ConsoleClient, Page, ServedConsole
 from support.process import wait_until
@@ -670,6 +671,22 @@ def test_somebody_who_uploads_very_much_stands_in_nobody_elses_way(tmp_path, mon
     assert page.status == 409
     assert "delete one that is done" in page.text
     done(other.get("/console/mint").submit("Upload and check", files=table))
+
+
+def test_a_job_that_ends_while_its_page_is_made_was_not_stopped(carol, monkeypatch):
+    page = done(carol.get("/console/mint").submit("Upload and check", files={"file": b"what\nJust in time\n"}))
+
+    def ends(job: Job) -> bool:
+        job.record.phase = RUNNING
+        ended = Job(job.minter, job.number)
+        ended.record.phase = DONE
+        ended.save()
+        return False
+
+    monkeypatch.setattr(Job, "is_active", ends)
+    text = carol.get(page.url).text
+    assert "The service was stopped" not in text
+    assert "1 identifier was minted." in text
 
 
 class TableServer:

@@ -125,19 +125,19 @@ class Job:
 
     def is_active(self) -> bool:
         """Whether some process works on it."""
-        lock = self._take_lock()
+        lock = self._take_lock(fcntl.LOCK_SH)
         if lock is not None:
             os.close(lock)
         return lock is None
 
-    def _take_lock(self) -> int | None:
+    def _take_lock(self, kind: int = fcntl.LOCK_EX) -> int | None:
         """The descriptor of the lock, None if another has it."""
         try:
             lock = os.open(self.path(_LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StoreError(f"the job cannot be written: {error.strerror}") from None
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, kind | fcntl.LOCK_NB)
         except OSError:
             os.close(lock)
             return None
