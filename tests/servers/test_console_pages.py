@@ -3,6 +3,7 @@ axe-core, a phone and somebody in the dark see it."""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -244,6 +245,7 @@ def test_identifiers_are_found_and_what_is_shown_is_exported(hand, console):
     lines = hand.download("Save all as CSV").splitlines()
     assert lines[0] == "id,title"
     assert len(lines) > 60
+    assert json.loads(hand.download("Save all as JSON Lines").splitlines()[0])["state"] == "published"
 
 
 def test_a_table_gets_identifiers_and_many_are_changed_and_changed_back(hand, console, tmp_path):
@@ -292,6 +294,7 @@ def test_a_minter_is_administered(hand, console):
     hand.fill("[name=name]", "ark:/13030/ktz5")
     hand.press("button", "Show each step")
     hand.sees("It leads to https://rules.example/5 (302)")
+    hand.unfold("Remove the rule ^13030/ktz(.*)$")
     hand.press("button", "Remove the rule ^13030/ktz(.*)$")
     hand.press("link", "Holds and queue")
     hand.fill("#hold-ids", "13030/ktheld")
@@ -306,6 +309,8 @@ def test_a_minter_is_administered(hand, console):
     hand.tick("#may-bind")
     hand.press("button", "Make the token")
     hand.sees("The token temporary was made.")
+    hand.unfold("Revoke temporary")
+    hand.sees("Whoever uses it is refused from then on.")
     hand.press("button", "Revoke temporary")
     hand.sees("The token was revoked.")
     hand.press("link", "Promises")
@@ -314,6 +319,8 @@ def test_a_minter_is_administered(hand, console):
     hand.fill("#persistence", "As long as the library.")
     hand.press("button", "Save the promises")
     hand.sees("The policy was saved.")
+    hand.press("link", "Links")
+    hand.sees("Never checked.")
     hand.press("link", "Log")
     hand.sees("token:everything@")
     hand.press("button", "Log out")

@@ -18,6 +18,7 @@ from noidtools.minter.folder import MinterFolder
 from noidtools.minter.report import minter_figures
 from noidtools.verification.health import link_database
 from noidtools.web.console import overview
+from noidtools.web.console.jobs import DONE, RUNNING, Job
 from noidtools.web.site import Site
 from support.console import ConsoleClient, Page, ServedConsole
 from support.process import wait_until
@@ -133,6 +134,17 @@ def test_a_session_ends_with_its_token_and_with_the_log_out(site, folder):
     assert client.get("/console").url.startswith("/console/login")
     client.cookies = copied
     assert client.get("/console").url.startswith("/console/login")
+
+
+def test_the_session_of_one_minters_token_opens_no_other(site, folder):
+    with noidtools.open(folder / "secret") as minter:
+        (hidden,) = minter.mint(1, elements={"title": "Top secret"})
+    client = site.as_user("")
+    client.get("/console/login").submit("Log in", secret=token_for(folder, "one", "read", "mint", "bind", "admin"))
+    for path in ("find?q=secret", "find?minter=secret", "find.csv?minter=secret", f"name?id={quote(hidden)}",
+                 f"name/edit?id={quote(hidden)}", "access?minter=secret", "mint?minter=secret", "log?minter=secret"):
+        page = client.get(f"/console/{path}")
+        assert (page.status == 403 or path.startswith("find?")) and "Top secret" not in page.text, path
 
 
 def test_a_session_survives_a_restart_and_is_known_to_every_process(site, folder):
@@ -335,6 +347,7 @@ def test_columns_are_chosen_one_by_one_and_titles_are_exported_under_the_element
     assert lines == ["id,what,who,state", f"{made},Zanzibar,Ada,published"]
     (line,) = page.follow("Save all as JSON Lines").response.text.splitlines()
     assert json.loads(line)["elements"] == {"what": "Zanzibar", "who": "Ada"}
+    assert carol.get("/console/find.csv?q=zanzibar&columns=id").response.text.splitlines() == ["id", made]
     assert carol.get("/console/find.csv?q=nothinghere").response.text.splitlines() == ["id,title,target"]
 
 
@@ -638,8 +651,42 @@ def test_the_job_of_one_user_is_not_shown_to_another_who_is_no_administrator(car
     other = carol.get(page.url)
     assert other.status == 403
     assert "Secret plan" not in other.text
+    token = dict(carol.get("/console/mint").forms[0].fields)["form"]
+    for step in ("check", "run", "delete"):
+        body = f"form={quote(token)}&{page.url.partition('?')[2]}&step={step}".encode()
+        assert carol.post("/console/job", body).status == 403, step
+    assert "Secret plan" in alice.get(page.url).text
     for number in ("", "..", "0" * 24, "../../data.mdb", "x" * 24):
         assert alice.get(f"/console/job?minter=kt5&job={number}").status == 404, number
+
+
+def test_somebody_who_uploads_very_much_stands_in_nobody_elses_way(tmp_path, monkeypatch):
+    with noidtools.create(tmp_path / "kt6", "kt.reedeedk", naan="13030") as minter:
+        minter.set_policy(read="authenticated", mint="authenticated", bind="authenticated")
+    monkeypatch.setattr("noidtools.web.console.jobs._MOST", 1)
+    site, table = ConsoleClient(tmp_path), {"file": b"what\nOne of many\n"}
+    one, other = site.as_user("one"), site.as_user("other")
+    done(one.get("/console/mint").submit("Upload and check", files=table))
+    page = one.get("/console/mint").submit("Upload and check", files=table)
+    assert page.status == 409
+    assert "delete one that is done" in page.text
+    done(other.get("/console/mint").submit("Upload and check", files=table))
+
+
+def test_a_job_that_ends_while_its_page_is_made_was_not_stopped(carol, monkeypatch):
+    page = done(carol.get("/console/mint").submit("Upload and check", files={"file": b"what\nJust in time\n"}))
+
+    def ends(job: Job) -> bool:
+        job.record.phase = RUNNING
+        ended = Job(job.minter, job.number)
+        ended.record.phase = DONE
+        ended.save()
+        return False
+
+    monkeypatch.setattr(Job, "is_active", ends)
+    text = carol.get(page.url).text
+    assert "The service was stopped" not in text
+    assert "1 identifier was minted." in text
 
 
 class TableServer:

@@ -91,15 +91,15 @@ class Console:
         if request.method not in ("GET", "HEAD", "POST"):
             raise method_not_allowed(("GET", "HEAD", "POST"), f"{request.method[:20]!a} is not allowed here")
         posts = request.method == "POST"
+        if request.path == ROOT:
+            return redirect(link(""))
         if not request.user and visit.path not in (_LOGIN, _ACCOUNT):
             # What they upload is not even read.
-            return redirect(link("") if request.path == ROOT else link(_LOGIN, next="" if posts else _address(request)))
+            return redirect(link(_LOGIN, next="" if posts else _address(request)))
         if posts:
             visit.read_form()
         if visit.path == _LOGIN:
             return self._sessions.begin(visit) if posts else self._sessions.show(visit)
-        if request.path == ROOT:
-            return redirect(link(""))
         if visit.path == _ACCOUNT:
             return self._sessions.ask_for_account(visit)
         if visit.path == _LOGOUT and posts:

@@ -68,7 +68,9 @@ def _job(visit: Visit) -> tuple[MinterAccess, Job]:
 def show_job(visit: Visit) -> Response:
     """How far a job is, what it would change, or what came of it."""
     access, job = _job(visit)
-    record, is_active = job.record, job.is_active()
+    is_active = job.is_active()
+    # It may have ended since it was read.
+    record = job.record if is_active else find_job(access.minter, job.number).record
     checked = record.phase == "checked"
     columns, rows = first_rows(job) if checked and record.kind == "mint" else ([], [])
     return visit.page(

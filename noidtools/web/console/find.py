@@ -104,7 +104,7 @@ def export_csv(visit: Visit) -> Response:
                 headers.setdefault(header, column)
 
     def lines() -> Iterator[bytes]:
-        yield write_header(tuple(map(encode_text, headers)))
+        yield write_header(tuple(map(encode_text, headers))) if headers else write_row([_ID.encode()])
         for access, name in found:
             cells = [_cell(access, name, column) if column in (_STATE, _TARGET, _MINTER)
                      else name.elements.get(header, "") for header, column in headers.items()]

@@ -85,10 +85,10 @@ class Job:
 
     @classmethod
     def create(cls, minter: Minter, kind: str, owner: str, settings: dict[str, str], upload: IO[bytes] | None) -> Job:
-        """Make a job; raises ConflictError if there are too many, StoreError if there is no room for it."""
+        """Make a job; raises ConflictError if the owner has too many, StoreError if there is no room for it."""
         _remove_old(minter)
-        if len(list(jobs_of(minter))) >= _MOST:
-            raise ConflictError(f"there are {_MOST} jobs already: delete one that is done")
+        if sum(job.record.owner == owner for job in jobs_of(minter)) >= _MOST:
+            raise ConflictError(f"you have {_MOST} uploads and changes here already: delete one that is done")
         number = secrets.token_hex(_DIGITS)
         folder = os.path.join(_folder(minter), number)
         try:
@@ -125,19 +125,19 @@ class Job:
 
     def is_active(self) -> bool:
         """Whether some process works on it."""
-        lock = self._take_lock()
+        lock = self._take_lock(fcntl.LOCK_SH)
         if lock is not None:
             os.close(lock)
         return lock is None
 
-    def _take_lock(self) -> int | None:
+    def _take_lock(self, kind: int = fcntl.LOCK_EX) -> int | None:
         """The descriptor of the lock, None if another has it."""
         try:
             lock = os.open(self.path(_LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StoreError(f"the job cannot be written: {error.strerror}") from None
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, kind | fcntl.LOCK_NB)
         except OSError:
             os.close(lock)
             return None
