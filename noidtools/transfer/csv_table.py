@@ -263,7 +263,7 @@ def _value(line: int, cell: str) -> bytes:
     value = cell.encode()
     ensure_length(line, value)
     if value.startswith(_FORMULA) and not _NUMBER.match(cell):
-        raise BadLineError(line, f"{cell[:40]!r} begins as a formula does: write an apostrophe before it if it is "
+        raise BadLineError(line, f"{cell[:40]!r} looks like a formula: write an apostrophe before it if it is "
                            "meant as it stands")
     if value.startswith(_BASE64):
         try:

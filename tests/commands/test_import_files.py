@@ -355,7 +355,7 @@ def test_keep_going_leaves_out_what_is_refused_and_says_so(bound):
     done = bound.run("import", "csv", write(bound, TABLE + "=x,D\n,E\nf,F,G\nh,H\n"), "--keep-going")
     report = done.stdout.decode()
     assert done.returncode == 1 and "Identifiers: 3\nNew: 3\nBindings: 3 bound\nRefused: 4\n" in report
-    for line in ("line: 3 b: refused: title under b:", "line: 5: refused: '=x' begins as a formula",
+    for line in ("line: 3 b: refused: title under b:", "line: 5: refused: '=x' looks like a formula",
                  "line: 6: refused: the column id is empty", "line: 7: refused: there are 3 values for 2 columns"):
         assert line in report
     assert titles(bound) == {"a": "A", "b": "before", "c": "C", "h": "H"}
@@ -469,10 +469,10 @@ def test_an_exported_table_with_withdrawn_names_can_be_rebound_as_long_as_they_a
     ("csv", b'id,title\na,"b\nc,d\n', "line 2: a quote is opened and not closed"),
     ("csv", b'id,title\na,"b"c\n', "line 2: the quotes are wrong"),
     ("csv", b"id,title\na,b\rc\n", "line 2: the quotes are wrong"),
-    ("csv", b'id,title\na,"b\nb"\nb,=1+1\n', "line 4: '=1+1' begins as a formula does"),
-    ("csv", b"id,title\na,@SUM(A1)\n", "line 2: '@SUM(A1)' begins as a formula does"),
-    ("csv", b"id,title\na,-2+3+cmd|' /C calc'!A0\n", "begins as a formula does"),
-    ("csv", b"id,=x\na,b\n", "line 1: '=x' begins as a formula does"),
+    ("csv", b'id,title\na,"b\nb"\nb,=1+1\n', "line 4: '=1+1' looks like a formula"),
+    ("csv", b"id,title\na,@SUM(A1)\n", "line 2: '@SUM(A1)' looks like a formula"),
+    ("csv", b"id,title\na,-2+3+cmd|' /C calc'!A0\n", "looks like a formula"),
+    ("csv", b"id,=x\na,b\n", "line 1: '=x' looks like a formula"),
     ("csv", b"id,title\na,'base64:!\n", "line 2: a value is not valid base64"),
     ("csv", b"\xff\xfei\0d\0", "line 1: this is UTF-16 text"),
     ("csv", b"PK\x03\x04xxxx", "line 1: this is a spreadsheet or a zip archive"),

@@ -68,6 +68,15 @@ def test_help_is_as_wide_as_the_terminal(noid_process):
     assert narrow.split() == wide.split()
 
 
+def test_the_variable_columns_is_the_width_of_help(noid_process):
+    for columns in ("40", "64", "100"):
+        first = noid_process("help", env={"COLUMNS": columns})
+        assert max(map(len, first.splitlines())) <= int(columns)
+        assert all(f"  {name} " in first for name in ("dbcreate", "resolve", "doctor"))
+    assert max(map(len, noid_process("help", "find", env={"COLUMNS": "200"}).splitlines())) > 80
+    assert noid_process("help", env={"COLUMNS": "x"}) == noid_process("help")
+
+
 def test_help_is_an_option_of_every_command_and_nothing_is_done(noid):
     from noidtools.commands import all_commands
 
@@ -87,6 +96,7 @@ def test_help_of_a_command_needs_no_minter(noid):
 def test_a_mistyped_command_is_answered_with_the_one_that_was_meant(noid):
     for words in (["mnit", "1"], ["help", "mnit"], ["mintt"]):
         assert noid.refused(*words, status=2).endswith("did you mean mint?")
+    assert noid.refused("--verson", status=2).endswith("did you mean --version?")
     assert "help" in noid.refused("xyzzy", status=2)
 
 

@@ -72,7 +72,7 @@ def test_the_table_comes_back_in_the_form_in_which_it_came(minter, table, back):
     (b"", "line 1: the file is empty"),
     (b"\n", "line 1: the first line is empty"),
     (b"title,n\rA,1\rB,2\r", "line 1: no column is called id, and there are carriage returns without line feeds"),
-    (b"title\n=1+1\n", "line 2: '=1+1' begins as a formula does"),
+    (b"title\n=1+1\n", "line 2: '=1+1' looks like a formula"),
     (b"title\nA\nGr\xfcn\n", "line 3: the byte 0xfc at 3 is not UTF-8: save the file as CSV in UTF-8"),
     (b"title\nA,B\n", "line 2: there are 2 values for 1 columns"),
     (b"title\n\"A\n", "line 2: a quote is opened and not closed"),

@@ -107,6 +107,9 @@ def test_what_is_no_option_is_refused(line: bytes, sentence: str) -> None:
     ("hold relaese x", "hold has no form 'relaese': did you mean release?"),
     ("import cvs x", "import has no form 'cvs': did you mean csv?"),
     ("import csv --dryrun", "import has no option --dryrun: did you mean --dry-run?"),
+    ("bundle verfy x", "bundle has no form 'verfy': did you mean verify?"),
+    ("relate a synonim b", "relate does not take 'synonim' there: did you mean synonym?"),
+    ("quality state trustd --authority x", "quality does not take 'trustd' there: did you mean trusted?"),
     ("verify x --timeout 5", "--links is missing: run 'noid help verify'"),
 ])
 def test_a_refusal_names_the_usage_of_the_form_that_comes_closest(line: str, sentence: str) -> None:

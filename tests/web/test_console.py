@@ -563,7 +563,7 @@ def test_what_is_wrong_in_which_row_is_shown_before_anything_is_minted(carol, fo
     page = done(carol.get("/console/mint").submit("Upload and check", files={"file": table.encode()}))
     assert "Will be left out: 2" in page.text
     assert "line 3 left out" in page.text
-    assert "begins as a formula does" in page.text
+    assert "looks like a formula" in page.text
     with noidtools.open(folder / "kt5") as minter:
         assert minter.info().drawn == before
     page = done(page.submit("Mint 2, without the rows below"))

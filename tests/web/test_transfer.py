@@ -61,7 +61,7 @@ def test_only_those_who_may_administer_can_do_either(filled):
 
 
 @pytest.mark.parametrize(("query", "body", "status", "message"), [
-    ("import+csv", b"id,title\nx,=1\n", 400, "line 2: '=1' begins as a formula"),
+    ("import+csv", b"id,title\nx,=1\n", 400, "line 2: '=1' looks like a formula"),
     ("import+csv", b"id,title\nkt639k9,other\n", 409, "line 2: title under kt639k9"),
     ("import+csv", b"\xff\xfe", 400, "line 1: this is UTF-16"),
     ("import+csv", b"", 400, "line 1: the file is empty"),
