@@ -11,7 +11,6 @@ alone, so that a new name changes one file and not all that follow.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -35,6 +34,7 @@ from ..resolution.maps import address_of as target_of
 from ..resolution.maps import nginx_writer, txt_line
 from ..spool import Spool
 from ..store.folders import remove_folder, unfinished_name
+from ..store.locks import lock_file
 from ..times import timestamp
 from ..version import __version__
 from .pages import (
@@ -132,12 +132,10 @@ def _unwritten(folder: str, error: OSError) -> StoreError:
 
 @contextmanager
 def _locked(folder: str) -> Iterator[None]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = lock_file(os.path.realpath(folder), os.O_RDONLY | os.O_DIRECTORY)
+    if descriptor is None:
+        raise BusyError(f"another export writes {folder} at present: try again when it has ended")
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BusyError(f"another export writes {folder} at present: try again when it has ended") from None
         yield
     finally:
         os.close(descriptor)

@@ -105,7 +105,7 @@ class HandleApi:
         found = _with_admin(access.python(), handle, _values(access, access.python(), handle))
         values = [value for value in found if _is_wanted(value, parameters)]
         dates = _dates(access, handle)
-        data = [_written(access, value, handle, dates) for value in values]
+        data = [_written(access, value, dates) for value in values]
         return _answer(200, 1 if values or not found else 200, handle, {"values": data})
 
     def _list(self, request: Request, parameters: Parameters) -> Response:
@@ -382,7 +382,7 @@ def _sent_data(kind: str, data: Any) -> bytes:
 # -- answers ---------------------------------------------------------------------------------------------------------
 
 
-def _written(access: MinterAccess, value: Value, handle: str, dates: Mapping[str, str]) -> dict[str, Any]:
+def _written(access: MinterAccess, value: Value, dates: Mapping[str, str]) -> dict[str, Any]:
     element = access.target if value.type == _URL else value.type
     return {"index": value.index, "type": json_text(value.type), "data": _written_data(value), "ttl": value.ttl,
             "timestamp": dates.get(element, dates[""])}

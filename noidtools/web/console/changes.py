@@ -86,9 +86,9 @@ def work_on_job(visit: Visit) -> Response:
         job.delete()
         return redirect(link("mint" if job.record.kind == "mint" else "change", minter=access.name, done="forgotten"))
     if step == "check" or job.record.phase == CHECKING:
-        job.start(CHECKING, lambda one: kind.check(access, one))
+        job.start(CHECKING, lambda one: kind.work(access, one, True))
     elif job.record.phase != "done":
-        job.start(RUNNING, lambda one: kind.run(access, one))
+        job.start(RUNNING, lambda one: kind.work(access, one, False))
     return redirect(link("job", minter=access.name, job=job.number))
 
 

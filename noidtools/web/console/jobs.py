@@ -8,7 +8,6 @@ value that is bound, stays as it is.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 import shutil
@@ -23,6 +22,7 @@ import msgspec
 from ...console import log_line
 from ...errors import ConflictError, NoidError, NotFoundError, StoreError
 from ...minter import Minter
+from ...store.locks import lock_file
 from ..response import internal_error, public_message
 
 _FOLDER = "console-jobs"
@@ -126,15 +126,9 @@ class Job:
     def _take_lock(self) -> int | None:
         """The descriptor of the lock, None if another has it."""
         try:
-            lock = os.open(self.path(_LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            return lock_file(self.path(_LOCK))
         except OSError as error:
             raise StoreError(f"the job cannot be written: {error.strerror}") from None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
-            return None
-        return lock
 
     def start(self, phase: str, work: Callable[[Job], None]) -> None:
         """Let `work` do what the phase is for, in a thread of its own; nothing if it is being done already."""
