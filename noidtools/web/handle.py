@@ -21,12 +21,12 @@ import msgspec
 from .. import names
 from ..api import MinterMethods
 from ..codec import decode_text, encode_text
-from ..errors import NoidError, NotFoundError
+from ..errors import NotFoundError
 from ..minter.policies import ADMIN, BIND, MINT, READ
 from .access import MinterAccess, Minters, hold_unless_known, whole_body
 from .json_api.types import json_text
 from .request import Request
-from .response import HttpError, Response, http_error, internal_error, log_error, method_not_allowed
+from .response import HttpError, Response, http_error, log_error, method_not_allowed
 
 _ROOT = "/api/handles"
 _JSON = "application/json"
@@ -409,7 +409,7 @@ def _answer(status: int, code: int, handle: str, more: Mapping[str, object] | No
 
 def _refusal(request: Request, handle: str, error: Exception) -> Response:
     log_error(request.environ, error)
-    refusal = http_error(error, _CHALLENGE) if isinstance(error, NoidError) else internal_error()
+    refusal = http_error(error, _CHALLENGE)
     status, code = _CODES.get(refusal.kind, (400, 4))
     if isinstance(refusal, HandleError):
         status, code = refusal.status, refusal.code
