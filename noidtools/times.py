@@ -12,6 +12,7 @@ datetime, calendar and zoneinfo are imported in the functions that use them: a m
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 
 from .errors import InvalidError, UsageError
 
@@ -231,7 +232,6 @@ def to_utc(zone: str) -> Callable[[bytes], bytes]:
     if not zone:
         return lambda digits: digits
     from datetime import datetime, timezone
-    from functools import lru_cache
     from zoneinfo import ZoneInfo
 
     try:

@@ -351,23 +351,16 @@ class FileClock(Clock):
             descriptor = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
         except OSError as error:
             raise StoreError(f"the file of the clock, {self._path}, cannot be used: {error.strerror}") from None
-        from ..schemes.timed import Date
+        from ..schemes.timed import Date, parse_date
 
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            shown = _nanoseconds(os.read(descriptor, 200).strip(), self._path)
+            shown = parse_date(os.read(descriptor, 200).strip()).floor(9)
             if nanoseconds:
                 os.ftruncate(descriptor, 0)
                 os.pwrite(descriptor, bytes(Date(shown + nanoseconds, 9)), 0)
             return shown + nanoseconds
+        except NoidError as error:
+            raise StoreError(f"the file of the clock, {self._path}: {error.message}") from None
         finally:
             os.close(descriptor)
-
-
-def _nanoseconds(text: bytes, path: str) -> int:
-    from ..schemes.timed import parse_date
-
-    try:
-        return parse_date(text).floor(9)
-    except NoidError as error:
-        raise StoreError(f"the file of the clock, {path}: {error.message}") from None

@@ -84,16 +84,14 @@ def _describe(call: Call) -> Answer:
 
 def _describe_text(call: Call) -> Answer:
     """What `describe` writes as RDF, for people."""
-    from ..description import gatherer
-    from ..description.formats import displayed_elements, support_pairs
-    from ..description.missing import readable
+    from ..description import formats, gatherer, missing
 
     if not call.words:
         return Answer(Fields(*((name, ", ".join(values)) for name, values in _own_properties(call).items())),
                       spaced=True)
     facts = call.read(lambda reader: gatherer.gather_text(call.minter, reader, call.words[0]))
-    elements, support = displayed_elements(facts), support_pairs(facts)
-    lines: list[Line] = [(encode_text(name), encode_text(readable(value)), ELEMENT_LABEL)
+    elements, support = formats.displayed_elements(facts), formats.support_pairs(facts)
+    lines: list[Line] = [(encode_text(name), encode_text(missing.readable(value)), ELEMENT_LABEL)
                          for name, value in elements.items()]
     lines += [(encode_text(name), encode_text(value), 0) for name, value in support]
     return Answer(PreparedRecord(lines, [{"elements": elements, **dict(support)}]), spaced=True)

@@ -10,6 +10,7 @@ import textwrap
 from ..minter.policies import READ
 from .answers import Answer, Text
 from .command import Command, Form, Option, chosen_usage
+from .manual import man_page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -209,8 +210,6 @@ def _help_templates(call: Call) -> Answer:
 
 
 def _help_man(call: Call) -> Answer:
-    from .manual import man_page
-
     return Answer(Text(man_page(by_task(call.all_commands())).rstrip("\n")))
 
 

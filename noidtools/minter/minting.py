@@ -238,13 +238,11 @@ class _MintRun:
         if record.was_issued:
             self._clear(identifier)
         display = self.minter.with_label(identifier)
-        if record.flags & PEPPERED and not self.options.peppered:
+        if record.flags & PEPPERED or self.options.peppered:
             from . import tokens
-
+        if record.flags & PEPPERED and not self.options.peppered:
             tokens.delete_pepper(self.writer, identifier)
         if self.options.peppered:
-            from . import tokens
-
             pepper = tokens.make_pepper()
             tokens.store_pepper(self.writer, identifier, pepper)
             flags |= PEPPERED

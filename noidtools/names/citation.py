@@ -19,6 +19,7 @@ from . import RESOLVERS, Name, kept, parse, spelled, stored
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
     ContextAlias = tuple[bytes, bytes, bytes]  # the authority, and two labels of one context
     Placed = tuple[bytes, bytes]  # a naming system, and a name in it
     # The canonical spelling of a name that has the form of a scheme, and what does not count in such names.
@@ -173,18 +174,25 @@ def speak(text: bytes) -> bytes:
     return ", ".join(words).encode()
 
 
+def _qr_code(data: bytes | str) -> Any:
+    """The QR code of a text; None for more than a code holds."""
+    import segno
+
+    try:
+        return segno.make_qr(data, error="m")
+    except segno.DataOverflowError:
+        return None
+
+
 def qr(path: str, data: bytes) -> None:
     """Write `data` as a QR code to `path`, as SVG or PNG by its extension; what is there, perhaps a link of another
     account, is removed."""
     kind = path.rpartition(".")[2].lower()
     if kind not in ("svg", "png"):
         raise UsageError(f"A QR code is written as .svg or .png, and {path} is neither.")
-    import segno
-
-    try:
-        code = segno.make_qr(data, error="m")
-    except segno.DataOverflowError:
-        raise InvalidError(f"{len(data)} octets are more than a QR code holds; cite the name itself.") from None
+    code = _qr_code(data)
+    if code is None:
+        raise InvalidError(f"{len(data)} octets are more than a QR code holds; cite the name itself.")
     try:
         with suppress(FileNotFoundError):
             os.unlink(path)
@@ -196,11 +204,8 @@ def qr(path: str, data: bytes) -> None:
 
 def qr_svg(data: str) -> str:
     """A QR code as an element of a page, black on white; empty for more than a code holds."""
-    import segno
-
-    try:
-        code = segno.make_qr(data, error="m")
-    except segno.DataOverflowError:
+    code = _qr_code(data)
+    if code is None:
         return ""
     svg: str = code.svg_inline(omitsize=True, border=4, dark="#000", light="#fff", svgclass=None, lineclass=None)
     return svg

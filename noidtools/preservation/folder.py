@@ -10,7 +10,6 @@ hidden meanwhile.
 
 from __future__ import annotations
 
-import fcntl
 import filecmp
 import os
 import re
@@ -22,6 +21,7 @@ from pathlib import Path
 from ..codec import encode_text
 from ..errors import BusyError, StoreError
 from ..store.folders import remove_folder
+from ..store.locks import lock_file
 from .pages import GONE_MARK, OTHER, OWN_FOLDER, PAGE, is_path
 
 TYPE_CHECKING = False
@@ -38,12 +38,10 @@ _IS_OTHER = re.compile(rf"{OTHER}/[0-9a-f]{{2}}/[0-9a-f]{{64}}")
 @contextmanager
 def locked(folder: str) -> Iterator[None]:
     """Keep other exports away from a folder; raises BusyError if one is at work."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = lock_file(os.path.realpath(folder), os.O_RDONLY | os.O_DIRECTORY)
+    if descriptor is None:
+        raise BusyError(f"another export is writing to {folder}: try again when it is done")
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BusyError(f"another export is writing to {folder}: try again when it is done") from None
         yield
     finally:
         os.close(descriptor)

@@ -192,8 +192,6 @@ class Scheme(ABC):
     timed = False
     # Why identifiers cannot be queued; empty if they can.
     queue_refusal = ""
-    # Whether `canonical` may change an identifier.  Who knows that it does not can save the call.
-    has_spellings = False
 
     @abstractmethod
     def __init__(self, settings: Settings) -> None: ...

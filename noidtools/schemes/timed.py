@@ -197,7 +197,6 @@ class TimedScheme(Scheme):
     prefix: bytes
     queue_refusal = "time does not come back, so a label that was passed over cannot be made later"
     timed = True
-    has_spellings = True
     fixed_granularity = False
 
     def __init__(self, settings: Settings) -> None:

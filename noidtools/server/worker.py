@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import threading
 import time
 
 from ..minter.folder import MinterFolder, SingleMinter
+from ..store.locks import lock_file
 from ..web.group_commit import WriterSlots
 from ..web.request import Trust
 from ..web.site import Site
@@ -58,7 +58,7 @@ class ProcessSlots(WriterSlots):
     def _acquire(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds
         while True:
-            self._held = next((held for held in map(_locked, self._paths) if held >= 0), -1)
+            self._held = next((held for path in self._paths if (held := lock_file(path)) is not None), -1)
             if self._held >= 0 or time.monotonic() >= deadline:
                 return self._held >= 0
             time.sleep(_SLOT_INTERVAL)
@@ -67,22 +67,12 @@ class ProcessSlots(WriterSlots):
         os.close(self._held)
 
     def _begin_again(self) -> bool:
-        self._held_again = _locked(self._path_again)
-        return self._held_again >= 0
+        held = lock_file(self._path_again)
+        self._held_again = -1 if held is None else held
+        return held is not None
 
     def _end_again(self) -> None:
         os.close(self._held_again)
-
-
-def _locked(path: str) -> int:
-    """The descriptor of a file that this process has locked; -1 if another has."""
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return -1
-    return descriptor
 
 
 def _metrics(slow: float, trust: Trust) -> RequestMetrics | None:

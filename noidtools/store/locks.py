@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 TIMEOUT = 30.0
 
 
+def lock_file(path: str, flags: int = os.O_RDWR | os.O_CREAT, *, shared: bool = False) -> int | None:
+    """The descriptor of a file or folder that this process has locked until it closes it; None if another has."""
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
 class ReadersWriterLock:
     """Shared by many threads, or held by one exclusively.
 

@@ -24,6 +24,7 @@ from ..minter import Minter
 from ..minter.events import Actor
 from ..minter.qualities import FAILS, HOLDS
 from ..statistics.database import opened, transaction
+from ..store.locks import lock_file
 from ..times import SECOND
 from . import Verification
 from .http import UnreachableError, WebAddress
@@ -139,15 +140,10 @@ class LinkCheck:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Two runs at once would ask every host twice: the second is refused."""
-        import fcntl
-
-        descriptor = os.open(_lock_of(self._minter.dbdir), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        descriptor = lock_file(_lock_of(self._minter.dbdir))
+        if descriptor is None:
+            raise BusyError("the links of this minter are being checked already: wait until that has ended")
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise BusyError("the links of this minter are being checked already: wait until that has ended"
-                                ) from None
             if self._limits.hours:
                 os.utime(descriptor)
             yield

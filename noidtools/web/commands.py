@@ -21,7 +21,6 @@ from .response import (
     TextWriter,
     error_response,
     http_error,
-    internal_error,
     log_error,
     method_not_allowed,
     prefers_json,
@@ -99,7 +98,7 @@ class CommandApplication:
             if not request.wants_page:
                 return error_response(request.environ, error, writer, self._challenge)
             log_error(request.environ, error)
-            refusal = http_error(error, self._challenge) if isinstance(error, NoidError) else internal_error()
+            refusal = http_error(error, self._challenge)
             return self._page("refusal_page", request, refusal)
 
     def _page(self, kind: str, request: Request, *values: object) -> Response:

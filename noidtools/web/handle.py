@@ -21,12 +21,12 @@ import msgspec
 from .. import names
 from ..api import MinterMethods
 from ..codec import decode_text, encode_text
-from ..errors import NoidError, NotFoundError
+from ..errors import NotFoundError
 from ..minter.policies import ADMIN, BIND, MINT, READ
 from .access import MinterAccess, Minters, hold_unless_known, whole_body
 from .json_api.types import json_text
 from .request import Request
-from .response import PREFLIGHT, HttpError, Response, http_error, internal_error, log_error, method_not_allowed
+from .response import PREFLIGHT, HttpError, Response, http_error, log_error, method_not_allowed
 
 _ROOT = "/api/handles"
 _JSON = "application/json"
@@ -105,7 +105,7 @@ class HandleApi:
         found = _with_admin(access.python(), handle, _values(access, access.python(), handle))
         values = [value for value in found if _is_wanted(value, parameters)]
         dates = _dates(access, handle)
-        data = [_written(access, value, handle, dates) for value in values]
+        data = [_written(access, value, dates) for value in values]
         return _answer(200, 1 if values or not found else 200, handle, {"values": data})
 
     def _list(self, request: Request, parameters: Parameters) -> Response:
@@ -401,7 +401,7 @@ def _sent_data(kind: str, data: Any) -> bytes:
 # -- answers ---------------------------------------------------------------------------------------------------------
 
 
-def _written(access: MinterAccess, value: Value, handle: str, dates: Mapping[str, str]) -> dict[str, Any]:
+def _written(access: MinterAccess, value: Value, dates: Mapping[str, str]) -> dict[str, Any]:
     element = access.target if value.type == _URL else value.type
     return {"index": value.index, "type": json_text(value.type), "data": _written_data(value), "ttl": value.ttl,
             "timestamp": dates.get(element, dates[""])}
@@ -428,7 +428,7 @@ def _answer(status: int, code: int, handle: str, more: Mapping[str, object] | No
 
 def _refusal(request: Request, handle: str, error: Exception) -> Response:
     log_error(request.environ, error)
-    refusal = http_error(error, _CHALLENGE) if isinstance(error, NoidError) else internal_error()
+    refusal = http_error(error, _CHALLENGE)
     status, code = _CODES.get(refusal.kind, (400, 4))
     if isinstance(refusal, HandleError):
         status, code = refusal.status, refusal.code

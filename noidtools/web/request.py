@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
 from ..codec import HEX_DIGITS, pack
 from ..commands.lines import LineSource, split_words
 from ..errors import ForbiddenError, UsageError
@@ -505,8 +507,6 @@ def announced_length(environ: Environ) -> int | None:
 
 def _file_for(length: int | None) -> IO[bytes]:
     if length is not None and length <= _IN_MEMORY:
-        from io import BytesIO
-
         return BytesIO()
     from tempfile import TemporaryFile
 

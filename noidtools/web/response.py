@@ -113,7 +113,7 @@ def too_large(limit: int) -> HttpError:
 def error_response(environ: dict[str, Any], error: Exception, writer: AnswerWriter, challenge: str) -> Response:
     """The response to a request that failed."""
     log_error(environ, error)
-    refusal = http_error(error, challenge) if isinstance(error, NoidError) else internal_error()
+    refusal = http_error(error, challenge)
     text = writer.opening() + writer.refusal(refusal.kind, refusal.message)
     text += writer.closing(spaced=False, failed=False)
     return Response(refusal.status, writer.content_type, text, refusal.headers)
@@ -124,11 +124,13 @@ def internal_error() -> HttpError:
     return HttpError(500, "fault", "something went wrong here: the server's log says what")
 
 
-def http_error(error: NoidError, challenge: str) -> HttpError:
-    """An error with its HTTP status.  `challenge` is the WWW-Authenticate header; where nobody can log in it is empty,
-    and a token is asked for."""
+def http_error(error: Exception, challenge: str) -> HttpError:
+    """An error with its HTTP status; one that is not a refusal is a fault of ours.  `challenge` is the WWW-Authenticate
+    header; where nobody can log in it is empty, and a token is asked for."""
     if isinstance(error, HttpError):
         return error
+    if not isinstance(error, NoidError):
+        return internal_error()
     if isinstance(error, TokenNeededError):
         # No user may do it, so a browser is not to ask for a password.
         return HttpError(401, "login", error.message, ("WWW-Authenticate", 'Bearer realm="noid"'))

@@ -155,7 +155,7 @@ def answers_under_load(deployment, names: list[str], stop: threading.Event, seed
         answer.read()
         location = answer.getheader("Location")
         found["wrong" if location not in (None, f"https://own.example/{name}") else answer.status] += 1
-        time.sleep(0.002)  # some are always under way, and the processor has time for other tests
+        time.sleep(0.02)  # some are always under way, and the processor has time for other tests
     connection.close()
     return found
 

@@ -25,7 +25,7 @@ SERVICES = ("apache-proxy", "apache-fcgi", "nginx-proxy", "nginx-fcgi")
 class Load:
     """Clients that mint one identifier after the other, from `with` to its end."""
 
-    def __init__(self, deployment: Deployment, minter: str, clients: int = 6) -> None:
+    def __init__(self, deployment: Deployment, minter: str, clients: int = 4) -> None:
         self.received: list[str] = []
         self.refused: list[object] = []
         self._port = deployment.port
@@ -60,7 +60,7 @@ class Load:
                 self.refused.append(error)
             finally:
                 connection.close()
-            time.sleep(0.01)  # some are always under way, and the processor has time for other tests
+            time.sleep(0.03)  # some are always under way, and the processor has time for other tests
 
 
 def stored_ids(deployment: Deployment, minter: str) -> set[str]:

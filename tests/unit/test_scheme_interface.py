@@ -41,9 +41,3 @@ def test_a_scheme_of_time_needs_each_member(member):
         if name != member})
     with pytest.raises(TypeError, match=member):
         incomplete(Settings({"granularity": "1"}))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_scheme_says_whether_it_changes_the_spelling(name):
-    made = scheme_class(name)
-    assert made.has_spellings == (made.canonical is not Scheme.canonical)

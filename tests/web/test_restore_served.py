@@ -70,7 +70,7 @@ class Clients:
         while not self._stopping.is_set():
             asked = time.monotonic()
             self.answers.append((asked, self._ask()))
-            time.sleep(0.01)
+            time.sleep(0.03)
 
     def __enter__(self) -> Clients:
         for thread in self._threads:

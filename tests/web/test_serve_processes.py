@@ -50,7 +50,7 @@ def test_identifiers_are_unique_and_kept_when_fastcgi_workers_are_killed(fcgi: S
         while not stopping.is_set():
             with contextlib.suppress(OSError, EOFError):
                 status, _, body = fcgi.fastcgi("mint+5")
-                assert status == 200
+                assert status in (200, 503), body  # 503: on a busy machine another one wrote for too long
                 received.extend(ids_in(body))
 
     threads = [threading.Thread(target=client) for _ in range(4)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
 from time import sleep
 
@@ -222,7 +223,6 @@ def read_all(path: str) -> int:
     Another process reads it, since LMDB may end the process that reads a damaged page.  Raises lmdb.Error.
     """
     import subprocess
-    import sys
 
     reading = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reading.py")
     done = subprocess.run([sys.executable or "python3", reading, os.path.abspath(path)], stdin=subprocess.DEVNULL,

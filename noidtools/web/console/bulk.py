@@ -32,29 +32,20 @@ _LONGEST_CELL = 200
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of job: what it is called, the command that it is, and what checks and does it."""
+    """A kind of job: what it is called, the command that it is, and what does it, or with `dry_run` checks it."""
 
     title: str
     command: tuple[str, ...]
-    check: Callable[[MinterAccess, Job], None]
-    run: Callable[[MinterAccess, Job], None]
+    work: Callable[[MinterAccess, Job, bool], None]
 
 
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _check_mint(access: MinterAccess, job: Job) -> None:
-    _mint(access, job, dry_run=True)
-
-
-def _run_mint(access: MinterAccess, job: Job) -> None:
-    if job.record.facts.get("given"):
+def _mint(access: MinterAccess, job: Job, dry_run: bool) -> None:
+    if not dry_run and job.record.facts.get("given"):
         # A row with an identifier is imported, which may be that of anything.
         access.ensure("import", *classes_of("import", "csv", "--mint"))
-    _mint(access, job, dry_run=False)
-
-
-def _mint(access: MinterAccess, job: Job, *, dry_run: bool) -> None:
     state = job.record.settings.get("state", "")
     options = MintTableOptions(
         reserved=state == "reserved" if state else None, name=job.number.encode(), keep_going=True, dry_run=dry_run,
@@ -67,15 +58,7 @@ def _mint(access: MinterAccess, job: Job, *, dry_run: bool) -> None:
         table.write_to(job.path(RESULT))
 
 
-def _check_change(access: MinterAccess, job: Job) -> None:
-    _rebind(access, job, dry_run=True)
-
-
-def _run_change(access: MinterAccess, job: Job) -> None:
-    _rebind(access, job, dry_run=False)
-
-
-def _rebind(access: MinterAccess, job: Job, *, dry_run: bool) -> None:
+def _rebind(access: MinterAccess, job: Job, dry_run: bool) -> None:
     options = ImportOptions(verb=b"rebind", on_conflict="replace", known_only=True, keep_going=True, dry_run=dry_run,
                             target=access.minter.read(target_element))
     with open_input(job.path(UPLOAD)) as file:
@@ -117,14 +100,10 @@ def _note_problems(job: Job, columns: tuple[str, str], problems: Iterable[tuple[
 # -- many targets, and back ------------------------------------------------------------------------------------------
 
 
-def _check_retarget(access: MinterAccess, job: Job) -> None:
-    _note_changes(access, job, retargeting(access, job).dry_run())
-
-
-def _run_retarget(access: MinterAccess, job: Job) -> None:
-    report = retargeting(access, job).run(access.actor, name=b"console " + job.number.encode(),
-                                          progress=job.progress())
-    _note_changes(access, job, report)
+def _retarget(access: MinterAccess, job: Job, dry_run: bool) -> None:
+    change = retargeting(access, job)
+    _note_changes(access, job, change.dry_run() if dry_run else change.run(
+        access.actor, name=b"console " + job.number.encode(), progress=job.progress()))
 
 
 def retargeting(access: MinterAccess, job: Job) -> Retargeting:
@@ -136,14 +115,9 @@ def retargeting(access: MinterAccess, job: Job) -> Retargeting:
                        minter.read(target_element), beginning)
 
 
-def _check_undo(access: MinterAccess, job: Job) -> None:
+def _undo(access: MinterAccess, job: Job, dry_run: bool) -> None:
     _note_changes(access, job, undo(access.minter, access.actor, encode_text(job.record.settings["event"]),
-                                    dry_run=True))
-
-
-def _run_undo(access: MinterAccess, job: Job) -> None:
-    _note_changes(access, job, undo(access.minter, access.actor, encode_text(job.record.settings["event"]),
-                                    progress=job.progress()))
+                                    dry_run=dry_run, progress=job.progress()))
 
 
 def _note_changes(access: MinterAccess, job: Job, report: BulkReport) -> None:
@@ -155,10 +129,10 @@ def _note_changes(access: MinterAccess, job: Job, report: BulkReport) -> None:
 
 
 KINDS = {
-    "mint": Kind("Mint for a table", ("bind", "mint", "new", "ELEMENT", "VALUE"), _check_mint, _run_mint),
-    "change": Kind("Change what a table says", ("rebind",), _check_change, _run_change),
-    "retarget": Kind("Change many targets", ("retarget", "--from", "A", "--to", "B"), _check_retarget, _run_retarget),
-    "undo": Kind("Undo a change", ("undo", "1"), _check_undo, _run_undo),
+    "mint": Kind("Mint for a table", ("bind", "mint", "new", "ELEMENT", "VALUE"), _mint),
+    "change": Kind("Change what a table says", ("rebind",), _rebind),
+    "retarget": Kind("Change many targets", ("retarget", "--from", "A", "--to", "B"), _retarget),
+    "undo": Kind("Undo a change", ("undo", "1"), _undo),
 }
 
 

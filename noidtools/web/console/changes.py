@@ -92,9 +92,9 @@ def work_on_job(visit: Visit) -> Response:
         return redirect(link("mint" if job.record.kind == "mint" else "change", minter=access.name, done="forgotten"))
     # What was never checked to its end is not done: the check also finds what its user may not do.
     if step == "check" or CHECKING in (job.record.phase, job.record.phase == FAILED and job.record.before):
-        job.start(CHECKING, lambda one: kind.check(access, one))
+        job.start(CHECKING, lambda one: kind.work(access, one, True))
     elif job.record.phase != "done":
-        job.start(RUNNING, lambda one: kind.run(access, one))
+        job.start(RUNNING, lambda one: kind.work(access, one, False))
     return redirect(link("job", minter=access.name, job=job.number))
 
 

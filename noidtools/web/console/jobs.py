@@ -8,7 +8,6 @@ value that is bound, stays as it is.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import secrets
@@ -24,6 +23,7 @@ import msgspec
 from ...console import log_line
 from ...errors import ConflictError, NoidError, NotFoundError, StoreError
 from ...minter import Minter
+from ...store.locks import lock_file
 from ..response import internal_error, public_message
 
 _FOLDER = "console-jobs"
@@ -125,23 +125,17 @@ class Job:
 
     def is_active(self) -> bool:
         """Whether some process works on it."""
-        lock = self._take_lock(fcntl.LOCK_SH)
+        lock = self._take_lock(shared=True)
         if lock is not None:
             os.close(lock)
         return lock is None
 
-    def _take_lock(self, kind: int = fcntl.LOCK_EX) -> int | None:
+    def _take_lock(self, *, shared: bool = False) -> int | None:
         """The descriptor of the lock, None if another has it."""
         try:
-            lock = os.open(self.path(_LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            return lock_file(self.path(_LOCK), shared=shared)
         except OSError as error:
             raise StoreError(f"the job cannot be written: {error.strerror}") from None
-        try:
-            fcntl.flock(lock, kind | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
-            return None
-        return lock
 
     def start(self, phase: str, work: Callable[[Job], None]) -> None:
         """Let `work` do what the phase is for, in a thread of its own; nothing if it is being done already."""

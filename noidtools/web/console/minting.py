@@ -87,5 +87,5 @@ def begin_job(visit: Visit, kind: str, settings: dict[str, str], *, needs_file: 
         raise UsageError("no file was chosen: choose a table in CSV")
     named = {**settings, "file": visit.upload_name[:200]} if needs_file else settings
     job = Job.create(access.minter, kind, visit.user, named, visit.upload if needs_file else None)
-    job.start("checking", lambda one: KINDS[kind].check(access, one))
+    job.start("checking", lambda one: KINDS[kind].work(access, one, True))
     return redirect(link("job", minter=access.name, job=job.number))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ...errors import NoidError
-from ..response import HttpError, Response, http_error, internal_error, log_error
+from ..response import HttpError, Response, http_error, log_error
 from .types import Problem, json_text
 
 MEDIA_TYPE = "application/problem+json"
@@ -21,7 +20,7 @@ _TITLES = {
 }
 
 
-def problem_of(error: NoidError, challenge: str) -> tuple[Problem, HttpError]:
+def problem_of(error: Exception, challenge: str) -> tuple[Problem, HttpError]:
     """A refusal as it is answered, and with its headers."""
     refusal = http_error(error, challenge)
     kind = refusal.kind.replace(" ", "-")
@@ -32,6 +31,5 @@ def problem_of(error: NoidError, challenge: str) -> tuple[Problem, HttpError]:
 def problem_response(environ: dict[str, object], error: Exception, challenge: str) -> Response:
     """The response to a request that was refused, or that failed."""
     log_error(environ, error)
-    known = error if isinstance(error, NoidError) else internal_error()
-    problem, refusal = problem_of(known, challenge)
+    problem, refusal = problem_of(error, challenge)
     return Response(problem.status, MEDIA_TYPE, msgspec.json.encode(problem) + b"\n", refusal.headers)
