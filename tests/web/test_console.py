@@ -727,7 +727,7 @@ def test_an_administrator_changes_the_policy_and_cannot_be_locked_out(alice, fol
         policy = minter.policy()
         assert (policy.mint, policy.minting, policy.mint_limit) == ((ADMINISTRATOR, CURATOR), "reserve", 77)
     page = page.submit("Save the policy", admin="nobody")
-    assert "You would no longer administer this minter" in page.text
+    assert "You would lock yourself out" in page.text
     assert alice.get("/console/access?minter=secret").status == 200
 
 
