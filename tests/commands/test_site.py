@@ -206,7 +206,7 @@ def test_two_exports_at_once_are_refused(noid, tmp_path):
     lock = os.open(tmp_path / "site", os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert "another export writes" in noid.refused("export", "--site", str(tmp_path / "site"))
+        assert "another export is writing to" in noid.refused("export", "--site", str(tmp_path / "site"))
     finally:
         os.close(lock)
 
