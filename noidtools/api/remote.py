@@ -223,8 +223,8 @@ class RemoteMinter:
             reason = str(error) or type(error).__name__
             if method == "GET" or isinstance(error, ConnectionRefusedError):
                 raise StoreError(f"{self._host} cannot be reached: {reason}") from None
-            raise OutcomeUnknownError(f"the connection to {self._host} was lost ({reason}), and it is not known "
-                                      "whether this was done: look what is there, or repeat a call that has a key"
+            raise OutcomeUnknownError(f"the connection to {self._host} was lost ({reason}), so it is not known "
+                                      "whether this was done: check, or repeat the call if it has a key"
                                       ) from None
         finally:
             connection.close()

@@ -263,8 +263,8 @@ def _value(line: int, cell: str) -> bytes:
     value = cell.encode()
     ensure_length(line, value)
     if value.startswith(_FORMULA) and not _NUMBER.match(cell):
-        raise BadLineError(line, f"{cell[:40]!r} looks like a formula: write an apostrophe before it if it is "
-                           "meant as it stands")
+        raise BadLineError(line, f"{cell[:40]!r} looks like a formula: write an apostrophe before it if you mean "
+                           "it literally")
     if value.startswith(_BASE64):
         try:
             return binascii.a2b_base64(value[len(_BASE64) :], strict_mode=True)

@@ -103,7 +103,7 @@ def test_a_loop_of_aliases_is_refused_when_it_is_made(minter):
     minter.records("alias", "b", "c")
     refusal = minter.refusal("alias", "c", "a")
     assert isinstance(refusal, ConflictError) and "c -> a -> b -> c" in refusal.message
-    assert "cannot stand for itself" in minter.refusal("alias", "a", "a").message
+    assert "cannot be an alias of itself" in minter.refusal("alias", "a", "a").message
     minter.records("alias", "--remove", "b")
     minter.records("alias", "c", "a")
 

@@ -118,7 +118,7 @@ def test_a_dry_run_lists_every_row_that_is_wrong_and_mints_nothing(minter):
                       stdin=b"id,title\n,A\n,=x\n13030/zzz,B\n,C,D\n")
     lines = done.stdout.decode().splitlines()
     assert done.returncode == 1 and lines[0] == "line: 2: minted, 1 bound"
-    assert lines[1].startswith("line: 3: refused: '=x' begins") and lines[3].startswith("line: 5: refused: there are 3")
+    assert lines[1].startswith("line: 3: refused: '=x' looks") and lines[3].startswith("line: 5: refused: there are 3")
     assert lines[2].startswith("line: 4: refused: 13030/zzz") and "Minted: 1" in lines and "Refused: 3" in lines
     assert minter.ids(1) == [FIRST]
 

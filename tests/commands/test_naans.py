@@ -152,12 +152,13 @@ def test_what_was_damaged_is_not_used_and_is_said(minter, tmp_path):
 
 def test_without_a_registry_the_command_says_what_to_do(minter):
     for words in ((), ("forward", "on"), ("whose", "13030")):
-        assert "take it over with 'noid naans update FILE'" in minter.refused("naans", *words)
+        assert "read it with 'noid naans update FILE'" in minter.refused("naans", *words)
 
 
 def test_a_folder_that_cannot_be_written_is_refused_with_a_sentence(tmp_path):
     source = written(tmp_path)
-    assert "is no folder of minters" in Noid(tmp_path).refused("-f", str(tmp_path / "none"), "naans", "update", source)
+    nowhere = str(tmp_path / "none")
+    assert "is not a folder of minters" in Noid(tmp_path).refused("-f", nowhere, "naans", "update", source)
     if os.geteuid():
         (tmp_path / "shut").mkdir(mode=0o500)
         assert "cannot be written" in Noid(tmp_path / "shut").refused("naans", "update", source)

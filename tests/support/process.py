@@ -36,7 +36,8 @@ class NoidProcess(NoidCommand):
         """What a command prints on a terminal of this width."""
         terminal, screen = os.openpty()
         fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        process = self.start(*words, stdin=screen, stdout=screen, stderr=screen)
+        environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+        process = self.start(*words, stdin=screen, stdout=screen, stderr=screen, env=environment)
         os.close(screen)
         printed = b""
         with contextlib.suppress(OSError):  # the terminal is closed when the process ends
