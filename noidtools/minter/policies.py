@@ -190,9 +190,9 @@ class AccessPolicy:
                 continue
             if user:
                 raise ForbiddenError(
-                    f"{printable(user)} may not use {command}: the class {name} is for {_audience(rule)} here")
+                    f"{command} is not open to {printable(user)}: the class {name} is for {_audience(rule)} here")
             if rule.word == NOBODY:
-                raise TokenNeededError(f"anonymous users may not use {command}: the class {name} is for nobody here")
+                raise TokenNeededError(f"{command} is not open to anonymous users: the class {name} is for nobody here")
             remedy = "" if name == ADMIN else f"an administrator can open it with 'noid policy {name} anyone'"
             raise LoginNeededError(f"{command} needs a login here", remedy)
 

@@ -140,7 +140,7 @@ def test_a_refusal_for_lack_of_permission_is_401_or_403_with_the_remedy(web: Com
     run_in_child(web.folder / "kt5", "policy", "mint", "bob")
     reply = web("mint+1", user="eve")
     assert reply.status == 403 and "www-authenticate" not in reply.headers
-    assert reply.text == "error: eve may not use mint: the class mint is for certain users only here\n"
+    assert reply.text == "error: mint is not open to eve: the class mint is for certain users only here\n"
 
 
 def test_without_a_login_an_unauthenticated_write_asks_for_a_token(web: CommandClient) -> None:

@@ -641,7 +641,7 @@ def test_rows_with_identifiers_are_for_administrators(carol, alice, folder, name
     page = done(carol.get("/console/mint").submit("Upload and check", files={"file": table}))
     button = next(text for form in page.forms for text in form.buttons if text.startswith("Mint"))
     page = done(page.submit(button))
-    assert "may not use import" in page.text
+    assert "mport is not open to" in page.text
     assert "what" not in bound(folder, name)
 
 
