@@ -57,10 +57,12 @@ def test_identifiers_are_unique_and_kept_when_fastcgi_workers_are_killed(fcgi: S
     for thread in threads:
         thread.start()
     try:
-        for killed in range(1, 4):
+        for number in range(1, 4):
             # Each time after more were minted, by a worker that has its work.
-            fcgi.until(lambda wanted=100 * killed: len(received) >= wanted and len(fcgi.workers) == 2)
-            os.kill(fcgi.workers[0], signal.SIGKILL)
+            fcgi.until(lambda wanted=100 * number: len(received) >= wanted and len(fcgi.workers) == 2)
+            killed = fcgi.workers[0]
+            os.kill(killed, signal.SIGKILL)
+            fcgi.until(lambda pid=killed: pid not in fcgi.workers)
         fcgi.until(lambda: len(received) >= 400)
     finally:
         stopping.set()
