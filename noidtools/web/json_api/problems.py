@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ...errors import NoidError
-from ..response import HttpError, Response, http_error, internal_error, log_error
+from ..response import HttpError, Response, http_error, refusal_of
 from .types import Problem, json_text
 
 MEDIA_TYPE = "application/problem+json"
@@ -31,7 +31,5 @@ def problem_of(error: NoidError, challenge: str) -> tuple[Problem, HttpError]:
 
 def problem_response(environ: dict[str, object], error: Exception, challenge: str) -> Response:
     """The response to a request that was refused, or that failed."""
-    log_error(environ, error)
-    known = error if isinstance(error, NoidError) else internal_error()
-    problem, refusal = problem_of(known, challenge)
+    problem, refusal = problem_of(refusal_of(environ, error, challenge), challenge)
     return Response(problem.status, MEDIA_TYPE, msgspec.json.encode(problem) + b"\n", refusal.headers)
