@@ -14,6 +14,8 @@ from contextlib import nullcontext, suppress
 from functools import cache
 from typing import Any
 
+import msgspec
+
 from .. import names
 from ..api import MinterMethods
 from ..codec import decode_text, encode_text, pack, unpack
@@ -326,6 +328,14 @@ def whole_body(request: Request) -> bytes:
         return body.file.read()
     finally:
         body.close()
+
+
+def decoded_json(body: bytes) -> Any:
+    """The value in a body; raises HttpError for what is not JSON."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise HttpError(400, "usage", f"the body is not JSON: {error}") from None
 
 
 # -- responses that can be repeated ----------------------------------------------------------------------------------

@@ -23,10 +23,10 @@ from ..codec import decode_text, encode_text
 from ..description.facts import NameRecord
 from ..errors import NotFoundError
 from ..minter.policies import BIND, MINT, READ
-from .access import MinterAccess, Minters, whole_body
+from .access import MinterAccess, Minters, decoded_json, whole_body
 from .json_api.types import json_text
 from .request import Request
-from .response import HttpError, Response, http_error, log_error, method_not_allowed
+from .response import HttpError, Response, method_not_allowed, refusal_of
 
 _JSON = "application/json"
 _MOST_ROWS = 10_000
@@ -86,7 +86,7 @@ class Arklet:
         if request.method != method:
             raise method_not_allowed((method,), f"{path} takes {method} only")
         body = whole_body(request)
-        return call(request, _decoded(body), body)
+        return call(request, decoded_json(body), body)
 
     # -- the calls -------------------------------------------------------------------------------------
 
@@ -175,13 +175,6 @@ class Arklet:
 # -- requests --------------------------------------------------------------------------------------------------------
 
 
-def _decoded(body: bytes) -> Any:
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise HttpError(400, "usage", f"the body is not JSON: {error}") from None
-
-
 def _rows(data: object) -> list[Row]:
     if not isinstance(data, list) or not data:
         raise FieldError("data", _REQUIRED)
@@ -251,8 +244,7 @@ def _answer(data: Row | Sequence[Row] | Mapping[str, object], headers: Sequence[
 
 
 def _refusal(request: Request, error: Exception) -> Response:
-    log_error(request.environ, error)
-    refusal = http_error(error, "")
+    refusal = refusal_of(request.environ, error, "")
     status, headers = (403, []) if refusal.status == 401 else (refusal.status, refusal.headers)
     field = refusal.field if isinstance(refusal, FieldError) else "detail"
     return Response(status, _JSON, msgspec.json.encode({json_text(field): [json_text(refusal.message)]}) + b"\n",

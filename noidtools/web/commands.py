@@ -20,11 +20,11 @@ from .response import (
     Response,
     TextWriter,
     error_response,
-    http_error,
     log_error,
     method_not_allowed,
     prefers_json,
     public_message,
+    refusal_of,
     send,
 )
 from .work_limit import WorkLimit
@@ -97,8 +97,7 @@ class CommandApplication:
         except Exception as error:  # noqa: BLE001 - every error has an HTTP status
             if not request.wants_page:
                 return error_response(request.environ, error, writer, self._challenge)
-            log_error(request.environ, error)
-            refusal = http_error(error, self._challenge)
+            refusal = refusal_of(request.environ, error, self._challenge)
             return self._page("refusal_page", request, refusal)
 
     def _page(self, kind: str, request: Request, *values: object) -> Response:

@@ -27,7 +27,7 @@ from ..version import __version__
 from .access import MinterAccess, Minters, whole_body
 from .ezid_records import BadRequestError, EzidRecords, ark_of, canonical_ark, element_lines, is_ark, parse_elements
 from .request import Request
-from .response import HttpError, Response, http_error, log_error, method_not_allowed, names_any
+from .response import HttpError, Response, method_not_allowed, names_any, refusal_of
 from .sealing import Sealer, cookie_value, set_cookie
 
 _TEXT = "text/plain; charset=utf-8"
@@ -92,10 +92,9 @@ class Ezid:
         return handlers[method](request, rest)
 
     def _refusal(self, request: Request, error: Exception) -> Response:
-        log_error(request.environ, error)
         if isinstance(error, NotFoundError):
             error = BadRequestError("no such identifier")
-        refusal = http_error(error, _CHALLENGE)
+        refusal = refusal_of(request.environ, error, _CHALLENGE)
         status, headers = refusal.status, refusal.headers
         if status == 401:
             # A token of other minters is known, but may not do this.

@@ -23,10 +23,10 @@ from ..api import MinterMethods
 from ..codec import decode_text, encode_text
 from ..errors import NotFoundError
 from ..minter.policies import ADMIN, BIND, MINT, READ
-from .access import MinterAccess, Minters, hold_unless_known, whole_body
+from .access import MinterAccess, Minters, decoded_json, hold_unless_known, whole_body
 from .json_api.types import json_text
 from .request import Request
-from .response import PREFLIGHT, HttpError, Response, http_error, log_error, method_not_allowed
+from .response import PREFLIGHT, HttpError, Response, method_not_allowed, refusal_of
 
 _ROOT = "/api/handles"
 _JSON = "application/json"
@@ -312,10 +312,9 @@ def _posted(request: Request) -> list[tuple[str, str]]:
     body = whole_body(request)
     if request.body_type != _JSON:
         return parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
-    try:
-        data = msgspec.json.decode(body, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise HandleError(400, 4, f"the parameters are an object of JSON: {error}") from None
+    data = decoded_json(body)
+    if not isinstance(data, dict):
+        raise HandleError(400, 4, "the parameters are an object of JSON")
     return [(name, _parameter_text(one)) for name, value in data.items()
             for one in (value if isinstance(value, list) else [value])]
 
@@ -357,10 +356,7 @@ def _is_wanted(value: Value, parameters: Parameters) -> bool:
 
 
 def _sent_values(body: bytes, handle: str) -> list[Value]:
-    try:
-        data = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise HandleError(400, 4, f"the body is not JSON: {error}") from None
+    data = decoded_json(body)
     if isinstance(data, dict) and "values" in data:
         if data.get("handle", handle) != handle:
             raise HandleError(400, 4, "the handle in the body is not that of the address")
@@ -427,8 +423,7 @@ def _answer(status: int, code: int, handle: str, more: Mapping[str, object] | No
 
 
 def _refusal(request: Request, handle: str, error: Exception) -> Response:
-    log_error(request.environ, error)
-    refusal = http_error(error, _CHALLENGE)
+    refusal = refusal_of(request.environ, error, _CHALLENGE)
     status, code = _CODES.get(refusal.kind, (400, 4))
     if isinstance(refusal, HandleError):
         status, code = refusal.status, refusal.code

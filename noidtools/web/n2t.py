@@ -23,7 +23,7 @@ from ..errors import NotFoundError, UsageError, printable
 from ..minter.policies import BIND, MINT, READ
 from .access import Minters, hold_unless_known, whole_body
 from .request import Request
-from .response import HttpError, Response, TextWriter, http_error, log_error, method_not_allowed
+from .response import HttpError, Response, TextWriter, method_not_allowed, refusal_of
 
 _PATH = re.compile(r"/a/[^/]+/(?:(?P<binder>b)|m/ark:?/(?P<shoulder>.+))")
 _TEXT = TextWriter()
@@ -66,8 +66,7 @@ class N2t:
                 return self._mint(request, encode_text(match["shoulder"]), split_words(line))
             return self._bind(request, line)
         except Exception as error:  # noqa: BLE001 - every error has an HTTP status
-            log_error(request.environ, error)
-            refusal = http_error(error, self._challenge)
+            refusal = refusal_of(request.environ, error, self._challenge)
             text = _TEXT.refusal(refusal.kind, refusal.message)
             return Response(refusal.status, _TEXT.content_type, text + label + b": 1\n\n", refusal.headers)
 

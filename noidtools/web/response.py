@@ -112,11 +112,16 @@ def too_large(limit: int) -> HttpError:
 
 def error_response(environ: dict[str, Any], error: Exception, writer: AnswerWriter, challenge: str) -> Response:
     """The response to a request that failed."""
-    log_error(environ, error)
-    refusal = http_error(error, challenge)
+    refusal = refusal_of(environ, error, challenge)
     text = writer.opening() + writer.refusal(refusal.kind, refusal.message)
     text += writer.closing(spaced=False, failed=False)
     return Response(refusal.status, writer.content_type, text, refusal.headers)
+
+
+def refusal_of(environ: dict[str, Any], error: Exception, challenge: str) -> HttpError:
+    """An error of a request as it is answered; it is logged, if there is something to be done about it."""
+    log_error(environ, error)
+    return http_error(error, challenge)
 
 
 def internal_error() -> HttpError:

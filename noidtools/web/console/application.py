@@ -8,7 +8,7 @@ from ...errors import NotFoundError
 from ..access import Minters
 from ..rendering import renderer_of
 from ..request import Request
-from ..response import Response, http_error, log_error, method_not_allowed
+from ..response import Response, method_not_allowed, refusal_of
 from ..sealing import Sealer
 from . import administration, changes, editing, find, identifier, links, minting, overview, rules
 from .login import Sessions, ensure_logged_in
@@ -74,8 +74,7 @@ class Console:
             response.headers += [] if any(name == "Set-Cookie" for name, _ in response.headers) else renewed
             return response
         except Exception as error:  # noqa: BLE001 - every error has an HTTP status
-            log_error(request.environ, error)
-            refusal = http_error(error, "")
+            refusal = refusal_of(request.environ, error, "")
             return self._refusal(request, refusal.status, refusal.message)
         finally:
             if visit is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..response import HttpError, Response, http_error, log_error
+from ..response import HttpError, Response, http_error, refusal_of
 from .types import Problem, json_text
 
 MEDIA_TYPE = "application/problem+json"
@@ -30,6 +30,5 @@ def problem_of(error: Exception, challenge: str) -> tuple[Problem, HttpError]:
 
 def problem_response(environ: dict[str, object], error: Exception, challenge: str) -> Response:
     """The response to a request that was refused, or that failed."""
-    log_error(environ, error)
-    problem, refusal = problem_of(error, challenge)
+    problem, refusal = problem_of(refusal_of(environ, error, challenge), challenge)
     return Response(problem.status, MEDIA_TYPE, msgspec.json.encode(problem) + b"\n", refusal.headers)
