@@ -151,7 +151,7 @@ def test_of_two_who_succeed_at_once_in_a_folder_one_is_refused(tmp_path):
     assert os.listdir(first.folder) == ["NOID"]
 
 
-@pytest.mark.parametrize("step", range(1, 5))
+@pytest.mark.parametrize("step", range(1, 7))
 def test_a_killed_succession_leaves_no_minter_or_a_complete_one(tmp_path, step):
     bundle = departed_bundle(tmp_path)
     (tmp_path / "new").mkdir()
@@ -160,6 +160,7 @@ def test_a_killed_succession_leaves_no_minter_or_a_complete_one(tmp_path, step):
     if not (tmp_path / "new/NOID").exists():
         successor("succeed", str(bundle))
     assert len(successor.ids(1)) == 1 and "nothing is wrong" in successor("check")
+    successor("backup", str(tmp_path / "backup"))
     assert sorted(os.listdir(tmp_path / "new")) == ["NOID", "errors"]
     successor.close()
 
