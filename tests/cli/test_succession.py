@@ -11,6 +11,7 @@ import pytest
 
 from noidtools.errors import ConflictError
 from noidtools.minter import Minter
+from noidtools.minter.departure import depart
 from noidtools.minter.events import Actor
 from noidtools.preservation.bundle import restore_bundle
 from support.killed import COMMITS, RENAMES, run_killed
@@ -124,6 +125,29 @@ def test_a_killed_first_export_is_finished_by_the_next_one(tmp_path, step):
     minter.close()
     assert run_killed(tmp_path / "m", RENAMES, step, "export", "--site", str(tmp_path / "site")) == -9
     finished(minter, tmp_path / "site")
+
+
+def test_a_departure_while_a_restore_waits_is_kept(tmp_path):
+    """The backup is older, and the restore has begun before the departure is committed."""
+    minter = Noid.created(tmp_path / "m", *LONG_TERM)
+    minter("backup", str(tmp_path / "backup"))
+    opened = minter.opened
+    with opened.store.transaction() as writer:
+        depart(opened, writer, Actor(b"me", b"test"), b"The new library", b"https://new.example/")
+        restore = subprocess.Popen([*NOID, "restore", str(tmp_path / "backup")], cwd=tmp_path / "m",
+                                   stdout=subprocess.DEVNULL)
+        wait_until(lambda: has_open(restore.pid, "writer.lock") or restore.poll() is not None, seconds=60)
+    assert restore.wait(60) == 0
+    assert "handed over to The new library" in minter.refused("mint", "1")
+    minter.close()
+
+
+def has_open(pid: int, name: str) -> bool:
+    """Whether a process has a file of this name open; no if it opens or closes one just now."""
+    try:
+        return any(link.readlink().name == name for link in Path(f"/proc/{pid}/fd").iterdir())
+    except FileNotFoundError:
+        return False
 
 
 def departed_bundle(folder: Path) -> Path:
