@@ -148,6 +148,9 @@ def _members(path: str) -> Iterator[tuple[tarfile.TarInfo, _Part]]:
                 last, end = member.name, member.offset_data + member.size
                 if member.size < 0 or end > size:
                     raise _differs(path, last, "is cut off")
+                raw.seek(member.offset_data - _BLOCK)
+                if not all(map(_has_plain_checksum, (head, raw.read(_BLOCK)))):
+                    raise _differs(path, last, "has a damaged header")
                 member.name = member.name.removeprefix("./")
                 if not member.isdir():  # which tar adds if a bag is packed again
                     yield member, _Part(raw, member.offset_data, member.size)
@@ -164,6 +167,11 @@ def _members(path: str) -> Iterator[tuple[tarfile.TarInfo, _Part]]:
         raise InvalidError(f"{path} is no bundle, or it is damaged{after}: {reason}") from None
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _has_plain_checksum(header: bytes) -> bool:
+    """Whether the checksum in a header is written as every tar writes it; tarfile reads others as well."""
+    return header[148:156] == b"%06o\0 " % (256 + sum(header) - sum(header[148:156]))
 
 
 class _Part(RawIOBase):

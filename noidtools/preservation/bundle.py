@@ -203,7 +203,9 @@ def restore_bundle(
     """
     verify_bag(path)
     read_about(path)
-    with existing_folder(dbdir), unfinished_name(dbdir, _MARK) as folder:
+    # What a killed process leaves under such a name is removed by the next backup, as after any restore.
+    mark = f".{os.path.basename(location_of(dbdir))}-new-bundle-"
+    with existing_folder(dbdir), unfinished_name(dbdir, mark) as folder:
         try:
             os.mkdir(folder, 0o700)
             lines = os.path.join(folder, _MINTER)

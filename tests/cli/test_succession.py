@@ -11,6 +11,7 @@ import pytest
 
 from noidtools.errors import ConflictError
 from noidtools.minter import Minter
+from noidtools.minter.departure import depart
 from noidtools.minter.events import Actor
 from noidtools.preservation.bundle import restore_bundle
 from support.killed import COMMITS, RENAMES, run_killed
@@ -125,6 +126,29 @@ def test_a_killed_first_export_is_finished_by_the_next_one(tmp_path, step):
     finished(minter, tmp_path / "site")
 
 
+def test_a_departure_while_a_restore_waits_is_kept(tmp_path):
+    """The backup is older, and the restore has begun before the departure is committed."""
+    minter = Noid.created(tmp_path / "m", *LONG_TERM)
+    minter("backup", str(tmp_path / "backup"))
+    opened = minter.opened
+    with opened.store.transaction() as writer:
+        depart(opened, writer, Actor(b"me", b"test"), b"The new library", b"https://new.example/")
+        restore = subprocess.Popen([*NOID, "restore", str(tmp_path / "backup")], cwd=tmp_path / "m",
+                                   stdout=subprocess.DEVNULL)
+        wait_until(lambda: has_open(restore.pid, "writer.lock") or restore.poll() is not None, seconds=60)
+    assert restore.wait(60) == 0
+    assert "handed over to The new library" in minter.refused("mint", "1")
+    minter.close()
+
+
+def has_open(pid: int, name: str) -> bool:
+    """Whether a process has a file of this name open; no if it opens or closes one just now."""
+    try:
+        return any(link.readlink().name == name for link in Path(f"/proc/{pid}/fd").iterdir())
+    except FileNotFoundError:
+        return False
+
+
 def departed_bundle(folder: Path) -> Path:
     minter = Noid.created(folder / "m", *LONG_TERM)
     minter.ids(3)
@@ -150,7 +174,7 @@ def test_of_two_who_succeed_at_once_in_a_folder_one_is_refused(tmp_path):
     assert os.listdir(first.folder) == ["NOID"]
 
 
-@pytest.mark.parametrize("step", range(1, 5))
+@pytest.mark.parametrize("step", range(1, 7))
 def test_a_killed_succession_leaves_no_minter_or_a_complete_one(tmp_path, step):
     bundle = departed_bundle(tmp_path)
     (tmp_path / "new").mkdir()
@@ -159,6 +183,7 @@ def test_a_killed_succession_leaves_no_minter_or_a_complete_one(tmp_path, step):
     if not (tmp_path / "new/NOID").exists():
         successor("succeed", str(bundle))
     assert len(successor.ids(1)) == 1 and "nothing is wrong" in successor("check")
+    successor("backup", str(tmp_path / "backup"))
     assert sorted(os.listdir(tmp_path / "new")) == ["NOID", "errors"]
     successor.close()
 

@@ -109,8 +109,9 @@ def test_one_changed_byte_is_refused_with_the_name_of_the_file(noid, bundle, tmp
         if name != "tagmanifest-sha256.txt":  # of which each line is about another file
             assert f": {name} was changed" in message or name == "bagit.txt", (name, message)
         assert noid.refused("restore", str(bundle)) == message
-    for _ in range(60):
-        place = chance.randrange(len(content))
+    # Of the checksum of a header a program may ignore the end.
+    header = members[3][1] - 512
+    for place in (*range(header + 148, header + 156), *(chance.randrange(len(content)) for _ in range(60))):
         bundle.write_bytes(content[:place] + bytes((content[place] ^ 1 << chance.randrange(8),)) + content[place + 1 :])
         assert "bundle" in noid.refused("bundle", "verify", str(bundle))
     assert os.listdir(tmp_path / "m") == ["NOID"]

@@ -125,6 +125,23 @@ def test_what_is_no_longer_public_is_removed(noid, tmp_path):
     ensure_sums(tmp_path / "site")
 
 
+def test_nothing_in_a_site_speaks_of_reserved_names_or_of_what_is_internal(noid, tmp_path):
+    first, secret, gone = noid.ids(3)
+    noid("bind", "set", secret, "_t", "https://a.example/concealed")
+    noid("reserve", secret)
+    noid("relate", first, "synonym", secret, "--authority", "Somebody")
+    noid("alias", "13030/kt-concealed", secret)
+    noid("withdraw", gone, "--successor", secret)
+    noid("bind", "set", first, "_internal", "concealed")
+    noid("note", "about", "concealed")
+    noid("token", "new", "concealed", "--may", "mint")
+    (peppered,) = [line.removeprefix("id: ") for line in noid("peppermint", "1").splitlines() if line]
+    assert exported(noid, tmp_path / "site")["ok"].startswith("3 names")
+    for path, content in files_of(tmp_path / "site").items():
+        for hidden in (secret, "concealed", peppered.partition("!")[2]):
+            assert hidden.encode() not in content and hidden not in path, path
+
+
 def test_what_only_users_may_read_is_not_published(noid, tmp_path):
     (name,) = noid.ids(1)
     noid("bind", "set", name, "_t", "https://a.example/")
