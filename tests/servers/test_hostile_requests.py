@@ -139,7 +139,7 @@ def test_slow_bodies_are_run_and_stalled_ones_delay_no_other_request(deploy):
         stalled = pool.map(stall, deployments * 4, minters * 4)
         time.sleep(0.5)
         for deployment, seconds in zip(deployments, pool.map(others, deployments, minters), strict=True):
-            assert seconds < 3, f"{deployment.name} let others wait {seconds} seconds for a slow sender"
+            assert seconds < 5, f"{deployment.name} let others wait {seconds} seconds for a slow sender"
         for deployment, answer in zip(deployments, slow, strict=True):
             reply = parsed(answer)
             assert reply.status == 200 and len(reply.ids) == 3, (deployment.name, reply)
