@@ -11,7 +11,8 @@ from support.http import parsed, raw
 from support.servers import COMMANDS
 from support.servers.deployment import Deployment
 
-DEPLOYMENTS = COMMANDS
+# CGI by the older of Apache's two modules is tried with ordinary requests in every run.
+DEPLOYMENTS = [pytest.param(name, marks=pytest.mark.long) if name == "apache-mod_cgi" else name for name in COMMANDS]
 ACCEPT_JSON = ("--header", "Accept: application/json")
 
 
