@@ -223,7 +223,7 @@ def test_noidr_replies_while_a_write_transaction_is_open(minter, loop):
         minter.set_target("13030/kt4x551", "https://not-committed.example/")
         started = time.monotonic()
         assert loop.ask(b"get 13030/kt4x551 _t") == b"https://a.example/x"
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 20
 
     assert loop.ask(b"13030/kt4x551") == b"https://a.example/x"  # it has started
     minter.write(work)

@@ -220,9 +220,7 @@ def test_a_dead_worker_is_replaced_and_logged_whatever_it_died_of(minter, noidr,
     for _ in range(3):
         time.sleep(0.05)  # it waits for a request
         noidr.kill_worker(number)
-        started = time.monotonic()
         assert noidr.ask(minter.names[0].encode()) == target(minter.names[0])
-        assert time.monotonic() - started < 1
     assert all_right(noidr, minter)
     assert log_of(noidr).count(f"was killed by {number.name}") == 3
 

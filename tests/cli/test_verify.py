@@ -42,13 +42,13 @@ def server():
 def test_the_minter_can_be_written_while_links_are_checked(noid, server):
     noid("dbcreate")
     noid("bind", "set", "x", "_t", server.url("/never"))
-    running = subprocess.Popen([*NOID, "verify", "--links", "--allow-private", "--timeout", "3"], cwd=noid.folder,
+    running = subprocess.Popen([*NOID, "verify", "--links", "--allow-private", "--timeout", "60"], cwd=noid.folder,
                                stdout=subprocess.PIPE)
     while not server.requests:
         time.sleep(0.02)
-    began = time.monotonic()
     noid("bind", "set", "y", "_t", "z")
-    assert time.monotonic() - began < 2.5 and running.poll() is None
+    assert running.poll() is None
+    running.kill()
     running.communicate()
 
 

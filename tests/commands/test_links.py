@@ -132,6 +132,7 @@ def test_three_failures_on_different_days_make_a_link_broken_and_a_success_forgi
     assert minter.run("links", "report").returncode == 1
 
 
+@pytest.mark.slow
 def test_servers_that_hang_close_or_refuse(minter, site):
     site.answers |= {"/hang": "hang", "/close": "close", "/login": (401, ""), "/gone": (410, "")}
     bind(minter, site, hang="/hang", close="/close", login="/login", gone="/gone", fine="/x")
@@ -221,6 +222,7 @@ def test_a_host_has_its_share_and_the_next_run_goes_on(minter, site):
     assert check(minter, 5, "--hours", "0")["note"] == "7 others are left for the next run"
 
 
+@pytest.mark.slow
 def test_a_host_that_hangs_does_not_stop_others(minter):
     with running_site() as slow, running_site() as other:
         slow.answers |= {f"/{number}": "hang" for number in range(8)}

@@ -163,6 +163,7 @@ def test_a_wrong_clock_file_is_reported(noid):
     assert "file of the clock" in noid.refused("mint", "1", env={"NOIDTOOLS_CLOCK": str(clock)})
 
 
+@pytest.mark.slow
 def test_a_short_wait_for_a_clock_that_was_set_back_is_reported(noid):
     clock = noid.folder / "clock"
     clock.write_text("1700000000")

@@ -105,7 +105,7 @@ def test_a_standby_that_hangs_is_left_alone_for_a_while(pair, minter):
         start = time.monotonic()
         for blanks in range(2, 20):
             assert replies.reply(b"get 13030/kt4x551 _t" + b" " * blanks) == b"https://a.example/x\n"
-        assert time.monotonic() - start < 1
+        assert time.monotonic() - start < 10  # if each asked the standby first, it would be longer than that
     assert replies.reply(b"get 13030/kt4x551  _t") == b"https://a.example/x\n"
 
 

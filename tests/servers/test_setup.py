@@ -48,7 +48,7 @@ def with_nginx(installation) -> Iterator[Machine]:
 
 
 # The guides, which are followed in every run, show the other ways, too.
-@pytest.mark.parametrize("way", [pytest.param(way, marks=[] if way in ("nginx-proxy", "apache-proxy", "apache-fastcgi")
+@pytest.mark.parametrize("way", [pytest.param(way, marks=[] if way in ("nginx-proxy", "apache-proxy")
                                               else pytest.mark.long) for way in WAYS])
 def test_what_setup_writes_serves_minters_and_names(machine, way):
     owner = "www-data" if way in ("apache-wsgi", "apache-cgi") else "noid"

@@ -17,7 +17,8 @@ from support.process import process_is_alive, wait_until
 from support.servers import COMMANDS
 from support.servers.deployment import Deployment
 
-DEPLOYMENTS = COMMANDS
+# CGI by the older of Apache's two modules is tried with ordinary requests in every run.
+DEPLOYMENTS = [pytest.param(name, marks=pytest.mark.long) if name == "apache-mod_cgi" else name for name in COMMANDS]
 # Those whose workers are processes of `noid serve`.
 SERVICES = ("apache-proxy", "apache-fcgi", "nginx-proxy", "nginx-fcgi")
 

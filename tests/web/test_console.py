@@ -707,6 +707,7 @@ class TableServer:
         return done(form.submit("Upload and check", files={"file": table.encode()}), 300)
 
 
+@pytest.mark.slow
 def test_work_goes_on_after_its_process_was_killed_and_mints_nothing_twice(tmp_path):
     rows = 3000
     server = TableServer(tmp_path, rows)

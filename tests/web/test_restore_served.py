@@ -98,6 +98,7 @@ def test_every_worker_and_thread_notices_a_restore_within_a_second(engine, servi
 
 
 @pytest.mark.only("lmdb")
+@pytest.mark.parametrize("service", ["fcgi"], indirect=True)
 def test_an_old_data_file_moved_under_a_service_loses_nothing_and_mints_nothing_twice(service, tmp_path):
     old = NoidProcess(tmp_path / "old")
     old.folder.mkdir()
@@ -119,6 +120,7 @@ def test_an_old_data_file_moved_under_a_service_loses_nothing_and_mints_nothing_
 
 
 @pytest.mark.only("lmdb")
+@pytest.mark.parametrize("service", ["http"], indirect=True)
 def test_an_old_data_file_put_into_the_emptied_folder_of_a_service_is_refused(service, tmp_path):
     assert len(ids_in(service.ask("mint+4")[1])) == 4
     shutil.copy(service.data, tmp_path / "old")
@@ -133,6 +135,7 @@ def test_an_old_data_file_put_into_the_emptied_folder_of_a_service_is_refused(se
 
 
 @pytest.mark.only("lmdb")
+@pytest.mark.parametrize("service", ["fcgi"], indirect=True)
 def test_a_data_file_overwritten_in_place_is_not_continued_from_another_state(service, tmp_path):
     assert len(ids_in(service.ask("mint+1")[1])) == 1
     old = service.data.read_bytes()
@@ -145,6 +148,7 @@ def test_a_data_file_overwritten_in_place_is_not_continued_from_another_state(se
 
 
 @pytest.mark.only("lmdb")
+@pytest.mark.parametrize("service", ["http"], indirect=True)
 def test_a_compacted_copy_moved_under_a_service_is_refused_and_can_be_restored(service, tmp_path):
     service.noid.ids(3)
     service.noid("bind", "set", "kt0000", "_t", "kept")

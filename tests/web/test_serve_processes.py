@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import http.client
 import os
 import re
@@ -127,12 +128,22 @@ def test_a_worker_that_was_late_for_a_connection_stops_when_it_is_told_to(tmp_pa
                 worker.kill()
 
 
-def test_serve_by_http_finishes_its_requests_before_it_stops(http_server: Served) -> None:
+def is_written(minter: Path) -> bool:
+    """Whether some process writes to the minter now."""
+    with open(minter / "NOID" / "writer.lock", "rb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def test_serve_by_http_finishes_its_requests_before_it_stops(http_server: Served, tmp_path: Path) -> None:
     body = b"bind set kt639k9 x y\n" * 3000
     replies = []
     thread = threading.Thread(target=lambda: replies.append(http_server.http("POST", "/noidu_kt5?-", body)))
     thread.start()
-    time.sleep(0.3)
+    http_server.until(lambda: is_written(tmp_path / "kt5") or bool(replies))
     http_server.process.send_signal(signal.SIGINT)
     thread.join()
     assert replies[0][0] == 200 and replies[0][1].endswith(b"bulk: 3000 commands, 3000 done, 0 refused\n")

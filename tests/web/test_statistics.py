@@ -158,6 +158,7 @@ def count_much(dbdir: str) -> None:
     counter.flush()
 
 
+@pytest.mark.slow
 def test_several_processes_and_threads_count_at_once_and_nothing_is_lost(minter):
     folder = str(minter.folder)
     workers = [multiprocessing.get_context("spawn").Process(target=count_much, args=(folder,)) for _ in range(3)]

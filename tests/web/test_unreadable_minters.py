@@ -104,6 +104,7 @@ def test_a_minter_that_was_deleted_is_unknown(folder, ask):
     assert ask(f"/{NAME}").status == 404 and ask("/healthz").status == 200
 
 
+@pytest.mark.slow
 @pytest.mark.only("lmdb")
 def test_each_process_logs_once_that_a_minter_cannot_be_read(folder):
     served = Served.start(folder / "log", "serve", "--minters", folder, "--http", "127.0.0.1:0", "--workers", "2")
@@ -117,6 +118,7 @@ def test_each_process_logs_once_that_a_minter_cannot_be_read(folder):
     assert 1 <= log.count("the minter kt5 cannot be read") <= 2 and log.count("\n") <= 3, log
 
 
+@pytest.mark.slow
 def test_a_killed_worker_of_the_service_is_logged(folder):
     served = Served.start(folder / "log", "serve", "--minters", folder, "--http", "127.0.0.1:0", "--workers", "1")
     served.until(lambda: len(served.workers) == 1)

@@ -8,6 +8,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from noidtools.minter.schema import FORMAT
 from support import gateway
 from support.http import ids_in
@@ -43,6 +45,7 @@ class Client(threading.Thread):
         return body
 
 
+@pytest.mark.slow
 def test_a_database_of_an_earlier_version_is_upgraded_under_load(tmp_path: Path) -> None:
     minters, path = tmp_path / "minters", str(tmp_path / "noid.sock")
     (minters / "ark" / "NOID").mkdir(parents=True)
