@@ -296,6 +296,18 @@ def chosen_usage(usage: str, word: str) -> str:
     return word + blank + rest if word in choice.split("|") else usage
 
 
+def wrapped_usage(usage: str, columns: int, indent: str = "") -> str:
+    """A usage in lines that are not too long, broken before a bracket or an option."""
+    pieces = usage.replace(" [", "\n[").replace(" --", "\n--").split("\n")
+    lines = [indent + pieces[0]]
+    for piece in pieces[1:]:
+        if len(lines[-1]) + 1 + len(piece) > columns:
+            lines.append(f"{indent}     {piece}")
+        else:
+            lines[-1] += f" {piece}"
+    return "".join(f"{line}\n" for line in lines)
+
+
 def _refusal(command: Command, why: str, forms: Iterable[Form], summary: str = "", first: str = "") -> UsageError:
     """An error that ends with the usages of these forms.
 
