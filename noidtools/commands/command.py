@@ -296,6 +296,26 @@ def chosen_usage(usage: str, word: str) -> str:
     return word + blank + rest if word in choice.split("|") else usage
 
 
+def wrapped_usage(usage: str, columns: int, indent: str = "") -> str:
+    """A usage in lines that are not too long, broken before a bracket or an option, or in a long choice of words."""
+    pieces = usage.replace(" [", "\n[").replace(" --", "\n--").split("\n")
+    lines = [indent + pieces[0]]
+    for piece in pieces[1:]:
+        if len(lines[-1]) + 1 + len(piece) > columns:
+            lines.append(f"{indent}     {piece}")
+        else:
+            lines[-1] += f" {piece}"
+    return "".join(f"{part}\n" for line in lines for part in _broken_choice(line, columns, f"{indent}     "))
+
+
+def _broken_choice(line: str, columns: int, indent: str) -> Iterable[str]:
+    """The line, broken after bars if it is too long."""
+    while len(line) > columns and (place := line.rfind("|", len(indent), columns)) > 0:
+        yield line[: place + 1]
+        line = indent + line[place + 1 :]
+    yield line
+
+
 def _refusal(command: Command, why: str, forms: Iterable[Form], summary: str = "", first: str = "") -> UsageError:
     """An error that ends with the usages of these forms.
 

@@ -9,7 +9,7 @@ import textwrap
 
 from ..minter.policies import READ
 from .answers import Answer, Text
-from .command import Command, Form, Option, chosen_usage
+from .command import Command, Form, Option, chosen_usage, wrapped_usage
 from .manual import man_page
 
 TYPE_CHECKING = False
@@ -144,7 +144,7 @@ class Explanation(Text):
         see = [also, f"{command.see} in the documentation" if command.see else ""]
         parts = [
             _filled(command.sentence, columns),
-            "Usage:\n" + "".join(wrapped_usage(f"noid {usage}", columns) for usage in self.usages),
+            "Usage:\n" + "".join(wrapped_usage(f"noid {usage}", columns, _INDENT) for usage in self.usages),
             _filled(command.about, columns),
             "Options:\n" + _columns(options, columns) if options else "",
             "Example:\n" + textwrap.indent(command.example, _INDENT) if command.example else "",
@@ -152,18 +152,6 @@ class Explanation(Text):
             _filled(f"See also: {'; '.join(filter(None, see))}.", columns) if any(see) else "",
         ]
         return "\n".join(f"{part.rstrip()}\n" for part in parts if part)
-
-
-def wrapped_usage(usage: str, columns: int, indent: str = _INDENT) -> str:
-    """A usage in lines that are not too long, broken before a bracket or an option."""
-    pieces = usage.replace(" [", "\n[").replace(" --", "\n--").split("\n")
-    lines = [indent + pieces[0]]
-    for piece in pieces[1:]:
-        if len(lines[-1]) + 1 + len(piece) > columns:
-            lines.append(f"{indent}     {piece}")
-        else:
-            lines[-1] += f" {piece}"
-    return "".join(f"{line}\n" for line in lines)
 
 
 # -- layout ----------------------------------------------------------------------------------------------------------

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from ..version import __version__
+from .command import wrapped_usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .command import Command
+
+_WIDTH = 72  # of a usage, which man does not fill: 80 columns without the margin
 
 _HEAD = r"""
 .TH NOID 1 "" "noidtools VERSION" "User Commands"
@@ -76,8 +79,9 @@ def man_page(tasks: Mapping[str, list[Command]]) -> str:
 
 
 def _section(command: Command) -> str:
+    usages = "".join(wrapped_usage(f"noid {usage}", _WIDTH) for usage in command.usages(command.shown_forms))
     lines = [f".SS {_escaped(command.name)}", _text(command.sentence), ".PP", ".nf",
-             *(f"\\fBnoid {_escaped(usage)}\\fR" for usage in command.usages(command.shown_forms)), ".fi"]
+             *(f"\\fB{_escaped(line)}\\fR" for line in usages.splitlines()), ".fi"]
     for paragraph in command.about.strip().split("\n\n"):
         if paragraph:
             lines += [".PP", _text(paragraph)]

@@ -99,7 +99,9 @@ def test_the_manual_page_has_no_fault_and_every_command(noid_process, tmp_path: 
                             check=False)
     assert [line for line in linted.stdout.splitlines() if "missing date" not in line] == []
     shown = subprocess.run(["man", "--warnings", "-l", page], capture_output=True, text=True, check=True,
-                           env=os.environ | {"MANWIDTH": "100", "LC_ALL": "C.UTF-8"})
+                           env=os.environ | {"MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
     assert shown.stderr == ""
+    usages = [line for line in shown.stdout.splitlines() if line.lstrip().startswith(("noid ", "[--"))]
+    assert usages and max(map(len, usages)) <= 80
     for command in all_commands():
         assert f"\n   {command.name}\n" in shown.stdout

@@ -74,6 +74,8 @@ def test_the_variable_columns_is_the_width_of_help(noid_process):
         assert max(map(len, first.splitlines())) <= int(columns)
         assert all(f"  {name} " in first for name in ("dbcreate", "resolve", "doctor"))
     assert max(map(len, noid_process("help", "find", env={"COLUMNS": "200"}).splitlines())) > 80
+    usage = noid_process("help", "bind", env={"COLUMNS": "80"}).partition("Usage:\n")[2].partition("\n\n")[0]
+    assert max(map(len, usage.splitlines())) <= 80
     assert noid_process("help", env={"COLUMNS": "x"}) == noid_process("help", env={"COLUMNS": "80"})
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 
 from noidtools.commands import all_commands
-from noidtools.commands.command import Command, Form
-from noidtools.commands.help import by_task, wrapped_usage
+from noidtools.commands.command import Command, Form, wrapped_usage
+from noidtools.commands.help import by_task
 
 _WIDTH = 118
 _INTRODUCTION = """\
