@@ -55,8 +55,8 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
 
 
 def test_the_documentation_stays_short() -> None:
-    """Examples are counted, marks that stand alone, such as the bars of tables, are not.  docs/history has records that no
-    task needs."""
+    """Examples are counted; marks that stand alone, such as the bars of tables, are not.  docs/history has records that
+    no task needs."""
     words = {str(page.relative_to(ROOT)): sum(any(map(str.isalnum, word)) for word in page.read_text("utf-8").split())
              for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))}
     assert sum(words.values()) <= MOST_WORDS, words
