@@ -240,13 +240,14 @@ def test_the_age_of_a_reader_is_at_least_the_time_since_it_was_first_seen(tmp_pa
     store.close()
 
 
-def test_two_processes_are_summed_and_a_killed_one_is_counted(tmp_path):
+def test_two_processes_are_summed_and_a_killed_one_is_counted(tmp_path, request):
     import os
     import signal
 
     create_in_child(tmp_path / "kt5", "kt.zd", *TERM)
     served = Served.start(tmp_path / "log", "serve", "--minters", tmp_path, "--http", "127.0.0.1:0", "--workers", "2",
                           "--user", "alice")
+    request.addfinalizer(served.stop)
     served.until(lambda: len(served.workers) == 2)
     for _ in range(30):
         assert served.get("/noidu_kt5?mint+1").status == 200
