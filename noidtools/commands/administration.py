@@ -316,7 +316,7 @@ Left: 2438897
     Command(
         "note", "store a note with the minter",
         Form("Name Text", _note, ADMIN),
-        also=("dbinfo",), see="tutorial.md#notes-and-the-state-of-the-minter", options_first=True,
+        also=("dbinfo",), see="tutorial.md#notes-and-the-state-of-the-minter", options_before=1,
         about="""\
 A note of the same name is replaced. dbinfo shows all notes.
 """,

@@ -126,7 +126,7 @@ COMMANDS = (
         Form(f"{_REMOVING} Id Element|:|:-", _bind, BIND, too_many="removing takes no Value"),
         Form(f"{_MINTING} new Element Value", _bind, MINT, BIND, mints=1),
         Form(f"{_MINTING} new :|:-", _bind, MINT, BIND, mints=1),
-        input_at=2, options_first=True, also=("get", "fetch", "undo", "import"), see="tutorial.md#the-ways-to-bind",
+        input_at=2, options_before=1, also=("get", "fetch", "undo", "import"), see="tutorial.md#the-ways-to-bind",
         about="""\
 set replaces what is bound, or binds if nothing is. new requires that nothing is bound; replace, append, prepend and
 delete require that something is; add, insert and purge work in both cases. append and add put the value after what is
@@ -154,7 +154,7 @@ $ printf 'who: Darwin\\nwhen: 1871\\n\\n' | noid bind set 13030/kt154d9 : | grep
     Command(
         "fetch", "print what is bound to an identifier, with labels",
         Form("[--json] Id [Element…]", _fetch, READ),
-        also=("get", "history"), see="tutorial.md#mint-bind-fetch", options_first=True,
+        also=("get", "history"), see="tutorial.md#mint-bind-fetch", options_before=2,
         options=(_JSON,),
         about="""\
 Prints all elements, or those you name. Circ is the circulation record: what happened to the identifier, when, and by
@@ -178,7 +178,7 @@ who: Darwin
     Command(
         "get", "print values that are bound to an identifier",
         Form("[--items] [--json] Id [Element…]", _get, READ),
-        also=("fetch", "bind"), see="tutorial.md#mint-bind-fetch", options_first=True,
+        also=("fetch", "bind"), see="tutorial.md#mint-bind-fetch", options_before=2,
         options=(Option("--items", "print each item of a list, which | separates, on a line of its own"), _JSON),
         about="""\
 A blank line separates the values of several elements. For an element that is not bound, an empty line is printed and an

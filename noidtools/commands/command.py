@@ -151,12 +151,12 @@ class Option:
 
 
 def split_options(
-    args: list[bytes], known: tuple[Option, ...], *, of: str, first: bool
+    args: list[bytes], known: tuple[Option, ...], *, of: str, before: int
 ) -> tuple[Options, list[bytes]]:
     """Split the words of the command `of` into options, `--name value` or `--name=value`, and the remaining words.
 
-    The options end at `--`, and with `first` at the first other word.  Raises UsageError for an unknown option, for a
-    value that is missing or superfluous, and with `first` for an option after the first word.
+    The options end at `--`, and at the word of the number `before`, if it is not 0.  Raises UsageError for an unknown
+    option, for a value that is missing or superfluous, and for an option after that word.
     """
     for word in args:
         if word.startswith(b"--"):
@@ -172,7 +172,7 @@ def split_options(
             break
         if not word.startswith(b"--"):
             words.append(word)
-            if first:
+            if len(words) == before:
                 _ensure_no_option(pending, known, of)
                 break
             continue
@@ -195,8 +195,7 @@ def _ensure_no_option(words: list[bytes], known: tuple[Option, ...], of: str) ->
     for word in words:
         name = word[2:].partition(b"=")[0]
         if word.startswith(b"--") and name in names:
-            raise UsageError(f"--{name.decode()} must come before the other words; if it is one of them, write -- "
-                             f"after {of}")
+            raise UsageError(f"--{name.decode()} must come earlier; if it is meant as a word, write -- after {of}")
 
 
 def _option(name: bytes, known: tuple[Option, ...], of: str) -> Option:
@@ -395,17 +394,17 @@ class Command:
     see            the page of the documentation that has more, and the place there
     input_at       the index of the word that may be `:` or `:-`, for elements that are read from the input
     shell_only     whether all its forms are for the shell only
-    options_first  whether options come only before the first word, because later words may begin with --
+    options_before the number of the word before which options come, because later words may begin with --; 0 for none
     process        whether it runs until it is stopped, and has no answer: the shell's interface runs it itself
     """
 
     __slots__ = ("name", "summary", "forms", "options", "about", "example", "fails", "also", "see", "input_at",
-                 "shell_only", "options_first", "process", "_patterns")
+                 "shell_only", "options_before", "process", "_patterns")
 
     def __init__(
         self, name: str, summary: str, *forms: Form, options: tuple[Option, ...] = (), about: str = "",
         example: str = "", fails: str = "", also: tuple[str, ...] = (), see: str = "", input_at: int | None = None,
-        shell_only: bool = False, options_first: bool = False, process: bool = False,
+        shell_only: bool = False, options_before: int = 0, process: bool = False,
     ) -> None:
         self.name = name
         self.summary = summary
@@ -420,7 +419,7 @@ class Command:
         for form in forms:
             form.shell_only = form.shell_only or shell_only
         self.shell_only = all(form.shell_only for form in forms)
-        self.options_first = options_first
+        self.options_before = options_before
         self.process = process
         self._patterns: list[tuple[Form, Pattern]] = []
 
@@ -451,7 +450,7 @@ class Command:
         Words that fit no form are returned with the closest form and with the UsageError that is to be raised.
         """
         try:
-            options, words = split_options(args, self.options, of=self.name, first=self.options_first)
+            options, words = split_options(args, self.options, of=self.name, before=self.options_before)
         except UsageError as error:
             return self._strictest(), {}, args, error
         form = self._fitting(words, options)

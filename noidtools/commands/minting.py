@@ -306,7 +306,7 @@ def _mint_command(
                  Option("--folders Dir", "make the folder of each identifier, as path prints it, below Dir"),
                  Option("--expect File", "at the shell: stop before the first identifier that is not the next in File"),
                  Option("--yes", "at the shell: mint more than 10000 even if that is most of what is left")),
-        options_first=True, about=about, example=example, also=also, see=see,
+        options_before=2, about=about, example=example, also=also, see=see,
     )
 
 

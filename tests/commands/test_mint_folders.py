@@ -34,12 +34,20 @@ def test_each_identifier_gets_the_folder_that_path_prints(noid, store):
 
 
 @pytest.mark.parametrize("words", [
-    ("mint", "1", "--folders", "store"), ("peppermint", "1", "--folders=store"), ("mint", "1", "--patience", "5"),
-    ("get", "xv0000", "--items"),
+    ("mint", "1", "--folders", "store"), ("mint", "1", "--folders=store", "title", "x"),
 ])
-def test_an_option_after_the_first_word_is_refused_and_not_bound(noid, store, words):
+def test_an_option_may_follow_the_number(noid, store, words):
     noid("dbcreate", "xv.sdddd")
-    assert "must come before the other words" in noid.refused(*words, status=2)
+    assert noid(*words) and folders(store) == ["xv/00/00"]
+
+
+@pytest.mark.parametrize("words", [
+    ("mint", "1", "title", "--folders=store"), ("peppermint", "1", "title", "--folders=store"),
+    ("mint", "1", "title", "--reserve"), ("get", "xv0000", "title", "--items"),
+])
+def test_an_option_among_elements_is_refused_and_not_bound(noid, store, words):
+    noid("dbcreate", "xv.sdddd")
+    assert "must come earlier" in noid.refused(*words, status=2)
     assert folders(store) == ["."] and noid.ids(1) == ["xv0000"]
 
 
@@ -47,8 +55,9 @@ def test_a_word_that_looks_like_an_option_is_bound_if_the_options_are_ended(noid
     noid("dbcreate", "xv.sdddd")
     noid("mint", "--", "1", "--folders", "--items")
     assert noid("get", "--", "xv0000", "--folders") == "--items\n"
-    noid("mint", "1", "--other", "v")
-    assert noid("get", "xv0001", "--other") == "v\n"
+    noid("mint", "1", "--", "--other", "v")
+    assert noid("get", "xv0001", "--", "--other") == "v\n"
+    assert "has no option --other" in noid.refused("mint", "1", "--other", "v", status=2)
 
 
 def test_copies_of_an_item_in_other_file_systems_have_the_same_folders(timed):

@@ -61,16 +61,16 @@ OPTIONS = (Option("--authority Who", ""), Option("--remove", ""))
     (b"- -x", {}, [b"-", b"-x"]),
 ])
 def test_options_stand_anywhere_until_two_hyphens(line: bytes, options: dict, words: list[bytes]) -> None:
-    assert split_options(line.split(b" "), OPTIONS, of="command", first=False) == (options, words)
+    assert split_options(line.split(b" "), OPTIONS, of="command", before=0) == (options, words)
 
 
 def test_options_may_have_to_stand_first() -> None:
-    assert split_options([b"--remove", b"a", b"--other", b"b"], OPTIONS, of="command", first=True) == (
+    assert split_options([b"--remove", b"a", b"--other", b"b"], OPTIONS, of="command", before=1) == (
         {"remove": [""]}, [b"a", b"--other", b"b"])
-    assert split_options([b"--remove", b"--", b"a", b"--authority"], OPTIONS, of="command", first=True) == (
+    assert split_options([b"--remove", b"--", b"a", b"--authority"], OPTIONS, of="command", before=1) == (
         {"remove": [""]}, [b"a", b"--authority"])
-    with pytest.raises(UsageError, match="--authority must come before the other words"):
-        split_options([b"--remove", b"a", b"--authority", b"b"], OPTIONS, of="command", first=True)
+    with pytest.raises(UsageError, match="--authority must come earlier"):
+        split_options([b"--remove", b"a", b"--authority", b"b"], OPTIONS, of="command", before=1)
 
 
 @pytest.mark.parametrize(("line", "sentence"), [
@@ -80,7 +80,7 @@ def test_options_may_have_to_stand_first() -> None:
 ])
 def test_what_is_no_option_is_refused(line: bytes, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
-        split_options(line.split(b" "), OPTIONS, of="command", first=False)
+        split_options(line.split(b" "), OPTIONS, of="command", before=0)
 
 
 @pytest.mark.parametrize(("line", "sentence"), [
