@@ -962,9 +962,9 @@ def test_links_that_are_broken_or_have_moved_are_reported_and_can_be_changed(ali
 def test_figures_of_use_are_drawn_for_administrators(alice, carol, folder, name):
     with noidtools.open(folder / "kt5") as minter:
         minter.set_resolver(statistics=True)
-    assert "Resolved a day" in alice.get(path_of(name)).text
+    assert "Resolved per day" in alice.get(path_of(name)).text
     page = alice.get("/console/")
-    assert "Minted a day" in page.text
-    assert "Resolved a day" in page.text
+    assert "Minted per day" in page.text
+    assert "Resolved per day" in page.text
     assert "<svg" in page.response.text
-    assert "Minted a day" not in carol.get("/console/").text
+    assert "Minted per day" not in carol.get("/console/").text
