@@ -61,7 +61,7 @@ def test_a_wait_beyond_the_patience_is_refused_and_takes_nothing(timed):
 def test_values_of_mint_may_look_like_options(timed):
     timed("dbcreate", *IBI)
     timed.at(FIRST)("mint", "--", "1", "--patience", "7")
-    assert timed("get", NAME, "--patience") == "7\n"
+    assert timed("get", "--", NAME, "--patience") == "7\n"
 
 
 @pytest.mark.parametrize(("back", "words"), [(3600, "1 hour"), (31536000, "365 days")])

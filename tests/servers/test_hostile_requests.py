@@ -8,11 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from support.http import parsed, raw
-from support.servers import COMMANDS
+from support.servers import COMMANDS, with_rare_ones_long
 from support.servers.deployment import Deployment
 
-# CGI by the older of Apache's two modules is tried with ordinary requests in every run.
-DEPLOYMENTS = [pytest.param(name, marks=pytest.mark.long) if name == "apache-mod_cgi" else name for name in COMMANDS]
+DEPLOYMENTS = with_rare_ones_long(COMMANDS)
 ACCEPT_JSON = ("--header", "Accept: application/json")
 
 

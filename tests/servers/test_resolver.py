@@ -8,9 +8,11 @@ import time
 import pytest
 
 from support.http import raw
+from support.servers import with_rare_ones_long
 
-DEPLOYMENTS = ("rewrite", "rewrite-map", "apache-resolver", "apache-fcgi-resolver", "wsgi-resolver", "nginx-resolver",
-               "nginx-fcgi-resolver", "nginx-map")
+DEPLOYMENTS = with_rare_ones_long((
+    "rewrite", "rewrite-map", "apache-resolver", "apache-fcgi-resolver", "wsgi-resolver", "nginx-resolver",
+    "nginx-fcgi-resolver", "nginx-map"))
 
 # -- the manual's scenario ---------------------------------------------------------------------------------------
 

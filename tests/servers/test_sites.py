@@ -7,14 +7,15 @@ import subprocess
 import pytest
 
 from support.http import free_port
+from support.servers import with_rare_ones_long
 from support.servers.apache import Apache, ApacheFcgiResolver, ApacheResolver
 from support.servers.curl import curl
 from support.servers.nginx import Nginx, NginxFcgiResolver, NginxResolver
 from support.servers.system import program
 from support.templates import LONG_TERM
 
-DEPLOYMENTS = ("rewrite", "apache-resolver", "apache-fcgi-resolver", "wsgi-resolver", "nginx-resolver",
-               "nginx-fcgi-resolver")
+DEPLOYMENTS = with_rare_ones_long((
+    "rewrite", "apache-resolver", "apache-fcgi-resolver", "wsgi-resolver", "nginx-resolver", "nginx-fcgi-resolver"))
 PAGES = DEPLOYMENTS[1:]
 
 

@@ -14,13 +14,12 @@ import pytest
 
 from support.http import ids_in
 from support.process import process_is_alive, wait_until
-from support.servers import COMMANDS
+from support.servers import COMMANDS, with_rare_ones_long
 from support.servers.deployment import Deployment
 
-# CGI by the older of Apache's two modules is tried with ordinary requests in every run.
-DEPLOYMENTS = [pytest.param(name, marks=pytest.mark.long) if name == "apache-mod_cgi" else name for name in COMMANDS]
+DEPLOYMENTS = with_rare_ones_long(COMMANDS)
 # Those whose workers are processes of `noid serve`.
-SERVICES = ("apache-proxy", "apache-fcgi", "nginx-proxy", "nginx-fcgi")
+SERVICES = with_rare_ones_long(("apache-proxy", "apache-fcgi", "nginx-proxy", "nginx-fcgi"))
 
 
 class Load:

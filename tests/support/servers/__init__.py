@@ -7,6 +7,11 @@ as the caller.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
 from support.servers.apache import (
     ApacheCgi,
     ApacheFcgi,
@@ -56,5 +61,13 @@ RESOLVERS: dict[str, type[Deployment]] = {
     "nginx-resolver": NginxResolver, "nginx-fcgi-resolver": NginxFcgiResolver,
     "nginx-resolver-by-form": NginxResolverByForm, "nginx-map": NginxMap, "embedded-resolver": EmbeddedResolver,
 }
+# Ways that differ from others only in what carries the requests: ordinary requests and the guides try them in every
+# run, and all else in the long one.
+RARE = ("apache-mod_cgi", "apache-fcgi", "apache-fcgi-resolver")
 # The ways to serve the interfaces of other software.
 INTERFACES: dict[str, type[Deployment]] = {"apache-interfaces": ApacheInterfaces, "nginx-interfaces": NginxInterfaces}
+
+
+def with_rare_ones_long(names: Iterable[str]) -> list[Any]:
+    """Deployments as parameters of a test, of which the rare ones are for the long run."""
+    return [pytest.param(name, marks=pytest.mark.long) if name in RARE else name for name in names]
