@@ -7,6 +7,7 @@ FOLDER is docs/images unless given.  It needs the extra `test` and Debian's chro
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import tempfile
@@ -118,4 +119,6 @@ def make_pictures(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    make_pictures(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images")
+    parser = argparse.ArgumentParser(description="Make the pictures of the documentation.")
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "docs" / "images")
+    make_pictures(parser.parse_args().folder)
