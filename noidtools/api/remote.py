@@ -49,14 +49,14 @@ _TIMEOUT = 60.0
 _ROOT = "/api/v1"
 
 
-def connect(url: str, token: str = "", *, minter: str, timeout: float = _TIMEOUT) -> RemoteMinter:
+def connect(url: str, token: str = "", *, minter: str = "", timeout: float = _TIMEOUT) -> RemoteMinter:
     """A minter of a server with a JSON API.
 
     url     the address of the server, such as https://id.example.org
     token   the secret of a token of the minter; without it what is open to anyone can be done
-    minter  the name of the minter there
+    minter  the name of the minter there; without it the only one that the token is for, or that anyone may read
 
-    Nothing is sent before the first call.
+    Nothing is sent before the first call, unless the server has to be asked for the minter.
     """
     return RemoteMinter(url, token, minter, timeout)
 
@@ -71,7 +71,8 @@ class RemoteMinter:
         self._secure = parts.scheme == "https"
         self._host, self._root = parts.netloc, parts.path.rstrip("/") + _ROOT
         self._headers = {"Accept": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
-        self._minter, self._timeout = minter, timeout
+        self._timeout = timeout
+        self._minter = minter or self._only_minter()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._minter} at {self._host}>"
@@ -200,6 +201,12 @@ class RemoteMinter:
         return [CitationForm(form, text) for form, texts in forms.items() for text in texts]
 
     # -- requests --------------------------------------------------------------------------------------
+
+    def _only_minter(self) -> str:
+        names = [one["name"] for one in self._get("/minters")["minters"]]
+        if len(names) != 1:
+            raise UsageError(f"{self._host} has {', '.join(names) or 'no minter'} for this token: name the minter")
+        return str(names[0])
 
     def _get(self, path: str) -> Any:
         return self._send("GET", path)

@@ -50,6 +50,20 @@ def test_identifiers_are_minted_bound_and_read(remote):
     assert any(form.form == "canonical" for form in remote.cite(name))
 
 
+def test_the_minter_need_not_be_named_if_the_token_is_for_one(served, tmp_path):
+    url, token = served
+    assert noidtools.connect(url, token).mint()[0].startswith("12345/kt")
+    for name in ("b2", "kt"):
+        Noid.created(tmp_path / name, f"{name}.reeded", "medium", "12345").close()
+    two = Served.start(tmp_path / "log", "serve", "--minters", tmp_path, "--http", ANY_PORT, "--workers", "1")
+    try:
+        host, port = two.address
+        with pytest.raises(noidtools.UsageError, match="b2, kt for this token: name the minter"):
+            noidtools.connect(f"http://{host}:{port}")
+    finally:
+        two.stop()
+
+
 def test_refusals_are_the_same_exceptions(remote, served):
     with pytest.raises(noidtools.NotFoundError):
         remote.fetch("12345/none")
