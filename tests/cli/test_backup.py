@@ -199,6 +199,7 @@ def test_a_restore_replaces_nothing_but_a_minter(noid):
     noid("-f", "other", "restore", "copy")
 
 
+@pytest.mark.only("lmdb")
 def test_a_restore_leaves_the_files_of_a_minter_and_no_others(noid):
     noid("backup", "kept")
     noid("restore", "kept")

@@ -126,6 +126,7 @@ def test_a_killed_first_export_is_finished_by_the_next_one(tmp_path, step):
     finished(minter, tmp_path / "site")
 
 
+@pytest.mark.only("lmdb")
 def test_a_departure_while_a_restore_waits_is_kept(tmp_path):
     """The backup is older, and the restore has begun before the departure is committed."""
     minter = Noid.created(tmp_path / "m", *LONG_TERM)
@@ -188,7 +189,7 @@ def test_a_killed_succession_leaves_no_minter_or_a_complete_one(tmp_path, step):
     successor.close()
 
 
-@pytest.mark.parametrize("kind", [RENAMES, COMMITS])
+@pytest.mark.parametrize("kind", [RENAMES, pytest.param(COMMITS, marks=pytest.mark.only("lmdb"))])
 def test_a_killed_bundle_leaves_nothing_once_another_was_made(tmp_path, kind):
     minter = Noid.created(tmp_path / "m", *LONG_TERM)
     minter.ids(3)

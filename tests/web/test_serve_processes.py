@@ -138,6 +138,7 @@ def is_written(minter: Path) -> bool:
     return False
 
 
+@pytest.mark.only("lmdb")
 def test_serve_by_http_finishes_its_requests_before_it_stops(http_server: Served, tmp_path: Path) -> None:
     body = b"bind set kt639k9 x y\n" * 3000
     replies = []

@@ -58,9 +58,8 @@ def path_of(location: str) -> str:
 def read_engine_file(location: str) -> EngineFile:
     """Raises NoMinterError if there is none, StoreError if it cannot be read, lacks a line, or must not be trusted."""
     path = path_of(location)
-    if path != location:
-        ensure_regular(path)
     try:
+        ensure_regular(path)
         with open(path, "rb") as file:
             text, status = file.read(_LARGEST).decode("utf-8", "surrogateescape"), os.fstat(file.fileno())
     except (FileNotFoundError, NotADirectoryError):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from ...errors import BusyError, NoidError, NoMinterError
 from ..base import BaseStore, StoreStatus
-from ..folders import readme_of
+from ..folders import readme_of, remove_unfinished
 from ..keys import true_item
 from ..locks import TIMEOUT
 from ..sql_tables import LONGEST_KEY
@@ -190,6 +191,7 @@ class PostgresStore(BaseStore):
 
         self._ensure_usable()
         file = read_engine_file(self.location)
+        remove_unfinished(os.path.realpath(self.location))  # a killed restore leaves a whole copy
         try:
             return write_backup(destination, _all_items(file), readme_of(self.location))
         except ServerError as error:
