@@ -108,7 +108,10 @@ def test_readers_of_the_map_see_the_old_one_or_the_new_one_whole(free, tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["m", "map.txt"]
 
 
-@pytest.mark.parametrize(("form", "end"), [("txt", ".new"), ("nginx", ".new"), ("dbm", ".new"), ("dbm", ".new.txt")])
+@pytest.mark.parametrize(("form", "end"), [
+    ("txt", ".new"), ("nginx", ".new"),
+    pytest.param("dbm", ".new", marks=pytest.mark.servers), pytest.param("dbm", ".new.txt", marks=pytest.mark.servers),
+])
 def test_a_link_in_place_of_the_new_map_is_not_followed(free, tmp_path, form, end):
     """Whoever may write to the folder of the map could put it there for another account to follow."""
     victim = tmp_path / "victim"
