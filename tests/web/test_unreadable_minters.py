@@ -113,8 +113,8 @@ def test_each_process_logs_once_that_a_minter_cannot_be_read(folder):
     for _ in range(40):
         assert served.get(f"/{NAME}").status == 503
     assert served.get("/healthz").status == 503
-    assert served.stop() == 0
     log = served.log.read_text()
+    assert served.stop() == 0
     assert 1 <= log.count("the minter kt5 cannot be read") <= 2 and log.count("\n") <= 3, log
 
 
@@ -128,5 +128,5 @@ def test_a_killed_worker_of_the_service_is_logged(folder):
     served.until(lambda: "Unexpected exit from worker-1" in served.log.read_text())
     served.until(lambda: served.accepts())
     assert served.get(f"/{NAME}").status == 302
-    assert served.stop() == 0
     assert served.log.read_text().count("\n") == 2
+    assert served.stop() == 0
