@@ -62,9 +62,9 @@ def canonical(label: bytes) -> bytes:
     return label.upper()
 
 
-def prefix(ip: bytes, port: int) -> bytes:
+def prefix(computer: bytes, port: int) -> bytes:
     """The server's half (Algorithm 5)."""
-    computer = ip_address(ip)
+    computer = ip_address(computer)
     coded_port = b"" if check_port(port) == DEFAULT_PORT else from_decimal(port, IBIP_DIGITS)
     if b"." in computer:
         return from_decimal(to_decimal(computer, IPV4_DIGITS), IBIP_DIGITS) + b"W" + coded_port
