@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
+import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Literal
 
 
 # -- several fields in one value -------------------------------------------------------------------------------------
@@ -54,26 +53,17 @@ def unpack(packed: bytes, *, most: int | None = None) -> list[bytes]:
     return fields
 
 
-# -- many numbers, each in the same number of bytes ------------------------------------------------------------------
+# -- many numbers, each in the same number of bytes, the highest byte first ------------------------------------------
 
-_WIDTHS = (4, 8)
-
-# Widths for which a view of memory has a format, which is fast, and takes no import as struct does.  Where the machine
-# stores numbers with their last byte first, the bytes of all of them in reverse are its numbers in reverse.
-_FORMATS: dict[int, Literal["I", "Q"]] = {4: "I", 8: "Q"} if sys.byteorder == "little" else {}
+_FORMATS = {4: "I", 8: "Q"}
 
 
 def pack_numbers(numbers: list[int], largest: int) -> bytes:
     """Numbers from 0 to `largest`, in as few bytes each as that needs, but at least 4."""
-    width = next((width for width in _WIDTHS if largest < 1 << 8 * width), (largest.bit_length() + 7) // 8)
-    if width not in _FORMATS:
-        return b"".join([number.to_bytes(width, "big") for number in numbers])
-    place = len(numbers)
-    view = memoryview(bytearray(width * place)).cast(_FORMATS[width])
-    for number in numbers:
-        place -= 1
-        view[place] = number
-    return view.tobytes()[::-1]
+    width = next((width for width in _FORMATS if largest < 1 << 8 * width), (largest.bit_length() + 7) // 8)
+    if width in _FORMATS:
+        return struct.pack(f">{len(numbers)}{_FORMATS[width]}", *numbers)
+    return b"".join([number.to_bytes(width, "big") for number in numbers])
 
 
 def unpack_numbers(packed: bytes, count: int) -> list[int]:
@@ -82,15 +72,8 @@ def unpack_numbers(packed: bytes, count: int) -> list[int]:
     if len(packed) != width * count:
         raise ValueError(f"{len(packed)} bytes are not {count} numbers")
     if width in _FORMATS:
-        return memoryview(packed[::-1]).cast(_FORMATS[width]).tolist()[::-1]
+        return list(struct.unpack(f">{count}{_FORMATS[width]}", packed))
     return [int.from_bytes(packed[place : place + width], "big") for place in range(0, len(packed), width)]
-
-
-def replace_number(packed: bytes, count: int, place: int, number: int) -> bytes:
-    """What `pack_numbers` returned for this many numbers, with another number in one place."""
-    width = len(packed) // count
-    start = place * width
-    return packed[:start] + number.to_bytes(width, "big") + packed[start + width :]
 
 
 # -- keys, and pairs of byte strings as keys -------------------------------------------------------------------------

@@ -49,11 +49,6 @@ def canonical(label: bytes) -> bytes:
     return encode(*parse(label))
 
 
-def path(label: bytes) -> bytes:
-    """The four directories, joined by "/", in which the item of this name is kept."""
-    return canonical(label)
-
-
 def prefix(computer: bytes, port: int) -> bytes:
     """The server's half: the first word of its name moved to the end (Algorithm 1).
 
@@ -137,7 +132,7 @@ class IbiScheme(HostTimeScheme):
         return cls.decoded(encode(computer, port, date), computer, port, date)
 
     def path(self, identifier: bytes) -> bytes:
-        return path(identifier)
+        return canonical(identifier)  # four directories
 
     def form(self) -> Pairs:
         form = self.prefix + b"/year/month.day.hour.minute[.second[.fraction]]"

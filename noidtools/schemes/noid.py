@@ -8,7 +8,9 @@ minter can be rebuilt.
 
 from __future__ import annotations
 
-from ..codec import pack, pack_numbers, replace_number, unpack, unpack_numbers
+from functools import partial
+
+from ..codec import pack, pack_numbers, unpack, unpack_numbers
 from ..errors import ExhaustedError, InvalidError, UsageError, printable
 from .base import Generator, Mistyped, Scheme
 from .template import CHECK_ONLY, RANDOM, REPERTOIRES, UNLIMITED, Checker, Template, ensure_form, own_repertoire
@@ -27,9 +29,6 @@ MOST_COUNTERS = 293
 # The original advances one of the counters first and then the overall count.  If it is killed in between, the counters
 # are ahead, in minters that were imported from it, too; so often, at most, that it is no sign of damage.
 MOST_UNFINISHED = 20
-
-# After a draw of more than this it is quicker to pack all counters again than to change those that were drawn from.
-_FEW = 10
 
 # How many draws are repeated at once to examine the counters.
 _REPLAYED_TOGETHER = 100_000
@@ -60,18 +59,15 @@ class QuasiRandom:
     `values` and the number of draws are the whole state, and all that a minter stores.
     """
 
-    __slots__ = ("total", "size", "values", "drawn", "_packed", "_offset", "_first", "_active")
+    __slots__ = ("total", "size", "values", "drawn", "_offset", "_first", "_active")
 
     def __init__(
-        self, total: int, *, seed: int = 0, drawn: int = 0, values: list[int] | None = None, packed: bytes = b"",
-        again: bool = False,
+        self, total: int, *, seed: int = 0, drawn: int = 0, values: list[int] | None = None, again: bool = False
     ) -> None:
-        """`packed` are the values as they were stored, if they were: a short draw changes few of them."""
         self.total = total
         self.size = per_counter(total)
         self.drawn = drawn
         self.values = values if values is not None else [0] * -(-total // self.size)
-        self._packed = packed
         self._offset = seed * _SEED_SPREAD
         # When the original starts over, its generator was seeded last with the full count of the pass before.
         self._first = total if again else 0
@@ -110,7 +106,7 @@ class QuasiRandom:
 
     def state_fields(self) -> list[bytes]:
         """The counters as a minter stores them: packed, and their number."""
-        return [self._packed or pack_numbers(self.values, self.size), b"%d" % len(self.values)]
+        return [pack_numbers(self.values, self.size), b"%d" % len(self.values)]
 
     def internals(self) -> list[tuple[str, bytes]]:
         """Details for an administrator who looks for the cause of a problem."""
@@ -134,18 +130,7 @@ class QuasiRandom:
                 del active[place]
             numbers.append(value + counter * size)
         self.drawn += len(numbers)
-        self._repack(numbers)
         return numbers
-
-    def _repack(self, numbers: list[int]) -> None:
-        """Keep the packed counters up to date after a draw; after a long one they are packed again when needed."""
-        packed, values, size = self._packed, self.values, self.size
-        if len(numbers) > _FEW:
-            packed = b""
-        elif packed:
-            for counter in {(number - 1) // size for number in numbers}:
-                packed = replace_number(packed, len(values), counter, values[counter])
-        self._packed = packed
 
 
 class Sequential:
@@ -289,7 +274,7 @@ class NoidScheme(Scheme):
                 try:
                     ensure_form(template, self.first_part, text)
                 except InvalidError as error:
-                    found = _mistyped(text, template, self.first_part, error.message)
+                    found = Mistyped(error.message, partial(corrections, text, template, self.first_part))
                 else:
                     return None
         return found
@@ -346,22 +331,16 @@ class NoidGenerator(Generator):
         passes, grown, before, drawn, *values = unpack(state) if state else (b"0", b"0", b"0", b"0")
         self.passes, self.grown, self._before = int(passes), int(grown), int(before)
         self.template = scheme.grown_template(self.grown)
-        counters, packed = None, b""
-        if values:
-            packed = values[0]
-            counters = unpack_numbers(packed, int(values[1]))
-        self.order = self._start(int(drawn), counters, packed)
+        self.order = self._start(int(drawn), unpack_numbers(values[0], int(values[1])) if values else None)
 
     def is_reusable_for(self, scheme: Scheme) -> bool:
         return scheme is self.scheme
 
-    def _start(self, drawn: int, counters: list[int] | None, packed: bytes = b"") -> QuasiRandom | Sequential:
+    def _start(self, drawn: int, counters: list[int] | None) -> QuasiRandom | Sequential:
         if self.template.generator == RANDOM:
             assert self.template.total is not None
             return QuasiRandom(
-                self.template.total, seed=self.scheme.seed, drawn=drawn, values=counters, packed=packed,
-                again=self.passes > 0,
-            )
+                self.template.total, seed=self.scheme.seed, drawn=drawn, values=counters, again=self.passes > 0)
         return Sequential(self.template.total or self._checkable_total(), drawn=drawn)
 
     def continue_from(self, passes: int, drawn: int, counters: list[int] | None) -> None:
@@ -503,10 +482,6 @@ def _template_checker(scheme: NoidScheme, state: bytes | None) -> FormChecker:
         return ("", sound) if sound is not None else (fault, None)
 
     return faults
-
-
-def _mistyped(text: bytes, template: Template, first_part: str, fault: str) -> Mistyped:
-    return Mistyped(fault, lambda: corrections(text, template, first_part))
 
 
 def corrections(text: bytes, template: Template, first_part: str) -> Iterator[bytes]:

@@ -15,6 +15,8 @@ import sys
 import time
 from ipaddress import IPv4Address
 
+from flup.server.fcgi_single import WSGIServer
+
 from ..console import exit_reason, log_line
 from ..errors import NoidError, UsageError
 from ..minter.folder import MinterFolder
@@ -50,7 +52,7 @@ def main() -> int:
             raise NoidError(
                 "noid.fcgi is started by a FastCGI process manager; by hand, start noid serve --fcgi ADDRESS")
         serve_socket(application, web_servers([]))
-    except (NoidError, ModuleNotFoundError) as error:
+    except NoidError as error:
         log_line("noid", str(error))
         return 2
     return 0
@@ -70,8 +72,6 @@ def serve_socket(application: Application, allowed: list[str]) -> None:
 
     `allowed` are the IPv4 addresses of the web servers, for a socket on TCP.
     """
-    from flup.server.fcgi_single import WSGIServer
-
     with socket.socket(fileno=os.dup(_LISTENING_DESCRIPTOR)) as listener:
         on_tcp = listener.family != socket.AF_UNIX
     # Of several processes that see a connection, all but one would wait for the next, and a signal would not end them.

@@ -16,6 +16,7 @@ from contextlib import suppress
 
 from ..console import OccasionalLog
 from ..resolution import DEPARTURE, FOUND
+from .database import add_resolutions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,15 +90,10 @@ class ResolutionCounter:
             by_folder.setdefault(dbdir, {})[day, name] = number
         for dbdir, found in by_folder.items():
             try:
-                self._write(dbdir, found, patience)
+                add_resolutions(dbdir, found, patience)
             except Exception as error:  # noqa: BLE001 - whatever it is, nobody waits for these counts
                 self._log.write(f"the resolutions of {dbdir} cannot be counted at the moment: {error}")
                 self._put_back(dbdir, found)
-
-    def _write(self, dbdir: str, counts: dict[tuple[int, bytes], int], patience: float) -> None:
-        from .database import add_resolutions  # few processes count, and this imports SQLite
-
-        add_resolutions(dbdir, counts, patience)
 
     def _put_back(self, dbdir: str, counts: dict[tuple[int, bytes], int]) -> None:
         """Try again with the next write, unless too much waits for that already."""

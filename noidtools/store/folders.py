@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pwd
 import stat
 import threading
 import time
@@ -264,8 +265,6 @@ def ensure_own(location: str) -> None:
 
 
 def _user_name(number: int) -> str:
-    import pwd
-
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:

@@ -11,7 +11,6 @@ from noidtools.codec import (
     pack_numbers,
     pair,
     pair_prefix,
-    replace_number,
     split_pair,
     unpack,
     unpack_numbers,
@@ -39,15 +38,6 @@ def test_packed_numbers_unpack(largest, data):
 @pytest.mark.parametrize("largest, width", [(300, 4), (2**32 - 1, 4), (2**32, 8), (2**64 - 1, 8), (2**64, 9)])
 def test_packed_numbers_have_their_first_byte_first_on_every_machine(largest, width):
     assert pack_numbers([1, largest], largest) == (1).to_bytes(width, "big") + largest.to_bytes(width, "big")
-
-
-@given(st.integers(0, 2**80), st.data())
-def test_a_replaced_number_is_packed_as_if_it_had_always_been_there(largest, data):
-    numbers = data.draw(st.lists(st.integers(0, largest), min_size=1, max_size=20))
-    place, number = data.draw(st.integers(0, len(numbers) - 1)), data.draw(st.integers(0, largest))
-    replaced = [*numbers[:place], number, *numbers[place + 1 :]]
-    packed = replace_number(pack_numbers(numbers, largest), len(numbers), place, number)
-    assert packed == pack_numbers(replaced, largest)
 
 
 def test_numbers_that_were_cut_short_are_refused():

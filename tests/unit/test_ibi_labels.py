@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noidtools.errors import InvalidError
-from noidtools.schemes.ibi import canonical, computer_name, encode, parse, path, prefix, suffix
+from noidtools.schemes.ibi import canonical, computer_name, encode, parse, prefix, suffix
 from noidtools.schemes.timed import MAX_PLACES, Date, parse_date, parse_port
 from noidtools.times import posix
 from support.project import vectors
@@ -108,13 +108,13 @@ def test_neighbouring_computers_ports_and_dates_have_different_names(
 
 @given(computers, ports, dates)
 def test_a_path_has_four_levels_and_no_parent_directory(computer: bytes, port: int, date: Date) -> None:
-    levels = path(encode(computer, port, date)).split(b"/")
+    levels = canonical(encode(computer, port, date)).split(b"/")
     assert len(levels) == 4
     assert all(level and level.strip(b".") == level for level in levels)
 
 
 def test_the_path_of_an_older_spelling_is_the_one_directory_of_the_item() -> None:
-    assert path(b"sid.INPE.br/MTC-m18@80/2009/02.16.17.46") == NAME
+    assert canonical(b"sid.INPE.br/MTC-m18@80/2009/02.16.17.46") == NAME
 
 
 def test_years_may_have_more_than_four_digits() -> None:

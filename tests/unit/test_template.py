@@ -107,17 +107,6 @@ def test_quasi_random_order_gives_every_number_once_however_it_is_interrupted(to
     assert drawn == whole
 
 
-@given(st.integers(1, 5000), st.lists(st.integers(1, 30), min_size=1, max_size=8))
-def test_counters_that_were_stored_are_stored_as_if_all_were_packed_anew(total, pieces):
-    order = QuasiRandom(total)
-    packed = order.state_fields()[0]
-    for piece in pieces:
-        stored = QuasiRandom(total, drawn=order.drawn, values=list(order.values), packed=packed)
-        assert stored.draw(piece) == order.draw(piece)
-        packed = stored.state_fields()[0]
-        assert packed == order.state_fields()[0]
-
-
 def test_another_seed_is_another_order():
     first, second = QuasiRandom(1000).draw(50), QuasiRandom(1000, seed=1).draw(50)
     assert len(set(zip(first, first[1:], strict=False)) & set(zip(second, second[1:], strict=False))) < 10

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from itertools import count, islice
+from itertools import count
 from time import monotonic, time
 
 import lmdb
 
-from ...codec import successor
 from ...errors import NoidError, NoMinterError, StoreError
 from .. import folders
 from ..base import BaseStore, StoreStatus, note_open, note_shut
-from ..keys import head_length, stored_key, stored_value, true_item, true_items
+from ..keys import scan, stored_key, stored_value, true_item
 from ..locks import ReadersWriterLock, WriterLock
 from . import files
 from .files import DATA, LOCK, LONGEST_KEY, WRITER
@@ -32,7 +31,6 @@ RESERVED = 1 << 40
 
 # Keys of this length and more are, with the byte of their table, stored in another way: see store/keys.py.
 _LONG = LONGEST_KEY - 1
-_HEAD = head_length(LONGEST_KEY)
 
 _STALE_READERS_EVERY = 60.0
 
@@ -86,21 +84,9 @@ class LmdbReader:
         self, table: bytes, prefix: bytes = b"", *, after: bytes | None = None, limit: int | None = None,
         reverse: bool = False,
     ) -> Iterator[Item]:
-        items = self._scan(table + prefix, None if after is None else table + after, reverse, len(table))
-        return items if limit is None else islice(items, limit)
-
-    def _scan(self, prefix: bytes, past: bytes | None, reverse: bool, strip: int) -> Iterator[Item]:
-        """The items whose keys, with their table, begin with `prefix` and follow `past`; keys lose `strip` bytes."""
-        # Stored keys with the head of a long one are in another order, so that all of them are read.
-        if reverse:
-            start = successor(prefix[:_HEAD])
-            if past is not None and (start is None or past < start):
-                start = past if len(past) < _HEAD else successor(past[:_HEAD])
-        else:
-            start = (prefix if past is None or past < prefix else past)[:_HEAD]
-        for key, value in true_items(self._stored(start, reverse), prefix, LONGEST_KEY, reverse=reverse):
-            if past is None or (key < past if reverse else key > past):
-                yield key[strip:], value
+        items = scan(lambda low, high: self._stored(high if reverse else low, reverse), table + prefix, LONGEST_KEY,
+                     after=None if after is None else table + after, most=limit, reverse=reverse)
+        return ((key[1:], value) for key, value in items)
 
     def _stored(self, start: bytes | None, reverse: bool) -> Iterator[Item]:
         """Items as they are stored, from a key on; or with `reverse` those before it, from the last one if it is None,

@@ -26,6 +26,7 @@ from ..folders import (
     write_file,
     write_readme,
 )
+from ..lmdb.backup import read_backup
 from ..locks import TIMEOUT
 from ..sql_tables import TABLES
 from . import sql
@@ -229,8 +230,6 @@ def _exchange(location: str, new: EngineFile, before: EngineFile) -> None:
 
 def _works_of(source: str, adjust: Work) -> Iterator[Work]:
     """The works that write the content of a backup, and then `adjust`."""
-    from ..lmdb.backup import read_backup
-
     items = read_backup(source)
     while chunk := list(islice(items, _CHUNK)):
         yield partial(_put, chunk)

@@ -7,13 +7,12 @@ does not, the work is run again in a snapshot.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from itertools import chain, islice
+from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from ...codec import successor
 from ...errors import NoMinterError, StoreError
-from ..keys import head_length, stored_key, true_item, true_items
+from ..keys import scan, stored_key, true_item
 from ..sql_tables import LONGEST_KEY
 from . import sql
 from .connection import ServerError, close_pool, open_pool
@@ -36,8 +35,6 @@ _FIRST_PAGE, PAGE, _MOST_KNOWN = 200, 2_000, 10_000
 
 # How many places are read by the statement for a few.
 _FEW = 6
-
-_HEAD = head_length(LONGEST_KEY)
 
 
 class StaleSnapshotError(Exception):
@@ -115,20 +112,8 @@ class Rows(ABC):
         self, table: bytes, prefix: bytes = b"", *, after: bytes | None = None, limit: int | None = None,
         reverse: bool = False,
     ) -> Iterator[Item]:
-        head = prefix[:_HEAD]
-        low, high = head, successor(head)
-        if after is not None and not reverse:
-            # Stored keys with the head of a long one are in another order: all of them are read.
-            low = max(low, after + b"\0" if len(after) < _HEAD else after[:_HEAD])
-        elif after is not None:
-            end = after if len(after) < _HEAD else successor(after[:_HEAD])
-            high = end if high is None or (end is not None and end < high) else high
-        if limit == 0 or (high is not None and low >= high):
-            return iter(())
-        items = true_items(self._stored(table, low, high, reverse, limit), prefix, LONGEST_KEY, reverse=reverse)
-        if after is not None:
-            items = (item for item in items if (item[0] < after if reverse else item[0] > after))
-        return items if limit is None else islice(items, limit)
+        return scan(lambda low, high: self._stored(table, low, high, reverse, limit), prefix, LONGEST_KEY,
+                    after=after, most=limit, reverse=reverse)
 
     def _page(self, table: bytes, low: bytes, high: bytes | None, reverse: bool, size: int) -> list[Item]:
         bounds = (low,) if high is None else (low, high)

@@ -11,6 +11,7 @@ from ...errors import BusyError, NoidError, NoMinterError
 from ..base import BaseStore, StoreStatus
 from ..folders import readme_of, remove_unfinished
 from ..keys import true_item
+from ..lmdb.backup import write_backup
 from ..locks import TIMEOUT
 from ..sql_tables import LONGEST_KEY
 from . import sql
@@ -187,8 +188,6 @@ class PostgresStore(BaseStore):
             return False
 
     def backup(self, destination: str) -> int:
-        from ..lmdb.backup import write_backup
-
         self._ensure_usable()
         file = read_engine_file(self.location)
         remove_unfinished(os.path.realpath(self.location))  # a killed restore leaves a whole copy
