@@ -13,7 +13,7 @@ from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, pri
 from ..times import timestamp
 from . import circulation, identifiers, lifecycle
 from .circulation import ensure_not_withdrawn
-from .events import NUMBER_SIZE, property_changes, record_event
+from .events import number_key, property_changes, record_event
 from .policies import sees_everything
 from .schema import CUSTODY, OFFICES
 
@@ -185,7 +185,7 @@ def _put(writer: Writer, identifier: bytes, number: int, custodian: Custodian) -
     if custodian.purpose:
         fields.append(custodian.purpose)
     table = OFFICES if custodian.purpose else CUSTODY
-    writer.put(table, pair(identifier, number.to_bytes(NUMBER_SIZE, "big")), pack(fields))
+    writer.put(table, pair(identifier, number_key(number)), pack(fields))
 
 
 def _end_current(writer: Writer, actor: Actor, identifier: bytes, purpose: bytes) -> Custodian | None:

@@ -28,22 +28,7 @@ from ..codec import pack, split_pair, unpack
 from ..errors import ForbiddenError, InvalidError, LoginNeededError, TokenNeededError, UsageError, printable
 from ..times import timestamp
 from . import config
-from .schema import (
-    ALIASES,
-    CLAIMS,
-    CUSTODY,
-    ELEMENTS,
-    EVENTS,
-    HISTORY,
-    IDS,
-    OFFICES,
-    PEPPERS,
-    QUEUED,
-    RELATIONS,
-    STATED,
-    TOMBSTONES,
-    VERIFIED,
-)
+from .schema import BY_IDENTIFIER, BY_PAIR, EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -304,10 +289,6 @@ def label_format(minter: Minter) -> bytes:
 
 # -- what a user may see ---------------------------------------------------------------------------------------------
 
-# Tables whose keys are identifiers, and tables whose keys are pairs that begin with one.
-_BY_IDENTIFIER = frozenset((IDS, ALIASES, TOMBSTONES, PEPPERS, VERIFIED, QUEUED))
-_BY_PAIR = frozenset((ELEMENTS, HISTORY, RELATIONS, CLAIMS, CUSTODY, OFFICES, STATED))
-
 
 class RestrictedReader:
     """A reader of a store in which events have no actor, and in which nothing is stored about names that are not public
@@ -355,10 +336,9 @@ class RestrictedReader:
                       limit)
 
     def _hides_item(self, table: bytes, key: bytes) -> bool:
-        if table in _BY_IDENTIFIER:
+        if table in BY_IDENTIFIER:
             return self.hides(key)
-        if table in _BY_PAIR:
-            # In the table of custodians, the empty string stands for the minter.
+        if table in BY_PAIR:
             identifier = split_pair(key)[0]
             return bool(identifier) and self.hides(identifier)
         return False

@@ -20,20 +20,6 @@ from ..items import ITEM_ELEMENT, stored_items
 from ..lifecycle import PUBLISHED_STATE, RESERVED_STATE, UNAVAILABLE_STATE, WITHDRAWN_STATE
 from ..namespace import RULE_MARK
 from ..relations import CLAIMED, Relation, find_abstraction, parsed
-from ..schema import (
-    ABSTRACT,
-    ALIASES,
-    CLAIMS,
-    CONFIG,
-    CUSTODY,
-    ELEMENTS,
-    NOTES,
-    OFFICES,
-    RELATIONS,
-    STATED,
-    TOKENS,
-    TOMBSTONES,
-)
 from ..tokens import Token
 from .examination import Examination, fields_of, parts_of
 from .names import is_token
@@ -95,7 +81,7 @@ class _Comparison:
     # -- elements ------------------------------------------------------------------------------------------------
 
     def _compare_elements(self, name: StoredRows, replay: Replay) -> None:
-        stored = name.several(ELEMENTS)
+        stored = name.several(schema.ELEMENTS)
         for element in sorted({*stored, *replay.elements}):
             said = replay.elements.get(element) or (Said(None) if replay.knows_elements else None)
             if said is not None and not said.allows(stored.get(element)):
@@ -145,7 +131,7 @@ class _Comparison:
             self._examination.report(
                 f"{self._examination.name(name.key)} is {state}, but {_according(said, expected)}: give it the right "
                 "state, or compare with a backup", mend)
-        tombstone = fields_of(name.one(TOMBSTONES) or b"", 5)
+        tombstone = fields_of(name.one(schema.TOMBSTONES) or b"", 5)
         if tombstone is None or state not in (WITHDRAWN_STATE, UNAVAILABLE_STATE):
             return
         for what, stored in ((b"reason", tombstone[2]), (b"successor", tombstone[3])):
@@ -171,10 +157,10 @@ class _Comparison:
     # -- what else a name has ------------------------------------------------------------------------------------
 
     def _compare_names(self, name: StoredRows, replay: Replay) -> None:
-        alias, said = name.one(ALIASES), replay.said(b"alias-of")
+        alias, said = name.one(schema.ALIASES), replay.said(b"alias-of")
         if said is not None and not said.allows(alias):
             self._report(name, "the target of the alias", alias, said, "set or remove it with 'noid alias'")
-        fields, said = fields_of(name.one(ABSTRACT) or b"", 7), replay.said(b"abstract")
+        fields, said = fields_of(name.one(schema.ABSTRACT) or b"", 7), replay.said(b"abstract")
         kind = fields[0] if fields else None
         if said is not None and not said.allows(kind):
             self._report(name, "the kind of what is abstract", kind, said, "declare it anew with 'noid abstract'")
@@ -182,7 +168,7 @@ class _Comparison:
     def _compare_custodians(self, name: StoredRows, replay: Replay) -> None:
         """Each row is what one event said, under its number."""
         remedy = "name the right one with 'noid custodian'"
-        rows = name.several(CUSTODY) | name.several(OFFICES)
+        rows = name.several(schema.CUSTODY) | name.several(schema.OFFICES)
         for rest, packed in rows.items():
             fields = fields_of(packed)
             if fields is not None and len(fields) >= 4:
@@ -196,7 +182,7 @@ class _Comparison:
 
     def _compare_statements(self, name: StoredRows, replay: Replay) -> None:
         remedy = "state it anew with 'noid quality'"
-        rows = name.several(STATED)
+        rows = name.several(schema.STATED)
         for rest, packed in rows.items():
             parts, fields = parts_of(rest), fields_of(packed, 5)
             if parts is not None and fields is not None and fields[4].isdigit():
@@ -220,7 +206,7 @@ class _Comparison:
 
     def _compare_relations(self, name: StoredRows) -> None:
         """Each relation refers to the event that recorded it, which has its authority and its dates."""
-        for rest, packed in (name.several(RELATIONS) | name.several(CLAIMS)).items():
+        for rest, packed in (name.several(schema.RELATIONS) | name.several(schema.CLAIMS)).items():
             relation = parsed(rest, packed)
             event = self._events[relation.event] if relation is not None and relation.event else None
             if relation is None or event is None or event.archived:
@@ -248,9 +234,9 @@ class _Comparison:
     # -- the minter ----------------------------------------------------------------------------------------------
 
     def _compare_minter(self, name: StoredRows, replay: Replay) -> None:
-        settings = {b"config " + key: value for key, value in name.several(CONFIG).items()
+        settings = {b"config " + key: value for key, value in name.several(schema.CONFIG).items()
                     if not key.startswith(_ARCHIVES)}
-        notes = {b"note " + key: value for key, value in name.several(NOTES).items()}
+        notes = {b"note " + key: value for key, value in name.several(schema.NOTES).items()}
         recorded = [what for what in replay.names() if what.startswith((b"config ", b"note "))]
         for what in sorted({*settings, *notes, *recorded}):
             said, stored = replay.said(what), {**settings, **notes}.get(what)
@@ -264,7 +250,7 @@ class _Comparison:
     def _compare_tokens(self, name: StoredRows, replay: Replay) -> None:
         """A token that is missing is not reported: a complete import leaves all tokens where they are."""
         names: set[bytes] = set()
-        for digest, packed in name.several(TOKENS).items():
+        for digest, packed in name.several(schema.TOKENS).items():
             if not is_token(digest, packed):
                 continue  # reported elsewhere
             token = Token(digest, packed)

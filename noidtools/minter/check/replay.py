@@ -18,36 +18,18 @@ from operator import itemgetter
 
 from ...codec import pair_prefix
 from ...store import Reader
+from .. import schema
 from ..bindings import all_rules
 from ..changes import RecordedEdit
 from ..circulation import Circulation
 from ..events import NUMBER_SIZE, Change, Digest, number_key
 from ..namespace import RULE_MARK
 from ..qualities import STATABLE
-from ..schema import (
-    ABSTRACT,
-    ALIASES,
-    CHANGES,
-    CLAIMS,
-    CONFIG,
-    CUSTODY,
-    ELEMENTS,
-    EVENTS,
-    HISTORY,
-    IDS,
-    NOTES,
-    OFFICES,
-    RELATIONS,
-    STATED,
-    TOKENS,
-    TOMBSTONES,
-)
 from .examination import SMALLEST_RECORD, Examination, parse_event, parts_of
 
-# Tables with one row for a name; those with several, whose keys are pairs that begin with it; those of the minter.
-_ONE = (IDS, ALIASES, TOMBSTONES, ABSTRACT)
-_SEVERAL = (ELEMENTS, HISTORY, CUSTODY, OFFICES, STATED, RELATIONS, CLAIMS)
-_OF_MINTER = (CONFIG, NOTES, TOKENS)
+# Tables with one row for a name, and those of the minter.
+_ONE = (schema.IDS, schema.ALIASES, schema.TOMBSTONES, schema.ABSTRACT)
+_OF_MINTER = (schema.CONFIG, schema.NOTES, schema.TOKENS)
 MINTER = b""
 
 # Names and bytes that are read together, and events that are kept in memory.
@@ -79,9 +61,9 @@ class StoredRows:
     def __init__(self, key: bytes, rows: dict[bytes, dict[bytes, bytes]]) -> None:
         self.key = key
         self.rows = rows
-        packed = self.one(IDS)
+        packed = self.one(schema.IDS)
         self.record = Circulation.unpacked(packed) if packed and len(packed) >= SMALLEST_RECORD else None
-        numbers = {int.from_bytes(rest, "big") for rest in self.several(HISTORY)}
+        numbers = {int.from_bytes(rest, "big") for rest in self.several(schema.HISTORY)}
         if self.record is not None and self.record.event:
             numbers.add(self.record.event)
         self.numbers = sorted(numbers)
@@ -113,10 +95,11 @@ def stored_pages(examination: Examination) -> Iterator[list[StoredRows]]:
 def _all_rows(examination: Examination) -> Iterator[tuple[bytes, bytes, bytes, bytes]]:
     """The rows of all tables in the order of names: name, table, rest of the key, value."""
     reader = examination.reader
-    of_minter = [(MINTER, HISTORY, number_key(number), b"") for number in examination.of_minter]
+    of_minter = [(MINTER, schema.HISTORY, number_key(number), b"") for number in examination.of_minter]
     of_minter += [(MINTER, table, key, value) for table in _OF_MINTER for key, value in reader.scan(table)]
-    rules = sorted((RULE_MARK + pattern, ELEMENTS, element, value) for element, pattern, value in all_rules(reader))
-    tables = [_single_rows(reader, table) for table in _ONE] + [_pair_rows(reader, table) for table in _SEVERAL]
+    rules = sorted((RULE_MARK + pattern, schema.ELEMENTS, element, value)
+                   for element, pattern, value in all_rules(reader))
+    tables = [_single_rows(reader, table) for table in _ONE] + [_pair_rows(reader, table) for table in schema.BY_PAIR]
     return merge(of_minter, rules, *tables, key=itemgetter(0))
 
 
@@ -199,7 +182,7 @@ class Events:
 
     def _read(self, numbers: list[int]) -> None:
         missing = [number for number in numbers if number not in self._known]
-        found = self._reader.get_many([(EVENTS, number_key(number)) for number in missing])
+        found = self._reader.get_many([(schema.EVENTS, number_key(number)) for number in missing])
         for number, packed in zip(missing, found, strict=True):
             self._known[number] = None if packed is None else _replayed(number, packed)
 
@@ -208,7 +191,7 @@ class Events:
         event = number_key(number)
         # No row has this key; those of the first name follow it.
         before_first = event + pair_prefix(first)[:-1]
-        for key, packed in self._reader.scan(CHANGES, event, after=before_first):
+        for key, packed in self._reader.scan(schema.CHANGES, event, after=before_first):
             parts = parts_of(key[NUMBER_SIZE:])
             if parts is not None and parts[0] > last:
                 return
