@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ..store import Reader, Writer
     from . import Minter
     from .events import Actor
-    from .identifiers import NameRef
 
 
 # -- aliases ---------------------------------------------------------------------------------------------------------
@@ -71,7 +70,7 @@ def create_alias(
         changes.append(Change(b"hold", None, b"held", ref.key))
     if record.queued:
         changes.append(Change(b"queue", b"queued", None, ref.key))
-    event = record_event(writer, actor, b"alias", ids=_distinct(ref.key, other.key), changes=changes)
+    event = record_event(writer, actor, b"alias", ids=[ref.key, other.key], changes=changes)
     start = timestamp(actor.now())
     writer.put(ALIASES, ref.key, other.display)
     relations.put_relation(writer, ref.key, Relation(ALIAS_OF, other.key, other.display, authority, start, event=event))
@@ -93,7 +92,7 @@ def remove_alias(minter: Minter, writer: Writer, actor: Actor, alias: bytes) -> 
     _delete_alias_relations(writer, ref.key, before)
     writer.delete(ALIASES, ref.key)
     _ensure_those_above_end(minter, writer, ref.key)
-    record_event(writer, actor, b"alias remove", ids=_distinct(ref.key, before.other),
+    record_event(writer, actor, b"alias remove", ids=dict.fromkeys((ref.key, before.other)),
                  changes=property_changes(ref.key, _properties(before), {}))
     return AliasChange(ref, NameRef(before.other, before.display), False)
 
@@ -205,10 +204,6 @@ def _chain_length_above(reader: Reader, key: bytes) -> int:
         if not level:
             return height
     return LONGEST_CHAIN + 1
-
-
-def _distinct(*keys: bytes) -> list[bytes]:
-    return list(dict.fromkeys(keys))
 
 
 # -- preferred names -------------------------------------------------------------------------------------------------
