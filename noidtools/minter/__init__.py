@@ -137,15 +137,13 @@ class Minter:
 
     def access_policy(self) -> AccessPolicy:
         """The access rules; they are read again when something was committed."""
-        known = self._policy
-        before = known[1] if known else None
         if self.store.writing:
             # What this thread has not committed yet counts, too.
-            return self.read(lambda reader: AccessPolicy.of(reader, before))
-        version = self.store.version()
+            return self.read(AccessPolicy.of)
+        known, version = self._policy, self.store.version()
         if known is not None and known[0] == version:
             return known[1]
-        policy = self.read(lambda reader: AccessPolicy.of(reader, before))
+        policy = self.read(AccessPolicy.of)
         self._policy = version, policy
         return policy
 

@@ -7,7 +7,6 @@ An authority may prefer one of the names that it claims to be synonyms.  It guar
 from __future__ import annotations
 
 from ..errors import ConflictError, NotFoundError, UsageError, printable
-from ..times import timestamp
 from . import circulation, identifiers, queue, relations
 from .circulation import Circulation, ensure_not_withdrawn
 from .events import Change, property_changes, record_event
@@ -71,7 +70,7 @@ def create_alias(
     if record.queued:
         changes.append(Change(b"queue", b"queued", None, ref.key))
     event = record_event(writer, actor, b"alias", ids=[ref.key, other.key], changes=changes)
-    start = timestamp(actor.now())
+    start = actor.date()
     writer.put(ALIASES, ref.key, other.display)
     relations.put_relation(writer, ref.key, Relation(ALIAS_OF, other.key, other.display, authority, start, event=event))
     relations.put_relation(writer, other.key, Relation(ALIAS, ref.key, ref.display, authority, start, event=event))
@@ -225,7 +224,7 @@ def prefer_name(
     before = next(_preferred(writer, ref.key, authority), None)
     if before == ref.key:
         raise ConflictError(f"{printable(ref.display)} is preferred by {printable(authority)} already")
-    _ensure_commitment(minter, writer, ref, authority, timestamp(actor.now()))
+    _ensure_commitment(minter, writer, ref, authority, actor.date())
     changes = [Change(b"preferred", None, authority, ref.key)]
     ids = [ref.key]
     if before is not None:
@@ -233,7 +232,7 @@ def prefer_name(
         changes.append(Change(b"preferred", authority, None, before))
         delete_relation(writer, before, Relation(PREFERRED, b"", authority=authority))
     event = record_event(writer, actor, b"prefer", ids=ids, changes=changes)
-    relation = Relation(PREFERRED, b"", b"", authority, timestamp(actor.now()), event=event)
+    relation = Relation(PREFERRED, b"", b"", authority, actor.date(), event=event)
     put_relation(writer, ref.key, relation)
     return ref, relation
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from ..codec import pack, pair, pair_end, pair_prefix, split_pair, unpack
 from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, printable
-from ..times import timestamp
 from . import circulation, identifiers, lifecycle
 from .circulation import ensure_not_withdrawn
 from .events import number_key, property_changes, record_event
@@ -118,7 +117,7 @@ def appoint(
     if before and (before.name, before.contact) == (name, contact):
         raise ConflictError(f"{printable(name)} is the custodian already")
     event = _record(writer, actor, b"custodian", identifier, before, Custodian(name, contact, b"", purpose=purpose))
-    custodian = Custodian(name, contact, timestamp(actor.now()), of=identifier, purpose=purpose)
+    custodian = Custodian(name, contact, actor.date(), of=identifier, purpose=purpose)
     _put(writer, identifier, event, custodian)
     return custodian
 
@@ -192,7 +191,7 @@ def _end_current(writer: Writer, actor: Actor, identifier: bytes, purpose: bytes
     """End the custody of the present custodian for a purpose now; returns it, None if there is none."""
     for number, custodian in _entries(writer, identifier):
         if not custodian.until and custodian.purpose == purpose:
-            custodian.until = timestamp(actor.now())
+            custodian.until = actor.date()
             _put(writer, identifier, number, custodian)
             return custodian
     return None

@@ -55,7 +55,7 @@ class Actor:
     token      the token by which it is done, which may limit what is minted; None if there is none
     """
 
-    __slots__ = ("who", "interface", "clock", "token", "_dated")
+    __slots__ = ("who", "interface", "clock", "token")
 
     def __init__(self, who: bytes, interface: bytes, clock: Clock = system_clock) -> None:
         # A separator or a line break in a name would forge a circulation record.
@@ -63,17 +63,10 @@ class Actor:
         self.interface = interface
         self.clock = clock
         self.token: Token | None = None
-        # The second that was asked for last, and how it is written.
-        self._dated: tuple[int | None, bytes] = (None, b"")
 
     def date(self) -> bytes:
         """The time in fourteen digits."""
-        now = self.clock()
-        second, date = self._dated
-        if now // SECOND != second:
-            date = timestamp(now)
-            self._dated = now // SECOND, date
-        return date
+        return timestamp(self.clock())
 
     def now(self) -> int:
         """The time in nanoseconds since 1970."""

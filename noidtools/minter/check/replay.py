@@ -224,7 +224,7 @@ def fingerprint(value: bytes | Digest | None) -> bytes | None:
 
 
 @dataclass(slots=True)
-class Said:
+class Recorded:
     """What the newest event about something says: the value, and the number of that event, 0 if there is none.
 
     others  values that may be newer all the same.  A bulk change is made in several transactions if it is large, so
@@ -252,12 +252,12 @@ class Replay:
 
     def __init__(self, name: StoredRows, events: Events, *, long_term: bool, imported: bool) -> None:
         """`imported` is whether the minter was made of one of another program, which says nothing of some names."""
-        self.elements: dict[bytes, Said] = {}
-        self.custodians: dict[int, Said] = {}
-        self.statements: dict[tuple[bytes, bytes], Said] = {}
+        self.elements: dict[bytes, Recorded] = {}
+        self.custodians: dict[int, Recorded] = {}
+        self.statements: dict[tuple[bytes, bytes], Recorded] = {}
         self.mintings = 0
         self.complete = True
-        self._properties: dict[bytes, Said] = {}
+        self._properties: dict[bytes, Recorded] = {}
         self._known = {"elements": True, "state": True, "others": True}
         origin = name.record.event if name.record is not None and name.record.foreign else 0
         if imported and not name.numbers:
@@ -274,14 +274,14 @@ class Replay:
             self._change(name.key, event)
             edits = events.edits(number, name.key)
             if edits and event.verb == _IMPORT and self._is_new:
-                self._properties[HOLD] = Said(b"held", number)
+                self._properties[HOLD] = Recorded(b"held", number)
             for edit in edits:
                 self._bind(edit.element, edit.after, number, bulk=True)
 
-    def said(self, what: bytes) -> Said | None:
+    def recorded(self, what: bytes) -> Recorded | None:
         """What the events say of a property; None if that is open."""
         known = self._known["state" if what == STATE else "others"]
-        return self._properties.get(what) or (Said(None) if known else None)
+        return self._properties.get(what) or (Recorded(None) if known else None)
 
     def names(self) -> list[bytes]:
         """The properties of which an event says something."""
@@ -314,10 +314,10 @@ class Replay:
         self.mintings += 1
         state = self._properties.get(STATE)
         if state is None or state.after == b"reserved":
-            self._properties[STATE] = Said(None, event.number)
-        self._properties[PEPPER] = Said(b"peppered" if event.verb == b"peppermint" else None, event.number)
+            self._properties[STATE] = Recorded(None, event.number)
+        self._properties[PEPPER] = Recorded(b"peppered" if event.verb == b"peppermint" else None, event.number)
         if long_term:
-            self._properties[HOLD] = Said(b"held", event.number)
+            self._properties[HOLD] = Recorded(b"held", event.number)
 
     @property
     def _is_new(self) -> bool:
@@ -326,7 +326,7 @@ class Replay:
 
     def _adopt(self, event: ReplayedEvent) -> None:
         """The name was recorded as one of foreign origin, which holds it; it may be reserved from the beginning."""
-        self._properties[HOLD] = Said(b"held", event.number)
+        self._properties[HOLD] = Recorded(b"held", event.number)
         self._known["state"] = False
 
     def _change(self, name: bytes, event: ReplayedEvent) -> None:
@@ -337,14 +337,14 @@ class Replay:
                 continue
             # Settings and notes of the minter may have the same names.
             what = event.verb + b" " + change.what if name == MINTER else change.what
-            self._properties[what] = Said(change.after, number)
+            self._properties[what] = Recorded(change.after, number)
             if change.what == _CUSTODIAN and change.after is not None:
-                self.custodians[number] = Said(change.after, number)
+                self.custodians[number] = Recorded(change.after, number)
         if event.verb in _STATING:
             self._state(event, {change.what: change for change in event.changes_of(name)})
         elif name == MINTER and event.verb in _TOKEN and event.details:
             terms = b" ".join(event.details[1:]) if event.verb == _TOKEN[0] else None
-            self._properties[b"token " + event.details[0]] = Said(terms, number)
+            self._properties[b"token " + event.details[0]] = Recorded(terms, number)
 
     def _state(self, event: ReplayedEvent, changes: dict[bytes, Change]) -> None:
         """Record what an authority states, or states no longer; a name that is minted again has no statements."""
@@ -355,11 +355,11 @@ class Replay:
         authority = by.after or by.before if by is not None else None
         for quality in changes.keys() & _QUALITIES:
             if isinstance(authority, bytes):
-                self.statements[quality, authority] = Said(changes[quality].after, event.number)
+                self.statements[quality, authority] = Recorded(changes[quality].after, event.number)
 
     def _bind(self, element: bytes, after: bytes | Digest | None, number: int, *, bulk: bool = False) -> None:
         before = self.elements.get(element)
-        said = self.elements[element] = Said(after, number, before.others if before else set())
+        recorded = self.elements[element] = Recorded(after, number, before.others if before else set())
         if bulk:
-            said.others.add(fingerprint(after))
+            recorded.others.add(fingerprint(after))
 
