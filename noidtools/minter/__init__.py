@@ -11,6 +11,7 @@ from ..schemes import scheme_for
 from ..schemes.base import Settings
 from ..store import TIMEOUT, ensure_folder_name, exists, open_store
 from . import schema
+from .policies import AccessPolicy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ..store import Reader, Store, Writer
     from .bindings import RuleCache
     from .namespace import Namespace
-    from .policies import AccessPolicy
     K = TypeVar("K")
     T = TypeVar("T")
 
@@ -137,17 +137,13 @@ class Minter:
 
     def access_policy(self) -> AccessPolicy:
         """The access rules; they are read again when something was committed."""
-        from .policies import AccessPolicy
-
-        known = self._policy
-        before = known[1] if known else None
         if self.store.writing:
             # What this thread has not committed yet counts, too.
-            return self.read(lambda reader: AccessPolicy.of(reader, before))
-        version = self.store.version()
+            return self.read(AccessPolicy.of)
+        known, version = self._policy, self.store.version()
         if known is not None and known[0] == version:
             return known[1]
-        policy = self.read(lambda reader: AccessPolicy.of(reader, before))
+        policy = self.read(AccessPolicy.of)
         self._policy = version, policy
         return policy
 

@@ -7,7 +7,6 @@ An authority may prefer one of the names that it claims to be synonyms.  It guar
 from __future__ import annotations
 
 from ..errors import ConflictError, NotFoundError, UsageError, printable
-from ..times import timestamp
 from . import circulation, identifiers, queue, relations
 from .circulation import Circulation, ensure_not_withdrawn
 from .events import Change, property_changes, record_event
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from ..store import Reader, Writer
     from . import Minter
     from .events import Actor
-    from .identifiers import NameRef
 
 
 # -- aliases ---------------------------------------------------------------------------------------------------------
@@ -71,8 +69,8 @@ def create_alias(
         changes.append(Change(b"hold", None, b"held", ref.key))
     if record.queued:
         changes.append(Change(b"queue", b"queued", None, ref.key))
-    event = record_event(writer, actor, b"alias", ids=_distinct(ref.key, other.key), changes=changes)
-    start = timestamp(actor.now())
+    event = record_event(writer, actor, b"alias", ids=[ref.key, other.key], changes=changes)
+    start = actor.date()
     writer.put(ALIASES, ref.key, other.display)
     relations.put_relation(writer, ref.key, Relation(ALIAS_OF, other.key, other.display, authority, start, event=event))
     relations.put_relation(writer, other.key, Relation(ALIAS, ref.key, ref.display, authority, start, event=event))
@@ -93,7 +91,7 @@ def remove_alias(minter: Minter, writer: Writer, actor: Actor, alias: bytes) -> 
     _delete_alias_relations(writer, ref.key, before)
     writer.delete(ALIASES, ref.key)
     _ensure_those_above_end(minter, writer, ref.key)
-    record_event(writer, actor, b"alias remove", ids=_distinct(ref.key, before.other),
+    record_event(writer, actor, b"alias remove", ids=dict.fromkeys((ref.key, before.other)),
                  changes=property_changes(ref.key, _properties(before), {}))
     return AliasChange(ref, NameRef(before.other, before.display), False)
 
@@ -207,10 +205,6 @@ def _chain_length_above(reader: Reader, key: bytes) -> int:
     return LONGEST_CHAIN + 1
 
 
-def _distinct(*keys: bytes) -> list[bytes]:
-    return list(dict.fromkeys(keys))
-
-
 # -- preferred names -------------------------------------------------------------------------------------------------
 
 
@@ -230,7 +224,7 @@ def prefer_name(
     before = next(_preferred(writer, ref.key, authority), None)
     if before == ref.key:
         raise ConflictError(f"{printable(ref.display)} is preferred by {printable(authority)} already")
-    _ensure_commitment(minter, writer, ref, authority, timestamp(actor.now()))
+    _ensure_commitment(minter, writer, ref, authority, actor.date())
     changes = [Change(b"preferred", None, authority, ref.key)]
     ids = [ref.key]
     if before is not None:
@@ -238,7 +232,7 @@ def prefer_name(
         changes.append(Change(b"preferred", authority, None, before))
         delete_relation(writer, before, Relation(PREFERRED, b"", authority=authority))
     event = record_event(writer, actor, b"prefer", ids=ids, changes=changes)
-    relation = Relation(PREFERRED, b"", b"", authority, timestamp(actor.now()), event=event)
+    relation = Relation(PREFERRED, b"", b"", authority, actor.date(), event=event)
     put_relation(writer, ref.key, relation)
     return ref, relation
 

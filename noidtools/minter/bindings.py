@@ -352,17 +352,13 @@ def fetch_name(
     if with_circulation:
         fetched.state = _state(reader, fetched, record)
     if not ref.known and not fetched.elements:
-        _ensure_concrete(minter, reader, text)
+        ensure_concrete(minter, reader, text, "has nothing bound to it")
     if wanted and not fetched.elements:
         elements = " or ".join(printable(element) for element in fetched.unbound)
         raise NotFoundError(f"nothing is bound to {elements} under {printable(fetched.display)}")
     if not fetched.elements and fetched.alias is None and record is None:
         raise NotFoundError(_nothing_bound(reader, ref))
     return fetched
-
-
-def _ensure_concrete(minter: Minter, reader: Reader, text: bytes) -> None:
-    ensure_concrete(minter, reader, text, "has nothing bound to it")
 
 
 def ensure_each_once(wanted: list[bytes]) -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from ..errors import ConflictError, InvalidError, NoidError, NotFoundError, printable
 from ..names import citation, targets
 from ..schemes import read_form
-from ..times import timestamp
 from . import config, identifiers
 from .identifiers import RESOLVERS
 from .lifecycle import sentence_about
@@ -71,7 +70,7 @@ def add_context_alias(writer: Writer, actor: Actor, alias: str, target: str, aut
     name = f"{CLAIM}/{alias} {target} {authority.strip()}"
     if config.value(writer, name) is not None:
         raise ConflictError(f"{authority.strip()} claims that already")
-    config.change(writer, actor, name, timestamp(actor.now()))
+    config.change(writer, actor, name, actor.date())
 
 
 def remove_context_alias(writer: Writer, actor: Actor, alias: str, target: str, authority: str) -> None:

@@ -10,7 +10,7 @@ before the note has changed nothing; one that was interrupted later is finished 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -41,7 +41,8 @@ from .tokens import all_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import TypeVar
 
     from ..console import Progress
     from ..store import Reader, Store, Work, Writer
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from .events import Actor
 
     Item = tuple[bytes, bytes]
+    T = TypeVar("T")
 
 # Items and bytes that are read at once.
 _ITEMS, _BYTES = 5_000, 16 << 20
@@ -87,8 +89,7 @@ def copy_minter(
     target = location_of(target_dir)
     ensure_own(target)
     ensure_readable(location_of(source_dir))
-    source = open_store(location_of(source_dir))
-    try:
+    with closing(open_store(location_of(source_dir))) as source:
         if move and not in_place and _is_moved_copy(source, target):
             note_destination(source.location, location_of(os.path.abspath(target_dir)))
             return Copied(0, set_aside(source.location), finished=True)
@@ -98,8 +99,6 @@ def copy_minter(
         with existing_folder(target_dir), unfinished_name(target_dir, _MARK) as hidden:
             copy = _Copy(source, target_dir, hidden, actor, progress or (lambda *_: None))
             return copy.move(address, read, in_place=in_place) if move or in_place else copy.make(address, read)
-    finally:
-        source.close()
 
 
 def _ensure_minter(store: Store, destination: str | None) -> None:
@@ -115,11 +114,8 @@ def _is_moved_copy(source: Store, target: str) -> bool:
     """Whether a minter was moved to a location, and the copy is there, but the minter was not set aside yet."""
     if source.read(schema.noted_move) != os.fsencode(os.path.abspath(os.path.dirname(target))) or not exists(target):
         return False
-    copy = open_store(target)
-    try:
+    with closing(open_store(target)) as copy:
         return copy.read(schema.stored_settings) == source.read(schema.stored_settings)
-    finally:
-        copy.close()
 
 
 class _Copy:
@@ -156,7 +152,7 @@ class _Copy:
             with self._source.transaction() as writer:
                 self._write_hidden(writer, address, read)
                 if in_place and is_embedded(source):
-                    # Who waits to write finds the copy.
+                    # Writers that are waiting find the copy.
                     return Copied(self._items, replace_store(source, self._hidden))
                 schema.note_move(writer, noted)
             if in_place:
@@ -200,11 +196,9 @@ class _Copy:
 
         target = create_store(self._hidden, lambda writer: None, chunks=self._pages_to_put(reader),
                               readme=readme_of(self._source.location), address=address, read=read)
-        try:
+        with closing(target):
             self._compare(reader, target)
             target.write(finish)
-        finally:
-            target.close()
 
     def _pages_to_put(self, reader: Reader) -> Iterator[Work]:
         for table in ALL_TABLES:
@@ -356,7 +350,7 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0, *, replace: bo
 
     def adjust(writer: Writer) -> None:
         nonlocal drawn, skipped, timed, tokens
-        # As late as that: another process may make a minter meanwhile, or hand over the one that is replaced.
+        # Not before: another process may have made a minter meanwhile, or have handed over the one that is replaced.
         if not replace and exists(location):
             raise ConflictError(f"there is a minter in {dbdir} already, which is not replaced: choose another folder")
         schema.note_move(writer, None)  # the source may be a minter that was moved
@@ -388,15 +382,11 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0, *, replace: bo
 
 def _departed(location: str) -> dict[str, bytes]:
     """The settings by which a minter has departed; none if it has not, or cannot be read."""
-    with suppress(NoidError):
-        ensure_readable(location)
-        store = open_store(location)
-        try:
-            found = store.read(lambda reader: {name: config.value(reader, name) for name in (ONWARD, DEPARTED)})
-            return {name: value for name, value in found.items() if value is not None}
-        finally:
-            store.close()
-    return {}
+    def work(reader: Reader) -> dict[str, bytes]:
+        found = {name: config.value(reader, name) for name in (ONWARD, DEPARTED)}
+        return {name: value for name, value in found.items() if value is not None}
+
+    return _read_if_possible(location, work) or {}
 
 
 def _replaced(aside: str) -> tuple[int, set[bytes]] | None:
@@ -405,11 +395,13 @@ def _replaced(aside: str) -> tuple[int, set[bytes]] | None:
         scheme = scheme_for(Settings.unpacked(schema.packed_settings(reader, aside)))
         return schema.generator_of(scheme, reader).drawn, {token.name for token in all_tokens(reader)}
 
+    return _read_if_possible(aside, work)
+
+
+def _read_if_possible(location: str, work: Callable[[Reader], T]) -> T | None:
+    """What `work` reads of the minter in a location; None if there is none that can be read."""
     with suppress(NoidError):
-        ensure_readable(aside)
-        store = open_store(aside)
-        try:
+        ensure_readable(location)
+        with closing(open_store(location)) as store:
             return store.read(work)
-        finally:
-            store.close()
     return None

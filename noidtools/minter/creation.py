@@ -8,7 +8,6 @@ from ..errors import InvalidError, UsageError
 from ..schemes import NAMES, scheme_class, scheme_for
 from ..schemes.base import SETTINGS, Settings
 from ..store import create_store
-from ..times import timestamp
 from . import Minter, location_of
 from .events import record_event
 from .folder import existing_folder
@@ -84,7 +83,7 @@ def create(dbdir: str, settings: Settings, actor: Actor, *, address: str = "", r
 
     `address` and `read` are those of a database server: see `create_store`.
     """
-    settings = settings.with_(uuid=str(uuid4()), created=timestamp(actor.now()).decode(),
+    settings = settings.with_(uuid=str(uuid4()), created=actor.date().decode(),
                               creator=actor.who.decode("utf-8", "replace"))
 
     def fill(writer: Writer) -> None:

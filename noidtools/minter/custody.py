@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from ..codec import pack, pair, pair_end, pair_prefix, split_pair, unpack
 from ..errors import ConflictError, InvalidError, NotFoundError, UsageError, printable
-from ..times import timestamp
 from . import circulation, identifiers, lifecycle
 from .circulation import ensure_not_withdrawn
-from .events import NUMBER_SIZE, property_changes, record_event
+from .events import number_key, property_changes, record_event
 from .policies import sees_everything
 from .schema import CUSTODY, OFFICES
 
@@ -118,7 +117,7 @@ def appoint(
     if before and (before.name, before.contact) == (name, contact):
         raise ConflictError(f"{printable(name)} is the custodian already")
     event = _record(writer, actor, b"custodian", identifier, before, Custodian(name, contact, b"", purpose=purpose))
-    custodian = Custodian(name, contact, timestamp(actor.now()), of=identifier, purpose=purpose)
+    custodian = Custodian(name, contact, actor.date(), of=identifier, purpose=purpose)
     _put(writer, identifier, event, custodian)
     return custodian
 
@@ -185,14 +184,14 @@ def _put(writer: Writer, identifier: bytes, number: int, custodian: Custodian) -
     if custodian.purpose:
         fields.append(custodian.purpose)
     table = OFFICES if custodian.purpose else CUSTODY
-    writer.put(table, pair(identifier, number.to_bytes(NUMBER_SIZE, "big")), pack(fields))
+    writer.put(table, pair(identifier, number_key(number)), pack(fields))
 
 
 def _end_current(writer: Writer, actor: Actor, identifier: bytes, purpose: bytes) -> Custodian | None:
     """End the custody of the present custodian for a purpose now; returns it, None if there is none."""
     for number, custodian in _entries(writer, identifier):
         if not custodian.until and custodian.purpose == purpose:
-            custodian.until = timestamp(actor.now())
+            custodian.until = actor.date()
             _put(writer, identifier, number, custodian)
             return custodian
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import ConflictError, InvalidError, printable
-from ..times import display_day, timestamp
+from ..times import display_day
 from . import config, custody, policies, schema
 from .events import newest_number, read_event
 from .schema import DEPARTED, ONWARD
@@ -69,7 +69,7 @@ def depart(
     for text in (successor, contact, address):
         if len(text) > _LONGEST or any(octet < 0x20 for octet in text):
             raise InvalidError(f"a successor, a contact and an address are one line of at most {_LONGEST} bytes each")
-    now = timestamp(actor.now())
+    now = actor.date()
     promise = policies.persistence(writer)
     if promise is not None and (not promise.until or promise.until > now):
         policies.set_stated_policy(writer, actor, policies.PERSISTENCE, promise.text, promise.start,

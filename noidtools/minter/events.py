@@ -34,7 +34,7 @@ LONGEST_VALUE = 4096
 # The first byte of a packed part of an event: its kind.
 KINDS = b"icendba"
 ID, CHANGE, ELEMENT, TALLY, DETAIL, BULK, ARCHIVE = KINDS
-_ID_MARK, _DETAIL_MARK = bytes((ID,)), bytes((DETAIL,))
+_ID_MARK, _DETAIL_MARK, _BULK_MARK, _ARCHIVE_MARK = (bytes((kind,)) for kind in (ID, DETAIL, BULK, ARCHIVE))
 
 # What can be done with a minter whose names were handed over.
 _AFTER_DEPARTURE = frozenset((
@@ -55,7 +55,7 @@ class Actor:
     token      the token by which it is done, which may limit what is minted; None if there is none
     """
 
-    __slots__ = ("who", "interface", "clock", "token", "_dated")
+    __slots__ = ("who", "interface", "clock", "token")
 
     def __init__(self, who: bytes, interface: bytes, clock: Clock = system_clock) -> None:
         # A separator or a line break in a name would forge a circulation record.
@@ -63,17 +63,10 @@ class Actor:
         self.interface = interface
         self.clock = clock
         self.token: Token | None = None
-        # The second that was asked for last, and how it is written.
-        self._dated: tuple[int | None, bytes] = (None, b"")
 
     def date(self) -> bytes:
         """The time in fourteen digits."""
-        now = self.clock()
-        second, date = self._dated
-        if now // SECOND != second:
-            date = timestamp(now)
-            self._dated = now // SECOND, date
-        return date
+        return timestamp(self.clock())
 
     def now(self) -> int:
         """The time in nanoseconds since 1970."""
@@ -201,16 +194,29 @@ def record_event(
     if verb not in _AFTER_DEPARTURE:
         ensure_not_departed(writer)
     number = newest_number(writer) + 1
-    fields = [actor.date(), actor.who, actor.interface, verb]
+    ids = list(ids)
     for identifier in ids:
-        fields.append(_ID_MARK + identifier)
         index_event(writer, identifier, number)
-    for change in changes:
-        fields.append(change.packed())
-    for detail in details:
-        fields.append(_DETAIL_MARK + detail)
-    writer.put(EVENTS, number_key(number), pack(fields))
+    packed = packed_event(actor.date(), actor.who, actor.interface, verb, *details, ids=ids, changes=changes)
+    writer.put(EVENTS, number_key(number), packed)
     return number
+
+
+def packed_event(
+    date: bytes, who: bytes, interface: bytes, verb: bytes, *details: bytes, ids: Iterable[bytes] = (),
+    changes: Iterable[Change] = (), tally: Tally | None = None, bulk: int | None = None, archive: bytes = b"",
+) -> bytes:
+    """An event as it is stored; see `Event`."""
+    fields = [date, who, interface, verb, *(_ID_MARK + identifier for identifier in ids)]
+    fields += [change.packed() for change in changes]
+    fields += [_DETAIL_MARK + detail for detail in details]
+    if tally is not None:
+        fields.append(tally.packed())
+    if bulk is not None:
+        fields.append(_BULK_MARK + b"%d" % bulk)
+    if archive:
+        fields.append(_ARCHIVE_MARK + archive)
+    return pack(fields)
 
 
 def number_key(number: int) -> bytes:
@@ -243,13 +249,6 @@ def event_head(reader: Reader, number: int) -> bytes:
     """Date, actor, interface and verb of an event, packed; empty if there is none.  They outlive its archiving."""
     packed = reader.get(EVENTS, number_key(number))
     return b"" if packed is None else pack(unpack(packed, most=4))
-
-
-def put_tally(writer: Writer, number: int, tally: Tally) -> None:
-    """Write the tally of a minting event that has none yet."""
-    key = number_key(number)
-    # Packed fields are joined without a mark between them, so that one can be appended to the others.
-    writer.put(EVENTS, key, (writer.get(EVENTS, key) or b"") + pack((tally.packed(),)))
 
 
 def discard_event(writer: Writer, number: int) -> None:
@@ -299,21 +298,12 @@ class Event:
 
     def packed(self) -> bytes:
         """The event as it is stored."""
-        fields = [self.date, self.who, self.interface, self.verb]
-        fields += [bytes((ID,)) + identifier for identifier in self.ids]
-        fields += [change.packed() for change in self.changes]
-        fields += [bytes((DETAIL,)) + detail for detail in self.details]
-        if self.tally is not None:
-            fields.append(self.tally.packed())
-        if self.bulk is not None:
-            fields.append(bytes((BULK,)) + b"%d" % self.bulk)
-        if self.archive:
-            fields.append(bytes((ARCHIVE,)) + self.archive)
-        return pack(fields)
+        return packed_event(self.date, self.who, self.interface, self.verb, *self.details, ids=self.ids,
+                            changes=self.changes, tally=self.tally, bulk=self.bulk, archive=self.archive)
 
     def packed_for(self, archive: bytes) -> bytes:
         """What is left of the event in the database when the rest is in an archive."""
-        return pack([self.date, self.who, self.interface, self.verb, bytes((ARCHIVE,)) + archive])
+        return packed_event(self.date, self.who, self.interface, self.verb, archive=archive)
 
     @property
     def is_imported(self) -> bool:
@@ -327,14 +317,6 @@ class Event:
 
 def _parts(parts: list[bytes], kind: int) -> list[bytes]:
     return [part[1:] for part in parts if part[0] == kind]
-
-
-def packed_event(
-    date: bytes, who: bytes, interface: bytes, verb: bytes, *details: bytes, tally: Tally | None = None
-) -> bytes:
-    """An event that another program recorded, for `put_events`."""
-    fields = [date, who, interface, verb, *(bytes((DETAIL,)) + detail for detail in details)]
-    return pack(fields if tally is None else (*fields, tally.packed()))
 
 
 def put_events(writer: Writer, first: int, packed: list[bytes]) -> None:
@@ -385,7 +367,7 @@ def add_to_bulk(writer: Writer, number: int, changed: int) -> None:
 
 
 def add_to_tally(writer: Writer, number: int, tally: Tally) -> None:
-    """Add to the tally of a minting event what another transaction minted.
+    """Add to the tally of a minting event what a transaction minted.
 
     `tally.requested` is how many identifiers the command still had to mint when that transaction began.
     """

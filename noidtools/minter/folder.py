@@ -6,6 +6,7 @@ import errno
 import os
 import threading
 from contextlib import contextmanager, suppress
+from copy import copy
 
 from ..errors import NoidError, NoMinterError, NotFoundError, StoreError
 from ..store import ensure_folder_name, exists
@@ -44,8 +45,6 @@ class MinterFolder:
 
     def for_resolving(self) -> MinterFolder:
         """The same minters, opened by a resolver, which may read replicas."""
-        from copy import copy
-
         other = copy(self)
         other._lock, other._known, other._resolving = threading.Lock(), {}, True
         return other

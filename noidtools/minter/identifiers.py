@@ -19,6 +19,7 @@ from ..schemes import NAMES, scheme_class
 from ..schemes.template import Template, ensure_form
 from . import circulation, config, schema
 from .namespace import ALL_RULES, LONGEST_IDENTIFIER, RULE_MARK
+from .relations import find_named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -237,8 +238,6 @@ def ensure_not_abstract(reader: Reader, ref: NameRef) -> None:
     """Raise ConflictError if a name was declared to be abstract: nothing abstract is registered."""
     if ref.known:
         return
-    from .relations import find_named
-
     if find_named(reader, ref.key, ref.key)[1] is not None:
         raise ConflictError(f"{printable(ref.display)} is abstract, and only what realises it can be registered",
                             "'noid relations' lists that")

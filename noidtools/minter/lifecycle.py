@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from ..codec import pack, unpack
 from ..errors import ConflictError, GoneError, InvalidError, NotFoundError, StoreError, UsageError, printable
-from ..times import display_day, timestamp
+from ..times import display_day
 from . import aliases, circulation, identifiers, queue, relations, schema
 from .circulation import (
     HELD,
@@ -355,7 +355,7 @@ def new_tombstone(
     since: bytes = b"", minted: bytes = b"",
 ) -> Tombstone:
     """A tombstone that begins now, or at another time, for the caller to write with `write_tombstone`."""
-    new = Tombstone(since or timestamp(actor.now()), minted or _first_minted(reader, ref.key), b"", b"", b"")
+    new = Tombstone(since or actor.date(), minted or _first_minted(reader, ref.key), b"", b"", b"")
     _set_texts(minter, reader, ref, new, reason, successor)
     return new
 

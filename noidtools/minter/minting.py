@@ -6,7 +6,7 @@ from ..errors import ExhaustedError
 from ..schemes import MintRequest
 from . import circulation, events, schema
 from .circulation import HELD, PEPPERED, RESERVED, Circulation, advanced, bound_among, save
-from .events import add_to_tally, may_continue
+from .events import may_continue
 from .policies import RESERVE, minting_policy
 from .schema import CLAIMS, CUSTODY, OFFICES, QUEUE, RELATIONS, STATED
 
@@ -298,7 +298,4 @@ class _MintRun:
         if self.options.peppered:
             ends = [display.rpartition(b"!")[0] for display in ends]
         tally = events.Tally(len(self.minted) - start, self._requested - start, *ends)
-        if self._continued:
-            add_to_tally(self.writer, self.event, tally)
-        else:
-            events.put_tally(self.writer, self.event, tally)
+        events.add_to_tally(self.writer, self.event, tally)

@@ -26,24 +26,8 @@ from itertools import islice
 
 from ..codec import pack, split_pair, unpack
 from ..errors import ForbiddenError, InvalidError, LoginNeededError, TokenNeededError, UsageError, printable
-from ..times import timestamp
 from . import config
-from .schema import (
-    ALIASES,
-    CLAIMS,
-    CUSTODY,
-    ELEMENTS,
-    EVENTS,
-    HISTORY,
-    IDS,
-    OFFICES,
-    PEPPERS,
-    QUEUED,
-    RELATIONS,
-    STATED,
-    TOMBSTONES,
-    VERIFIED,
-)
+from .schema import BY_IDENTIFIER, BY_PAIR, EVENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,26 +142,19 @@ class AccessPolicy:
     """The access rules of a minter, by class, and how many identifiers one request may mint, as read in one
     transaction."""
 
-    __slots__ = ("rules", "mint_limit", "_stored")
+    __slots__ = ("rules", "mint_limit")
 
     def __init__(self, rules: dict[str, AccessRule], mint_limit: int = DEFAULT_MINT_LIMIT) -> None:
         self.rules = {**DEFAULTS, **rules}
         self.mint_limit = mint_limit
-        # What it was read from.
-        self._stored: list[bytes | None] | None = None
 
     @classmethod
-    def of(cls, reader: Reader, known: AccessPolicy | None = None) -> AccessPolicy:
-        """Read the access rules of a minter; `known` are those read before, which are returned if they still hold."""
-        found = reader.get_many(_PLACES)
-        if known is not None and found == known._stored:
-            return known
-        *packed_rules, limit = found
+    def of(cls, reader: Reader) -> AccessPolicy:
+        """The access rules of a minter."""
+        *packed_rules, limit = reader.get_many(_PLACES)
         rules = {name: AccessRule.unpacked(packed) for name, packed in zip(CLASSES, packed_rules, strict=True)
                  if packed}
-        policy = cls(rules, int(limit or DEFAULT_MINT_LIMIT))
-        policy._stored = found
-        return policy
+        return cls(rules, int(limit or DEFAULT_MINT_LIMIT))
 
     def ensure(self, command: str, classes: tuple[str, ...], user: bytes) -> None:
         """Check that a user is admitted to all these classes; an empty name is a user who did not log in.
@@ -280,7 +257,7 @@ def set_stated_policy(
     elif name == ASSOCIATION:
         settings = {_ASSOCIATION: text}
     else:
-        start = start or timestamp(actor.now())
+        start = start or actor.date()
         if text and until and until < start:
             raise UsageError(f"the time would end ({until.decode()}) before it begins ({start.decode()})")
         settings = {_TEXT: text, _FROM: text and start, _UNTIL: text and (until or None)}
@@ -303,10 +280,6 @@ def label_format(minter: Minter) -> bytes:
 
 
 # -- what a user may see ---------------------------------------------------------------------------------------------
-
-# Tables whose keys are identifiers, and tables whose keys are pairs that begin with one.
-_BY_IDENTIFIER = frozenset((IDS, ALIASES, TOMBSTONES, PEPPERS, VERIFIED, QUEUED))
-_BY_PAIR = frozenset((ELEMENTS, HISTORY, RELATIONS, CLAIMS, CUSTODY, OFFICES, STATED))
 
 
 class RestrictedReader:
@@ -355,10 +328,9 @@ class RestrictedReader:
                       limit)
 
     def _hides_item(self, table: bytes, key: bytes) -> bool:
-        if table in _BY_IDENTIFIER:
+        if table in BY_IDENTIFIER:
             return self.hides(key)
-        if table in _BY_PAIR:
-            # In the table of custodians, the empty string stands for the minter.
+        if table in BY_PAIR:
             identifier = split_pair(key)[0]
             return bool(identifier) and self.hides(identifier)
         return False

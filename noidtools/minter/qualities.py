@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 
 from ..codec import pack, pair, pair_end, pair_prefix, split_pair, unpack
 from ..errors import InvalidError, NotFoundError, UsageError, printable
-from ..times import timestamp
 from . import identifiers
 from .circulation import ensure_not_withdrawn
 from .events import property_changes, record_event
@@ -281,7 +280,7 @@ def state_quality(
         ensure_not_withdrawn(ref.display, ref.record, f"stated to be {quality.name}")
     elif not quality.of_minter:
         raise UsageError(f"{quality.name} is a quality of identifiers: name one")
-    stated.start = stated.start or timestamp(actor.now())
+    stated.start = stated.start or actor.date()
     if stated.until and stated.until < stated.start:
         raise UsageError(f"the span would end ({stated.until.decode()}) before it begins ({stated.start.decode()})")
     subject = ref.key if ref else MINTER

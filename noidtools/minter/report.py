@@ -7,9 +7,11 @@ hold any bytes.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ..schemes.base import DURABILITY_MEANINGS, durability_letters
 from ..store.sql_tables import TRUE_ROWS
-from ..times import posix
+from ..times import utc_datetime
 from . import schema
 from .circulation import HELD, RESERVED, UNAVAILABLE, WITHDRAWN
 from .events import newest_number, read_event
@@ -142,17 +144,9 @@ def _figures(minter: Minter, reader: Reader) -> dict[str, float]:
     if generator.total is not None and left.isdigit():
         found |= {"left": int(left), "total": generator.total}
     found |= {"held": schema.held_count(reader), "queued": queue_length(reader), "events": newest_number(reader)}
-    backup = schema.last_backup(reader)
-    if len(backup) == 14 and backup.isdigit():
-        found["last_backup"] = _seconds(backup)
+    with suppress(ValueError):  # there is none, or the date is damaged
+        found["last_backup"] = int(utc_datetime(schema.last_backup(reader)).timestamp())
     return found
-
-
-def _seconds(stamp: bytes) -> int:
-    """Seconds since 1970 of a time in fourteen digits."""
-    year, *rest = (int(stamp[start:end]) for start, end in ((0, 4), (4, 6), (6, 8), (8, 10), (10, 12), (12, 14)))
-    month, day, hour, minute, second = rest
-    return posix(year, month, day, hour, minute, second)
 
 
 # A backup that is older, in days, is too old: one is made every night, and one night may fail.

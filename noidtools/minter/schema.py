@@ -52,6 +52,11 @@ READABLE = {
     "STATED": STATED, "TOMBSTONES": TOMBSTONES, "VERIFIED": VERIFIED,
 }
 
+# Tables whose keys are identifiers, and those whose keys are pairs that begin with an identifier, or in some of them
+# with nothing, which stands for the minter.  What they have about a name is hidden with it (see policies.py).
+BY_IDENTIFIER = (IDS, ALIASES, QUEUED, PEPPERS, TOMBSTONES, VERIFIED)
+BY_PAIR = (ELEMENTS, RELATIONS, CLAIMS, CUSTODY, OFFICES, STATED, HISTORY)
+
 # Every table of this list, for what handles a database as a whole.
 ALL_TABLES = tuple(sorted(value for value in vars().values() if isinstance(value, bytes) and len(value) == 1))
 

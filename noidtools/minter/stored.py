@@ -13,35 +13,10 @@ from operator import itemgetter
 
 from ..codec import pair, pair_end, pair_prefix, split_pair
 from ..times import timestamp
+from . import schema
 from .changes import keys_of_bulk
 from .circulation import Circulation, in_circulation
-from .events import CONTINUED, NUMBER_SIZE, Event, packed_events
-from .schema import (
-    ABSTRACT,
-    ALIASES,
-    CHANGES,
-    CLAIMS,
-    CONFIG,
-    CUSTODY,
-    ELEMENTS,
-    EVENTS,
-    HISTORY,
-    IDS,
-    META,
-    NOTES,
-    OFFICES,
-    PEPPERS,
-    QUEUE,
-    QUEUED,
-    RELATIONS,
-    REPLIES,
-    RULES,
-    SECRETS,
-    STATED,
-    TOKENS,
-    TOMBSTONES,
-    VERIFIED,
-)
+from .events import CONTINUED, NUMBER_SIZE, Event, number_key, packed_events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,20 +29,20 @@ if TYPE_CHECKING:
 
 # Tables with one value for each identifier, and those with several, whose keys are pairs that begin with it.
 _ONE = {
-    "circulation": IDS, "alias": ALIASES, "queue": QUEUED, "pepper": PEPPERS, "tombstone": TOMBSTONES,
-    "verified": VERIFIED, "abstract": ABSTRACT,
+    "circulation": schema.IDS, "alias": schema.ALIASES, "queue": schema.QUEUED, "pepper": schema.PEPPERS,
+    "tombstone": schema.TOMBSTONES, "verified": schema.VERIFIED, "abstract": schema.ABSTRACT,
 }
 _SEVERAL = {
-    "elements": ELEMENTS, "relations": RELATIONS, "claims": CLAIMS, "custody": CUSTODY, "offices": OFFICES,
-    "stated": STATED, "events": HISTORY,
+    "elements": schema.ELEMENTS, "relations": schema.RELATIONS, "claims": schema.CLAIMS, "custody": schema.CUSTODY,
+    "offices": schema.OFFICES, "stated": schema.STATED, "events": schema.HISTORY,
 }
 # Those of them in which the empty identifier stands for the minter.
-OF_MINTER = {"custody": CUSTODY, "offices": OFFICES, "stated": STATED}
+OF_MINTER = {"custody": schema.CUSTODY, "offices": schema.OFFICES, "stated": schema.STATED}
 # Tables of the minter as a whole, by the names under which they are exported.
-WHOLE = {"meta": META, "config": CONFIG, "note": NOTES, "rule": RULES}
+WHOLE = {"meta": schema.META, "config": schema.CONFIG, "note": schema.NOTES, "rule": schema.RULES}
 # Tables that follow from others, or are read by functions of their own; and tables that stay in the minter.
-OTHERS = (QUEUE, EVENTS, CHANGES)
-NOT_EXPORTED = (REPLIES, SECRETS, TOKENS)
+OTHERS = (schema.QUEUE, schema.EVENTS, schema.CHANGES)
+NOT_EXPORTED = (schema.REPLIES, schema.SECRETS, schema.TOKENS)
 
 # What a new minter has from its settings.
 _CREATED = (b"format", b"settings")
@@ -138,8 +113,8 @@ def stored_names(
 
 def count_names(reader: Reader) -> int:
     """How many identifiers commands know as names of this minter (`StoredName.is_known`)."""
-    keys = [(key for key, _ in reader.scan(table)) for table in (IDS, ALIASES)]
-    bound = (key for key, _ in groupby(split_pair(place)[0] for place, _ in reader.scan(ELEMENTS)))
+    keys = [(key for key, _ in reader.scan(table)) for table in (schema.IDS, schema.ALIASES)]
+    bound = (key for key, _ in groupby(split_pair(place)[0] for place, _ in reader.scan(schema.ELEMENTS)))
     return sum(1 for _ in groupby(merge(*keys, bound)))
 
 
@@ -180,7 +155,7 @@ def put_name(writer: Writer, name: StoredName) -> None:
         for rest, value in getattr(name, attribute):
             writer.put(table, pair(name.key, rest), value)
     if name.queue is not None:
-        writer.put(QUEUE, name.queue, name.key)
+        writer.put(schema.QUEUE, name.queue, name.key)
 
 
 # -- the minter as a whole -------------------------------------------------------------------------------------------
@@ -209,22 +184,22 @@ def put_minter_row(writer: Writer, kind: str, rest: bytes, value: bytes) -> None
 
 def event_rows(reader: Reader) -> Iterator[tuple[int, bytes]]:
     """Numbers of all events, in order, and the events as stored."""
-    for key, packed in reader.scan(EVENTS):
+    for key, packed in reader.scan(schema.EVENTS):
         yield int.from_bytes(key, "big"), packed
 
 
 def put_event(writer: Writer, number: int, packed: bytes) -> None:
-    writer.put(EVENTS, number.to_bytes(NUMBER_SIZE, "big"), packed)
+    writer.put(schema.EVENTS, number_key(number), packed)
 
 
 def change_rows(reader: Reader) -> Iterator[tuple[int, bytes, bytes]]:
     """The rows of the table of changes: number of the event, place and value."""
-    for key, packed in reader.scan(CHANGES):
+    for key, packed in reader.scan(schema.CHANGES):
         yield int.from_bytes(key[:NUMBER_SIZE], "big"), key[NUMBER_SIZE:], packed
 
 
 def put_change(writer: Writer, number: int, place: bytes, packed: bytes) -> None:
-    writer.put(CHANGES, number.to_bytes(NUMBER_SIZE, "big") + place, packed)
+    writer.put(schema.CHANGES, number_key(number) + place, packed)
 
 
 # -- what changed since ----------------------------------------------------------------------------------------------
@@ -241,7 +216,7 @@ class ChangedSince:
         self._reader = reader
         self._date = date
         # Events of later numbers may have earlier dates, if the clock was set back: they are looked at one by one.
-        self._first = next((key for key, packed in reader.scan(EVENTS) if packed[_DATE] >= date), None)
+        self._first = next((key for key, packed in reader.scan(schema.EVENTS) if packed[_DATE] >= date), None)
 
     def __contains__(self, name: object) -> bool:
         if self._first is None or not isinstance(name, StoredName):
@@ -250,7 +225,7 @@ class ChangedSince:
         if name.circulation is not None and name.circulation[1:6] >= self._first:
             numbers.append(name.circulation[1:6])
         return any(packed is not None and packed[_DATE] >= self._date
-                   for packed in self._reader.get_many([(EVENTS, number) for number in numbers]))
+                   for packed in self._reader.get_many([(schema.EVENTS, number) for number in numbers]))
 
 
 @dataclass(slots=True)

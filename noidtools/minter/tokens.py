@@ -161,7 +161,7 @@ def new_token(
         raise UsageError(f"a token is for one or more of the classes {', '.join(CLASSES)}")
     if any(token.name == name for token in all_tokens(writer)):
         raise ConflictError(f"there is a token {name.decode()} already: revoke it first, or choose another name")
-    now = timestamp(actor.now())
+    now = actor.date()
     if expires and expires <= now:
         raise UsageError("the token would have expired already")
     secret = secret or TOKEN_PREFIX + urlsafe_b64encode(os.urandom(_RANDOM_BYTES)).rstrip(b"=")

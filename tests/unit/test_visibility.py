@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from noidtools.minter import policies, schema
+from noidtools.minter import schema
 
 # Nothing in these is found by a name alone: events and their changes are found through HISTORY, which is hidden, and
 # abstract names do not belong to a minter and have no state.
@@ -11,5 +11,6 @@ NOT_BY_NAME = {schema.META, schema.RULES, schema.QUEUE, schema.CHANGES, schema.E
 
 
 def test_every_table_was_judged():
-    assert set(schema.ALL_TABLES) == policies._BY_IDENTIFIER | policies._BY_PAIR | NOT_BY_NAME
-    assert not (policies._BY_IDENTIFIER | policies._BY_PAIR) & NOT_BY_NAME
+    by_name = {*schema.BY_IDENTIFIER, *schema.BY_PAIR}
+    assert set(schema.ALL_TABLES) == by_name | NOT_BY_NAME
+    assert not by_name & NOT_BY_NAME

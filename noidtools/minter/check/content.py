@@ -20,24 +20,10 @@ from ..items import ITEM_ELEMENT, stored_items
 from ..lifecycle import PUBLISHED_STATE, RESERVED_STATE, UNAVAILABLE_STATE, WITHDRAWN_STATE
 from ..namespace import RULE_MARK
 from ..relations import CLAIMED, Relation, find_abstraction, parsed
-from ..schema import (
-    ABSTRACT,
-    ALIASES,
-    CLAIMS,
-    CONFIG,
-    CUSTODY,
-    ELEMENTS,
-    NOTES,
-    OFFICES,
-    RELATIONS,
-    STATED,
-    TOKENS,
-    TOMBSTONES,
-)
 from ..tokens import Token
 from .examination import Examination, fields_of, parts_of
 from .names import is_token
-from .replay import HOLD, MINTER, PEPPER, STATE, Events, Replay, Said, StoredRows, fingerprint, stored_pages
+from .replay import HOLD, MINTER, PEPPER, STATE, Events, Recorded, Replay, StoredRows, fingerprint, stored_pages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,21 +72,26 @@ class _Comparison:
         self._compare_statements(name, replay)
         self._compare_relations(name)
 
-    def _report(self, name: StoredRows, what: str, stored: bytes | None, said: Said, remedy: str) -> None:
-        """Report a property that is stored differently from what the events say."""
+    def _check_value(
+        self, name: StoredRows, what: str, stored: bytes | None, recorded: Recorded | None, remedy: str
+    ) -> bool:
+        """Report a property that is stored differently from what the events say, if they say anything of it; returns
+        whether there was nothing to report."""
+        if recorded is None or recorded.allows(stored):
+            return True
         of = f"of {self._examination.name(name.key)}" if name.key else "of the minter"
-        self._examination.report(f"{what} {of} is {_shown(stored)}, but {_according(said)}: {remedy}, or compare with "
-                                 "a backup")
+        self._examination.report(f"{what} {of} is {_shown(stored)}, but {_according(recorded)}: {remedy}, or compare "
+                                 "with a backup")
+        return False
 
     # -- elements ------------------------------------------------------------------------------------------------
 
     def _compare_elements(self, name: StoredRows, replay: Replay) -> None:
-        stored = name.several(ELEMENTS)
+        stored = name.several(schema.ELEMENTS)
         for element in sorted({*stored, *replay.elements}):
-            said = replay.elements.get(element) or (Said(None) if replay.knows_elements else None)
-            if said is not None and not said.allows(stored.get(element)):
-                self._report(name, f"the element {printable(element[:200])}", stored.get(element), said,
-                             "bind the right value with 'noid bind', or remove it with 'noid bind purge'")
+            recorded = replay.elements.get(element) or (Recorded(None) if replay.knows_elements else None)
+            self._check_value(name, f"the element {printable(element[:200])}", stored.get(element), recorded,
+                              "bind the right value with 'noid bind', or remove it with 'noid bind purge'")
 
     # -- circulation records -------------------------------------------------------------------------------------
 
@@ -109,9 +100,9 @@ class _Comparison:
         flags = record.flags if record is not None else 0
         self._compare_hold(name, replay, held=bool(flags & HELD))
         self._compare_state(name, replay, flags)
-        pepper, peppered = replay.said(PEPPER), bool(flags & PEPPERED)
+        pepper, peppered = replay.recorded(PEPPER), bool(flags & PEPPERED)
         if pepper is not None and bool(pepper.after) != peppered:
-            self._report(name, "the pepper", b"set" if peppered else None, pepper, "restore a backup")
+            self._check_value(name, "the pepper", b"set" if peppered else None, pepper, "restore a backup")
         if not replay.complete or name.key.startswith(RULE_MARK):
             return
         minted = record.history.count(b"i") if record is not None else 0
@@ -123,36 +114,34 @@ class _Comparison:
             self._check_form(name.key)
 
     def _compare_hold(self, name: StoredRows, replay: Replay, *, held: bool) -> None:
-        said = replay.said(HOLD)
-        if said is None or bool(said.after) == held:
+        recorded = replay.recorded(HOLD)
+        if recorded is None or bool(recorded.after) == held:
             return
         identifier = self._examination.name(name.key)
         mend = None if held else partial(_mend_flag, name.key, HELD, name.numbers[-1])
         is_so, should, word = ("on hold", "not on hold", "release") if held else ("not on hold", "on hold", "set")
-        self._examination.report(f"{identifier} is {is_so}, but {_according(said, should)}: run 'noid hold {word} "
+        self._examination.report(f"{identifier} is {is_so}, but {_according(recorded, should)}: run 'noid hold {word} "
                                  f"{identifier}', or compare with a backup", mend)
 
     def _compare_state(self, name: StoredRows, replay: Replay, flags: int) -> None:
-        said = replay.said(STATE)
+        recorded = replay.recorded(STATE)
         state = next((word for flag, word in _STATES if flags & flag), PUBLISHED_STATE)
-        if said is None:
+        if recorded is None:
             return
-        expected = said.after.decode() if isinstance(said.after, bytes) else PUBLISHED_STATE
+        expected = recorded.after.decode() if isinstance(recorded.after, bytes) else PUBLISHED_STATE
         if state != expected:
             mend = None
             if expected == WITHDRAWN_STATE:
                 mend = partial(_mend_flag, name.key, WITHDRAWN, name.numbers[-1])
             self._examination.report(
-                f"{self._examination.name(name.key)} is {state}, but {_according(said, expected)}: give it the right "
-                "state, or compare with a backup", mend)
-        tombstone = fields_of(name.one(TOMBSTONES) or b"", 5)
+                f"{self._examination.name(name.key)} is {state}, but {_according(recorded, expected)}: give it the "
+                "right state, or compare with a backup", mend)
+        tombstone = fields_of(name.one(schema.TOMBSTONES) or b"", 5)
         if tombstone is None or state not in (WITHDRAWN_STATE, UNAVAILABLE_STATE):
             return
         for what, stored in ((b"reason", tombstone[2]), (b"successor", tombstone[3])):
-            text = replay.said(what)
-            if text is not None and not text.allows(stored or None):
-                self._report(name, f"the {what.decode()} on the tombstone", stored or None, text,
-                             "write the right one with 'noid tombstone'")
+            self._check_value(name, f"the {what.decode()} on the tombstone", stored or None, replay.recorded(what),
+                              "write the right one with 'noid tombstone'")
 
     def _check_form(self, identifier: bytes) -> None:
         fault, sound = self._form(identifier) if self._form is not None else ("", None)
@@ -171,66 +160,63 @@ class _Comparison:
     # -- what else a name has ------------------------------------------------------------------------------------
 
     def _compare_names(self, name: StoredRows, replay: Replay) -> None:
-        alias, said = name.one(ALIASES), replay.said(b"alias-of")
-        if said is not None and not said.allows(alias):
-            self._report(name, "the target of the alias", alias, said, "set or remove it with 'noid alias'")
-        fields, said = fields_of(name.one(ABSTRACT) or b"", 7), replay.said(b"abstract")
-        kind = fields[0] if fields else None
-        if said is not None and not said.allows(kind):
-            self._report(name, "the kind of what is abstract", kind, said, "declare it anew with 'noid abstract'")
+        self._check_value(name, "the target of the alias", name.one(schema.ALIASES), replay.recorded(b"alias-of"),
+                          "set or remove it with 'noid alias'")
+        fields = fields_of(name.one(schema.ABSTRACT) or b"", 7)
+        self._check_value(name, "the kind of what is abstract", fields[0] if fields else None,
+                          replay.recorded(b"abstract"), "declare it anew with 'noid abstract'")
 
     def _compare_custodians(self, name: StoredRows, replay: Replay) -> None:
-        """Each row is what one event said, under its number."""
+        """Each row is what one event recorded, under its number."""
         remedy = "name the right one with 'noid custodian'"
-        rows = name.several(CUSTODY) | name.several(OFFICES)
+        rows = name.several(schema.CUSTODY) | name.several(schema.OFFICES)
         for rest, packed in rows.items():
             fields = fields_of(packed)
             if fields is not None and len(fields) >= 4:
                 stored = {b"custodian": fields[0], b"contact": fields[1]}
                 self._compare_row(name, int.from_bytes(rest, "big"), "custodian", stored, remedy)
                 if replay.complete and int.from_bytes(rest, "big") not in replay.custodians:
-                    self._report(name, "the custodian", fields[0], Said(None), remedy)
-        for number, said in replay.custodians.items():
+                    self._check_value(name, "the custodian", fields[0], Recorded(None), remedy)
+        for number, recorded in replay.custodians.items():
             if number_key(number) not in rows:
-                self._report(name, "the custodian", None, said, remedy)
+                self._check_value(name, "the custodian", None, recorded, remedy)
 
     def _compare_statements(self, name: StoredRows, replay: Replay) -> None:
         remedy = "state it anew with 'noid quality'"
-        rows = name.several(STATED)
+        rows = name.several(schema.STATED)
         for rest, packed in rows.items():
             parts, fields = parts_of(rest), fields_of(packed, 5)
             if parts is not None and fields is not None and fields[4].isdigit():
                 stored = {parts[0]: b"yes" if fields[0] == b"+" else b"no", b"authority": parts[1],
                           b"refinement": fields[1], b"from": fields[2], b"until": fields[3]}
                 self._compare_row(name, int(fields[4]), "statement", stored, remedy)
-        for (quality, authority), said in replay.statements.items():
-            if said.after is not None and pair(quality, authority) not in rows:
-                self._report(name, f"the statement that it is {printable(quality)}", None, said, remedy)
+        for (quality, authority), recorded in replay.statements.items():
+            if pair(quality, authority) not in rows:
+                self._check_value(name, f"the statement that it is {printable(quality)}", None, recorded, remedy)
 
     def _compare_row(
         self, name: StoredRows, number: int, label: str, stored: dict[bytes, bytes], remedy: str
     ) -> None:
         """Compare a row with the event that it refers to, as far as that says something of its values."""
         event = self._events[number]
-        said = {} if event is None or event.archived else event.values_of(name.key)
-        for what in stored.keys() & said.keys():
-            expected = Said(said[what], number)
-            if not expected.allows(stored[what] or None):
-                self._report(name, f"the {label} ({printable(what)})", stored[what] or None, expected, remedy)
+        recorded = {} if event is None or event.archived else event.values_of(name.key)
+        for what in stored.keys() & recorded.keys():
+            self._check_value(name, f"the {label} ({printable(what)})", stored[what] or None,
+                              Recorded(recorded[what], number), remedy)
 
     def _compare_relations(self, name: StoredRows) -> None:
         """Each relation refers to the event that recorded it, which has its authority and its dates."""
-        for rest, packed in (name.several(RELATIONS) | name.several(CLAIMS)).items():
+        for rest, packed in (name.several(schema.RELATIONS) | name.several(schema.CLAIMS)).items():
             relation = parsed(rest, packed)
             event = self._events[relation.event] if relation is not None and relation.event else None
             if relation is None or event is None or event.archived:
                 continue
-            said = {fingerprint(change.after) for changes in event.changes.values() for change in changes}
+            recorded = {fingerprint(change.after) for changes in event.changes.values() for change in changes}
             dates = (relation.start, relation.until) if relation.kind in _CLAIMED else ()
             for text in (relation.authority, *dates):
-                if text and fingerprint(text) not in said:
+                if text and fingerprint(text) not in recorded:
                     self._report_relation(name, relation, text)
-            if fingerprint(relation.display) not in said and not self._is_name_of(relation):
+            if fingerprint(relation.display) not in recorded and not self._is_name_of(relation):
                 self._report_relation(name, relation, relation.display)
 
     def _is_name_of(self, relation: Relation) -> bool:
@@ -248,31 +234,28 @@ class _Comparison:
     # -- the minter ----------------------------------------------------------------------------------------------
 
     def _compare_minter(self, name: StoredRows, replay: Replay) -> None:
-        settings = {b"config " + key: value for key, value in name.several(CONFIG).items()
+        settings = {b"config " + key: value for key, value in name.several(schema.CONFIG).items()
                     if not key.startswith(_ARCHIVES)}
-        notes = {b"note " + key: value for key, value in name.several(NOTES).items()}
-        recorded = [what for what in replay.names() if what.startswith((b"config ", b"note "))]
-        for what in sorted({*settings, *notes, *recorded}):
-            said, stored = replay.said(what), {**settings, **notes}.get(what)
-            if said is not None and not said.allows(stored):
-                kind, _, key = what.partition(b" ")
-                label = f"the {'setting' if kind == b'config' else 'note'} {printable(key[:200])}"
-                self._report(name, label, stored, said, "set it anew")
+        notes = {b"note " + key: value for key, value in name.several(schema.NOTES).items()}
+        known = [what for what in replay.names() if what.startswith((b"config ", b"note "))]
+        for what in sorted({*settings, *notes, *known}):
+            kind, _, key = what.partition(b" ")
+            label = f"the {'setting' if kind == b'config' else 'note'} {printable(key[:200])}"
+            self._check_value(name, label, {**settings, **notes}.get(what), replay.recorded(what), "set it anew")
         self._compare_tokens(name, replay)
         self._compare_creation(name)
 
     def _compare_tokens(self, name: StoredRows, replay: Replay) -> None:
         """A token that is missing is not reported: a complete import leaves all tokens where they are."""
         names: set[bytes] = set()
-        for digest, packed in name.several(TOKENS).items():
+        for digest, packed in name.several(schema.TOKENS).items():
             if not is_token(digest, packed):
                 continue  # reported elsewhere
             token = Token(digest, packed)
-            said, terms = replay.said(b"token " + token.name), b" ".join(token.terms())
-            if said is not None and not said.allows(terms):
-                self._report(name, f"the token {printable(token.name)}", terms, said,
-                             "revoke it with 'noid token revoke', and make another")
-            elif token.name in names:
+            if self._check_value(
+                name, f"the token {printable(token.name)}", b" ".join(token.terms()),
+                replay.recorded(b"token " + token.name), "revoke it with 'noid token revoke', and make another",
+            ) and token.name in names:
                 self._examination.report(f"there are two tokens {printable(token.name)}, of which nobody made one: "
                                          "revoke both with 'noid token revoke', and make another")
             names.add(token.name)
@@ -282,8 +265,9 @@ class _Comparison:
         created = (settings["template"] or settings["scheme"]).encode()
         for number in name.numbers:
             event = self._events[number]
-            if event is not None and event.verb == b"dbcreate" and event.details[:1] not in ([], [created]):
-                self._report(name, "the template", created, Said(event.details[0], number), "restore a backup")
+            if event is not None and event.verb == b"dbcreate" and event.details:
+                self._check_value(name, "the template", created, Recorded(event.details[0], number),
+                                  "restore a backup")
 
 
 def _check_items(examination: Examination) -> None:
@@ -302,11 +286,11 @@ def _check_items(examination: Examination) -> None:
                                "restore a backup, or compare with one")
 
 
-def _according(said: Said, text: str = "") -> str:
+def _according(recorded: Recorded, text: str = "") -> str:
     """What the events say."""
-    if not said.number:
+    if not recorded.number:
         return "no event says so"
-    return f"by event {said.number} it is {text or _shown(said.after)}"
+    return f"by event {recorded.number} it is {text or _shown(recorded.after)}"
 
 
 def _shown(value: bytes | Digest | None) -> str:

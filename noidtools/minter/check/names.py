@@ -21,26 +21,6 @@ from ..policies import CLASSES, INITIAL_STATE, MINT_LIMIT_SETTING, PERSISTENCE_D
 from ..qualities import is_sound
 from ..relations import ABSTRACT_KINDS, ALIAS_OF, KINDS, WORDS, Relation
 from ..replies import reply_faults
-from ..schema import (
-    ABSTRACT,
-    ALIASES,
-    CLAIMS,
-    CONFIG,
-    ELEMENTS,
-    IDS,
-    META,
-    NOTES,
-    PEPPERS,
-    QUEUE,
-    QUEUED,
-    RELATIONS,
-    REPLIES,
-    RULES,
-    SECRETS,
-    TOKENS,
-    TOMBSTONES,
-    VERIFIED,
-)
 from ..tokens import SECRET_SIZE
 from .examination import SMALLEST_RECORD, Examination, are_dates, fields_of, is_date, parts_of
 
@@ -59,7 +39,7 @@ _ACCESS_RULES = frozenset(f"policy/{name}" for name in CLASSES)
 def _check_records(examination: Examination) -> None:
     held = foreign = 0
     numbers = _DrawnNumbers(examination)
-    for identifier, packed in examination.items(IDS):
+    for identifier, packed in examination.items(schema.IDS):
         fault = _fault_of(packed)
         if fault:
             examination.report(f"the circulation record of {examination.name(identifier)} is damaged ({fault}): "
@@ -119,19 +99,19 @@ def _check_record(examination: Examination, identifier: bytes, record: Circulati
     if generator is not None and record.number > generator.drawn and not generator.reissues:
         examination.report(f"{name} was issued as number {record.number}, but only {generator.drawn} were drawn: the "
                            "generator was set back; what was issued is skipped, so nothing is minted twice")
-    if record.queued and identifier not in examination.misplaced and reader.get(QUEUED, identifier) is None:
+    if record.queued and identifier not in examination.misplaced and reader.get(schema.QUEUED, identifier) is None:
         examination.report(f"{name} is marked as queued but is not in the queue, so it is never minted: run 'noid "
                            f"queue delete {name}', and queue it again")
-    if record.flags & PEPPERED and reader.get(PEPPERS, identifier) is None:
+    if record.flags & PEPPERED and reader.get(schema.PEPPERS, identifier) is None:
         examination.report(f"{name} is peppered, but the digest of its pepper is missing: anybody who may bind can "
                            "change it; restore a backup, or compare with one")
-    if record.flags & (WITHDRAWN | UNAVAILABLE) and reader.get(TOMBSTONES, identifier) is None:
+    if record.flags & (WITHDRAWN | UNAVAILABLE) and reader.get(schema.TOMBSTONES, identifier) is None:
         examination.report(f"{name} was withdrawn or made unavailable, but its tombstone is missing: "
                            f"'noid history {name}' has the reason")
 
 
 def _mend_held_count(writer: Writer) -> bool:
-    held = sum(packed[0] & HELD for _, packed in writer.scan(IDS) if packed)
+    held = sum(packed[0] & HELD for _, packed in writer.scan(schema.IDS) if packed)
     if held == schema.stored_held_count(writer):
         return False
     schema.set_held_count(writer, held)
@@ -155,9 +135,9 @@ def _is_queue_key(key: bytes, identifier: bytes) -> bool:
 def _check_queue(examination: Examination) -> None:
     reader = examination.reader
     newest = 0
-    for key, identifier in examination.items(QUEUE):
+    for key, identifier in examination.items(schema.QUEUE):
         name = examination.name(identifier)
-        record, indexed = find(reader, identifier), reader.get(QUEUED, identifier)
+        record, indexed = find(reader, identifier), reader.get(schema.QUEUED, identifier)
         mend = partial(_mend_entry, key, identifier)
         if not identifier or not _is_queue_key(key, identifier):
             examination.report(f"the entry of {name} in the queue is damaged: restore a backup, or compare with one")
@@ -172,7 +152,7 @@ def _check_queue(examination: Examination) -> None:
         elif indexed is None:
             examination.misplaced.add(identifier)
             examination.report(f"{name} is in the queue, but not in the index of the queue", mend)
-        elif indexed != key and reader.get(QUEUE, indexed) == identifier:
+        elif indexed != key and reader.get(schema.QUEUE, indexed) == identifier:
             examination.report(f"{name} is in the queue twice, and would be minted twice", mend)
         elif indexed != key:
             examination.misplaced.add(identifier)
@@ -185,8 +165,8 @@ def _check_queue(examination: Examination) -> None:
 
 def _check_queue_index(examination: Examination) -> None:
     reader = examination.reader
-    for identifier, key in examination.items(QUEUED):
-        if reader.get(QUEUE, key) == identifier or identifier in examination.misplaced:
+    for identifier, key in examination.items(schema.QUEUED):
+        if reader.get(schema.QUEUE, key) == identifier or identifier in examination.misplaced:
             continue
         record = find(reader, identifier)
         queued = record is not None and record.queued and _is_queue_key(key, identifier)
@@ -198,17 +178,17 @@ def _check_queue_index(examination: Examination) -> None:
 def _mend_entry(key: bytes, identifier: bytes, writer: Writer) -> bool:
     """Let the queue and its index agree about an identifier that one of them has under a key: both have it, in one
     place, if its circulation record says that it is queued, and else neither."""
-    record, indexed = find(writer, identifier), writer.get(QUEUED, identifier)
-    in_queue = writer.get(QUEUE, key) == identifier
-    elsewhere = indexed not in (None, key) and writer.get(QUEUE, indexed or b"") == identifier
+    record, indexed = find(writer, identifier), writer.get(schema.QUEUED, identifier)
+    in_queue = writer.get(schema.QUEUE, key) == identifier
+    elsewhere = indexed not in (None, key) and writer.get(schema.QUEUE, indexed or b"") == identifier
     if record is not None and record.queued and _is_queue_key(key, identifier) and not elsewhere:
-        writer.put(QUEUE, key, identifier)
-        writer.put(QUEUED, identifier, key)
+        writer.put(schema.QUEUE, key, identifier)
+        writer.put(schema.QUEUED, identifier, key)
         return not in_queue or indexed != key
     if in_queue:
-        writer.delete(QUEUE, key)
+        writer.delete(schema.QUEUE, key)
     if indexed == key:
-        writer.delete(QUEUED, identifier)
+        writer.delete(schema.QUEUED, identifier)
     return in_queue or indexed == key
 
 
@@ -224,7 +204,7 @@ def _mend_number(newest: int, writer: Writer) -> bool:
 
 
 def _check_peppers(examination: Examination) -> None:
-    for identifier, digest in examination.items(PEPPERS):
+    for identifier, digest in examination.items(schema.PEPPERS):
         name = examination.name(identifier)
         record = find(examination.reader, identifier)
         if len(digest) != _DIGEST_SIZE:
@@ -238,7 +218,7 @@ def _check_peppers(examination: Examination) -> None:
 
 
 def _check_tombstones(examination: Examination) -> None:
-    for identifier, packed in examination.items(TOMBSTONES):
+    for identifier, packed in examination.items(schema.TOMBSTONES):
         name = examination.name(identifier)
         record = find(examination.reader, identifier)
         fields = fields_of(packed, 5)
@@ -254,7 +234,7 @@ def _check_tombstones(examination: Examination) -> None:
 
 
 def _check_rules(examination: Examination) -> None:
-    for key, replacement in examination.items(RULES):
+    for key, replacement in examination.items(schema.RULES):
         parts = parts_of(key)
         if parts is None or not all(parts):
             examination.report_damaged("the rule", key)
@@ -271,7 +251,7 @@ def _check_rules(examination: Examination) -> None:
 
 
 def _check_aliases(examination: Examination) -> None:
-    for identifier, target in examination.items(ALIASES):
+    for identifier, target in examination.items(schema.ALIASES):
         name = examination.name(identifier)
         related = [relation.display for relation in _relations(examination.reader, identifier, ALIAS_OF)]
         if related != [target]:
@@ -289,7 +269,7 @@ def _check_aliases(examination: Examination) -> None:
 
 def _check_relations(examination: Examination) -> None:
     reader = examination.reader
-    for key, packed in chain(examination.items(RELATIONS), examination.items(CLAIMS)):
+    for key, packed in chain(examination.items(schema.RELATIONS), examination.items(schema.CLAIMS)):
         parts = parts_of(key)
         relation = relations.parsed(parts[1], packed) if parts is not None and fields_of(packed, 5) else None
         if parts is None or relation is None:
@@ -372,15 +352,16 @@ def _is_setting(key: bytes, value: bytes) -> bool:
 # What is wrong if a row is not as the function says.  Tables whose values are text, and those of which other checks
 # read a part, are read to their end.
 _ROWS: dict[bytes, tuple[Callable[[bytes, bytes], bool], str]] = {
-    ELEMENTS: (_is_element,
-               "the element under {name!r} belongs to no identifier, or has no name: compare with a backup"),
-    ABSTRACT: (_is_abstraction, "what is abstract under {name} is damaged: compare with a backup"),
-    VERIFIED: (lambda _, packed: is_sound(packed), "the results of verifying {name} are damaged: verify it again"),
-    TOKENS: (is_token, "a token is damaged, and cannot be used: revoke it, and make another"),
-    CONFIG: (_is_setting, "the setting {name!r} is damaged: set it again, or compare with a backup"),
-    SECRETS: (lambda _, secret: len(secret) == SECRET_SIZE,
-              "the secret of the minter for {name} is damaged: compare with a backup"),
-    **dict.fromkeys((META, NOTES, REPLIES), (lambda *_: True, "")),
+    schema.ELEMENTS: (
+        _is_element, "the element under {name!r} belongs to no identifier, or has no name: compare with a backup"),
+    schema.ABSTRACT: (_is_abstraction, "what is abstract under {name} is damaged: compare with a backup"),
+    schema.VERIFIED: (
+        lambda _, packed: is_sound(packed), "the results of verifying {name} are damaged: verify it again"),
+    schema.TOKENS: (is_token, "a token is damaged, and cannot be used: revoke it, and make another"),
+    schema.CONFIG: (_is_setting, "the setting {name!r} is damaged: set it again, or compare with a backup"),
+    schema.SECRETS: (lambda _, secret: len(secret) == SECRET_SIZE,
+                     "the secret of the minter for {name} is damaged: compare with a backup"),
+    **dict.fromkeys((schema.META, schema.NOTES, schema.REPLIES), (lambda *_: True, "")),
 }
 
 

@@ -18,36 +18,18 @@ from operator import itemgetter
 
 from ...codec import pair_prefix
 from ...store import Reader
+from .. import schema
 from ..bindings import all_rules
 from ..changes import RecordedEdit
 from ..circulation import Circulation
 from ..events import NUMBER_SIZE, Change, Digest, number_key
 from ..namespace import RULE_MARK
 from ..qualities import STATABLE
-from ..schema import (
-    ABSTRACT,
-    ALIASES,
-    CHANGES,
-    CLAIMS,
-    CONFIG,
-    CUSTODY,
-    ELEMENTS,
-    EVENTS,
-    HISTORY,
-    IDS,
-    NOTES,
-    OFFICES,
-    RELATIONS,
-    STATED,
-    TOKENS,
-    TOMBSTONES,
-)
 from .examination import SMALLEST_RECORD, Examination, parse_event, parts_of
 
-# Tables with one row for a name; those with several, whose keys are pairs that begin with it; those of the minter.
-_ONE = (IDS, ALIASES, TOMBSTONES, ABSTRACT)
-_SEVERAL = (ELEMENTS, HISTORY, CUSTODY, OFFICES, STATED, RELATIONS, CLAIMS)
-_OF_MINTER = (CONFIG, NOTES, TOKENS)
+# Tables with one row for a name, and those of the minter.
+_ONE = (schema.IDS, schema.ALIASES, schema.TOMBSTONES, schema.ABSTRACT)
+_OF_MINTER = (schema.CONFIG, schema.NOTES, schema.TOKENS)
 MINTER = b""
 
 # Names and bytes that are read together, and events that are kept in memory.
@@ -79,9 +61,9 @@ class StoredRows:
     def __init__(self, key: bytes, rows: dict[bytes, dict[bytes, bytes]]) -> None:
         self.key = key
         self.rows = rows
-        packed = self.one(IDS)
+        packed = self.one(schema.IDS)
         self.record = Circulation.unpacked(packed) if packed and len(packed) >= SMALLEST_RECORD else None
-        numbers = {int.from_bytes(rest, "big") for rest in self.several(HISTORY)}
+        numbers = {int.from_bytes(rest, "big") for rest in self.several(schema.HISTORY)}
         if self.record is not None and self.record.event:
             numbers.add(self.record.event)
         self.numbers = sorted(numbers)
@@ -113,10 +95,11 @@ def stored_pages(examination: Examination) -> Iterator[list[StoredRows]]:
 def _all_rows(examination: Examination) -> Iterator[tuple[bytes, bytes, bytes, bytes]]:
     """The rows of all tables in the order of names: name, table, rest of the key, value."""
     reader = examination.reader
-    of_minter = [(MINTER, HISTORY, number_key(number), b"") for number in examination.of_minter]
+    of_minter = [(MINTER, schema.HISTORY, number_key(number), b"") for number in examination.of_minter]
     of_minter += [(MINTER, table, key, value) for table in _OF_MINTER for key, value in reader.scan(table)]
-    rules = sorted((RULE_MARK + pattern, ELEMENTS, element, value) for element, pattern, value in all_rules(reader))
-    tables = [_single_rows(reader, table) for table in _ONE] + [_pair_rows(reader, table) for table in _SEVERAL]
+    rules = sorted((RULE_MARK + pattern, schema.ELEMENTS, element, value)
+                   for element, pattern, value in all_rules(reader))
+    tables = [_single_rows(reader, table) for table in _ONE] + [_pair_rows(reader, table) for table in schema.BY_PAIR]
     return merge(of_minter, rules, *tables, key=itemgetter(0))
 
 
@@ -199,7 +182,7 @@ class Events:
 
     def _read(self, numbers: list[int]) -> None:
         missing = [number for number in numbers if number not in self._known]
-        found = self._reader.get_many([(EVENTS, number_key(number)) for number in missing])
+        found = self._reader.get_many([(schema.EVENTS, number_key(number)) for number in missing])
         for number, packed in zip(missing, found, strict=True):
             self._known[number] = None if packed is None else _replayed(number, packed)
 
@@ -208,7 +191,7 @@ class Events:
         event = number_key(number)
         # No row has this key; those of the first name follow it.
         before_first = event + pair_prefix(first)[:-1]
-        for key, packed in self._reader.scan(CHANGES, event, after=before_first):
+        for key, packed in self._reader.scan(schema.CHANGES, event, after=before_first):
             parts = parts_of(key[NUMBER_SIZE:])
             if parts is not None and parts[0] > last:
                 return
@@ -241,7 +224,7 @@ def fingerprint(value: bytes | Digest | None) -> bytes | None:
 
 
 @dataclass(slots=True)
-class Said:
+class Recorded:
     """What the newest event about something says: the value, and the number of that event, 0 if there is none.
 
     others  values that may be newer all the same.  A bulk change is made in several transactions if it is large, so
@@ -269,12 +252,12 @@ class Replay:
 
     def __init__(self, name: StoredRows, events: Events, *, long_term: bool, imported: bool) -> None:
         """`imported` is whether the minter was made of one of another program, which says nothing of some names."""
-        self.elements: dict[bytes, Said] = {}
-        self.custodians: dict[int, Said] = {}
-        self.statements: dict[tuple[bytes, bytes], Said] = {}
+        self.elements: dict[bytes, Recorded] = {}
+        self.custodians: dict[int, Recorded] = {}
+        self.statements: dict[tuple[bytes, bytes], Recorded] = {}
         self.mintings = 0
         self.complete = True
-        self._properties: dict[bytes, Said] = {}
+        self._properties: dict[bytes, Recorded] = {}
         self._known = {"elements": True, "state": True, "others": True}
         origin = name.record.event if name.record is not None and name.record.foreign else 0
         if imported and not name.numbers:
@@ -291,14 +274,14 @@ class Replay:
             self._change(name.key, event)
             edits = events.edits(number, name.key)
             if edits and event.verb == _IMPORT and self._is_new:
-                self._properties[HOLD] = Said(b"held", number)
+                self._properties[HOLD] = Recorded(b"held", number)
             for edit in edits:
                 self._bind(edit.element, edit.after, number, bulk=True)
 
-    def said(self, what: bytes) -> Said | None:
+    def recorded(self, what: bytes) -> Recorded | None:
         """What the events say of a property; None if that is open."""
         known = self._known["state" if what == STATE else "others"]
-        return self._properties.get(what) or (Said(None) if known else None)
+        return self._properties.get(what) or (Recorded(None) if known else None)
 
     def names(self) -> list[bytes]:
         """The properties of which an event says something."""
@@ -331,10 +314,10 @@ class Replay:
         self.mintings += 1
         state = self._properties.get(STATE)
         if state is None or state.after == b"reserved":
-            self._properties[STATE] = Said(None, event.number)
-        self._properties[PEPPER] = Said(b"peppered" if event.verb == b"peppermint" else None, event.number)
+            self._properties[STATE] = Recorded(None, event.number)
+        self._properties[PEPPER] = Recorded(b"peppered" if event.verb == b"peppermint" else None, event.number)
         if long_term:
-            self._properties[HOLD] = Said(b"held", event.number)
+            self._properties[HOLD] = Recorded(b"held", event.number)
 
     @property
     def _is_new(self) -> bool:
@@ -343,7 +326,7 @@ class Replay:
 
     def _adopt(self, event: ReplayedEvent) -> None:
         """The name was recorded as one of foreign origin, which holds it; it may be reserved from the beginning."""
-        self._properties[HOLD] = Said(b"held", event.number)
+        self._properties[HOLD] = Recorded(b"held", event.number)
         self._known["state"] = False
 
     def _change(self, name: bytes, event: ReplayedEvent) -> None:
@@ -354,14 +337,14 @@ class Replay:
                 continue
             # Settings and notes of the minter may have the same names.
             what = event.verb + b" " + change.what if name == MINTER else change.what
-            self._properties[what] = Said(change.after, number)
+            self._properties[what] = Recorded(change.after, number)
             if change.what == _CUSTODIAN and change.after is not None:
-                self.custodians[number] = Said(change.after, number)
+                self.custodians[number] = Recorded(change.after, number)
         if event.verb in _STATING:
             self._state(event, {change.what: change for change in event.changes_of(name)})
         elif name == MINTER and event.verb in _TOKEN and event.details:
             terms = b" ".join(event.details[1:]) if event.verb == _TOKEN[0] else None
-            self._properties[b"token " + event.details[0]] = Said(terms, number)
+            self._properties[b"token " + event.details[0]] = Recorded(terms, number)
 
     def _state(self, event: ReplayedEvent, changes: dict[bytes, Change]) -> None:
         """Record what an authority states, or states no longer; a name that is minted again has no statements."""
@@ -372,11 +355,11 @@ class Replay:
         authority = by.after or by.before if by is not None else None
         for quality in changes.keys() & _QUALITIES:
             if isinstance(authority, bytes):
-                self.statements[quality, authority] = Said(changes[quality].after, event.number)
+                self.statements[quality, authority] = Recorded(changes[quality].after, event.number)
 
     def _bind(self, element: bytes, after: bytes | Digest | None, number: int, *, bulk: bool = False) -> None:
         before = self.elements.get(element)
-        said = self.elements[element] = Said(after, number, before.others if before else set())
+        recorded = self.elements[element] = Recorded(after, number, before.others if before else set())
         if bulk:
-            said.others.add(fingerprint(after))
+            recorded.others.add(fingerprint(after))
 

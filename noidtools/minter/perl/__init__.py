@@ -20,7 +20,7 @@ from ...schemes.base import Settings
 from ...schemes.noid import NoidScheme
 from ...spool import Spool, storage_errors
 from ...store import create_store
-from ...times import timestamp, to_utc
+from ...times import to_utc
 from .. import location_of, schema
 from ..circulation import HELD, Circulation
 from ..events import Actor, Tally, index_event, packed_event, put_events, record_event
@@ -161,7 +161,7 @@ class _Import:
         self._perl = PerlMinter()
         self._counts = {"identifiers": 0, "held": 0, "elements": 0}
         self._newest = self._newest_line = 0  # the greatest number in a circulation record, and where it stands
-        self._oldest = timestamp(actor.now())  # the date of the oldest one
+        self._oldest = actor.date()  # the date of the oldest one
         self._unqueued = 0
         self._remarks: list[str] = []
         self._records = _CirculationRecords()

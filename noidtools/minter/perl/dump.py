@@ -1,12 +1,12 @@
-"""Dumps of the databases of minters, as the program `db_dump` of Berkeley DB writes them, and where they come from.
+"""The items of databases of other noids: read from dumps that Berkeley DB's `db_dump` writes, or from Noid4Php.
 
-A dump is text: a header of lines `name=value` up to `HEADER=END`; then for each item a line with its key and a line
-with its value, each after one space; then `DATA=END`.  With -p printable bytes stand for themselves, a backslash is
-doubled, and every other byte is a backslash and two hexadecimal digits; without, all bytes are hexadecimal.
+A dump is text: header lines `name=value` up to `HEADER=END`; then two lines for each item, its key and its value, each
+after one space; then `DATA=END`.  With -p, printable bytes stand for themselves, a backslash is doubled, and every
+other byte is a backslash and two hexadecimal digits; without -p, all bytes are hexadecimal.  A dump is read from a file
+or a pipe; for a database, `db_dump` is run.
 
-The dump of a minter comes from a file, from a pipe, from Berkeley DB's program for a database, or from a database of
-Noid4Php.  That is the original noid in PHP: its keys and values are the same, but its databases are others, in the
-folder NOID:
+Noid4Php is the original noid in PHP.  It has the same keys and values, but keeps them in the folder NOID in one of
+these files:
 
     noid.lmdb   LMDB, a single file, made by PHP's extension dba
     noid.xml    <noid> with an element <i k="key">value</i> for each item, in any order
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 LONGEST_LINE = 256 << 20
 
 _HEADER_LINES = 50
-_ESCAPE = re.compile(rb"\\(\\|[0-9a-fA-F]{2}|)", re.DOTALL)
+_ESCAPE = re.compile(rb"\\(?:\\|[0-9a-fA-F]{2})?")
 _FORMATS = (b"print", b"bytevalue")
 
 
 def read_dump(read_line: ReadLine) -> Items:
     """The items of a dump in their order.
 
-    Raises InvalidError, with the number of the line, for what is no dump of a B-tree in version 3 of the format, and
-    for one that is damaged or was cut off.  It is known to be whole when the last item has been taken.
+    Raises InvalidError, with the number of the line, for what is not a dump of a B-tree in version 3 of the format, is
+    damaged, or was cut off: only when the last item has been taken is the dump known to be complete.
     """
     lines = _Lines(read_line)
     decode = _plain if _header(lines) == b"print" else _hexadecimal
@@ -107,23 +107,13 @@ def _header(lines: _Lines) -> bytes:
 
 def _plain(text: bytes) -> bytes:
     """Decode a line of the format print."""
-    if b"\\" not in text:
-        return text
-    if b"\\\\" not in text:
-        # Nearly always the only escape is the tab between an identifier and an element.
-        text = text.replace(b"\\09", b"\t")
-        if b"\\" not in text:
-            return text
     return _ESCAPE.sub(_unescaped, text)
 
 
 def _unescaped(match: re.Match[bytes]) -> bytes:
-    code = match[1]
-    return code if code == b"\\" else bytes.fromhex(code.decode()) if code else _fail()
-
-
-def _fail() -> bytes:
-    raise ValueError
+    escape = match[0]
+    # ValueError for a backslash with neither after it.
+    return b"\\" if escape == b"\\\\" else bytes((int(escape[1:], 16),))
 
 
 def _hexadecimal(text: bytes) -> bytes:
@@ -142,7 +132,7 @@ def _excerpt(line: bytes) -> str:
 
 
 class _Lines:
-    """The lines of a dump, without their line breaks, be they those of Unix or of Windows.
+    """The lines of a dump, without their line breaks, whether of Unix or of Windows.
 
     number  the number of the line that `next_line` returned last, from 1
     """
@@ -152,7 +142,7 @@ class _Lines:
         self.number = 0
 
     def next_line(self) -> bytes:
-        """The next line; raises InvalidError at the end of the file, because a dump ends before."""
+        """The next line; raises InvalidError at the end of the file, which comes only after the end of the dump."""
         line = self._read_line(LONGEST_LINE + 1)
         if not line and not self.number:
             raise InvalidError("the dump is empty: run 'db_dump -p noid.bdb > FILE', and import FILE")
@@ -170,11 +160,11 @@ class _Lines:
 
 DATABASE = "noid.bdb"
 
-# The program of Debian's package db5.3-util, and names that others give it.
+# The name of the program in Debian's package db5.3-util, and its names elsewhere.
 PROGRAMS = ("db5.3_dump", "db_dump5.3", "db_dump")
 _PACKAGE = "db5.3-util"
 
-# Of the first page of a B-tree of Berkeley DB: where its magic number is, in one order of bytes or the other.
+# Where the first page of a B-tree of Berkeley DB has its magic number, and that number in either byte order.
 _MAGIC = slice(12, 16)
 _MAGICS = (b"\x62\x31\x05\x00", b"\x00\x05\x31\x62")
 _MEGABYTE = 1 << 20
@@ -182,12 +172,12 @@ _MEGABYTE = 1 << 20
 
 @contextmanager
 def dumped_items(path: str | None, progress: Progress | None = None) -> Iterator[Items]:
-    """The items of a dump: `path` is of a dump, of noid.bdb or of a folder with it; None is standard input."""
+    """The items of a dump.  `path` leads to a dump, to noid.bdb or to a folder with it; None is standard input."""
     if path is None:
         with open(0, "rb", closefd=False) as file:
             yield read_dump(_checked(file.readline))
         return
-    path = _database_in(path) if os.path.isdir(path) else path
+    path = _file_in(path, DATABASE, missing=f"there is no {DATABASE} in {path}: name the file itself, or its dump")
     try:
         file = open(path, "rb")  # noqa: SIM115 - closed below
         status = os.fstat(file.fileno())
@@ -248,11 +238,18 @@ def _database_dump(path: str) -> Iterator[ReadLine]:
             process.kill()
 
 
-def _database_in(folder: str) -> str:
-    for path in (os.path.join(folder, DATABASE), os.path.join(folder, "NOID", DATABASE)):
-        if os.path.exists(path):
-            return path
-    raise InvalidError(f"there is no {DATABASE} in {folder}: name the file itself, or its dump")
+def _file_in(path: str, *names: str, missing: str) -> str:
+    """The path; if it is that of a folder, the path of the first of these files there is in it or in its folder NOID.
+
+    Raises InvalidError with the message `missing` if there is none.
+    """
+    if not os.path.isdir(path):
+        return path
+    paths = [os.path.join(path, *parts) for name in names for parts in ((name,), ("NOID", name))]
+    found = next(filter(os.path.exists, paths), None)
+    if found is None:
+        raise InvalidError(missing)
+    return found
 
 
 # -- a database of Noid4Php --------------------------------------------------------------------------------------------
@@ -263,8 +260,8 @@ _XML_BLOCK = 1 << 16
 
 @contextmanager
 def noid4php_items(path: str) -> Iterator[Items]:
-    """The items of a database of Noid4Php, numbered from 1; `path` is of its file, or of a folder with it."""
-    path = _file_in(path) if os.path.isdir(path) else path
+    """The items of a database of Noid4Php, numbered from 1; `path` leads to its file, or to a folder with it."""
+    path = _file_in(path, _LMDB, _XML, missing=f"{path} has neither {_LMDB} nor {_XML}: name the file itself")
     try:
         with open(path, "rb") as file:
             beginning = file.read(512)
@@ -273,14 +270,6 @@ def noid4php_items(path: str) -> Iterator[Items]:
     is_xml = beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
     items = _xml_items(path) if is_xml else foreign_items(path)
     yield ((number, key, value) for number, (key, value) in enumerate(items, 1))
-
-
-def _file_in(folder: str) -> str:
-    for name in (_LMDB, _XML):
-        for path in (os.path.join(folder, name), os.path.join(folder, "NOID", name)):
-            if os.path.exists(path):
-                return path
-    raise InvalidError(f"{folder} has neither {_LMDB} nor {_XML}: name the file itself")
 
 
 def _xml_items(path: str) -> Iterator[tuple[bytes, bytes]]:
@@ -292,7 +281,7 @@ def _xml_items(path: str) -> Iterator[tuple[bytes, bytes]]:
 
 
 class _XmlReader:
-    """Collects the items of a file of XML; raises InvalidError, with the line, for what is not of that form."""
+    """Collects the items of an XML file; raises InvalidError, with the line, for any other form."""
 
     def __init__(self) -> None:
         self.items: dict[bytes, bytes] = {}

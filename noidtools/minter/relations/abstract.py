@@ -11,7 +11,6 @@ from __future__ import annotations
 from ... import names
 from ...codec import percent_decode
 from ...errors import ConflictError, InvalidError, NotFoundError, printable
-from ...times import timestamp
 from .. import identifiers, relations
 from ..events import property_changes, record_event
 from . import (
@@ -108,7 +107,7 @@ def declare_abstract(
     if kind == CONTEXT:
         ref.key = text.strip()
     context, label = (b"", b"") if kind == CONTEXT else _place(writer, text)
-    abstraction = Abstraction(ref.key, kind, text.strip(), context, label, about, authority, timestamp(actor.now()))
+    abstraction = Abstraction(ref.key, kind, text.strip(), context, label, about, authority, actor.date())
     if before is not None:
         abstraction.display, abstraction.since = before.display, before.since
     changes = _changes(ref.key, before, abstraction)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from ... import names
 from ...errors import ConflictError, NotFoundError, UsageError, printable
 from ...names import citation
-from ...times import timestamp
 from .. import aliases, identifiers
 from ..circulation import ensure_not_withdrawn
 from ..events import Change, property_changes, record_event
@@ -257,7 +256,7 @@ def add_claim(
         raise ConflictError(f"{first.text} and {second.text} are the same name, not two")
     for name in (first, second):
         ensure_not_withdrawn(name.ref.display, name.ref.record, f"part of the relation {kind.word}")
-    now = timestamp(actor.now())
+    now = actor.date()
     start = start or now
     if until and until < start:
         raise UsageError(f"the span would end ({until.decode()}) before it begins ({start.decode()})")
