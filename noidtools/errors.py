@@ -54,9 +54,13 @@ class NotFoundError(NoidError):
 
 
 class GoneError(NotFoundError):
-    """An identifier that was withdrawn; the message is its tombstone in one sentence."""
+    """An identifier that was withdrawn; its tombstone in one sentence, and the `reason`, empty if none is recorded."""
 
     kind = "gone"
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class ConflictError(NoidError):

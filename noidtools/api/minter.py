@@ -15,7 +15,7 @@ from ..errors import InvalidError, NotFoundError, StoreError, UsageError
 from ..minter import Minter, bindings, identifiers, items, lifecycle, minting, queue
 from ..minter.bindings import FetchedName, bind_elements, fetch_name, split_items, unbound_messages
 from ..minter.events import Actor
-from ..minter.lifecycle import reader_in
+from ..minter.lifecycle import gone_error, reader_in
 from ..minter.policies import EVERYTHING
 from ..schemes.timed import parse_patience
 from ..store import TIMEOUT, Reader, Writer
@@ -424,14 +424,22 @@ class BindingMethods(MinterBase):
         chosen = None if element is None else to_bytes(element)
         outcome = resolution.resolve_in(self._view, self._open, to_bytes(name), element=chosen, trace=trace)
         targets = redirect_targets(outcome.targets)
-        if not targets and not explain:
-            raise outcome.error()
+        refusal = None if targets else self._refusal(outcome)
+        if refusal is not None and not explain:
+            raise refusal
         first = targets[0] if targets else None
         return Resolution(
             outcome.kind, self._display(outcome.identifier), first.url if first else None, first.code if first else 0,
-            outcome.by, targets, "" if first else outcome.refusal,
+            outcome.by, targets, refusal.message if refusal else "",
             tuple((step, decode_text(text)) for step, text in trace or ()),
         )
+
+    def _refusal(self, outcome: resolution.Outcome) -> NotFoundError:
+        """Why a name leads nowhere; of a withdrawn one its tombstone, which says more than the resolver."""
+        if outcome.kind != resolution.GONE:
+            return outcome.error()
+        display = self._open.namespace.display(outcome.identifier)
+        return self._read(lambda reader: gone_error(reader, outcome.identifier, display))
 
 
 def _binding(bound: bindings.BindResult) -> Binding:

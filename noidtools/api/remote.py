@@ -6,6 +6,7 @@ import http.client
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -152,11 +153,20 @@ class RemoteMinter:
         found = self._get(f"/resolve/{_quoted(name)}?explain={'true' if explain else 'false'}")
         targets = tuple(RedirectTarget(one["url"], one["code"]) for one in found["targets"])
         if not targets and not explain:
-            raise (GoneError if found["outcome"] == "gone" else NotFoundError)(found.get("reason", "not found"))
+            raise self._refusal(found)
         first = targets[0] if targets else None
         return Resolution(found["outcome"], found["identifier"], first.url if first else None,
                           first.code if first else 0, found.get("step", ""), targets, found.get("reason", ""),
                           tuple((step["step"], step["found"]) for step in found.get("trace", ())))
+
+    def _refusal(self, found: Mapping[str, Any]) -> NotFoundError:
+        """Why a name leads nowhere; why it was withdrawn only those learn who may read it."""
+        sentence = found.get("reason", "not found")
+        if found["outcome"] != "gone":
+            return NotFoundError(sentence)
+        with suppress(ForbiddenError, NotFoundError):
+            return GoneError(sentence, self._get(_path(found["identifier"])).get("reason", ""))
+        return GoneError(sentence)
 
     def find(
         self, words: str = "", *, elements: Mapping[str, str] | None = None, target: str = "", host: str = "",

@@ -142,9 +142,7 @@ def _set_commitment(call: Call) -> Answer:
     name, text = call.words
     if text == policies.DEFAULT and call.options:
         raise UsageError("--from and --until need a text, not default")
-    since, end = call.option("from"), call.option("until")
-    start = times.first_second(since) if since else b""
-    until = times.last_second(end) if end else b""
+    start, until = call.start("from"), call.end("until")
     call.minter.write(
         lambda writer: policies.set_stated_policy(writer, call.actor, name.decode(), text, start, until)
     )

@@ -8,20 +8,23 @@ from __future__ import annotations
 from ..errors import ForbiddenError, UsageError, printable
 from ..minter import Minter
 from ..minter.policies import EVERYTHING
+from ..times import first_second, last_second
 from . import lines
+from .command import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import IO, TypeVar
+    from typing import IO, Concatenate, ParamSpec, TypeVar
 
     from ..console import Progress
     from ..minter.events import Actor
-    from ..store import Reader
+    from ..store import Reader, Writer
     from .answers import Answer
     from .command import Command, Fact
     from .lines import ReadLine
 
+    P = ParamSpec("P")
     T = TypeVar("T")
 
 
@@ -67,8 +70,6 @@ def command_for(words: list[bytes]) -> Command:
 
 def unknown_command(name: str) -> str:
     """The sentence about a command that does not exist, with the one that was probably meant."""
-    from .command import did_you_mean
-
     remedy = did_you_mean(name[:60], _CHAPTERS) or "'noid help all' lists them"
     return f"there is no command {name[:60]!r}: {remedy}"
 
@@ -169,6 +170,25 @@ class Invocation:
         values = self._options.get(name)
         return values[-1] if values else None
 
+    def text(self, name: str) -> bytes:
+        """The value of an option as it is stored; empty if the option is absent."""
+        return (self.option(name) or "").encode()
+
+    def optional_text(self, name: str) -> bytes | None:
+        """The same, None if the option is absent."""
+        value = self.option(name)
+        return None if value is None else value.encode()
+
+    def start(self, name: str) -> bytes:
+        """The first second of the date that an option gives; empty if the option is absent."""
+        date = self.option(name)
+        return first_second(date) if date else b""
+
+    def end(self, name: str) -> bytes:
+        """The last second of the date that an option gives; empty if the option is absent."""
+        date = self.option(name)
+        return last_second(date) if date else b""
+
     def address(self, name: str) -> str:
         """The address that an option gives, empty if the option is absent.
 
@@ -265,14 +285,25 @@ class Call(Invocation):
 
         return self.minter.read(lambda reader: work(reader_in(view, reader)))
 
+    def look(self, find: Callable[Concatenate[Minter, Reader, P], T], *args: P.args, **options: P.kwargs) -> T:
+        """What a function finds in such a transaction; the minter and the reader are its first arguments."""
+        return self.read(lambda reader: find(self.minter, reader, *args, **options))
+
+    def change(
+        self, change: Callable[Concatenate[Minter, Writer, Actor, P], T], *args: P.args, **options: P.kwargs
+    ) -> T:
+        """What a function returns from a write transaction; the minter, the writer and the actor are its first
+        arguments."""
+        return self.minter.write(lambda writer: change(self.minter, writer, self.actor, *args, **options))
+
     def beginning(self, name: str) -> bytes:
         """The beginning of identifiers that an option gives, in any spelling of names; empty if it is absent."""
-        text = (self.option(name) or "").encode()
+        text = self.text(name)
         if not text:
             return b""
         from ..minter.identifiers import identify_beginning
 
-        return self.minter.read(lambda reader: identify_beginning(self.minter, reader, text))
+        return self.look(identify_beginning, text)
 
     def read_elements(self, read_line: ReadLine) -> None:
         """Read the elements from the input, if one of the words is `:` or `:-` in their place."""

@@ -86,6 +86,11 @@ class Pattern:
         self.literals.append(() if any(choice[0].isupper() for choice in choices)
                              else tuple(choice.encode() for choice in choices))
 
+    @property
+    def first_words(self) -> tuple[bytes, ...]:
+        """The words that may stand in the first place; empty if any word may, or none."""
+        return self.literals[0] if self.literals else ()
+
     def lead(self, words: list[bytes]) -> int:
         """How the first word fits the first place: 1 as one of its literals, 0 as any word, -1 not at all."""
         if not words:
@@ -255,13 +260,14 @@ def misfit_error(
     lead, count, place = pattern.lead(words), len(words), pattern.mismatch(words)
     near = [other for other, other_pattern in command.patterns if other_pattern.lead(words) == lead]
     # Where the closest form takes any word, but not without its option, the word was meant for another form.
-    meant = lead == 0 and words and pattern.required - options.keys() and _leading_words(command)
+    leading = command.leading_words()
+    meant = lead == 0 and words and pattern.required - options.keys() and leading
     given = printable(words[0])[:60] if words and lead <= 0 else ""
-    question = did_you_mean(given, _leading_words(command)) if given else ""
-    if (lead < 0 or meant or question) and command.forms[1:]:
-        why = f"{command.name} has no form {given!r}"
-        return UsageError(f"{why}: {question}") if question else (
-            _refusal(command, why, command.forms, ", ".join(_leading_words(command))))
+    guess = mistyped_form(command, given) if given and command.forms[1:] else None
+    if guess is not None:
+        return guess
+    if (lead < 0 or meant) and command.forms[1:]:
+        return _refusal(command, f"{command.name} has no form {given!r}", command.forms, ", ".join(leading))
     if place is not None:
         given = printable(words[place])[:60]
         question = did_you_mean(given, [literal.decode() for literal in pattern.literals[place]])
@@ -283,10 +289,10 @@ def misfit_error(
     return _refusal(command, why, near, first=words[0].decode() if lead > 0 else "")
 
 
-def _leading_words(command: Command) -> list[str]:
-    """The words of their own with which forms of the command begin."""
-    found = [literal.decode() for _, pattern in command.patterns for literal in (pattern.literals or [()])[0]]
-    return list(dict.fromkeys(found))
+def mistyped_form(command: Command, word: str) -> UsageError | None:
+    """The error for a word that is spelled nearly as one with which forms of the command begin; None if none is."""
+    question = did_you_mean(word, command.leading_words())
+    return UsageError(f"{command.name} has no form {word!r}: {question}") if question else None
 
 
 def chosen_usage(usage: str, word: str) -> str:
@@ -428,19 +434,25 @@ class Command:
         """The summary as a sentence."""
         return f"{self.summary[0].upper()}{self.summary[1:]}."
 
-    @property
-    def usage(self) -> str:
-        """The forms that help shows, one a line."""
-        return "\n".join(self.usages(self.shown_forms))
+    # -- for help --------------------------------------------------------------------------------------
 
-    @property
-    def shown_forms(self) -> list[Form]:
-        """The forms that help shows."""
-        return [form for form in self.forms if not form.superseded]
+    def shown_forms(self, word: str = "") -> list[tuple[Form, Pattern]]:
+        """The forms that help shows: those that begin with the word, or else all that are not superseded."""
+        chosen = [both for both in self.patterns if word.encode() in both[1].first_words]
+        return chosen or [both for both in self.patterns if not both[0].superseded]
 
-    def usages(self, forms: Iterable[Form]) -> list[str]:
-        """The usages of some forms, with the name of the command."""
-        return [f"{self.name} {form.usage}".rstrip() for form in forms]
+    def usages(self, word: str = "") -> list[str]:
+        """The usages of these forms, with the name of the command."""
+        return [f"{self.name} {chosen_usage(form.usage, word)}".rstrip() for form, _ in self.shown_forms(word)]
+
+    def shown_options(self, word: str = "") -> list[Option]:
+        """The options of these forms."""
+        named = set().union(*(pattern.options for _, pattern in self.shown_forms(word)))
+        return [option for option in self.options if option.name in named]
+
+    def leading_words(self) -> list[str]:
+        """The words of their own with which forms of the command begin."""
+        return list(dict.fromkeys(word.decode() for _, pattern in self.patterns for word in pattern.first_words))
 
     # -- parsing ---------------------------------------------------------------------------------------
 

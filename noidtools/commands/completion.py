@@ -20,16 +20,10 @@ if TYPE_CHECKING:
 _PATHS = ("Dir", "File", "Dest", "Source", "Cert")
 
 
-def leading_words(command: Command) -> list[str]:
-    """The words with which the forms of a command begin."""
-    words = [literal.decode() for form, pattern in command.patterns if not form.superseded
-             for literal in (pattern.literals or [()])[0]]
+def _forms_of(command: Command) -> list[str]:
+    """The words with which the forms of a command begin, without a hyphen."""
+    words = [word.decode() for _, pattern in command.shown_forms() for word in pattern.first_words]
     return [word for word in dict.fromkeys(words) if word[0].isalpha()]
-
-
-def _shown_options(command: Command) -> list[Option]:
-    named = set().union(*(pattern.options for form, pattern in command.patterns if not form.superseded))
-    return [option for option in command.options if option.name in named]
 
 
 def _choices(option: Option) -> list[str]:
@@ -81,8 +75,8 @@ def bash(commands: Iterable[Command]) -> str:
     forms, choices, names = [], [], []
     for command in commands:
         names.append(command.name)
-        options = _shown_options(command)
-        words = leading_words(command) if command.name != "help" else ["$commands", *leading_words(command)]
+        options = command.shown_options()
+        words = _forms_of(command) if command.name != "help" else ["$commands", *_forms_of(command)]
         forms.append(f"    {command.name}) forms=\"{' '.join(words)}\" "
                      f"options='{' '.join([*(f'--{option.name}' for option in options), '--help'])}' ;;")
         choices += [f"    '{command.name} --{option.name}') COMPREPLY=($(compgen -W '{' '.join(_choices(option))}' "
@@ -132,9 +126,9 @@ def zsh(commands: Iterable[Command]) -> str:
     listed = "\n".join(f"        {_quoted(f'{command.name}:{command.summary}')}" for command in known)
     cases = []
     for command in known:
-        specs = [_quoted(_zsh_option(option)) for option in _shown_options(command)]
+        specs = [_quoted(_zsh_option(option)) for option in command.shown_options()]
         specs.append("'--help[explain this command]'")
-        words = leading_words(command)
+        words = _forms_of(command)
         if command.name == "help":
             words += [each.name for each in known]
         specs += [f"'1:form:({' '.join(words)})'"] if words else []
@@ -168,10 +162,10 @@ def fish(commands: Iterable[Command]) -> str:
               for command in known]
     for command in known:
         seen = f"__fish_seen_subcommand_from {command.name}"
-        words = f"all templates {names}" if command.name == "help" else " ".join(leading_words(command))
+        words = f"all templates {names}" if command.name == "help" else " ".join(_forms_of(command))
         if words:
             lines.append(f"complete -c noid -f -n '{seen}; and test (count (commandline -opc)) -eq 2' -a '{words}'")
-        for option in _shown_options(command):
+        for option in command.shown_options():
             value = "" if not option.value else (
                 f" -x -a '{' '.join(_choices(option))}'" if _choices(option)
                 else " -r" if option.value in _PATHS else " -x")

@@ -52,8 +52,7 @@ def _cite(call: Call) -> Answer:
 def _same(call: Call) -> Answer:
     first, second = call.words
     try:
-        minter, now = call.minter, timestamp(call.actor.now())
-        alike, why, senses = call.read(lambda reader: compare_names(minter, reader, first, second, now))
+        alike, why, senses = call.look(compare_names, first, second, timestamp(call.actor.now()))
     except NoMinterError:
         # Names can be compared without a minter; one only adds its own context and what is claimed of it.
         (alike, why), senses = citation.same(first, second, read_form=read_form), []
@@ -70,13 +69,10 @@ def _describe(call: Call) -> Answer:
     from ..description import gatherer, rdf  # which double the time that the other commands of this chapter take
 
     form = ensure_rdf_format(call.option("format") or "turtle")
-    minter = call.minter
-    if not call.words:
-        facts = call.read(lambda reader: gatherer.gather_minter(minter, reader))
-        text = rdf.minter_document(facts, form)
+    if call.words:
+        text = rdf.name_document(call.look(gatherer.gather_text, call.words[0]), form)
     else:
-        name_facts = call.read(lambda reader: gatherer.gather_text(minter, reader, call.words[0]))
-        text = rdf.name_document(name_facts, form)
+        text = rdf.minter_document(call.look(gatherer.gather_minter), form)
     # Each line is a value, because writers indent all lines of a value but the first.
     lines = [(b"", line, 0) for line in text.removesuffix(b"\n").split(b"\n")]
     return Answer(PreparedRecord(lines, [{"format": RDF_FORMATS[form], "document": text}]))
@@ -89,7 +85,7 @@ def _describe_text(call: Call) -> Answer:
     if not call.words:
         return Answer(Fields(*((name, ", ".join(values)) for name, values in _own_properties(call).items())),
                       spaced=True)
-    facts = call.read(lambda reader: gatherer.gather_text(call.minter, reader, call.words[0]))
+    facts = call.look(gatherer.gather_text, call.words[0])
     elements, support = formats.displayed_elements(facts), formats.support_pairs(facts)
     lines: list[Line] = [(encode_text(name), encode_text(missing.readable(value)), ELEMENT_LABEL)
                          for name, value in elements.items()]
@@ -207,8 +203,7 @@ def _schemes(call: Call) -> Answer:
 def _decode(call: Call) -> Answer:
     (raw,) = call.words
     try:
-        minter = call.minter
-        label = call.read(lambda reader: identify(minter, reader, raw)).key
+        label = call.look(identify, raw).key
     except NoMinterError:
         label = raw  # a label means the same everywhere; a minter only strips what it puts in front
     label = without_context(without_inflection(label))
@@ -226,8 +221,8 @@ def _show_timing(call: Call) -> Answer:
 
 def _adjust_timing(call: Call) -> Answer:
     """Change the setting of the generator that the command is named after."""
-    minter, name, (value,) = call.minter, call.command.name, call.words
-    before, after = minter.write(lambda writer: config.adjust_generator(minter, writer, call.actor, name, value))
+    name = call.command.name
+    before, after = call.change(config.adjust_generator, name, call.words[0])
     return Answer(Fields(("ok", b"%b is %b, was %b" % (name.encode(), after, before))), spaced=True)
 
 
@@ -241,8 +236,7 @@ def _show_clock(call: Call) -> Answer:
 
 
 def _reset_clock(call: Call) -> Answer:
-    minter = call.minter
-    before, after = minter.write(lambda writer: config.reset_clock(minter, writer, call.actor))
+    before, after = call.change(config.reset_clock)
     return Answer(Fields(("ok", b"labels go on from %b; what was made up to %b is skipped" % (after, before))),
                   spaced=True)
 
@@ -253,8 +247,7 @@ def _reset_clock(call: Call) -> Answer:
 def _validate(call: Call) -> Answer:
     form, *ids = call.words
     if form == b"-":
-        minter = call.minter
-        verdicts = call.read(lambda reader: validate_own(minter, reader, ids))
+        verdicts = call.look(validate_own, ids)
     else:
         verdicts = validate_form(as_text(form, "the template"), ids, _naan(call))
     lines = [(b"id", identifier, 0) if fault is None else (b"iderr", fault.encode(), 0)
@@ -275,8 +268,7 @@ def _naan(call: Call) -> str:
 def _path(call: Call) -> Answer:
     (raw,) = call.words
     try:
-        minter = call.minter
-        made = minter.scheme.path(call.read(lambda reader: identifiers.identify(minter, reader, raw)).key)
+        made = call.minter.scheme.path(call.look(identify, raw).key)
     except NoMinterError:
         # The path depends on the identifier alone; a minter only adds what it knows of labels and spellings.
         made = pairtree_path(raw)

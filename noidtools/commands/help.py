@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import textwrap
 
+from ..errors import printable
 from ..minter.policies import READ
 from .answers import Answer, Text
-from .command import Command, Form, Option, chosen_usage, wrapped_usage
+from .command import Command, Form, Option, mistyped_form, wrapped_usage
 from .manual import man_page
 
 TYPE_CHECKING = False
@@ -129,12 +130,7 @@ class Explanation(Text):
 
     def __init__(self, command: Command, columns: int, form: str = "") -> None:
         self.command = command
-        chosen = [(each, pattern) for each, pattern in command.patterns
-                  if form.encode() in (pattern.literals or [()])[0]] or [
-                      (each, pattern) for each, pattern in command.patterns if not each.superseded]
-        self.usages = [f"{command.name} {chosen_usage(each.usage, form)}".rstrip() for each, _ in chosen]
-        named = set().union(*(pattern.options for _, pattern in chosen))
-        self.options = [option for option in command.options if option.name in named]
+        self.usages, self.options = command.usages(form), command.shown_options(form)
         super().__init__(self._text(columns))
 
     def _text(self, columns: int) -> str:
@@ -202,8 +198,11 @@ def _help_man(call: Call) -> Answer:
 
 
 def _help_with(call: Call) -> Answer:
-    form = call.words[1].decode("utf-8", "replace") if call.words[1:] else ""
-    return Answer(Explanation(call.command_for(call.words), _width(call), form))
+    command, form = call.command_for(call.words), printable(call.words[1])[:60] if call.words[1:] else ""
+    guess = mistyped_form(command, form) if form and form not in command.leading_words() else None
+    if guess is not None:
+        raise guess
+    return Answer(Explanation(command, _width(call), form))
 
 
 def _hello(call: Call) -> Answer:

@@ -101,9 +101,7 @@ def _value_data(value: str | ValueDigest | None) -> object:
 
 
 def _history(call: Call) -> Answer:
-    minter = call.minter
-    events = call.read(lambda reader: history_of(minter, reader, call.words[0]))
-    return Answer(*(_event_record(call, event) for event in events))
+    return Answer(*(_event_record(call, event) for event in call.look(history_of, call.words[0])))
 
 
 def _event_record(call: Call, event: Event) -> Record:

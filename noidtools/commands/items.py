@@ -114,9 +114,7 @@ def _identify(call: Call) -> Answer:
     item = call.words[0]
     if call.session.local and (call.option("routes") or os.path.exists(_routes_path(call))):
         return Answer(Ids([_identify_among(call, item)]), spaced=True)
-    minter = call.minter
-    identifier, _ = minter.write(lambda writer: identify_item(minter, writer, call.actor, item))
-    return Answer(Ids([identifier]), spaced=True)
+    return Answer(Ids([call.change(identify_item, item)[0]]), spaced=True)
 
 
 def _identify_among(call: Call, item: bytes) -> bytes:

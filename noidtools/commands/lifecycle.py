@@ -26,13 +26,11 @@ if TYPE_CHECKING:
 
 
 def _publish(call: Call) -> Answer:
-    minter = call.minter
-    return _state_answer(call, minter.write(lambda writer: lifecycle.publish(minter, writer, call.actor, call.words)))
+    return _state_answer(call, call.change(lifecycle.publish, call.words))
 
 
 def _reserve(call: Call) -> Answer:
-    minter = call.minter
-    return _state_answer(call, minter.write(lambda writer: lifecycle.reserve(minter, writer, call.actor, call.words)))
+    return _state_answer(call, call.change(lifecycle.reserve, call.words))
 
 
 def _state_answer(call: Call, changes: list[lifecycle.StateChange]) -> Answer:
@@ -46,34 +44,21 @@ def _state_answer(call: Call, changes: list[lifecycle.StateChange]) -> Answer:
 
 
 def _withdraw(call: Call) -> Answer:
-    minter, (reason, successor) = call.minter, _tombstone_texts(call)
-    return _tombstone_answer(*minter.write(
-        lambda writer: lifecycle.withdraw(minter, writer, call.actor, call.words[0], reason, successor)
-    ))
+    return _tombstone_answer(*call.change(
+        lifecycle.withdraw, call.words[0], call.optional_text("reason"), call.optional_text("successor")))
 
 
 def _make_unavailable(call: Call) -> Answer:
-    minter, (reason, _) = call.minter, _tombstone_texts(call)
-    return _tombstone_answer(*minter.write(
-        lambda writer: lifecycle.make_unavailable(minter, writer, call.actor, call.words[0], reason)
-    ))
+    return _tombstone_answer(*call.change(lifecycle.make_unavailable, call.words[0], call.optional_text("reason")))
 
 
 def _show_tombstone(call: Call) -> Answer:
-    minter = call.minter
-    return _tombstone_answer(*call.read(lambda reader: lifecycle.find_tombstone(minter, reader, call.words[0])))
+    return _tombstone_answer(*call.look(lifecycle.find_tombstone, call.words[0]))
 
 
 def _amend_tombstone(call: Call) -> Answer:
-    minter, (reason, successor) = call.minter, _tombstone_texts(call)
-    return _tombstone_answer(*minter.write(
-        lambda writer: lifecycle.amend_tombstone(minter, writer, call.actor, call.words[0], reason, successor)
-    ))
-
-
-def _tombstone_texts(call: Call) -> tuple[bytes | None, bytes | None]:
-    reason, successor = call.option("reason"), call.option("successor")
-    return None if reason is None else reason.encode(), None if successor is None else successor.encode()
+    return _tombstone_answer(*call.change(
+        lifecycle.amend_tombstone, call.words[0], call.optional_text("reason"), call.optional_text("successor")))
 
 
 def _tombstone_answer(own: NameRef, tombstone: lifecycle.Tombstone) -> Answer:
@@ -117,7 +102,7 @@ def _custodian_history(call: Call) -> Answer:
 
 def _set_custodian(call: Call) -> Answer:
     minter, (_, who, *names) = call.minter, call.words
-    contact, purpose = (call.option("contact") or "").encode(), _purpose(call) or b""
+    contact, purpose = call.text("contact"), _purpose(call) or b""
     custodian = minter.write(lambda writer: custody.appoint(
         minter, writer, call.actor, who, contact, _subject(minter, writer, names, changing=True), purpose
     ))
@@ -126,10 +111,8 @@ def _set_custodian(call: Call) -> Answer:
 
 def _purpose(call: Call) -> bytes | None:
     """The purpose of a custodian, from --element or --purpose; None if neither is given."""
-    element, purpose = call.option("element"), call.option("purpose")
-    if element is not None:
-        return custody.element_purpose(element.encode())
-    return None if purpose is None else purpose.encode()
+    element = call.optional_text("element")
+    return call.optional_text("purpose") if element is None else custody.element_purpose(element)
 
 
 def _remove_custodian(call: Call) -> Answer:
@@ -160,32 +143,25 @@ def _custodian_fields(call: Call, custodian: custody.Custodian) -> Fields:
 
 
 def _hold(call: Call) -> Answer:
-    minter = call.minter
-    placed, unqueued, refused = minter.write(
-        lambda writer: place_holds(minter, writer, call.actor, call.words[1:], partly=True)
-    )
-    names = [minter.namespace.display(identifier) for identifier in unqueued]
-    notes = [Fields(("note", name + b" taken out of the queue")) for name in names]
+    placed, unqueued, refused = call.change(place_holds, call.words[1:], partly=True)
+    display = call.minter.namespace.display
+    notes = [Fields(("note", display(identifier) + b" taken out of the queue")) for identifier in unqueued]
     return _partial_answer(refused, Fields(("ok", _counted(placed, b"hold") + b" placed")), *notes, spaced=True)
 
 
 def _release(call: Call) -> Answer:
-    minter = call.minter
-    released, refused = minter.write(
-        lambda writer: release_holds(minter, writer, call.actor, call.words[1:], partly=True)
-    )
+    released, refused = call.change(release_holds, call.words[1:], partly=True)
     return _partial_answer(refused, Fields(("ok", _counted(released, b"hold") + b" released")), spaced=True)
 
 
 def _enqueue(call: Call) -> Answer:
-    minter, (how, *texts) = call.minter, call.words
-    ids, refused = minter.write(lambda writer: enqueue(minter, writer, call.actor, how, texts, partly=True))
+    how, *texts = call.words
+    ids, refused = call.change(enqueue, how, texts, partly=True)
     return _queue_answer(call, ids, b" queued", refused)
 
 
 def _dequeue(call: Call) -> Answer:
-    minter = call.minter
-    ids, refused = minter.write(lambda writer: dequeue(minter, writer, call.actor, call.words[1:], partly=True))
+    ids, refused = call.change(dequeue, call.words[1:], partly=True)
     return _queue_answer(call, ids, b" taken out of the queue", refused)
 
 

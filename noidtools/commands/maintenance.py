@@ -224,7 +224,7 @@ def _service_lines(url: str) -> tuple[bool, list[tuple[str, str]]]:
 def _figure_lines(found: dict[str, float], wrong: int, now: float) -> list[tuple[str, str]]:
     """Labels and texts for one minter, from its figures (see minter/report.py) and the number of its wrong canaries;
     `now` is in seconds since 1970."""
-    lines = [("minted", f"{found['drawn']:.0f}"), ("left", _left_text(found)), ("held", f"{found['held']:.0f}"),
+    lines = [("drawn", f"{found['drawn']:.0f}"), ("left", _left_text(found)), ("held", f"{found['held']:.0f}"),
              ("queued", f"{found['queued']:.0f}")]
     if "size_bytes" in found:
         room = f", {size_text(found['free_bytes'])} left on its disk" if "free_bytes" in found else ""
@@ -396,12 +396,13 @@ CREATE ROLE noid_reader;
         shell_only=True, also=("check", "backup", "dbinfo"), see="operations.md#watch",
         fails="a minter or the service cannot be read, or a canary leads to the wrong target",
         about="""\
-Prints what is left, the size of the database, the last backup and canaries. The figures of a service come from its
+Prints what is left, the size of the database, the last backup and canaries. drawn counts the identifiers that were
+minted or skipped: because they are on hold, or by restore --skip. The figures of a service come from its
 /metrics, which anyone must be able to read.
 """,
         example="""\
-$ noid status | grep -E '^(minted|left|backup)'
-minted: 3
+$ noid status | grep -E '^(drawn|left|backup)'
+drawn: 3
 left: 2438897 of 2438900 (100.0 %)
 backup: none is known
 """,

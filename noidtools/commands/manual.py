@@ -79,16 +79,14 @@ def man_page(tasks: Mapping[str, list[Command]]) -> str:
 
 
 def _section(command: Command) -> str:
-    usages = "".join(wrapped_usage(f"noid {usage}", _WIDTH) for usage in command.usages(command.shown_forms))
+    usages = "".join(wrapped_usage(f"noid {usage}", _WIDTH) for usage in command.usages())
     lines = [f".SS {_escaped(command.name)}", _text(command.sentence), ".PP", ".nf",
              *(f"\\fB{_escaped(line)}\\fR" for line in usages.splitlines()), ".fi"]
     for paragraph in command.about.strip().split("\n\n"):
         if paragraph:
             lines += [".PP", _text(paragraph)]
-    named = set().union(*(pattern.options for form, pattern in command.patterns if not form.superseded))
-    for option in command.options:
-        if option.name in named:
-            lines += [".TP", f"\\fB{_escaped(option.usage)}\\fR", _text(option.about)]
+    for option in command.shown_options():
+        lines += [".TP", f"\\fB{_escaped(option.usage)}\\fR", _text(option.about)]
     if command.fails:
         lines += [".PP", _text(f"The exit status is 1 if {command.fails}.")]
     if command.example:

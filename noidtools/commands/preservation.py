@@ -55,10 +55,9 @@ def _verify(call: Call) -> Answer:
 
 
 def _depart(call: Call) -> Answer:
-    address = (call.option("to") or "").encode()
+    address = call.text("to")
     ensure_resolver(address, "--to")
-    minter, contact = call.minter, (call.option("contact") or "").encode()
-    made = minter.write(lambda writer: depart(minter, writer, call.actor, call.words[0], address, contact))
+    made = call.change(depart, call.words[0], address, call.text("contact"))
     return Answer(Fields(("ok", b"nothing is minted here any more"), *_terms(made),
                          ("note", b"make a bundle now, and give it to the successor")), spaced=True)
 
@@ -87,11 +86,11 @@ def _succeed(call: Call) -> Answer:
             f"{path} was made before its minter departed, so what was minted there afterwards would be minted here "
             "again: have 'noid depart' run there and a new bundle made; or, if that minter will never mint again, use "
             "--not-departed, with --skip N for what it has minted since")
-    name = (call.option("name") or "").encode() or (terms.successor if terms else b"")
+    name = call.text("name") or (terms.successor if terms else b"")
     if not name:
         raise UsageError("--not-departed needs --name, the name of the organisation that takes over")
-    contact = (call.option("contact") or "").encode() or (terms.contact if terms else b"")
-    promise = (call.option("promise") or "").encode()
+    contact = call.text("contact") or (terms.contact if terms else b"")
+    promise = call.text("promise")
 
     def adjust(minter: Minter) -> None:
         minter.write(lambda writer: take_over(minter, writer, actor, name, contact, promise))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .. import times
 from ..codec import decode_text, encode_text
 from ..description.conversion import quality_claim, stated_qualities, timestamp_text
 from ..errors import ConflictError, ForbiddenError, UsageError
@@ -52,24 +51,19 @@ def _deny_quality(call: Call) -> Answer:
 
 
 def _record_quality(call: Call, *, holds: bool) -> Answer:
-    minter, (_, quality, *names) = call.minter, call.words
-    start, until = call.option("from"), call.option("until")
-    refinement = call.option("in") or call.option("of") or ""
+    _, quality, *names = call.words
     stated = StatedQuality(
-        quality.decode(), (call.option("authority") or "").encode(), holds=holds, refinement=refinement.encode(),
-        start=times.first_second(start) if start else b"", until=times.last_second(until) if until else b"",
+        quality.decode(), call.text("authority"), holds=holds, refinement=call.text("in") or call.text("of"),
+        start=call.start("from"), until=call.end("until"),
     )
-    name = names[0] if names else None
-    ref, stated = minter.write(lambda writer: qualities.state_quality(minter, writer, call.actor, stated, name))
+    ref, stated = call.change(qualities.state_quality, stated, names[0] if names else None)
     return Answer(_quality_fields(quality_claim(decode_text(ref.display) if ref else None, stated)), spaced=True)
 
 
 def _remove_quality(call: Call) -> Answer:
-    minter, (_, quality, *names) = call.minter, call.words
-    authority = (call.option("authority") or "").encode()
-    ref, removed = minter.write(lambda writer: qualities.remove_quality(
-        minter, writer, call.actor, quality.decode(), names[0] if names else None, authority
-    ))
+    _, quality, *names = call.words
+    ref, removed = call.change(
+        qualities.remove_quality, quality.decode(), names[0] if names else None, call.text("authority"))
     claim = quality_claim(decode_text(ref.display) if ref else None, removed)
     done = f"{claim.authority} no longer states whether {claim.identifier or _MINTER} is {claim.quality}"
     return Answer(Fields(("ok", done)), spaced=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .. import times
 from ..codec import encode_text
 from ..description.conversion import abstract_name, gather_relations, timestamp_text
 from ..errors import NotFoundError, printable
@@ -43,39 +42,26 @@ def _relation_record(relation: NameRelation) -> Record:
 
 
 def _alias(call: Call) -> Answer:
-    minter, (name, target) = call.minter, call.words
-    change = minter.write(
-        lambda writer: aliases.create_alias(minter, writer, call.actor, name, target, _authority(call))
-    )
+    name, target = call.words
+    change = call.change(aliases.create_alias, name, target, call.text("authority"))
     notes = [Fields(("note", change.alias.display + b" taken out of the queue"))] if change.unqueued else []
     return Answer(Fields(("ok", change.alias.display + b" stands for " + change.target.display)), *notes, spaced=True)
 
 
 def _remove_alias(call: Call) -> Answer:
-    minter = call.minter
-    change = minter.write(lambda writer: aliases.remove_alias(minter, writer, call.actor, call.words[0]))
+    change = call.change(aliases.remove_alias, call.words[0])
     done = change.alias.display + b" no longer stands for " + change.target.display
     return Answer(Fields(("ok", done)), Fields(("note", change.alias.display + b" stays on hold")), spaced=True)
 
 
 def _prefer(call: Call) -> Answer:
-    minter = call.minter
-    ref, relation = minter.write(
-        lambda writer: prefer_name(minter, writer, call.actor, call.words[0], _authority(call))
-    )
+    ref, relation = call.change(prefer_name, call.words[0], call.text("authority"))
     return Answer(Fields(("ok", ref.display + b" is preferred by " + relation.authority)), spaced=True)
 
 
 def _remove_preference(call: Call) -> Answer:
-    minter = call.minter
-    ref, relation = minter.write(
-        lambda writer: remove_preference(minter, writer, call.actor, call.words[0], _authority(call))
-    )
+    ref, relation = call.change(remove_preference, call.words[0], call.text("authority"))
     return Answer(Fields(("ok", ref.display + b" is no longer preferred by " + relation.authority)), spaced=True)
-
-
-def _authority(call: Call) -> bytes:
-    return (call.option("authority") or "").encode()
 
 
 def _relations(call: Call) -> Answer:
@@ -117,17 +103,12 @@ def _remove_relation(call: Call) -> Answer:
 
 
 def _add_claim(call: Call, kind: RelationKind, one: bytes, other: bytes) -> Answer:
-    minter, start, until = call.minter, call.option("from"), call.option("until")
-    claim = minter.write(lambda writer: add_claim(
-        minter, writer, call.actor, kind, one, other, _authority(call),
-        times.first_second(start) if start else b"", times.last_second(until) if until else b"",
-    ))
+    claim = call.change(add_claim, kind, one, other, call.text("authority"), call.start("from"), call.end("until"))
     return Answer(Fields(("ok", claim.sentence())), spaced=True)
 
 
 def _remove_claim(call: Call, kind: RelationKind, one: bytes, other: bytes) -> Answer:
-    minter = call.minter
-    claim = minter.write(lambda writer: remove_claim(minter, writer, call.actor, kind, one, other, _authority(call)))
+    claim = call.change(remove_claim, kind, one, other, call.text("authority"))
     return Answer(Fields(("ok", claim.sentence(ended=True))), spaced=True)
 
 
@@ -170,16 +151,15 @@ def _abstraction_answer(call: Call, text: bytes) -> Answer:
 
 def _declare_abstraction(call: Call) -> Answer:
     kind, text = call.words[0].decode(), call.words[1]
-    minter, authority = call.minter, (call.option("authority") or "").encode()
-    about = (call.option("purpose" if kind == CONTEXT else "thing") or "").encode()
+    minter, authority = call.minter, call.text("authority")
+    about = call.text("purpose" if kind == CONTEXT else "thing")
     return Answer(minter.write(lambda writer: _abstraction_fields(
         writer, abstract.declare_abstract(minter, writer, call.actor, kind, text, authority, about)
     )), spaced=True)
 
 
 def _remove_abstraction(call: Call) -> Answer:
-    minter = call.minter
-    removed = minter.write(lambda writer: abstract.remove_abstract(minter, writer, call.actor, call.words[0]))
+    removed = call.change(abstract.remove_abstract, call.words[0])
     return Answer(Fields(("ok", removed.display + b" is no longer declared here")), spaced=True)
 
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 
 def _resolve(call: Call) -> Answer:
-    explained, option = call.flag("explain"), call.option("element")
-    text, element = call.words[0], None if option is None else option.encode()
+    text, explained, element = call.words[0], call.flag("explain"), call.optional_text("element")
     trace: Trace = []
     outcome = resolve_in(call.session.view, call.minter, text, element=element, trace=trace if explained else None)
     if explained:
@@ -38,7 +37,7 @@ def _resolve(call: Call) -> Answer:
             raise NotFoundError(abstract)
         if outcome.kind not in (resolution.NOT_FOUND, resolution.INVALID):
             raise outcome.error()
-        raise NotFoundError(call.read(lambda reader: with_suggestion(call.minter, reader, text, outcome.refusal)))
+        raise NotFoundError(call.look(with_suggestion, text, outcome.refusal))
     return Answer(Values([(b"target", outcome.targets[0].url)]))
 
 
@@ -46,7 +45,7 @@ def _abstract_refusal(call: Call, text: bytes, outcome: Outcome) -> str:
     """For the name of something abstract, that it leads nowhere, and what realises it; empty for any other name."""
     if outcome.kind != resolution.ABSTRACT:
         return ""
-    return call.read(lambda reader: abstract_refusal(call.minter, reader, text, "leads nowhere by itself"))
+    return call.look(abstract_refusal, text, "leads nowhere by itself")
 
 
 def _target_text(outcome: Outcome) -> bytes:
@@ -108,17 +107,17 @@ def _set_cache(call: Call) -> Answer:
 
 
 def _set_passthrough_of(call: Call) -> Answer:
-    minter, (_, value, text) = call.minter, call.words
-    name = minter.write(lambda writer: settings.set_passthrough(minter, writer, call.actor, text, on=value == b"on"))
+    _, value, text = call.words
+    name = call.change(settings.set_passthrough, text, on=value == b"on")
     return Answer(Fields(("ok", b"passthrough is " + value + b" for " + name)), spaced=True)
 
 
 def _set_canary(call: Call) -> Answer:
-    minter, (_, text, *expected) = call.minter, call.words
+    _, text, *expected = call.words
     as_text(text, "the name of a canary")
-    target = expected[0] if expected and expected[0] else destination(resolution.resolve(minter, text))
+    target = expected[0] if expected and expected[0] else destination(resolution.resolve(call.minter, text))
     value = None if target == b"-" else target
-    name = minter.write(lambda writer: settings.set_canary(minter, writer, call.actor, text, value))
+    name = call.change(settings.set_canary, text, value)
     return Answer(Fields(("ok", name + (b" is no longer checked" if value is None else b" must lead to " + target))),
                   spaced=True)
 

@@ -10,7 +10,6 @@ from ..description.bibliography import title_element
 from ..description.missing import without_code
 from ..errors import UsageError
 from ..minter.policies import READ
-from ..times import first_second
 from .answers import Answer, Blank, Fields, FileChunk
 from .command import Command, Form, Option
 
@@ -47,9 +46,8 @@ def _list(call: Call) -> Answer:
 
 
 def _query(call: Call, **more: object) -> Query:
-    since = call.option("changed-since")
     return search.Query(prefix=call.beginning("prefix"), state=call.option("state") or "",
-                        changed_since=first_second(since) if since else b"", **more)  # type: ignore[arg-type]
+                        changed_since=call.start("changed-since"), **more)  # type: ignore[arg-type]
 
 
 def _answer(call: Call, query: Query) -> Answer:

@@ -9,7 +9,6 @@ import json
 from .. import statistics
 from ..minter.identifiers import identify
 from ..minter.policies import ADMIN
-from ..times import first_second, last_second
 from .answers import Answer, Fields, FileChunk, PreparedRecord
 from .command import Command, Form, Option, as_count
 
@@ -26,12 +25,10 @@ _NOT_COUNTED = b"resolutions are not counted here: 'noid resolver statistics on'
 
 
 def _stats(call: Call) -> Answer:
-    since, until = call.option("since"), call.option("until")
-    first, last = statistics.period(first_second(since) if since else b"", last_second(until) if until else b"",
-                                    call.actor.now())
+    first, last = statistics.period(call.start("since"), call.end("until"), call.actor.now())
     name, top = None, as_count((call.option("top") or _TOP.decode()).encode())
     if call.words:
-        name, top = call.minter.read(lambda reader: identify(call.minter, reader, call.words[0])).key, 0
+        name, top = call.look(identify, call.words[0]).key, 0
     found = statistics.usage(call.minter, first, last, name=name, top=top)
     if call.flag("json"):
         return Answer(FileChunk(json.dumps(_data(found)).encode() + b"\n"))

@@ -15,7 +15,7 @@ from ..minter.perl.dump import dumped_items, noid4php_items
 from ..minter.policies import ADMIN
 from ..resolution import maps, target_element
 from ..store import exists
-from ..times import display_day, first_second
+from ..times import display_day
 from ..transfer import open_input
 from ..transfer.exporter import FORMS, Export, Selection
 from ..transfer.importer import Importer, ImportOptions
@@ -94,7 +94,7 @@ def _import(call: Call) -> Answer:
 def _mint_table(call: Call) -> Answer:
     """Mint identifiers for the rows of a table, and give the table back."""
     options = MintTableOptions(
-        reserved=True if call.flag("reserve") else None, name=(call.option("name") or "").encode(),
+        reserved=True if call.flag("reserve") else None, name=call.text("name"),
         keep_going=call.flag("keep-going"), dry_run=call.flag("dry-run"),
         most=None if call.session.local else _mint_limit(call))
     with _opened(call, 1) as file:
@@ -208,11 +208,10 @@ _KEEP_GOING = Option("--keep-going", "leave out lines that are refused, instead 
 
 
 def _export_of(call: Call) -> Export:
-    since = call.option("changed-since")
     selection = Selection(
         prefix=call.beginning("prefix"),
         elements=tuple(element.encode() for element in call.values("element")),
-        since=first_second(since) if since else b"", state=call.option("state") or "", history=call.flag("history"))
+        since=call.start("changed-since"), state=call.option("state") or "", history=call.flag("history"))
     return Export(call.minter, call.words[0].decode(), selection, call.actor.now())
 
 
@@ -290,14 +289,12 @@ _SELECTION = "[--prefix Prefix] [--element Element…] [--changed-since Date] [-
 
 
 def _retarget(call: Call) -> Answer:
-    minter, element, name = call.minter, call.option("element"), call.option("name")
-    change = Retargeting(
-        minter, (call.option("from") or "").encode(), (call.option("to") or "").encode(),
-        element.encode() if element else minter.read(target_element),
-        call.beginning("prefix"))
+    minter = call.minter
+    change = Retargeting(minter, call.text("from"), call.text("to"),
+                         call.text("element") or minter.read(target_element), call.beginning("prefix"))
     if call.flag("dry-run"):
         return Answer(stream=_differences(minter, change), spaced=True)
-    report = change.run(call.actor, name=(name or "").encode(), progress=call.session.progress)
+    report = change.run(call.actor, name=call.text("name"), progress=call.session.progress)
     return Answer(stream=_retarget_records(minter, report, change), spaced=True)
 
 

@@ -14,7 +14,7 @@ from ..names import citation, targets
 from ..schemes import read_form
 from . import config, identifiers
 from .identifiers import RESOLVERS
-from .lifecycle import sentence_about
+from .lifecycle import gone_error
 from .relations.abstract import ensure_concrete, identify_with_abstract
 from .relations.claims import abstract_reasons, senses
 
@@ -130,7 +130,7 @@ def withdrawal_note(minter: Minter, reader: Reader, text: bytes) -> str:
     ref = identifiers.identify(minter, reader, text)
     if ref.record is None or not ref.record.withdrawn:
         return ""
-    return sentence_about(reader, ref)
+    return str(gone_error(reader, ref.key, ref.display))
 
 
 def compare_names(

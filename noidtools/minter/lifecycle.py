@@ -15,7 +15,7 @@ of the identifier.
 
 from __future__ import annotations
 
-from ..codec import pack, unpack
+from ..codec import decode_text, pack, unpack
 from ..errors import ConflictError, GoneError, InvalidError, NotFoundError, StoreError, UsageError, printable
 from ..times import display_day
 from . import aliases, circulation, identifiers, queue, relations, schema
@@ -239,7 +239,7 @@ def withdraw(
     ref = identifiers.identify_for_change(minter, writer, text)
     ensure_known(minter, writer, ref)
     if ref.record is not None and ref.record.withdrawn:
-        raise ConflictError(f"{sentence_about(writer, ref)}: to correct the reason or the successor, "
+        raise ConflictError(f"{gone_error(writer, ref.key, ref.display)}: to correct the reason or the successor, "
                             "amend its tombstone")
     aliases.ensure_no_alias(writer, ref, "withdrawn")
     after = new_tombstone(minter, writer, actor, ref, reason, successor, since, minted)
@@ -341,13 +341,15 @@ def find_tombstone(minter: Minter, reader: Reader, text: bytes) -> tuple[NameRef
 def ensure_not_gone(reader: Reader, ref: NameRef) -> None:
     """Raise GoneError, with the tombstone in one sentence, if the identifier was withdrawn."""
     if ref.record is not None and ref.record.withdrawn:
-        raise GoneError(sentence_about(reader, ref))
+        raise gone_error(reader, ref.key, ref.display)
 
 
-def sentence_about(reader: Reader, ref: NameRef) -> str:
-    """The tombstone of a withdrawn identifier in one sentence."""
-    tombstone = tombstone_of(reader, ref.key)
-    return tombstone.sentence(ref.display) if tombstone else f"{printable(ref.display)} was withdrawn"
+def gone_error(reader: Reader, identifier: bytes, display: bytes) -> GoneError:
+    """The refusal of a withdrawn identifier: its tombstone in one sentence."""
+    tombstone = tombstone_of(reader, identifier)
+    if tombstone is None:
+        return GoneError(f"{printable(display)} was withdrawn")
+    return GoneError(tombstone.sentence(display), decode_text(tombstone.reason))
 
 
 def new_tombstone(

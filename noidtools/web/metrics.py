@@ -37,7 +37,7 @@ _PEPPER = re.compile(r"(!|%21|%2521)[^+&/?#\s]{16,}", re.IGNORECASE)
 
 # Figures of a minter: name in minter/report.py, name for Prometheus, type, explanation.
 _OF_MINTER = (
-    ("drawn", "minted", "counter", "Identifiers minted so far"),
+    ("drawn", "minted", "counter", "Identifiers drawn so far: minted, or skipped for good"),
     ("left", "identifiers_left", "gauge", "Identifiers left in the namespace"),
     ("total", "namespace_size", "gauge", "Size of the namespace"),
     ("held", "held", "gauge", "Identifiers on hold"),

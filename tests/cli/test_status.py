@@ -16,7 +16,7 @@ def test_the_status_of_a_minter_is_labelled_lines(noid):
     noid("mint", "25")
     noid("hold", "set", "13030/kt50")
     lines = dict(line.split(": ", 1) for line in noid("status").strip().splitlines())
-    assert (lines["minted"], lines["left"], lines["held"], lines["queued"]) == ("25", "75 of 100 (75.0 %)", "26", "0")
+    assert (lines["drawn"], lines["left"], lines["held"], lines["queued"]) == ("25", "75 of 100 (75.0 %)", "26", "0")
     assert lines["warning"] == "no backup of this minter is known: run 'noid backup'"
     assert lines["backup"] == "none is known" and " left on its disk" in lines["database"] and lines["readers"] == "1"
     noid("backup", "copy")

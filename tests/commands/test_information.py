@@ -102,6 +102,12 @@ def test_a_mistyped_command_is_answered_with_the_one_that_was_meant(noid):
     assert "help" in noid.refused("xyzzy", status=2)
 
 
+def test_a_mistyped_form_is_answered_with_the_one_that_was_meant(noid):
+    for words in (["help", "bind", "sett"], ["bind", "sett", "--help"]):
+        assert noid.refused(*words, status=2) == "bind has no form 'sett': did you mean set?"
+    assert noid("help", "bind", "xyzzy") == noid("help", "bind")  # perhaps an identifier before --help
+
+
 def test_an_unknown_option_is_named_as_such_by_every_command(noid):
     from noidtools.commands import all_commands
 

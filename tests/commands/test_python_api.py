@@ -425,8 +425,19 @@ def test_what_leads_nowhere_is_refused_or_explained(minter):
     minter.withdraw(identifier)
     assert minter.resolve(identifier, explain=True).outcome == "gone"
     for name in (identifier, identifier + "/page"):
-        with pytest.raises(GoneError, match="was withdrawn"):
+        with pytest.raises(GoneError, match="was withdrawn") as refused:
             minter.resolve(name)
+        assert refused.value.reason == ""
+
+
+def test_the_error_for_a_withdrawn_identifier_says_why(minter):
+    (identifier,) = minter.mint(elements={"_t": URL})
+    minter.withdraw(identifier, reason="given twice")
+    for lookup in (minter.resolve, minter.elements, lambda name: minter.get(name, "_t")):
+        with pytest.raises(GoneError, match="was withdrawn on .*: given twice") as refused:
+            lookup(identifier)
+        assert refused.value.reason == "given twice"
+    assert minter.resolve(identifier, explain=True).reason == str(refused.value)
 
 
 def test_an_empty_target_is_kept_and_leads_nowhere(minter):

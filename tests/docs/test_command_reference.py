@@ -34,7 +34,7 @@ def test_the_reference_is_printed_by_a_command() -> None:
 def test_every_command_is_documented(command: Command) -> None:
     text = section(reference(), command.name)
     unwrapped = re.sub(r"    # [a-z ]+", "", text).replace("|\n     ", "|").replace("\n     ", " ")
-    assert all(f"\n{usage}\n" in unwrapped for usage in command.usage.splitlines())
+    assert all(f"\n{usage}\n" in unwrapped for usage in command.usages())
     assert command.summary[1:] in text
     assert all(re.search(rf"(Access: |# ){access_class(form)}\b", text) for form in command.forms)
 

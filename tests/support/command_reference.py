@@ -44,9 +44,9 @@ def access_class(form: Form) -> str:
 
 
 def _section(command: Command) -> str:
-    classes = [access_class(form) for form in command.shown_forms]
+    classes = [access_class(form) for form, _ in command.shown_forms()]
     differ = len(set(classes)) > 1
-    lines = [wrapped_usage(usage, _WIDTH - 36, "") for usage in command.usages(command.shown_forms)]
+    lines = [wrapped_usage(usage, _WIDTH - 36, "") for usage in command.usages()]
     if differ:
         lines = [f"{line.splitlines()[0]}    # {word}\n" + "".join(line.splitlines(keepends=True)[1:])
                  for line, word in zip(lines, classes, strict=True)]

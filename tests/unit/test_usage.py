@@ -119,6 +119,14 @@ def test_a_refusal_names_the_usage_of_the_form_that_comes_closest(line: str, sen
 
 
 @pytest.mark.parametrize("command", all_commands(), ids=lambda command: command.name)
+def test_a_mistyped_option_is_answered_with_the_one_that_was_meant(command) -> None:
+    for option in command.options:
+        mistyped = option.name + option.name[-1]
+        with pytest.raises(UsageError, match=f"has no option --{mistyped}: did you mean --{option.name}\\?"):
+            Invocation([command.name.encode(), f"--{mistyped}".encode()]).ensure_fits()
+
+
+@pytest.mark.parametrize("command", all_commands(), ids=lambda command: command.name)
 def test_usages_and_options_belong_together(command) -> None:
     named = set()
     for form, pattern in command.patterns:

@@ -72,7 +72,7 @@ def problem(reply: Response, status: int, kind: str) -> str:
 
 def test_minters_are_listed_with_what_one_may_do(api, minter):
     (found,) = api("GET", "/minters").json["minters"]
-    assert (found["name"], found["template"], found["minted"], found["total"]) == ("kt", "x.sdd", 0, 100)
+    assert (found["name"], found["template"], found["drawn"], found["total"]) == ("kt", "x.sdd", 0, 100)
     assert found["may"] == ["read", "mint", "bind"]
     assert api("GET", "/minters/kt", user="").json["may"] == ["read"]
     assert problem(api("GET", "/minters/none"), 404, "not-found")
@@ -266,10 +266,10 @@ def test_an_atomic_batch_is_all_or_nothing(api, minter):
     operations = [{"op": "mint"}, {"op": "patch", "id": "12345/x77", "elements": {"a": "1"}}]
     assert "operation 2" in problem(api("POST", "/batch", {"minter": "kt", "operations": operations}), 404,
                                     "not-found")
-    assert api("GET", "/minters/kt").json["minted"] == 0
+    assert api("GET", "/minters/kt").json["drawn"] == 0
     reply = api("POST", "/batch", {"minter": "kt", "operations": operations, "atomic": False})
     assert [one["status"] for one in reply.json["results"]] == [201, 404]
-    assert api("GET", "/minters/kt").json["minted"] == 1
+    assert api("GET", "/minters/kt").json["drawn"] == 1
     assert problem(api("POST", "/batch", {"minter": "kt", "operations": [{"op": "withdraw", "id": "12345/x00"}]}),
                    403, "forbidden")
 
@@ -282,7 +282,7 @@ def test_a_repeated_request_is_done_once(api):
     again = api("POST", "/minters/kt/identifiers", {}, idempotency_key="k1")
     assert first.text == again.text and again.status == 201 and again.headers["idempotency-replayed"] == "true"
     assert problem(api("POST", "/minters/kt/identifiers", {"count": 2}, idempotency_key="k1"), 409, "conflict")
-    assert api("GET", "/minters/kt").json["minted"] == 1
+    assert api("GET", "/minters/kt").json["drawn"] == 1
 
 
 @pytest.mark.parametrize("body, kind, status", [
@@ -297,7 +297,7 @@ def test_a_repeated_request_is_done_once(api):
 def test_a_body_that_is_not_understood_changes_nothing(api, body, kind, status):
     reply = api("POST", "/minters/kt/identifiers", body=body, kind=kind)
     assert reply.status == status and json.loads(reply.text)["detail"], reply.text
-    assert api("GET", "/minters/kt").json["minted"] == 0
+    assert api("GET", "/minters/kt").json["drawn"] == 0
 
 
 @pytest.mark.parametrize("body, kind, status", [

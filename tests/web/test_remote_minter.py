@@ -69,8 +69,9 @@ def test_refusals_are_the_same_exceptions(remote, served):
         remote.fetch("12345/none")
     (name,) = remote.mint()
     remote.withdraw(name, reason="lost")
-    with pytest.raises(noidtools.GoneError):
+    with pytest.raises(noidtools.GoneError, match=r"was withdrawn on .*: lost") as refused:
         remote.resolve(name)
+    assert refused.value.reason == "lost"
     with pytest.raises(noidtools.ConflictError):
         remote.publish(name)
     with pytest.raises(noidtools.InvalidError):

@@ -179,7 +179,7 @@ class Minter(Struct):
     naan: str
     authority: str
     labels: list[str]
-    minted: int
+    drawn: int
     total: int | None
     held: int
     queued: int
