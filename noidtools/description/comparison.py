@@ -13,12 +13,16 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+from xml import sax
 
 from ..errors import InvalidError, StoreError
 from .formats import rdflib_package
 from .vocabulary import NOID, PIL
 
 LARGEST_FILE = 16 << 20
+# rdflib copies the text of an element for each piece that its parser receives, and so for each entity in it: no more
+# characters than this are copied.  An element counts as so many.
+_MOST_COPIED, _PER_ELEMENT = 1 << 30, 1000
 
 # The formats of RDF by the endings of files.
 _FORMATS = {".ttl": "turtle", ".nt": "turtle", ".jsonld": "json-ld", ".json": "json-ld", ".xml": "xml", ".rdf": "xml",
@@ -84,6 +88,8 @@ def read_graph(path: str) -> Any:
     try:
         if form == "json-ld":
             _ensure_local(json.loads(text))
+        elif form == "xml":
+            sax.parseString(text, _ExpansionLimit(path))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # rdflib's parser of JSON-LD uses a class of the past
             return rdflib_package().Graph(bind_namespaces="none").parse(data=text, format=form)
@@ -93,6 +99,29 @@ def read_graph(path: str) -> Any:
         reason = " ".join(str(error).split())[:150]
         raise InvalidError(f"{path} is not RDF in the format {form} ({reason}): name it .ttl, .jsonld or .xml as its "
                            "format is") from None
+
+
+class _ExpansionLimit(sax.ContentHandler):
+    """Refuses XML whose entities expand to more than can be read in some seconds."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+        self._copied = self._length = 0
+
+    def startElement(self, name: str, attrs: Any) -> None:  # noqa: N802 - the name is that of the library
+        self._length = 0
+        self._add(_PER_ELEMENT + sum(map(len, attrs.values())))
+
+    def characters(self, content: str) -> None:
+        self._length += len(content)
+        self._add(self._length)
+
+    def _add(self, count: int) -> None:
+        self._copied += count
+        if self._copied > _MOST_COPIED:
+            raise InvalidError(f"{self._path} expands to far more text than a description of one system has: write "
+                               "out the entities that its DOCTYPE declares")
 
 
 def _ensure_local(document: Any) -> None:

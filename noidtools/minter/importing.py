@@ -30,14 +30,17 @@ def refusal_of(status: bytes) -> bytes | None:
 class ImportRow:
     """One record of a file: an identifier, and what it shall have.
 
-    key, display   the identifier as stored, and as written in answers
+    line           the number of its first line
+    display        the identifier as written in the file; once its `key` is known, as written in answers
+    pairs          elements and their values
     state          reserved, unavailable or withdrawn, else empty; reason and successor of one of the last two, since
-                   when, and when it was minted; the name of which it is an alias
+                   when, and when it was minted, in fourteen digits; the name of which it is an alias
+    key            the identifier as stored
     status         what was done, once it was; a record with which nothing is to be done has it from the beginning
+    ezid           whether the elements have the names that EZID gives them
     """
 
     line: int
-    key: bytes
     display: bytes
     pairs: list[tuple[bytes, bytes]] = field(default_factory=list)
     state: str = ""
@@ -46,7 +49,9 @@ class ImportRow:
     since: bytes = b""
     minted: bytes = b""
     alias: bytes = b""
+    key: bytes = b""
     status: bytes = b""
+    ezid: bool = False
 
     @property
     def size(self) -> int:
@@ -78,8 +83,8 @@ class ImportRow:
     @classmethod
     def from_fields(cls, line: int, _: int, status: bytes, packed: bytes) -> ImportRow:
         key, display, state, reason, successor, since, minted, alias, *texts = unpack(packed)
-        return cls(line, key, display, list(zip(texts[::2], texts[1::2], strict=True)), state.decode(), reason,
-                   successor, since, minted, alias, status)
+        return cls(line, display, list(zip(texts[::2], texts[1::2], strict=True)), state.decode(), reason, successor,
+                   since, minted, alias, key, status)
 
 
 class ImportPage(Applied):

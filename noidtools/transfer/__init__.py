@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 
@@ -29,32 +28,6 @@ _SIGNATURES = {
     b"\xff\xfe": "UTF-16 text", b"\xfe\xff": "UTF-16 text", b"PK\x03\x04": "a spreadsheet or a zip archive",
     b"\xd0\xcf\x11\xe0": "an old spreadsheet", b"\x1f\x8b": "compressed by gzip",
 }
-
-
-@dataclass(slots=True)
-class Entry:
-    """What one record of a file states about an identifier.
-
-    line       the number of its first line
-    name       the identifier as written there
-    pairs      elements and their values
-    state      reserved or withdrawn, if the file says so; else empty
-    reason, successor   of a withdrawn identifier; may be empty
-    since, minted   since when it is withdrawn, and when it was minted, in fourteen digits; may be empty
-    alias      the name it stands for; empty if it is no alias
-    ezid       whether the elements have the names that EZID gives them
-    """
-
-    line: int
-    name: bytes
-    pairs: list[tuple[bytes, bytes]]
-    state: str = ""
-    reason: bytes = b""
-    successor: bytes = b""
-    since: bytes = b""
-    minted: bytes = b""
-    alias: bytes = b""
-    ezid: bool = False
 
 
 class BadLineError(InvalidError):

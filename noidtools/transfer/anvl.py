@@ -22,7 +22,8 @@ from dataclasses import dataclass, field
 
 from ..codec import escaped_octet, percent_encode
 from ..errors import InvalidError
-from . import BadLineError, Entry, InputFile, ensure_length
+from ..minter.importing import ImportRow
+from . import BadLineError, InputFile, ensure_length
 
 _MARK = b"::"
 OWN_MARK = b"# exported by noidtools"
@@ -72,7 +73,7 @@ class _Record:
     kind: str
     pairs: list[tuple[int, bytes, list[bytes]]] = field(default_factory=list)
 
-    def entry(self) -> Entry:
+    def entry(self) -> ImportRow:
         pairs: dict[bytes, bytes] = {}
         for line, name, pieces in self.pairs:
             element, value = self._decoded(line, name), self._decoded(line, b" ".join(filter(None, pieces)))
@@ -80,7 +81,7 @@ class _Record:
             if element in pairs:
                 raise BadLineError(line, f"{element.decode('utf-8', 'replace')[:60]!r} is given twice in one record")
             pairs[element] = value
-        return Entry(self.line, self.name, list(pairs.items()))
+        return ImportRow(self.line, self.name, list(pairs.items()))
 
     def _decoded(self, line: int, text: bytes) -> bytes:
         if self.kind == "plain":
@@ -104,7 +105,7 @@ def decoded(text: bytes) -> bytes:
     return b"".join(out)
 
 
-def read_anvl(file: InputFile) -> Iterator[Entry | BadLineError]:
+def read_anvl(file: InputFile) -> Iterator[ImportRow | BadLineError]:
     """The entries of a file, and what is wrong with records that cannot be understood."""
     record: _Record | None = None
     skipped: BadLineError | None = None
@@ -127,7 +128,7 @@ def read_anvl(file: InputFile) -> Iterator[Entry | BadLineError]:
         yield _finished(record, own=own)
 
 
-def _finished(record: _Record, *, own: bool) -> Entry | BadLineError:
+def _finished(record: _Record, *, own: bool) -> ImportRow | BadLineError:
     try:
         entry = record.entry()
     except BadLineError as bad:

@@ -12,7 +12,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from . import LONGEST_VALUE, BadLineError, Entry, InputFile, ensure_length
+from ..minter.importing import ImportRow
+from . import LONGEST_VALUE, BadLineError, InputFile, ensure_length
 from .anvl import EZID_TARGET
 from .csv_table import text_lines
 
@@ -22,7 +23,7 @@ _NAMING = ("ark", "naan", "shoulder", "assigned_name")
 _LEFT_OUT = frozenset((*_NAMING, "id", "pk"))
 
 
-def read_arklet(file: InputFile) -> Iterator[Entry | BadLineError]:
+def read_arklet(file: InputFile) -> Iterator[ImportRow | BadLineError]:
     """The entries of a file, and what is wrong with lines that cannot be understood.
 
     Raises BadLineError if the file as a whole cannot be.
@@ -77,7 +78,7 @@ def _parsed(line: int, text: str) -> Any:
         raise BadLineError(line, f"this is not JSON: {error}", fatal=True) from None
 
 
-def _entry(line: int, row: Any) -> Entry | None:
+def _entry(line: int, row: Any) -> ImportRow | None:
     """What a row states; None for one of another table."""
     if isinstance(row, dict) and isinstance(row.get("fields"), dict):
         if row.get("model") != _TABLE:
@@ -95,7 +96,7 @@ def _entry(line: int, row: Any) -> Entry | None:
     for _, value in pairs:
         ensure_length(line, value)
     # The importer knows EZID's name of the target, and binds it under ours.
-    return Entry(line, _name(line, values), pairs, ezid=True)
+    return ImportRow(line, _name(line, values), pairs, ezid=True)
 
 
 def _name(line: int, values: Mapping[str, Any]) -> bytes:

@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from io import StringIO
 
 from ..errors import printable
-from . import LONGEST_VALUE, BadLineError, Entry, InputFile, ensure_length
+from ..minter.importing import ImportRow
+from . import LONGEST_VALUE, BadLineError, InputFile, ensure_length
 
 LONG_FORM = (b"id", b"element", b"value")
 _ELEMENT, _VALUE = "element", "value"
@@ -133,7 +134,7 @@ class Header:
                                f"columns such as {other[:60]!r}: remove that, or rename the others")
 
 
-def read_csv(file: InputFile) -> Iterator[Entry | BadLineError]:
+def read_csv(file: InputFile) -> Iterator[ImportRow | BadLineError]:
     """The entries of a table, and what is wrong with lines that cannot be understood.
 
     Raises BadLineError if the table as a whole cannot be.
@@ -234,7 +235,7 @@ def _csv_message(message: str) -> str:
     return f"the quotes are wrong ({message})"
 
 
-def row_entry(line: int, row: list[str], header: Header, *, needs_id: bool = True) -> Entry | None:
+def row_entry(line: int, row: list[str], header: Header, *, needs_id: bool = True) -> ImportRow | None:
     """What a row states; None for an empty one.  Raises BadLineError."""
     if not any(row):
         return None  # an empty line
@@ -248,15 +249,15 @@ def row_entry(line: int, row: list[str], header: Header, *, needs_id: bool = Tru
     if header.element < 0:
         pairs = [(column, value) for place, (column, value) in enumerate(zip(header.names, values, strict=False))
                  if value and place != header.place]
-        return Entry(line, name, pairs)
+        return ImportRow(line, name, pairs)
     if len(values) < len(LONG_FORM):
         raise BadLineError(line, "there are fewer than three values: id, element and value")
     element, value = values[header.element], values[header.value]
     if not element:
         if value:
             raise BadLineError(line, "there is a value, but no element")
-        return Entry(line, name, [])
-    return Entry(line, name, [(element, value)])
+        return ImportRow(line, name, [])
+    return ImportRow(line, name, [(element, value)])
 
 
 def _value(line: int, cell: str) -> bytes:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import ForbiddenError, InvalidError, NoidError, UsageError, printable
 from ..minter import Minter, identifiers
@@ -22,7 +22,7 @@ from ..minter.importing import REFUSED, ImportPage, ImportRow
 from ..minter.namespace import RULE_MARK
 from ..spool import Spool
 from ..store import Reader, Writer
-from . import BadLineError, Entry, InputFile, anvl
+from . import BadLineError, InputFile, anvl
 from .anvl import read_anvl
 from .arklet import read_arklet
 from .csv_table import read_csv
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from ..console import Progress
 
     Fields = tuple[int, int, bytes, bytes]
-    ReadEntries = Callable[[InputFile], Iterator[Entry | BadLineError]]
+    ReadEntries = Callable[[InputFile], Iterator[ImportRow | BadLineError]]
 
 
-def read_ezid(file: InputFile) -> Iterator[Entry | BadLineError]:
+def read_ezid(file: InputFile) -> Iterator[ImportRow | BadLineError]:
     """The entries of a batch download of EZID, which is ANVL or, with columns, CSV."""
     return read_anvl(file) if file.first_line().startswith(b"::") else read_csv(file)
 
@@ -265,14 +265,14 @@ class Importer:
 
     # -- reading ---------------------------------------------------------------------------------------
 
-    def _read_all(self, entries: Iterator[Entry | BadLineError]) -> None:
+    def _read_all(self, entries: Iterator[ImportRow | BadLineError]) -> None:
         """Read the file to its end, and set its rows aside."""
-        page: list[Entry | BadLineError] = []
+        page: list[ImportRow | BadLineError] = []
         size = 0
         try:
             for entry in entries:
                 page.append(entry)
-                if isinstance(entry, Entry):
+                if isinstance(entry, ImportRow):
                     size += sum(len(value) for _, value in entry.pairs)
                 if len(page) >= _PAGE or size >= _MOST_PAGE_BYTES:
                     self._set_aside(page)
@@ -282,13 +282,13 @@ class Importer:
             page.append(fatal)
         self._set_aside(page)
 
-    def _set_aside(self, page: list[Entry | BadLineError]) -> None:
+    def _set_aside(self, page: list[ImportRow | BadLineError]) -> None:
         """Find the identifiers of this minter that names in the file mean; a bad line raises, unless it is left out."""
         for row in self._resolve_page(page):
             if isinstance(row, BadLineError):
                 if not self._options.keep_going:
                     raise row
-                bad = ImportRow(row.line, b"", b"")
+                bad = ImportRow(row.line, b"")
                 bad.refuse(row.reason)
                 self._rows.add(*bad.fields())
                 continue
@@ -297,22 +297,22 @@ class Importer:
             self._size += row.size
         self._file.show(self._progress)
 
-    def _resolve_page(self, page: list[Entry | BadLineError]) -> list[ImportRow | BadLineError]:
+    def _resolve_page(self, page: list[ImportRow | BadLineError]) -> list[ImportRow | BadLineError]:
         def work(reader: Reader) -> list[ImportRow | BadLineError]:
-            texts = [entry.name for entry in page if isinstance(entry, Entry)]
+            texts = [entry.display for entry in page if isinstance(entry, ImportRow)]
             known = PrefetchedReader(reader, map(self._minter.namespace.literal_key, texts))
             return [entry if isinstance(entry, BadLineError) else self._resolve(known, entry) for entry in page]
 
         return self._minter.read(work)
 
-    def _resolve(self, reader: Reader, entry: Entry) -> ImportRow | BadLineError:
+    def _resolve(self, reader: Reader, entry: ImportRow) -> ImportRow | BadLineError:
         try:
             return self._row(reader, entry)
         except (InvalidError, ForbiddenError, UsageError) as error:
             return BadLineError(entry.line, error.message)
 
-    def _row(self, reader: Reader, entry: Entry) -> ImportRow:
-        text = entry.name
+    def _row(self, reader: Reader, entry: ImportRow) -> ImportRow:
+        text = entry.display
         if text.startswith(RULE_MARK):
             raise InvalidError("rules are not imported: bind them one by one")
         if len(entry.pairs) > MOST_ELEMENTS:
@@ -328,10 +328,10 @@ class Importer:
         identifiers.ensure_not_mistyped(self._minter, reader, ref, text)
         identifiers.ensure_pepper(reader, ref)
         self._adopt_ezid(entry)
-        return ImportRow(entry.line, ref.key, ref.display, entry.pairs, entry.state, entry.reason, entry.successor,
-                         entry.since, entry.minted, entry.alias)
+        # A new row: the transaction may be run again, and then reads the name as the file has it.
+        return replace(entry, key=ref.key, display=ref.display)
 
-    def _adopt_ezid(self, entry: Entry) -> None:
+    def _adopt_ezid(self, entry: ImportRow) -> None:
         """In a record of EZID, bind the target as resolvers here expect it, and take over its status as the state."""
         if not entry.ezid:
             return

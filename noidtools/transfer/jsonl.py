@@ -25,9 +25,10 @@ from ..errors import InvalidError, NoidError
 from ..minter.changes import RecordedEdit
 from ..minter.circulation import Circulation
 from ..minter.events import Change, Digest, Event, Tally
+from ..minter.importing import ImportRow
 from ..minter.stored import StoredName
 from ..times import utc_datetime
-from . import BadLineError, Entry, InputFile, ensure_length
+from . import BadLineError, InputFile, ensure_length
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ _LEFT_OUT = frozenset(("events", *_STORED))
 _FIELDS = _LEFT_OUT | {"id", "key", "state", "circulation", "held", "elements", "alias", "withdrawn", "unavailable"}
 
 
-def read_jsonl(file: InputFile) -> Iterator[Entry | BadLineError]:
+def read_jsonl(file: InputFile) -> Iterator[ImportRow | BadLineError]:
     """The entries of a file, and what is wrong with lines that cannot be understood.
 
     Lines of our exports that are not about an identifier are left out.  Raises BadLineError if an export is cut off.
@@ -300,7 +301,7 @@ def _is_left_out(data: dict[str, Any]) -> bool:
     return not _LEFT_OUT.isdisjoint(data) if "id" in data else "noidtools" not in data and "end" not in data
 
 
-def _entry(line: int, data: dict[str, Any], *, exported: bool) -> Entry | None:
+def _entry(line: int, data: dict[str, Any], *, exported: bool) -> ImportRow | None:
     """What a line states about an identifier; None for a name of which an export of ours only has the history."""
     if "id" not in data:
         raise InvalidError("'id' is missing")
@@ -308,12 +309,12 @@ def _entry(line: int, data: dict[str, Any], *, exported: bool) -> Entry | None:
     if exported and not {"circulation", "elements", "alias"} & data.keys():
         return None
     if not exported and "circulation" not in data and "elements" not in data:
-        entry = Entry(line, name, elements_from({key: value for key, value in data.items() if key != "id"}))
+        entry = ImportRow(line, name, elements_from({key: value for key, value in data.items() if key != "id"}))
     else:
         strange = next((key for key in data if key not in _FIELDS), None)
         if strange is not None:
             raise InvalidError(f"{strange[:60]!r} stands beside 'elements', and is therefore no element: put it there")
-        entry = Entry(line, name, elements_from(data.get("elements", {})))
+        entry = ImportRow(line, name, elements_from(data.get("elements", {})))
         entry.state = data["state"] if data.get("state") in ("reserved", "unavailable", "withdrawn") else ""
         entry.alias = as_bytes(data.get("alias", ""), "alias")
         stone = data.get("withdrawn", data.get("unavailable"))

@@ -26,7 +26,7 @@ from ..minter.minting import MintOptions
 from ..resolution.maps import replace_file
 from ..spool import Spool
 from ..store import Reader, Writer
-from . import BYTE_ORDER_MARK, LONGEST_VALUE, BadLineError, Entry, InputFile
+from . import BYTE_ORDER_MARK, LONGEST_VALUE, BadLineError, InputFile
 from .csv_table import Header, guarded, read_header, read_rows, row_entry, text_lines
 from .importer import Importer, ImportOptions, ImportReport
 
@@ -146,7 +146,7 @@ class _Table:
         self._start = b""
         self._line_end = "\n"
 
-    def read(self, file: InputFile) -> Iterator[Entry | BadLineError]:
+    def read(self, file: InputFile) -> Iterator[ImportRow | BadLineError]:
         """The entries of the table, and what is wrong with rows that cannot be understood.
 
         The name of an entry is empty where an identifier is to be minted.  Raises BadLineError if the table as a whole
@@ -158,7 +158,7 @@ class _Table:
             self.fault = fault
             raise
 
-    def _entries(self, file: InputFile) -> Iterator[Entry | BadLineError]:
+    def _entries(self, file: InputFile) -> Iterator[ImportRow | BadLineError]:
         csv.field_size_limit(LONGEST_VALUE)
         lines = self._noting_line_end(text_lines(file))
         self.header = read_header(lines, needs_id=False)
@@ -172,8 +172,8 @@ class _Table:
                 yield bad
                 continue
             if entry is not None:
-                entry.name = entry.name.strip()
-                self.wanted += not entry.name
+                entry.display = entry.display.strip()
+                self.wanted += not entry.display
                 yield entry
 
     def _noting_line_end(self, lines: Iterator[str]) -> Iterator[str]:
@@ -259,9 +259,9 @@ class _TableImporter(Importer):
                                  f"here: divide it, or ask an administrator for a mint-limit of {wanted}")
         self._minter.read(self._mint_run.ensure_enough_left)
 
-    def _row(self, reader: Reader, entry: Entry) -> ImportRow:
-        if not entry.name:
-            return ImportRow(entry.line, b"", b"", entry.pairs)
+    def _row(self, reader: Reader, entry: ImportRow) -> ImportRow:
+        if not entry.display:
+            return entry
         row = super()._row(reader, entry)
         _ensure_never_minted(reader, row)
         return row

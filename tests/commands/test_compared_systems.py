@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from noidtools.description import comparison
@@ -85,6 +87,34 @@ def test_a_system_of_others_is_compared_by_its_description(kt, tmp_path):
 def test_what_is_no_description_is_refused_with_a_sentence(kt, tmp_path, name, content, why):
     (tmp_path / name).write_text(content)
     assert why in kt.refused("describe", "--compare", str(tmp_path / name))
+
+
+RDF_XML = """<?xml version="1.0"?>
+<!DOCTYPE rdf:RDF [ %s ]>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#">
+%s</rdf:RDF>
+"""
+NESTED = '<!ENTITY e0 "0123456789">' + "".join(
+    f'<!ENTITY e{number} "{f"&e{number - 1};" * 10}">' for number in range(1, 10))
+
+
+@pytest.mark.parametrize("body", ["<rdfs:label>&e6;</rdfs:label>", "<rdfs:label>&e9;</rdfs:label>",
+                                  "<rdfs:label rdf:parseType='Literal'>" + "<b>&e4;</b>" * 2000 + "</rdfs:label>"])
+def test_entities_that_expand_beyond_reason_are_refused_at_once(kt, tmp_path, body):
+    (tmp_path / "x.rdf").write_text(RDF_XML % (NESTED, f'<rdf:Description rdf:about="urn:x">{body}</rdf:Description>'))
+    began = time.monotonic()
+    assert "far more text" in kt.refused("describe", "--compare", str(tmp_path / "x.rdf"))
+    assert time.monotonic() - began < 10
+
+
+def test_entities_for_namespaces_as_protege_writes_them_are_understood(kt, tmp_path):
+    entities = f'<!ENTITY pil "{comparison.PIL}" > <!ENTITY doi "https://doi.example/" >'
+    (tmp_path / "x.owl").write_text(RDF_XML % (entities, """
+        <rdf:Description rdf:about="&doi;system">
+            <rdf:type rdf:resource="&pil;IdentifierManagementSystem"/><rdfs:label>The &doi; system</rdfs:label>
+        </rdf:Description>"""))
+    text = kt("describe", "--compare", str(tmp_path / "x.owl"))
+    assert "differs: name\nhere: kt\nthere: The https://doi.example/ system\n" in text
 
 
 def test_what_cannot_be_read_is_refused(kt, tmp_path, monkeypatch):

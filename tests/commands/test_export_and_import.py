@@ -328,7 +328,7 @@ def test_a_table_with_columns_of_any_names_is_read_as_it_was_written(names):
     """Also if an element is called id, element or value, which mean something else in the first line."""
     table = csv_table.write_header(tuple(names)) + csv_table.write_row([b"x", *(b"1" for _ in names)])
     (entry,) = csv_table.read_csv(InputFile(BytesIO(table)))
-    assert entry.name == b"x" and [name for name, _ in entry.pairs] == names
+    assert entry.display == b"x" and [name for name, _ in entry.pairs] == names
 
 
 @given(names=st.lists(NAMES.filter(lambda name: not b"ark:/".startswith(name)), min_size=1, max_size=5, unique=True))

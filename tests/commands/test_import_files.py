@@ -538,13 +538,14 @@ def test_a_file_that_cannot_be_read_is_named(free, tmp_path):
 def test_what_a_spreadsheet_may_take_for_a_formula_is_written_as_text_and_read_as_it_was(value):
     from io import BytesIO
 
-    from noidtools.transfer import Entry, InputFile
+    from noidtools.minter.importing import ImportRow
+    from noidtools.transfer import InputFile
     from noidtools.transfer.csv_table import LONG_FORM, read_csv, write_row
 
     row = write_row([b"a", b"title", value])
     assert row.split(b",", 2)[2].lstrip(b'"').startswith(b"'")
     (entry,) = read_csv(InputFile(BytesIO(write_row(list(LONG_FORM)) + row)))
-    assert isinstance(entry, Entry) and entry.pairs == [(b"title", value)]
+    assert isinstance(entry, ImportRow) and entry.pairs == [(b"title", value)]
 
 
 def test_numbers_and_dashes_are_no_formulas_and_text_marked_as_such_stays(free):

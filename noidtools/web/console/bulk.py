@@ -16,7 +16,7 @@ from ...minter.changes import Edit
 from ...minter.identifiers import identify_beginning
 from ...minter.importing import refusal_of
 from ...resolution import target_element
-from ...transfer import BadLineError, Entry, InputFile, open_input
+from ...transfer import BadLineError, InputFile, open_input
 from ...transfer.csv_table import read_csv, read_header, read_rows, text_lines, write_row
 from ...transfer.importer import Importer, ImportOptions, ImportReport
 from ...transfer.mint_table import MintTableOptions, mint_table
@@ -174,10 +174,10 @@ def _table_changes(access: MinterAccess, job: Job) -> Iterable[tuple[str, str, s
     try:
         with open_input(job.path(UPLOAD)) as source:
             for entry in islice(read_csv(InputFile(source)), 20 * _ROWS_SHOWN):
-                if not isinstance(entry, Entry):
+                if isinstance(entry, BadLineError):
                     continue
                 try:
-                    record = api.fetch(entry.name)
+                    record = api.fetch(entry.display)
                 except NoidError:
                     continue  # it is among the problems
                 for element, value in entry.pairs:
