@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         def claims(self, request: Request) -> bool:
             """Whether a request is one of this interface, by its path and its query."""
 
-        def respond(self, request: Request) -> Response:
-            """The response to a request; it raises nothing."""
+        def respond(self, request: Request) -> Response | None:
+            """The response to a request, None if it is left to the resolver; it raises nothing."""
 
 # The modules and classes of the interfaces beside commands and names, by what `noid serve --interfaces` calls them.
 INTERFACES = {"json": "json_api:JsonApi", "console": "console:Console", "arklet": "arklet:Arklet",
@@ -67,14 +67,16 @@ class Site:
         interface = next((one for one in self._interfaces if one.claims(request)), None)
         application: Callable[..., Iterable[bytes]] = self._commands if for_commands else self._names
         if interface is not None:
-            application = partial(_speak, interface, request)
+            application = partial(_speak, interface, request, application)
         if self._metrics is None:
             return application(environ, start_response)
         return self._metrics.measure(application, environ, start_response, for_commands=for_commands)
 
 
-def _speak(interface: Interface, request: Request, environ: Environ, start_response: Any) -> Iterable[bytes]:
-    return send(interface.respond(request), request.method, start_response)
+def _speak(interface: Interface, request: Request, otherwise: Callable[..., Iterable[bytes]], environ: Environ,
+           start_response: Any) -> Iterable[bytes]:
+    response = interface.respond(request)
+    return otherwise(environ, start_response) if response is None else send(response, request.method, start_response)
 
 
 def _interface(name: str, minters: MinterFolder, slots: WriterSlots | None, challenge: str) -> Interface:
@@ -93,7 +95,7 @@ class _LoadedLater:
     def claims(self, request: Request) -> bool:
         return request.path == self._path or request.path.startswith(f"{self._path}/")
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request: Request) -> Response | None:
         if self._loaded is None:
             self._loaded = self._load()
         return self._loaded.respond(request)
