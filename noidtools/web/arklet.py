@@ -69,10 +69,13 @@ class Arklet:
         asks_for_json = path.startswith("/ark:") and request.header("QUERY_STRING") == "json"
         return path in self._calls or asks_for_json or path.startswith("/resolve/ark:")
 
-    def respond(self, request: Request) -> Response:
-        """The response to a request; every error becomes an object of JSON."""
+    def respond(self, request: Request) -> Response | None:
+        """The response to a request; every error becomes an object of JSON.  An ARK that is not known is left to the
+        resolver, whatever is asked of it."""
         try:
             return self._respond(request)
+        except NotFoundError as error:
+            return None if request.path.startswith("/ark:") else _refusal(request, error)
         except Exception as error:  # noqa: BLE001 - every error has an HTTP status
             return _refusal(request, error)
 

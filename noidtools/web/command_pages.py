@@ -11,6 +11,7 @@ from ..commands.answers import Blank, FetchedRecord
 from ..commands.help import Explanation, by_task
 from ..commands.history import EventRecord
 from ..errors import NoidError
+from .rendering import renderer_of
 from .response import http_error, public_message
 
 TYPE_CHECKING = False
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..commands.answers import Answer, Record
     from ..commands.command import Command
-    from .rendering import Renderer
+    from ..minter.folder import MinterFolder
     from .request import Request
     from .response import HttpError, Response
 
@@ -29,24 +30,24 @@ _MOST_RECORDS = 1000
 _TITLES = {401: "A login is needed", 403: "Not allowed", 404: "Not found", 410: "Withdrawn", 503: "Busy"}
 
 
-def refusal_page(renderer: Renderer, request: Request, refusal: HttpError) -> Response:
+def refusal_page(minters: MinterFolder, request: Request, refusal: HttpError) -> Response:
     """Why a command was refused."""
     values = {"title": _TITLES.get(refusal.status, "Not done"), "message": refusal.message,
               "commands": commands_path(request) if request.words else ""}
-    return renderer.page(request, "refusal.html", values, status=refusal.status, headers=refusal.headers)
+    return renderer_of(minters).page(request, "refusal.html", values, status=refusal.status, headers=refusal.headers)
 
 
 # -- answers ---------------------------------------------------------------------------------------------------------
 
 
-def help_page(renderer: Renderer, request: Request, commands: Iterable[Command]) -> Response:
+def help_page(minters: MinterFolder, request: Request, commands: Iterable[Command]) -> Response:
     """The commands that can be given by URL, by task."""
     groups = {task: [command for command in group if not command.shell_only]
               for task, group in by_task(commands).items()}
-    return renderer.page(request, "commands.html", {"groups": groups})
+    return renderer_of(minters).page(request, "commands.html", {"groups": groups})
 
 
-def answer_page(renderer: Renderer, request: Request, answer: Answer) -> Response:
+def answer_page(minters: MinterFolder, request: Request, answer: Answer) -> Response:
     """What a command that only reads has answered; raises NoidError for a refusal before the first record."""
     refusal, records = "", []
     stream = iter(answer.records)
@@ -58,11 +59,12 @@ def answer_page(renderer: Renderer, request: Request, answer: Answer) -> Respons
             raise
         refusal = public_message(http_error(error, ""))
     if records and isinstance(records[0], Explanation):
-        return renderer.page(request, "command.html", {"help": records[0], "commands": commands_path(request)})
+        explained = {"help": records[0], "commands": commands_path(request)}
+        return renderer_of(minters).page(request, "command.html", explained)
     values = {"words": [decode_text(word) for word in request.words], "blocks": list(_blocks(records)),
               "refusal": refusal, "link": identifier_link, "commands": commands_path(request),
               "is_cut": len(records) == _MOST_RECORDS and next(stream, None) is not None}
-    return renderer.page(request, "answer.html", values)
+    return renderer_of(minters).page(request, "answer.html", values)
 
 
 def _blocks(records: Iterable[Record]) -> Iterator[tuple[str, Any]]:

@@ -13,6 +13,7 @@ from ..commands.answers import Answer, Text
 from ..errors import NoidError, UsageError
 from ..minter.events import Actor
 from ..minter.policies import PUBLISHED
+from .group_commit import run_in_group
 from .request import LARGEST_BODY, Request, Trust, read_body
 from .response import (
     FileWriter,
@@ -104,9 +105,8 @@ class CommandApplication:
         """A page of command_pages.py for a browser."""
         # CGI pays for every import.
         from . import command_pages
-        from .rendering import renderer_of
 
-        page: Response = getattr(command_pages, kind)(renderer_of(self.minters), request, *values)
+        page: Response = getattr(command_pages, kind)(self.minters, request, *values)
         return page
 
     def _respond(self, request: Request, writer: AnswerWriter) -> Response:
@@ -149,13 +149,9 @@ class CommandApplication:
         if call.writes and request.is_page_load and not _is_form_of_elements(request, call):
             call.ensure_fits()
             # Few changes come from browsers, and CGI pays for every import.
-            from . import confirmation
-            from .rendering import renderer_of
+            from .confirmation import respond_to_change
 
-            renderer = renderer_of(self.minters)
-            if not confirmation.is_confirmed(request, session.minter):
-                return confirmation.confirmation_page(renderer, request, call)
-            return confirmation.result_page(renderer, request, call, lambda once: self._run(request, call, once))
+            return respond_to_change(self.minters, request, call, lambda once: self._run(request, call, once))
         self._read_elements(request, call)
         answer = self._run(request, call, once)
         if request.wants_page and not call.writes and not answer.media_type:
@@ -180,9 +176,6 @@ class CommandApplication:
         """Run the command; one that takes a file gets the body, which is closed when the command has read it."""
         run = once.run if once else Call.run
         if call.batches and request.environ["wsgi.multithread"]:
-            # A process without threads has no groups, and CGI pays for every import.
-            from .group_commit import run_in_group
-
             return run_in_group(call.minter, lambda: _completed(run(call)))
         if not call.form.takes_file:
             return run(call)

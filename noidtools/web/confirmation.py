@@ -1,15 +1,14 @@
 """Changes from a browser: a page asks for confirmation, and its form POSTs a token.
 
 A browser follows links and redirects with the login of its user, so that what it merely opens must change nothing.  The
-token shows that the user has seen the page: it is an HMAC over the user, the command and the time, with a secret of the
-minter.  The answer is a page, and is stored under the token as under an Idempotency-Key: a browser that loads it again
-changes nothing, and the page says so.
+token shows that the user has seen the page: it is signed, for the user and the command, with a secret of the minter
+(see sealing.py).  The answer is a page, and is stored under the token as under an Idempotency-Key: a browser that loads
+it again changes nothing, and the page says so.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import os
 import time
 
@@ -18,7 +17,9 @@ from ..commands.idempotency import IdempotentRun
 from ..errors import NoidError, UsageError
 from ..minter.tokens import secret_of
 from .command_pages import commands_path, identifier_link, refusal_page
+from .rendering import renderer_of
 from .response import http_error, log_error, public_message
+from .sealing import seal, unseal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ..commands import Call
     from ..commands.answers import Answer
     from ..minter import Minter
-    from .rendering import Renderer
+    from ..minter.folder import MinterFolder
     from .request import Request
     from .response import Response
 
@@ -51,15 +52,25 @@ CONSEQUENCES = {
 _FINAL = ("withdraw",)
 _VALID_SECONDS = 15 * 60
 _PURPOSE = b"forms"
+_KIND = b"confirmation"
 
 
-def is_confirmed(request: Request, minter: Minter) -> bool:
+def respond_to_change(
+    minters: MinterFolder, request: Request, call: Call, run: Callable[[IdempotentRun | None], Answer]
+) -> Response:
+    """Run a command if it was confirmed, and return the page that says what was done; else the page that asks."""
+    if _is_confirmed(request, call.session.minter):
+        return _result_page(minters, request, call, run)
+    return _confirmation_page(minters, request, call)
+
+
+def _is_confirmed(request: Request, minter: Minter) -> bool:
     """Whether this request comes from our form."""
-    token = request.form_token()
-    return bool(token) and _is_valid(token, request, minter)
+    fields = unseal(secret_of(minter, _PURPOSE), _KIND, request.form_token().decode("latin-1"))
+    return fields is not None and fields[0] == _command(request)
 
 
-def confirmation_page(renderer: Renderer, request: Request, call: Call) -> Response:
+def _confirmation_page(minters: MinterFolder, request: Request, call: Call) -> Response:
     """The page that shows the command, with the form that gives it.
 
     The status is that of a refusal, because nothing was done.
@@ -68,11 +79,12 @@ def confirmation_page(renderer: Renderer, request: Request, call: Call) -> Respo
     values = {"command": command, "words": request.words[1:], "user": request.user, "mints": call.mints,
               "token": _new_token(request, call.session.minter), "consequence": CONSEQUENCES.get(command, ""),
               "is_final": command in _FINAL, "cancel": commands_path(request)}
-    return renderer.page(request, "confirmation.html", values, status=405, headers=[("Allow", "POST")], changes=True)
+    return renderer_of(minters).page(request, "confirmation.html", values, status=405, headers=[("Allow", "POST")],
+                                     changes=True)
 
 
-def result_page(
-    renderer: Renderer, request: Request, call: Call, run: Callable[[IdempotentRun | None], Answer]
+def _result_page(
+    minters: MinterFolder, request: Request, call: Call, run: Callable[[IdempotentRun | None], Answer]
 ) -> Response:
     """Run a command that was confirmed, and return the page that says what was done, with a form that mints again.
 
@@ -86,7 +98,7 @@ def result_page(
         records, refusal = run(once).complete()
     except NoidError as error:
         log_error(request.environ, error)
-        return refusal_page(renderer, request, http_error(error, ""))
+        return refusal_page(minters, request, http_error(error, ""))
     again = once.replayed if once else 0
     lines = [(label, value) for record in records for label, value, _ in record.lines()]
     values = {"lines": lines, "only_ids": {label for label, _ in lines} == {b"id"}, "mints": call.mints,
@@ -94,24 +106,15 @@ def result_page(
               "refusal": public_message(refusal) if refusal else "", "link": identifier_link,
               "token": _new_token(request, call.session.minter), "commands": commands_path(request)}
     headers = [("Idempotency-Replayed", "true")] if again else []
-    return renderer.page(request, "result.html", values, headers=headers, changes=True, scripts=("copy.js",))
+    return renderer_of(minters).page(request, "result.html", values, headers=headers, changes=True,
+                                     scripts=("copy.js",))
 
 
-def _new_token(request: Request, minter: Minter) -> bytes:
-    """When it expires, a random part that makes it the only one, and the signature."""
-    expires = b"%d" % (int(time.time()) + _VALID_SECONDS)
-    nonce = os.urandom(16).hex().encode()
-    return b".".join((expires, nonce, _signature(expires, nonce, request, minter)))
+def _new_token(request: Request, minter: Minter) -> str:
+    """A token for this command of this user; a random part makes it the only one."""
+    return seal(secret_of(minter, _PURPOSE), _KIND, _VALID_SECONDS, _command(request), os.urandom(16))
 
 
-def _is_valid(token: bytes, request: Request, minter: Minter) -> bool:
-    expires, _, rest = token.partition(b".")
-    nonce, _, signature = rest.partition(b".")
-    if not hmac.compare_digest(signature, _signature(expires, nonce, request, minter)):
-        return False
-    return int(expires) > time.time()
-
-
-def _signature(expires: bytes, nonce: bytes, request: Request, minter: Minter) -> bytes:
-    message = pack([expires, nonce, request.owner, *request.words])
-    return hmac.new(secret_of(minter, _PURPOSE), message, hashlib.sha256).hexdigest().encode()
+def _command(request: Request) -> bytes:
+    """Who gives which command, as a digest."""
+    return hashlib.sha256(pack([request.owner, *request.words])).digest()

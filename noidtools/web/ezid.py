@@ -36,7 +36,7 @@ _LINES = {401: "unauthorized", 403: "forbidden", 405: "method not allowed", 503:
 _PAGES = ("text/html", "application/xhtml+xml", "application/xml", "text/xml")
 
 _BELOW = "/ezid"
-# The first part of the path, and whether more follows it.
+# The first part of the path, and whether a slash and more follow it.
 _PATHS = {"shoulder": True, "id": True, "download": True, "login": False, "logout": False, "status": False,
           "version": False, "download_request": False}
 
@@ -70,7 +70,7 @@ class Ezid:
     def claims(self, request: Request) -> bool:
         """Whether a request is one of this interface, by its path."""
         word, slash, rest = request.path.removeprefix(_BELOW)[1:].partition("/")
-        return word in _PATHS and _PATHS[word] == bool(slash and rest)
+        return bool(slash if _PATHS[word] else not rest) if word in _PATHS else False
 
     def respond(self, request: Request) -> Response:
         """The response to a request; every error becomes a line."""
@@ -86,7 +86,7 @@ class Ezid:
         if method not in handlers:
             raise method_not_allowed(tuple(handlers), f"{request.method[:20]!a} is not allowed here")
         if method == "GET" and word != "download" and names_any(request.header("HTTP_ACCEPT"), _PAGES):
-            page = f"/{quote(ark_of(rest), safe='/:')}?info" if word == "id" else "/"
+            page = f"/{quote(ark_of(rest), safe='/:')}?info" if word == "id" and rest else "/"
             return Response(303, _TEXT, b"", [("Location", page)])
         self._recognize(request, by_cookie=word != "login")
         return handlers[method](request, rest)

@@ -1,4 +1,4 @@
-"""Handle.net's JSON REST interface below /api/handles: reading, and plain writing.
+"""Handle.net's JSON REST interface below /api/handles: reading, and plain writing.  There are no sessions.
 
 A value of the type URL is the target; one of another type is the element of that name.  Index and ttl of the values
 that were written here are in the element `_handle`.  Elements that were bound otherwise get an index: URL has 1,
@@ -24,11 +24,12 @@ from ..codec import decode_text, encode_text
 from ..errors import NotFoundError
 from ..minter.policies import ADMIN, BIND, MINT, READ
 from .access import MinterAccess, Minters, decoded_json, hold_unless_known, whole_body
+from .json_api.problems import ROOT as JSON_API
 from .json_api.types import json_text
 from .request import Request
 from .response import PREFLIGHT, HttpError, Response, method_not_allowed, refusal_of
 
-_ROOT = "/api/handles"
+_API, _HANDLES, _SESSIONS = "/api/", "/api/handles/", "/api/sessions/"
 _JSON = "application/json"
 _CHALLENGE = 'Basic realm="handle"'
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")
@@ -73,12 +74,12 @@ class HandleApi:
         self._minters = minters
 
     def claims(self, request: Request) -> bool:
-        """Whether a request is of this interface."""
-        return f"{request.path}/".startswith(f"{_ROOT}/")
+        """Whether a request is of this interface: all of /api/ but the JSON API."""
+        return request.path.startswith(_API) and not f"{request.path}/".startswith(f"{JSON_API}/")
 
     def respond(self, request: Request) -> Response:
         """The response to a request, always JSON."""
-        handle = request.path[len(_ROOT) + 1 :]
+        handle = request.path[len(_HANDLES) :] if request.path.startswith(_HANDLES) else ""
         try:
             response = self._respond(request, handle)
         except Exception as error:  # noqa: BLE001 - every error has a code
@@ -87,6 +88,11 @@ class HandleApi:
         return response
 
     def _respond(self, request: Request, handle: str) -> Response:
+        path = f"{request.path}/"
+        if path.startswith(_SESSIONS):
+            raise HandleError(501, 5, "sessions are not supported here: send a name and a password with each request")
+        if not path.startswith(_HANDLES):
+            raise HandleError(404, 4, f"there is nothing here: handles are below {_HANDLES}")
         if request.method not in _METHODS:
             raise method_not_allowed(_METHODS, f"{request.method[:20]!a} is not allowed here")
         if request.method == "OPTIONS":

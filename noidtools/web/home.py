@@ -11,6 +11,7 @@ from ..minter.lifecycle import reader_in
 from ..names import targets
 from ..resolution import INVALID, NOT_FOUND
 from . import pages
+from .access import Minters
 from .name_request import ENTERED, TEXT, VARY, NameRequest
 from .response import Response
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from ..resolution import Outcome
     from ..resolution.catalogue import Catalogue
     from ..store import Reader
-    from .access import Minters
 
 _ON_A_PAGE = 20
 _LONGEST_QUERY = 500
@@ -30,9 +30,8 @@ class Home:
     """Answers requests to the resolver that name nothing in their path."""
 
     def __init__(self, folder: MinterFolder, catalogue: Catalogue) -> None:
-        self._folder = folder
         self._catalogue = catalogue
-        self._minters: Minters | None = None
+        self._minters = Minters(folder, None)
 
     def respond(self, request: NameRequest) -> Response:
         entered = request.parameter(b"name")
@@ -52,7 +51,7 @@ class Home:
 
     def _page(self, request: NameRequest) -> Response:
         if request.prefers_html:
-            return pages.home_page(request, has_search=bool(self._served().readable(request.http)))
+            return pages.home_page(request, has_search=bool(self._minters.readable(request.http)))
         text = (b"This is a resolver: put a name behind the slash to go where it leads, and ?info behind that to see "
                 b"more.\n")
         return Response(200, f"{TEXT}; charset=utf-8", text, [VARY])
@@ -72,22 +71,13 @@ class Home:
 
     def _search(self, request: NameRequest, words: str) -> Response | None:
         """A page with the names that words find; None if the reader may search nowhere."""
-        minters = self._served()
-        if not minters.readable(request.http):
+        if not self._minters.readable(request.http):
             return None
         cursor = codec.decode_text(request.parameter(b"from") or b"")
         try:
-            found, following = minters.find(request.http, limit=_ON_A_PAGE, cursor=cursor, words=words)
+            found, following = self._minters.find(request.http, limit=_ON_A_PAGE, cursor=cursor, words=words)
         except UsageError:  # a quote that is not closed, or a cursor that was made up
-            found, following = minters.find(request.http, limit=_ON_A_PAGE, words=words.replace('"', " "))
+            found, following = self._minters.find(request.http, limit=_ON_A_PAGE, words=words.replace('"', " "))
         cited = [(cited_other(access.minter, key := codec.encode_text(name.identifier), key), name)
                  for access, name in found]
         return pages.results_page(request, words, cited, following)
-
-    def _served(self) -> Minters:
-        if self._minters is None:
-            # The Python interface, which a resolver needs for nothing else.
-            from .access import Minters
-
-            self._minters = Minters(self._folder, None)
-        return self._minters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from binascii import a2b_base64
 from io import BytesIO
 
 from ..codec import HEX_DIGITS, pack
@@ -231,10 +232,8 @@ class Request:
         if scheme.lower() == "bearer":
             return sent[:_LONGEST_SECRET] or b"?"
         if scheme.lower() == "basic":
-            from base64 import b64decode
-
             try:
-                password = b64decode(sent).partition(b":")[2]
+                password = a2b_base64(sent).partition(b":")[2]
             except ValueError:
                 return b""
             return password[:_LONGEST_SECRET] if password.startswith(TOKEN_PREFIX) else b""

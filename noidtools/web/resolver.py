@@ -342,7 +342,9 @@ def _with_charset(media_type: str) -> str:
 
 def _not_found(request: NameRequest, outcome: Outcome, knowledge: _Knowledge) -> Response:
     suggestion = knowledge.suggestion
-    media_type = JSON if request.asked_format else preferred(request.accept, (TEXT, HTML, JSON))
+    # A person is helped by a page, whatever was asked for.
+    wants_data = request.asked_format and not request.http.wants_page
+    media_type = JSON if wants_data else preferred(request.accept, (TEXT, HTML, JSON))
     if media_type == HTML:
         code = RESERVED if outcome.kind == RESERVED else _code(outcome, knowledge)
         elsewhere = b"" if outcome.minter else public_address(request.name)

@@ -18,6 +18,29 @@ if TYPE_CHECKING:
     from .access import Minters
 
 
+def seal(secret: bytes, kind: bytes, seconds: int, *fields: bytes) -> str:
+    """A text with these fields, which is good for some seconds, for URLs, cookies and forms."""
+    return _signed(secret, pack([kind, b"%d" % (int(time.time()) + seconds), *fields]))
+
+
+def unseal(secret: bytes, kind: bytes, sealed: str) -> list[bytes] | None:
+    """The fields of a text; None if it is none of ours, of another kind, or has ended."""
+    first = sealed.partition(".")[0]
+    try:
+        content = urlsafe_b64decode(first + "=" * (-len(first) % 4))
+    except ValueError:
+        return None
+    # The texts are compared, since base64 has several for the same bytes.
+    if not hmac.compare_digest(sealed.encode("utf-8", "replace"), _signed(secret, content).encode()):
+        return None
+    found, ends, *fields = unpack(content)
+    return fields if found == kind and int(ends) > time.time() else None
+
+
+def _signed(secret: bytes, content: bytes) -> str:
+    return f"{_base64(content)}.{_base64(hmac.digest(secret, content, hashlib.sha256))}"
+
+
 class Sealer:
     """Signs and reads texts for one purpose, with a secret that the first of the minters keeps."""
 
@@ -26,24 +49,10 @@ class Sealer:
         self._purpose = purpose
 
     def seal(self, kind: bytes, seconds: int, *fields: bytes) -> str:
-        """A text with these fields, which is good for some seconds, for URLs, cookies and forms."""
-        content = pack([kind, b"%d" % (int(time.time()) + seconds), *fields])
-        return f"{_base64(content)}.{_base64(self._signature(content))}"
+        return seal(self._minters.secret(self._purpose), kind, seconds, *fields)
 
     def unseal(self, kind: bytes, sealed: str) -> list[bytes] | None:
-        """The fields of a text; None if it is none of ours, of another kind, or has ended."""
-        first, _, second = sealed.partition(".")
-        try:
-            content, signature = (urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in (first, second))
-        except ValueError:
-            return None
-        if not hmac.compare_digest(signature, self._signature(content)):
-            return None
-        found, ends, *fields = unpack(content)
-        return fields if found == kind and int(ends) > time.time() else None
-
-    def _signature(self, content: bytes) -> bytes:
-        return hmac.digest(self._minters.secret(self._purpose), content, hashlib.sha256)
+        return unseal(self._minters.secret(self._purpose), kind, sealed)
 
 
 def _base64(content: bytes) -> str:

@@ -12,7 +12,6 @@ import noidtools
 from noidtools import schemes, store
 from noidtools.commands import call as command_calls
 from noidtools.minter import schema
-from noidtools.web import site
 from support.import_graph import Module, changed, find_cycle, read_modules
 from support.project import ROOT
 
@@ -31,7 +30,6 @@ DYNAMIC = {
     "store": {module.removeprefix("noidtools.") for module in store.ENGINES.values()},
     "schemes": {f"schemes.{name}" for name in schemes.NAMES},
     "commands.call": {f"commands.{module}" for module in command_calls._CHAPTERS.values()},
-    "web.site": {f"web.{home.partition(':')[0]}" for home in site.INTERFACES.values()},
 }
 TABLES = {name for name, value in vars(schema).items() if isinstance(value, bytes) and value in schema.ALL_TABLES}
 

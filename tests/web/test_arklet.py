@@ -11,7 +11,7 @@ from noidtools.minter.events import Actor
 from noidtools.minter.folder import MinterFolder
 from noidtools.web.site import Site
 from support.minter import Noid
-from support.wsgi import Response, call, command_environment
+from support.wsgi import HTML, Response, call, command_environment
 
 URL = "https://example.org/a"
 FIELDS = {"metadata": "", "commitment": "", "title": "", "type": "", "identifier": "", "format": "", "relation": "",
@@ -197,6 +197,16 @@ def test_names_lead_on_and_resolve_leads_to_names(send):
     assert send("GET", "/ark:/99999/x90", key="").headers["location"] == URL
     reply = send("GET", "/resolve/ark:/99999/x90", query="info", key="")
     assert (reply.status, reply.headers["location"]) == (302, "/ark:/99999/x90?info")
+
+
+def test_json_of_an_unknown_ark_is_answered_by_the_resolver(minter, send):
+    assert send("GET", "/ark:/99999/x97", query="json", key="").json["error"]["code"] == "unknown-name"
+    naan = send("GET", "/ark:/99999", query="json", key="")
+    assert naan.status == 200 and [one["id"] for one in naan.json["shoulders"]] == ["ark:/99999/x9"]
+    application = Site(MinterFolder(str(minter.folder.parent)), interfaces=["arklet"])
+    browser = {**HTML, "HTTP_USER_AGENT": "Mozilla/5.0", "HTTP_SEC_FETCH_MODE": "navigate"}
+    page = call(application, command_environment("json", user="", path="/ark:/99999/x97", **browser))
+    assert page.status == 404 and "<h1" in page.text and page.headers["content-type"].startswith("text/html")
 
 
 def test_without_the_interface_its_paths_are_names(minter):

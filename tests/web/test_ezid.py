@@ -116,6 +116,10 @@ def test_the_interface_is_at_the_root_and_below_ezid(ezid, folder):
     assert found.startswith("success: ark:/12345/x00\n_target: https://id.example" + folder + "/id/ark:/12345/x00\n")
     assert not found.endswith("\n") and ezid("HEAD", f"{folder}/id/ark:/12345/x00").body == b""
     assert ezid("GET", f"{folder}/elsewhere").status == 404
+    for method in ("GET", "PUT", "POST", "DELETE"):
+        bad(ezid(method, f"{folder}/id/"), "invalid identifier")
+    bad(ezid("POST", f"{folder}/shoulder/"), "no such shoulder")
+    assert ezid("GET", f"{folder}/id/", accept="text/html").headers["location"] == "/"
 
 
 def test_a_name_is_created_once_and_never_minted(ezid, minter):

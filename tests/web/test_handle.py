@@ -147,3 +147,17 @@ def test_a_prefix_is_served_beside_other_minters_whatever_its_handles_begin_with
     assert code(send("DELETE", "12345/a0")) == code(send("GET", "12345/a0")) == (404, 100)
     handles = send("GET", query="prefix=12345").json["handles"]
     assert sorted(handles) == ["12345/Some-Thing", "12345/b0", "12345/b1", "12345/x0"]
+
+
+def test_sessions_and_unknown_endpoints_are_refused_as_handle_net_refuses_them(minter):
+    application = Site(MinterFolder(str(minter.folder.parent)), interfaces=["json", "handle"])
+
+    def ask(path: str, method: str = "GET") -> Response:
+        return call(application, command_environment("", user="", method=method, path=path))
+
+    for method in ("GET", "POST", "PUT", "DELETE"):
+        for path in ("/api/sessions", "/api/sessions/", "/api/sessions/this"):
+            assert code(ask(path, method)) == (501, 5)
+    assert code(ask("/api/elsewhere")) == code(ask("/api/handlesx")) == (404, 4)
+    assert code(ask("/api/handles")) == (400, 102)
+    assert ask("/api/v1/minters").json["minters"]

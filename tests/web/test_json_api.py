@@ -300,6 +300,36 @@ def test_a_body_that_is_not_understood_changes_nothing(api, body, kind, status):
     assert api("GET", "/minters/kt").json["drawn"] == 0
 
 
+@pytest.mark.parametrize("path, body, detail", [
+    ("/minters/kt/identifiers", "[]", "the body is a list of 0 items, and must be an object"),
+    ("/minters/kt/identifiers", "[" * 100_000, "the body must be an object"),
+    ("/minters/kt/identifiers", '{"count": 0}', "count is 0, and must be a whole number from 1 to 1000000"),
+    ("/minters/kt/identifiers", '{"count": true}', "count is true, and must be a whole number from 1 to 1000000"),
+    ("/minters/kt/identifiers", '{"cuont": 1}', "there is no field cuont: known are count, elements, state"),
+    ("/minters/kt/identifiers", '{"elements": {"a": 1}}',
+     "elements.a is 1, and must be a text or an object with base64"),
+    ("/minters/kt/identifiers", '{"elements": {"a": {}}}', "elements.a.base64 is missing: it must be a text"),
+    ("/minters/kt/identifiers", '{"state": "gone"}',
+     'state is "gone", and must be "published" or "reserved" or null'),
+    ("/batch", '{"minter": "kt"}', "operations is missing: it must be a list of 1 to 10000 items"),
+    ("/batch", '{"minter": "kt", "operations": [{"op": "mint"}, {"op": "publish"}]}',
+     "operations[1].id is missing: it must be a text"),
+    ("/batch", '{"minter": "kt", "operations": [{"op": []}]}', 'operations[0].op is a list of 0 items, and must be '
+     '"mint" or "patch" or "publish" or "reserve" or "unavailable" or "withdraw"'),
+    ("/batch", '{"minter": "kt", "operations": [7]}', "operations[0] is 7, and must be an object with op"),
+])
+def test_a_refused_body_is_explained_by_its_field_and_what_is_expected(api, path, body, detail):
+    reply = api("POST", path, body=body.encode())
+    assert problem(reply, 422, "invalid") == detail
+
+
+def test_a_refused_parameter_is_explained_by_what_is_expected(api):
+    for query, detail in {"limit=many": 'limit is "many", and must be a whole number from 1 to 1000',
+                          "state=gone": 'state is "gone", and must be "published" or "reserved" or "unavailable" or '
+                                        '"withdrawn"'}.items():
+        assert problem(api("GET", f"/identifiers?{query}"), 422, "invalid") == f"the parameter {detail}"
+
+
 @pytest.mark.parametrize("body, kind, status", [
     (b"<x/>", "text/xml", 415), (b"a=1", "application/x-www-form-urlencoded", 415), (b"{", "application/json", 400),
     (b'{"reason": "x"}', "application/json", 422), (b"{}", "application/json", 200), (b"", "", 200),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -20,6 +19,7 @@ from ..rendering import renderer_of
 from ..request import Request
 from ..response import PREFLIGHT, HttpError, Response, method_not_allowed
 from . import openapi, types
+from .faults import body_fault, parameter_fault
 from .openapi import Route
 from .problems import ROOT, problem_response
 from .resources import Resources, etag, needed_classes
@@ -100,12 +100,15 @@ class JsonApi:
             raise UsageError(f"there is no parameter {strange[:60]!a} here" + (
                 f": known are {', '.join(sorted(known))}" if known else ""))
         if route.query:
-            call.query = _converted(lambda: msgspec.convert(parameters, route.query, strict=False))
+            try:
+                call.query = msgspec.convert(parameters, route.query, strict=False)
+            except msgspec.ValidationError:
+                raise HttpError(422, "invalid", parameter_fault(route.query, parameters)) from None
         # An action without a body may be sent an empty object.
         kind = route.body or (types.Nothing if request.header("CONTENT_LENGTH") not in ("", "0") else None)
         if kind and route.method != "GET":
             call.raw_body = _body(request)
-            call.body = _converted(lambda: msgspec.json.decode(call.raw_body, type=kind))
+            call.body = _decoded(call.raw_body, kind)
         return call
 
     def _named(self, call: Call) -> Resources:
@@ -262,12 +265,12 @@ def _document() -> bytes:
 # -- requests and answers --------------------------------------------------------------------------------------------
 
 
-def _converted(convert: Callable[[], Any]) -> Any:
-    """What a conversion makes of a body or of parameters; raises HttpError for what it refuses."""
+def _decoded(body: bytes, kind: Any) -> Any:
+    """The body as a value of a type; raises HttpError for what is none."""
     try:
-        return convert()
-    except msgspec.ValidationError as error:
-        raise HttpError(422, "invalid", f"the request does not fit its description: {error}") from None
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError:
+        raise HttpError(422, "invalid", body_fault(kind, body)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise HttpError(400, "usage", f"the body is not JSON: {error}") from None
 
