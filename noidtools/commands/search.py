@@ -10,7 +10,7 @@ from ..description.bibliography import title_element
 from ..description.missing import without_code
 from ..errors import UsageError
 from ..minter.policies import READ
-from ..times import first_second
+from ..times import first_second, last_second
 from .answers import Answer, Blank, Fields, FileChunk
 from .command import Command, Form, Option
 
@@ -47,9 +47,10 @@ def _list(call: Call) -> Answer:
 
 
 def _query(call: Call, **more: object) -> Query:
-    since = call.option("changed-since")
+    since, until = call.option("changed-since"), call.option("changed-until")
     return search.Query(prefix=call.beginning("prefix"), state=call.option("state") or "",
-                        changed_since=first_second(since) if since else b"", **more)  # type: ignore[arg-type]
+                        changed_since=first_second(since) if since else b"",
+                        changed_until=last_second(until) if until else b"", **more)  # type: ignore[arg-type]
 
 
 def _answer(call: Call, query: Query) -> Answer:
@@ -87,10 +88,11 @@ _OPTIONS = (
     Option("--prefix Text", "only names that begin so"),
     Option("--state State", "only names in this state: reserved, published, unavailable or withdrawn"),
     Option("--changed-since Date", "only names that were changed on this day or later"),
+    Option("--changed-until Date", "only names that were not changed after this day"),
     Option("--limit N", f"print at most N names; {_LIMIT} unless given"),
     Option("--json", "print each name as a line of JSON, with all its elements"),
 )
-_SELECTION = "[--prefix Text] [--state State] [--changed-since Date] [--limit N] [--json]"
+_SELECTION = "[--prefix Text] [--state State] [--changed-since Date] [--changed-until Date] [--limit N] [--json]"
 
 COMMANDS = (
     Command(
