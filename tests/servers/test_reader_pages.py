@@ -30,8 +30,8 @@ ELEMENTS = {
 COMMANDS = {"help": "", "help of one": "help+bind", "asked": "mint+3", "list": "list", "log": "log",
             "refusal": "nonsense", "fetch": "fetch+{hostile}", "history": "history+{long}",
             "final": "withdraw+{hostile}"}
-PAGES = ["home", "book", "arabic", "long", "hostile", "gone", "off", "bare", "missing", "results", "abstract", "naan",
-         *COMMANDS]
+PAGES = ["home", "book", "arabic", "long", "hostile", "gone", "off", "bare", "missing", "mistyped page", "results",
+         "abstract", "naan", "elsewhere", "api", "trouble", "minted", *COMMANDS]
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +52,7 @@ def paths(tmp_path_factory):
     minter.text("withdraw", names["gone"], "--reason", HOSTILE, "--successor", names["book"])
     minter.text("unavailable", names["off"], "--reason", "x" * 4000)
     minter.text("abstract", "context", "Kerry's Library", "--authority", HOSTILE)
+    minter.text("synonym", names["book"], "doi:10.1000/182", "--authority", HOSTILE)
     minter.text("verify", "--record", names["book"])
     for access in ("mint", "bind", "admin"):
         minter.text("policy", access, "anyone")
@@ -65,7 +66,9 @@ def paths(tmp_path_factory):
            "abstract": f"{base}/Kerry's%20Library", "naan": f"{base}/ark:/13030?info", "name": names["book"],
            "withdrawn": names["gone"], "mistyped": mistyped,
            "target": f"http://127.0.0.1:{target.server_port}",
-           "mint": f"{base}/noidu_f5?mint+1",
+           "mint": f"{base}/noidu_f5?mint+1", "minted": f"{base}/noidu_f5?mint+2",
+           "mistyped page": f"{base}/ark:/{mistyped}", "elsewhere": f"{base}/doi:10.1000/182?info",
+           "api": f"{base}/api/v1", "trouble": f"{base}/?name=/",
            **{page: f"{base}/noidu_f5?{query.format(**names)}" for page, query in COMMANDS.items()},
            **{page: f"{base}/ark:/{name}?info" for page, name in names.items()}}
     process.stop()
@@ -83,6 +86,9 @@ def test_axe_finds_nothing_wrong_and_the_pages_are_never_wider_than_the_window(p
     with Reading(chromium) as page:
         for name in PAGES:
             page.goto(paths[name])
+            if name == "minted":
+                page.get_by_role("button", name="Mint").click()
+                page.get_by_role("heading", name="Minted").wait_for()
             # Colours do not depend on the width, nor the rest on the colours.
             for view, rules in ((one, ()), (other, ("color-contrast", "target-size"))):
                 page.set_viewport_size({"width": view["width"], "height": 900})
