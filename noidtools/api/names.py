@@ -204,19 +204,24 @@ class NameMethods(MinterBase):
 
     def find(
         self, words: str = "", *, elements: Mapping[str, str] | None = None, target: str = "", host: str = "",
-        prefix: Text = "", state: State | None = None, changed_since: Moment | None = None, limit: int | None = None,
+        prefix: Text = "", state: State | None = None, changed_since: Moment | None = None,
+        changed_until: Moment | None = None, limit: int | None = None,
     ) -> Iterator[FoundName]:
         """The names that fit all that is given, read page by page.
 
-        words     words of the names and of what is bound to them; `"two words"` stand together, `begin*` begins one
-        elements  words in the values of these elements
-        target    the address to which they lead, or its beginning if it ends in `*`
-        host      the host of that address
-        limit     how many at most
+        words          words of the names and of what is bound to them; `"two words"` stand together, `begin*` begins
+                       one
+        elements       words in the values of these elements
+        target         the address to which they lead, or its beginning if it ends in `*`
+        host           the host of that address
+        changed_since  the first day or moment of their last change
+        changed_until  the last day or moment of it
+        limit          how many at most
         """
         query = search.Query(
             words=words, elements=dict(elements or {}), target=target, host=host, state=state or "",
             prefix=self._beginning(prefix), changed_since=start_timestamp(changed_since),
+            changed_until=end_timestamp(changed_until),
         )
         return search.find_all(self._open, self._view, query, limit)
 

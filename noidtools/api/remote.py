@@ -36,7 +36,7 @@ from ..errors import (
     StoreError,
     UsageError,
 )
-from .minter import MintedState, Moment, State, Text, start_timestamp, to_bytes
+from .minter import MintedState, Moment, State, Text, end_timestamp, start_timestamp, to_bytes
 
 _KINDS: tuple[type[NoidError], ...] = (
     BusyError, ConflictError, ExhaustedError, ForbiddenError, GoneError, InvalidError, NoMinterError, NotFoundError,
@@ -170,12 +170,13 @@ class RemoteMinter:
 
     def find(
         self, words: str = "", *, elements: Mapping[str, str] | None = None, target: str = "", host: str = "",
-        prefix: Text = "", state: State | None = None, changed_since: Moment | None = None, limit: int | None = None,
+        prefix: Text = "", state: State | None = None, changed_since: Moment | None = None,
+        changed_until: Moment | None = None, limit: int | None = None,
     ) -> Iterator[FoundName]:
         """The names that fit all that is given, read page by page; see `OpenMinter.find`."""
-        since = decode_text(start_timestamp(changed_since))
         asked = {"q": words, "target": target, "host": host, "prefix": _text(prefix), "state": state or "",
-                 "changed_since": since, "minter": self._minter,
+                 "changed_since": decode_text(start_timestamp(changed_since)),
+                 "changed_until": decode_text(end_timestamp(changed_until)), "minter": self._minter,
                  **{f"element.{name}": text for name, text in (elements or {}).items()}}
         asked = {name: text for name, text in asked.items() if text}
         while limit is None or limit > 0:

@@ -47,7 +47,8 @@ def _list(call: Call) -> Answer:
 
 def _query(call: Call, **more: object) -> Query:
     return search.Query(prefix=call.beginning("prefix"), state=call.option("state") or "",
-                        changed_since=call.start("changed-since"), **more)  # type: ignore[arg-type]
+                        changed_since=call.start("changed-since"), changed_until=call.end("changed-until"),
+                        **more)  # type: ignore[arg-type]
 
 
 def _answer(call: Call, query: Query) -> Answer:
@@ -85,10 +86,11 @@ _OPTIONS = (
     Option("--prefix Text", "only names that begin so"),
     Option("--state State", "only names in this state: reserved, published, unavailable or withdrawn"),
     Option("--changed-since Date", "only names that were changed on this day or later"),
+    Option("--changed-until Date", "only names that were not changed after this day"),
     Option("--limit N", f"print at most N names; {_LIMIT} unless given"),
     Option("--json", "print each name as a line of JSON, with all its elements"),
 )
-_SELECTION = "[--prefix Text] [--state State] [--changed-since Date] [--limit N] [--json]"
+_SELECTION = "[--prefix Text] [--state State] [--changed-since Date] [--changed-until Date] [--limit N] [--json]"
 
 COMMANDS = (
     Command(

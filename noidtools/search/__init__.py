@@ -42,6 +42,7 @@ class Query:
     prefix         the beginning of the names, as stored
     state          reserved, published, unavailable or withdrawn
     changed_since  the first moment of their last change, in fourteen digits
+    changed_until  the last moment of it
     """
 
     words: str = ""
@@ -51,6 +52,7 @@ class Query:
     prefix: bytes = b""
     state: str = ""
     changed_since: bytes = b""
+    changed_until: bytes = b""
 
     def __post_init__(self) -> None:
         if self.state and self.state not in STATES:
@@ -103,7 +105,10 @@ def _page(
     reader = reader_in(view, everything)
     names = _indexed(index, reader, query, words, cursor) if index else _listed(reader, query, cursor)
     changed = ChangedSince(everything, query.changed_since) if query.changed_since else None
-    fitting = ((place, name) for place, name in names if _fits(reader, name, query, changed))
+    # A further character makes the text the first that is greater than the last moment.
+    later = ChangedSince(everything, query.changed_until + b"0") if query.changed_until else None
+    fitting = ((place, name) for place, name in names
+               if (later is None or name not in later) and _fits(reader, name, query, changed))
     found = list(islice(fitting, limit + 1))
     element = target_element(everything)
     more = len(found) > limit

@@ -57,6 +57,7 @@ class Branding:
     website      its own address; empty for none
     language     of readers whose browser prefers none that we have
     example      a name to try on the home page; empty for none
+    console      whether the home page links to the console: `yes` or `no`
     links        texts and addresses in the footer
     """
 
@@ -68,6 +69,7 @@ class Branding:
     website: str = ""
     language: str = "en"
     example: str = ""
+    console: str = "yes"
     links: tuple[tuple[str, str], ...] = ()
 
 
@@ -115,7 +117,7 @@ class _File:
         checks: dict[str, Callable[[str, str], str]] = {
             "name": self._text, "about": self._text, "website": self._address, "logo": self._logo,
             "colour": self._colour, "dark-colour": self._dark_colour, "language": self._language,
-            "example": self._text,
+            "example": self._text, "console": self._yes_or_no,
         }
         strange = next((key for key in self._site if key not in checks), None)
         if strange is not None:
@@ -140,6 +142,11 @@ class _File:
         is_path = value.startswith("/") and not value.startswith("//")
         if not (value.startswith(("http://", "https://", "mailto:")) or is_path) or not _is_address(value):
             raise self._refusal(key, f"an address begins with https://, http://, mailto: or /, not {value[:60]!a}")
+        return value
+
+    def _yes_or_no(self, key: str, value: str) -> str:
+        if value not in ("yes", "no"):
+            raise self._refusal(key, f"write yes or no, not {value[:60]!a}")
         return value
 
     def _language(self, key: str, value: str) -> str:

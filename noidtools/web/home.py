@@ -27,10 +27,12 @@ _LONGEST_QUERY = 500
 
 
 class Home:
-    """Answers requests to the resolver that name nothing in their path."""
+    """Answers requests to the resolver that name nothing in their path; `shows_console` is whether its page has a link
+    to the console."""
 
-    def __init__(self, folder: MinterFolder, catalogue: Catalogue) -> None:
+    def __init__(self, folder: MinterFolder, catalogue: Catalogue, shows_console: bool) -> None:
         self._catalogue = catalogue
+        self._shows_console = shows_console
         self._minters = Minters(folder, None)
 
     def respond(self, request: NameRequest) -> Response:
@@ -51,7 +53,8 @@ class Home:
 
     def _page(self, request: NameRequest) -> Response:
         if request.prefers_html:
-            return pages.home_page(request, has_search=bool(self._minters.readable(request.http)))
+            return pages.home_page(request, has_search=bool(self._minters.readable(request.http)),
+                                   shows_console=self._shows_console)
         text = (b"This is a resolver: put a name behind the slash to go where it leads, and ?info behind that to see "
                 b"more.\n")
         return Response(200, f"{TEXT}; charset=utf-8", text, [VARY])

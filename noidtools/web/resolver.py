@@ -77,14 +77,15 @@ _EXPOSED = ("Access-Control-Expose-Headers", "ETag, Link, Location, THUMP-Status
 
 
 class Resolver:
-    """Serves the names of all minters in a folder, or of one."""
+    """Serves the names of all minters in a folder, or of one; `console` says whether the console is at the same site.
+    """
 
     def __init__(self, minters: MinterFolder, *, trust: Trust | None = None,
                  metrics: RequestMetrics | None = None, challenge: str = "",
-                 counter: ResolutionCounter | None = None) -> None:
+                 counter: ResolutionCounter | None = None, console: bool = False) -> None:
         self._catalogue = Catalogue(minters.for_resolving())
         self._renderer = renderer_of(minters)
-        self._home = Home(minters, self._catalogue)
+        self._home = Home(minters, self._catalogue, self._renderer.branding.console == "yes" and console)
         self._metrics = metrics
         self._monitoring = Monitoring(self._catalogue, metrics)
         self._trust = trust or Trust()

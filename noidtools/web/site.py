@@ -22,7 +22,7 @@ from .response import send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from typing import Any, Protocol
 
     from ..minter.folder import MinterFolder
@@ -58,10 +58,11 @@ class Site:
     def __init__(self, minters: MinterFolder, *, trust: Trust | None = None, challenge: str = BASIC,
                  largest_body: int = LARGEST_BODY, metrics: RequestMetrics | None = None,
                  commands: str | None = None, slots: WriterSlots | None = None,
-                 interfaces: Iterable[str] = USUAL_INTERFACES) -> None:
+                 interfaces: Collection[str] = USUAL_INTERFACES) -> None:
         self._commands = CommandApplication(minters, trust=trust, challenge=challenge, largest_body=largest_body,
                                             metrics=metrics, slots=slots)
-        self._names = Resolver(minters, trust=trust, metrics=metrics, challenge=challenge)
+        self._names = Resolver(minters, trust=trust, metrics=metrics, challenge=challenge,
+                               console="console" in interfaces)
         self._metrics = metrics
         self._command_folder = commands
         self._trust = trust or Trust()

@@ -113,6 +113,23 @@ def test_names_are_listed_in_order_and_by_prefix_state_and_date(minter):
         minter.records("list", "--state", "new")
 
 
+def test_names_are_found_by_the_time_of_their_last_change(tmp_path):
+    minter = Noid.with_clock(tmp_path / "m", "x.sdd")
+    minter.mint()
+    minter.clock.set("20261117120000")
+    minter.records("bind", "set", minter.mint()[0], "title", "Letters")
+    for dates, expected in ((("2026", "2026"), ["x00", "x01"]), (("2026-11-16", "2026-11-16"), ["x00"]),
+                            (("2026-11-17", "2026-11-17T12:00:00"), ["x01"]),
+                            (("2026-11-16", "2026-11-17T11:59:59"), ["x00"]), (("2026", "2025"), [])):
+        selection = ("--changed-since", dates[0], "--changed-until", dates[1])
+        assert [record["id"] for record in minter.records("list", *selection)] == expected, dates
+        assert found(minter, "letters", *selection) == [name for name in expected if name == "x01"]
+    # What was changed again is no longer among the earlier ones.
+    minter.records("bind", "set", "x00", "title", "Map")
+    assert minter.records("list", "--changed-until", "2026-11-16") == []
+    minter.close()
+
+
 def test_json_has_all_elements(minter):
     line = minter.text("find", "lettres", "--json")
     assert json.loads(line) == {"id": "x00", "state": "published",

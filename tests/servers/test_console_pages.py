@@ -7,14 +7,17 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import FileChooser, Locator, Page
+from playwright.sync_api import Page, expect
 
 import noidtools
+from noidtools.statistics.counting import ResolutionCounter
+from noidtools.verification.health import link_database
+from support.hands import HANDS, Keyboard, Mouse, hands_at
 from support.project import ROOT
 from support.reading import VIEWS, Reading, findings, overflow
 from support.served import ANY_PORT, Served
@@ -22,6 +25,11 @@ from support.servers.deployment import PASSWORD, USER
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 7*7 }} \u202egnp.exe " + "x" * 5000
 RTL = "\u05de\u05db\u05ea\u05d1\u05d9\u05dd \u05de\u05d4\u05d0\u05e8\u05db\u05d9\u05d5\u05df"
+
+
+def key_of(name: str) -> bytes:
+    """The name as it is stored."""
+    return name.removeprefix("ark:/").encode()
 
 
 class Console:
@@ -39,6 +47,26 @@ class Console:
             minter.bind(self.name, "who", "Ada Kerry")
             minter.synonym(self.name, "doi:10.1000/182", authority="The Library")
             minter.alias("13030/ktnick", self.name)
+            (self.gone,) = minter.mint(1, elements={"title": HOSTILE})
+            minter.withdraw(self.gone, reason=HOSTILE[:4000], successor=self.name)
+            minter.set_resolver(statistics=True)
+            # For each kind of hand a link that has moved.
+            self.moved = dict(zip(HANDS, minter.mint(len(HANDS)), strict=True))
+            (self.broken,) = minter.mint(1, elements={"title": "A broken link", "_t": "http://gone.example/"})
+            for number, name in enumerate(self.moved.values()):
+                minter.bind(name, "_t", f"http://moved.example/{number}")
+        counter = ResolutionCounter()
+        counter.add(str(self.folder), key_of(self.name))
+        counter.flush()
+        with link_database(str(self.folder), create=True) as database:
+            database.execute("INSERT INTO targets VALUES (?, 1, 1, 'no such host', NULL, 1, 3, 1, 1, '')",
+                             (b"http://gone.example/",))
+            database.execute("INSERT INTO names VALUES (?, ?)", (key_of(self.broken), b"http://gone.example/"))
+            for number, name in enumerate(self.moved.values()):
+                url = f"http://moved.example/{number}"
+                database.execute("INSERT INTO targets VALUES (?, 1, 1, '301', 1, NULL, 0, 1, NULL, ?)",
+                                 (url.encode(), url.replace("http:", "https:")))
+                database.execute("INSERT INTO names VALUES (?, ?)", (key_of(name), url.encode()))
         self._served = Served.start(folder / "log", "-f", self.folder, "serve", "--http", ANY_PORT, "--workers", "1")
         self.url = f"http://localhost:{self._served.address[1]}/console"
 
@@ -53,140 +81,26 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     made.stop()
 
 
-class Mouse:
-    """Somebody who clicks; Playwright waits for what is clicked to be there and in sight."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-
-    def press(self, role: str, name: str) -> None:
-        """Use a link or a button that leads to another page."""
-        self.lead_on(self._find(role, name))
-
-    def lead_on(self, found: Locator) -> None:
-        self._reach(found)
-        with self.page.expect_navigation():
-            self._activate(found)
-
-    def download(self, name: str) -> str:
-        """The text of the file to which a link leads."""
-        found = self._find("link", name)
-        self._reach(found)
-        with self.page.expect_download() as download:
-            self._activate(found)
-        return Path(download.value.path()).read_text("utf-8")
-
-    def _find(self, role: str, name: str) -> Locator:
-        return self.page.get_by_role(role, name=name, exact=True).first  # type: ignore[arg-type]
-
-    def _reach(self, found: Locator) -> None:
-        """Go to a link or a field, without using it."""
-
-    def _activate(self, found: Locator) -> None:
-        found.click()
-
-    def unfold(self, summary: str) -> None:
-        found = self.page.locator("summary", has_text=summary)
-        self._reach(found)
-        self._activate(found)
-
-    def fill(self, field: str, text: str) -> None:
-        self.page.locator(field).fill(text)
-
-    def choose(self, field: str, option: str) -> None:
-        self.page.locator(field).select_option(label=option)
-
-    def attach(self, field: str, file: Path) -> None:
-        self.page.locator(field).set_input_files(file)
-
-    def tick(self, field: str) -> None:
-        self._activate(self.page.locator(field))
-
-    def sees(self, text: str) -> None:
-        assert text in " ".join(self.page.locator("main").inner_text().split()), self.page.locator("main").inner_text()
-
-    def waits_for(self, text: str) -> None:
-        """Look at a job again until it is done."""
-        for _ in range(600):
-            if text in self.page.locator("main").inner_text():
-                return
-            again = self.page.get_by_role("link", name="Look again")
-            if again.count():
-                self.press("link", "Look again")
-            else:
-                self.page.wait_for_timeout(50)
-        raise AssertionError(self.page.locator("main").inner_text())
-
-
-# About how many things are between the focus and an element, so that not every press of the key has to be looked at.
-STOPS_BEFORE = """element => {
-  const stops = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")]
-    .filter(stop => stop.tabIndex >= 0 && stop.type !== "hidden" && stop.checkVisibility());
-  return Math.max(0, stops.indexOf(element) - stops.indexOf(document.activeElement) - 1);
-}"""
-
-
-class Keyboard(Mouse):
-    """Somebody who has a keyboard alone: goes to a thing with the tab key, and uses it with the keys that it knows."""
-
-    def _reach(self, found: Locator) -> None:
-        for _ in range(int(found.evaluate(STOPS_BEFORE))):
-            self.page.keyboard.press("Tab")
-        for _ in range(150):
-            if found.evaluate("element => element === document.activeElement"):
-                return
-            self.page.keyboard.press("Tab")
-        raise AssertionError(f"the tab key does not lead to {found}")
-
-    def _activate(self, found: Locator) -> None:
-        self.page.keyboard.press("Enter")
-
-    def fill(self, field: str, text: str) -> None:
-        self._reach(self.page.locator(field))
-        self.page.keyboard.press("Control+A")
-        self.page.keyboard.insert_text(text)
-
-    def choose(self, field: str, option: str) -> None:
-        self._reach(self.page.locator(field))
-        self.page.keyboard.type(option[:12])
-
-    def attach(self, field: str, file: Path) -> None:
-        self._reach(self.page.locator(field))
-        opened: list[FileChooser] = []
-        self.page.once("filechooser", lambda chooser: opened.append(chooser))
-        self.page.keyboard.press("Space")
-        for _ in range(600):
-            if opened:
-                opened[0].set_files(file)
-                return
-            self.page.wait_for_timeout(50)
-        raise AssertionError(f"{field} opens no window for files")
-
-    def tick(self, field: str) -> None:
-        self._reach(self.page.locator(field))
-        self.page.keyboard.press("Space")
-
-    def waits_for(self, text: str) -> None:
-        # The script of the page shows the progress.
-        self.page.locator("main", has_text=text).wait_for(timeout=60_000)
-
-
-HANDS: dict[str, tuple[Callable[[Page], Mouse], bool]] = {
-    "clicking, without scripts": (Mouse, False), "by keyboard alone": (Keyboard, True)}
-
-
 @pytest.fixture(params=HANDS)
 def hand(request: pytest.FixtureRequest, chromium, console: Console) -> Iterator[Mouse]:
     """Somebody who has logged in."""
-    kind, scripts = HANDS[request.param]
-    reading = Reading(chromium, scripts=scripts)
-    with reading as page:
-        page.goto(f"{console.url}/login")
-        made = kind(page)
+    with hands_at(chromium, request.param) as made:
+        made.page.goto(f"{console.url}/login")
         made.fill("#secret", console.secret)
         made.press("button", "Log in")
         made.sees("Overview")
         yield made
+
+
+def test_the_overview_shows_use_and_leads_on(hand):
+    hand.sees("Resolved per day 1 in 30 days")
+    hand.unfold("As a table")
+    hand.sees("Day Minted")
+    hand.press("link", "Mint in kt5")
+    hand.sees("names begin with ark:/13030/kt")
+    hand.press("link", "Cancel")
+    hand.press("link", "kt5")
+    hand.sees("50 on this page")
 
 
 def test_an_identifier_is_minted_edited_and_led_through_its_life(hand, console):
@@ -207,26 +121,60 @@ def test_an_identifier_is_minted_edited_and_led_through_its_life(hand, console):
     hand.fill("#note", "Ask Ada.")
     hand.press("button", "Save the note")
     hand.sees("Ask Ada.")
-    hand.press("link", "Make unavailable")
-    hand.press("link", "Cancel")
-    hand.press("link", "Make unavailable")
-    hand.fill("#reason", "In repair")
-    hand.press("button", "Make unavailable")
+    confirm(hand, "Make unavailable", "Readers see a tombstone", reason="In repair")
     hand.sees("Reason: In repair")
-    hand.press("link", "Publish")
-    hand.press("button", "Publish")
-    hand.press("link", "Reserve")
-    hand.press("button", "Reserve")
+    confirm(hand, "Publish", "Readers can follow it from now on")
+    hand.sees("It is published.")
+    confirm(hand, "Reserve", "Readers can no longer follow it")
     hand.sees("It is reserved.")
     undo = hand.page.locator(".timeline .button", has_text="Undo").nth(1)
     hand.lead_on(undo)
     hand.press("button", "See what changes")
     hand.press("button", "Save")
     hand.sees("On the origin of species")
-    hand.press("link", "Withdraw")
-    hand.sees("This cannot be undone.")
-    hand.press("button", "Withdraw")
+    confirm(hand, "Withdraw", "This cannot be undone.")
     hand.sees("It was withdrawn.")
+
+
+def confirm(hand: Mouse, action: str, consequence: str, **fields: str) -> None:
+    """Change the state of the identifier of the page, after its consequence was read and the first try given up."""
+    hand.press("link", action)
+    hand.sees(consequence)
+    hand.press("link", "Cancel")
+    hand.press("link", action)
+    for field, text in fields.items():
+        hand.fill(f"#{field}", text)
+    hand.press("button", action)
+
+
+def test_the_page_of_an_identifier_shows_its_relations_and_its_use(hand, console):
+    hand.press("link", "Find")
+    hand.fill("[name=q]", console.name)
+    hand.press("button", "Find")
+    hand.press("link", console.name)
+    hand.sees("synonym doi:10.1000/182, according to The Library")
+    expect(hand.page.get_by_role("img", name="The relations in the list below, as a picture")).to_be_visible()
+    hand.unfold("As a table")
+    hand.sees("Day Resolved")
+    if isinstance(hand, Keyboard):
+        hand.use("button", "Copy")
+        hand.page.wait_for_function("async name => await navigator.clipboard.readText() === name", arg=console.name)
+    hand.press("link", "ark:/13030/ktnick")
+    hand.press("link", console.name)
+    hand.press("link", "Page for readers")
+    hand.sees("Go to the object")
+
+
+def test_some_are_reserved_at_once(hand):
+    hand.press("link", "Mint")
+    hand.fill("#count", "3")
+    hand.choose("#state", "reserved: only we see it")
+    hand.press("button", "Mint")
+    hand.sees("3 identifiers were minted")
+    hand.lead_on(hand.page.locator(".ids a").nth(2))
+    hand.sees("reserved")
+    confirm(hand, "Publish", "Readers can follow it from now on")
+    hand.sees("It is published.")
 
 
 def test_identifiers_are_found_and_what_is_shown_is_exported(hand, console):
@@ -235,7 +183,13 @@ def test_identifiers_are_found_and_what_is_shown_is_exported(hand, console):
     hand.press("button", "Find")
     hand.sees("50 on this page; there are more")
     hand.unfold("More conditions, and columns")
+    hand.choose("#minter", "kt5")
     hand.choose("#state", "published")
+    hand.fill("#since", "2020-01-01")
+    hand.fill("#until", "2999-01-01")
+    hand.fill("#prefix", "ark:/13030/kt")
+    hand.fill("#element", "title")
+    hand.fill("#words", "archive")
     hand.fill("#target", "library.example")
     hand.tick("#column-2")
     hand.tick("#column-3")
@@ -260,6 +214,12 @@ def test_a_table_gets_identifiers_and_many_are_changed_and_changed_back(hand, co
     lines = hand.download("Download the table with its identifiers").splitlines()
     names = [line.partition(",")[0] for line in lines[1:21]]
     assert all(name.startswith("ark:/13030/kt") for name in names)
+    hand.press("link", "Mint")
+    hand.attach("#file", table)
+    hand.press("button", "Upload and check")
+    hand.waits_for("The same table was minted before")
+    hand.press("button", "Cancel")
+    hand.sees("It was deleted here.")
     changes = tmp_path / "changes.csv"
     changes.write_text(f"id,what\n{names[0]},Another title\n")
     hand.press("link", "Change many")
@@ -302,6 +262,16 @@ def test_a_minter_is_administered(hand, console):
     hand.sees("The identifiers are on hold.")
     hand.fill("#hold-ids", "13030/ktheld")
     hand.press("button", "Release")
+    hand.sees("The holds were released.")
+    with noidtools.open(console.folder) as minter:
+        (used,) = minter.mint(1)
+    hand.fill("#queue-ids", used)
+    hand.choose("#when", "before all others")
+    hand.press("button", "Queue")
+    hand.sees("In the queue: 1")
+    hand.fill("#queue-ids", used)
+    hand.press("button", "Take out")
+    hand.sees("In the queue: 0")
     hand.press("link", "Access")
     hand.fill("#mint-limit", "5000")
     hand.press("button", "Save the policy")
@@ -319,17 +289,31 @@ def test_a_minter_is_administered(hand, console):
     hand.fill("#persistence", "As long as the library.")
     hand.press("button", "Save the promises")
     hand.sees("The policy was saved.")
-    hand.press("link", "Links")
-    hand.sees("Never checked.")
     hand.press("link", "Log")
     hand.sees("token:everything@")
+    hand.fill("[name=action]", "custodian")
+    hand.press("button", "Show")
+    hand.sees("custodian")
     hand.press("button", "Log out")
     hand.sees("Paste a token of a minter.")
 
 
+def test_a_link_that_has_moved_is_changed_as_the_report_offers(hand, request, console):
+    name = console.moved[request.node.callspec.params["hand"]]
+    hand.press("link", "has 1 target that is broken")
+    hand.sees(f"{console.broken} http://gone.example/ It fails")
+    hand.press("button", f"Use the new address for {name} …")
+    hand.waits_for("1 value will be changed")
+    hand.press("button", "Change 1")
+    hand.waits_for("1 value was changed.")
+    with noidtools.open(console.folder) as minter:
+        assert minter.get(name, "_t").startswith("https://moved.example/")
+
+
 PAGES = ("", "find", "find?q=letters&columns=id,title,who,odd", "find?q=%22open", "name?id={name}", "name?id={hostile}",
-         "name/edit?id={hostile}", "name/state?id={name}&to=withdraw", "name?id=absent", "mint", "change", "rules",
-         "rules?name={name}", "queue", "access", "promises", "links", "log", "login")
+         "name?id={gone}", "name/edit?id={hostile}", "name/state?id={name}&to=withdraw", "name?id=absent", "mint",
+         "change", "rules", "rules?name={name}", "queue", "access", "promises", "links", "log", "log?who=nobody",
+         "login")
 
 
 @pytest.fixture(scope="module")
@@ -361,29 +345,64 @@ def seen(page: Page, view: dict[str, Any], *rules: str) -> list[str]:
 
 @pytest.mark.parametrize("path", PAGES)
 def test_axe_finds_nothing_on_any_page_and_none_is_wider_than_its_window(page, console, path):
-    page.goto(f"{console.url}/{path.format(name=console.name, hostile=console.hostile)}")
+    page.goto(f"{console.url}/{path.format(name=console.name, hostile=console.hostile, gone=console.gone)}")
     assert problems(page) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("path", PAGES)
 def test_axe_finds_nothing_with_all_rules_in_any_view(page, console, path):
-    page.goto(f"{console.url}/{path.format(name=console.name, hostile=console.hostile)}")
+    page.goto(f"{console.url}/{path.format(name=console.name, hostile=console.hostile, gone=console.gone)}")
     assert [problem for view in VIEWS for problem in seen(page, view)] == []
 
 
-def test_axe_finds_nothing_on_the_pages_of_forms_that_were_sent(page, console, tmp_path):
-    table = tmp_path / "\"'><img src=x onerror=alert(1)>.csv"
-    table.write_text(f'what,"{HOSTILE[:200].replace(chr(34), chr(34) * 2)}"\n{RTL},b\n=x,y\n')
-    page.goto(f"{console.url}/name/edit?id={console.name}")
-    page.fill("#value-2", HOSTILE)
-    page.get_by_role("button", name="See what changes").last.click()
+def send(page: Page, path: str, button: str, **fields: str) -> None:
+    """Fill in the fields of a page, and use a button that leads to another."""
+    page.goto(path)
+    for field, text in fields.items():
+        page.fill(f"#{field.replace('_', '-')}", text)
+    press(page, button)
+
+
+def press(page: Page, button: str) -> None:
+    page.get_by_role("button", name=button, exact=True).last.click()
+
+
+def test_axe_finds_nothing_on_the_pages_of_forms_that_were_sent(page, console):
+    send(page, f"{console.url}/name/edit?id={console.name}", "See what changes", value_2=HOSTILE)
     page.get_by_role("button", name="Save", exact=True).wait_for()
     assert problems(page) == []
+    send(page, f"{console.url}/mint", "Mint", count="2")
+    page.get_by_role("heading", name="2 identifiers were minted").wait_for()
+    assert problems(page) == []
+    send(page, f"{console.url}/access", "Make the token", token_name="x" * 60)
+    page.get_by_text("was made. Its secret is shown this once").wait_for()
+    assert problems(page) == []
+    send(page, f"{console.url}/name?id={console.name}", "Check the link now")
+    page.get_by_role("status").wait_for()
+    assert problems(page) == []
+
+
+def test_axe_finds_nothing_on_the_pages_of_tables(page, console, tmp_path):
+    table = tmp_path / "\"'><img src=x onerror=alert(1)>.csv"
+    table.write_text(f'what,"{HOSTILE[:200].replace(chr(34), chr(34) * 2)}"\n{RTL},b\n=x,y\n')
     page.goto(f"{console.url}/mint")
     page.set_input_files("#file", table)
-    page.get_by_role("button", name="Upload and check").click()
+    press(page, "Upload and check")
     page.get_by_text(re.compile("will be minted")).wait_for()
+    assert problems(page) == []
+    press(page, "Mint 1, without the rows below")
+    page.get_by_text("1 identifier was minted.").wait_for()
+    assert problems(page) == []
+    changes = tmp_path / "changes.csv"
+    changes.write_text(f"id,title,who\n{console.hostile},{'y' * 5000},{RTL}\n{HOSTILE[:100].replace(',', '')!r},x,y\n")
+    page.goto(f"{console.url}/change")
+    page.set_input_files("#file", changes)
+    press(page, "Upload and check")
+    page.get_by_text(re.compile("will be bound")).wait_for()
+    assert problems(page) == []
+    # The uploads are in the list of jobs.
+    page.goto(f"{console.url}/change")
     assert problems(page) == []
 
 

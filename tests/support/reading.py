@@ -49,9 +49,12 @@ class Reading:
 
 def findings(page: Page, *rules: str) -> list[str]:
     """What axe-core finds wrong with a page, by some of its rules or by all; it needs scripts to be enabled."""
-    result = Axe().run(page, options={"runOnly": list(rules)} if rules else None).response
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(Axe().axe_script)
+    options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
+    violations = page.evaluate("async options => (await axe.run(options)).violations", options)
     return [f"{one['id']}: {one['help']}: {node['html'][:200]} {node.get('failureSummary', '')[:200]}"
-            for one in result["violations"] for node in one["nodes"]]
+            for one in violations for node in one["nodes"]]
 
 
 def overflow(page: Page) -> int:

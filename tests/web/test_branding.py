@@ -123,6 +123,7 @@ def test_the_backgrounds_that_are_measured_are_those_of_the_style_sheet():
     ("[site]\nlogo = logo.exe\n", "logo: name a file that ends in .svg"),
     ("[site]\nlogo = large.png\n", "logo: the file has 1 to 65536 bytes"),
     ("[site]\nlanguage = xx\n", "language: there are pages in en, pt, not in 'xx'"),
+    ("[site]\nconsole = perhaps\n", "console: write yes or no, not 'perhaps'"),
     ("[site]\nname =\n", "name: give a text of one line"), ("[site]\nname = a\0b\n", "name: give a text of one line"),
     ("[site]\nwebsite = javascript:alert(1)\n", "website: an address begins with https://"),
     ("[links]\nX = //evil.example/\n", "X: an address begins with https://"),

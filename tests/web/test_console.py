@@ -303,15 +303,16 @@ def test_a_form_without_the_token_of_its_user_changes_nothing(site, carol, folde
 def test_names_are_found_by_words_target_state_and_prefix(carol, name):
     for query in ("q=letters", "q=LETT*", "target=library.example", "target=https://library.example/*",
                   "words=archive", "element=title&words=archive", "state=published", f"prefix={name[:12]}",
-                  "since=2020-01-01", "minter=kt5"):
+                  "since=2020-01-01", "until=2999-01-01", "since=2020-01-01&until=2999-01-01", "minter=kt5"):
         page = carol.get(f"/console/find?{query}")
         assert page.has_link(name), (query, page.text)
-    for query in ("q=nothinghere", "state=withdrawn", "since=2999-01-01", "target=elsewhere.example"):
+    for query in ("q=nothinghere", "state=withdrawn", "since=2999-01-01", "until=2020-01-01",
+                  "q=letters&until=2020-01-01", "target=elsewhere.example"):
         assert not carol.get(f"/console/find?{query}").has_link(name), query
 
 
-def test_a_wrong_question_is_answered_with_a_sentence(carol):
-    for query in ("q=%22open", "state=lost", "since=yesterday", "cursor=%00", "minter=absent"):
+def test_a_wrong_question_is_answered_with_a_sentence(carol, name):
+    for query in ("q=%22open", "state=lost", "since=yesterday", "until=soon", "cursor=%00", "minter=absent"):
         page = carol.get(f"/console/find?{query}")
         assert page.status in (200, 404), query
         assert "Nothing was found" not in page.text, query

@@ -8,6 +8,7 @@ import pytest
 
 from noidtools.minter.folder import MinterFolder
 from noidtools.web.resolver import Resolver
+from noidtools.web.site import Site
 from support.minter import Noid
 from support.templates import LONG_TERM
 from support.wsgi import HTML, ResolverClient
@@ -78,3 +79,13 @@ def test_errors_are_pages_for_browsers(web):
     page = web("/?name=x/noidu", **HTML)
     assert page.status == 404 and page.headers["content-type"] == "text/html; charset=utf-8"
     assert web("/?name=x/noidu").text.startswith("error: this is the address of a minter")
+
+
+@pytest.mark.parametrize(("interfaces", "look", "shown"), [
+    (("json", "console"), "", True), (("json",), "", False), (("console",), "[site]\nconsole = no\n", False)])
+def test_the_home_page_links_to_the_console_where_it_is_served_unless_the_site_hides_it(
+    tmp_path, interfaces, look, shown
+):
+    (tmp_path / "site.ini").write_text(look)
+    page = ResolverClient(Site(MinterFolder(str(tmp_path)), interfaces=interfaces))("/", **HTML)
+    assert ('<a href="/console/">For staff</a>' in page.text) is shown

@@ -12,7 +12,7 @@ from ...description.facts import FoundName
 from ...errors import NoidError
 from ...minter.lifecycle import STATES
 from ...search import is_address
-from ...times import first_second
+from ...times import first_second, last_second
 from ...transfer.csv_table import write_header, write_row
 from ..access import MinterAccess
 from ..json_api.types import json_text
@@ -21,7 +21,7 @@ from .visit import Visit, link
 
 _PAGE = 50
 _EXPORT_PAGE = 1000
-_PARAMETERS = ("q", "minter", "element", "words", "target", "state", "since", "prefix", "columns")
+_PARAMETERS = ("q", "minter", "element", "words", "target", "state", "since", "until", "prefix", "columns")
 # Columns that are no elements.
 _ID, _TITLE, _STATE, _TARGET, _MINTER = "id", "title", "state", "target", "minter"
 _USUAL = (_ID, _TITLE, _STATE, _TARGET)
@@ -49,12 +49,14 @@ def show(visit: Visit) -> Response:
 
 
 def _query(visit: Visit) -> dict[str, Any]:
-    target, since, words = visit.text("target"), visit.text("since"), visit.text("words")
+    target, words = visit.text("target"), visit.text("words")
+    since, until = visit.text("since"), visit.text("until")
     of_target = {"target" if is_address(target) else "host": target} if target else {}
     return {
         "words": visit.text("q"), "elements": {visit.text("element") or _TITLE: words} if words else {},
         "prefix": visit.text("prefix"), "state": visit.choice("state", *STATES),
-        "changed_since": first_second(since) if since else b"", **of_target,
+        "changed_since": first_second(since) if since else b"",
+        "changed_until": last_second(until) if until else b"", **of_target,
     }
 
 

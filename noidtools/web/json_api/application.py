@@ -13,7 +13,7 @@ import msgspec
 from ...codec import encode_text
 from ...errors import NotFoundError, UsageError
 from ...minter.policies import ADMIN, BIND, MINT, READ
-from ...times import first_second
+from ...times import first_second, last_second
 from ..access import MinterAccess, Minters, whole_body
 from ..rendering import renderer_of
 from ..request import Request
@@ -186,7 +186,8 @@ class JsonApi:
         found, following = self._minters.find(
             call.request, asked.minter, limit=asked.limit, cursor=asked.cursor, words=asked.q, elements=call.elements,
             target=asked.target, host=asked.host, prefix=asked.prefix, state=asked.state or "",
-            changed_since=first_second(asked.changed_since) if asked.changed_since else b"")
+            changed_since=first_second(asked.changed_since) if asked.changed_since else b"",
+            changed_until=last_second(asked.changed_until) if asked.changed_until else b"")
         items = [Resources(access, call.origin).found(name) for access, name in found]
         headers = []
         if following:

@@ -156,6 +156,7 @@ class SearchParameters(Struct):
     host: str = ""
     state: State | None = None
     changed_since: str = ""
+    changed_until: str = ""
     limit: _PageSize = 100
     cursor: str = ""
 
