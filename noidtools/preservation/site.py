@@ -260,7 +260,9 @@ class _Site:
         jsonl.append(json.dumps({**data, "page": f"{folder}/{PAGE}"}).encode() + b"\n")
         erc.append(citation_text(facts, address) + b"\n")
         has_folder = folder == text
-        self._redirects.add(cited, b"410" if gone else target_of(outcome), has_folder and not choices and _code(outcome))
+        # Hosts with a list of redirects have no rule for other names.
+        code = _code(outcome) if has_folder and not choices else 0
+        self._redirects.add(cited, b"410" if gone else target_of(outcome), code)
         self._done.names += 1
         if has_folder:
             self._example = self._example or folder
