@@ -43,6 +43,7 @@ from .schema import (
     STATED,
     TOMBSTONES,
     VERIFIED,
+    ensure_not_departed,
 )
 
 TYPE_CHECKING = False
@@ -266,8 +267,9 @@ def set_stated_policy(
 
     `start` and `until` are for persistence, which is promised from now on without a start; the events keep the promise
     before.  Raises UsageError for a time that would end before it begins, for what minting cannot do and for what is no
-    limit, InvalidError for an unsuitable text.
+    limit, InvalidError for an unsuitable text, ConflictError if the names were handed over.
     """
+    ensure_not_departed(writer)
     text = None if value == DEFAULT else value
     if name == MINTING:
         if text not in (None, PUBLISH, RESERVE):
