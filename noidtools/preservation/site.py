@@ -331,6 +331,8 @@ class _Site:
             "key": "noid_" + sha256(about.iri.encode()).hexdigest()[:8],
             "label": label if firsts else "", "label_pattern": re.escape(label),
             "first_pattern": f"(?:{'|'.join(map(re.escape, firsts))})",
+            # What does not count at the end of a name with the label.
+            "end": "[/.]" if label.startswith("ark:") else "/",
             "lower_case": self._minter.scheme.lower_case,
             # A configuration cannot express every path.
             "folder": self._place if _IN_CONFIGURATION.fullmatch(self._place) else "/srv/www/site",
