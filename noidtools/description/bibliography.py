@@ -98,7 +98,7 @@ class Work:
 
 def work_of(facts: NameDescription, address: str) -> Work:
     """The work for which a name stands, by what is bound to it; of a withdrawn one by what was."""
-    elements = facts.elements or facts.withdrawn_elements
+    elements = _by_plain_name(facts.elements or facts.withdrawn_elements)
     date = _plain(_value(elements, _DATE))
     kind = _plain(_value(elements, _TYPE)).casefold()
     return Work(
@@ -117,29 +117,30 @@ def plain_element(element: str) -> str:
 
 def title_element(elements: Mapping[str, str]) -> str:
     """The element that holds the title; empty if none does."""
-    return _element(elements, _TITLE)
+    found = _by_plain_name(elements)
+    return next((found[name][0] for name in _TITLE if name in found), "")
 
 
 def title_of(elements: Mapping[str, str]) -> str:
     """The title in one line; empty if there is none."""
-    return _plain(_value(elements, _TITLE))
+    return _plain(_value(_by_plain_name(elements), _TITLE))
 
 
 def byline_of(elements: Mapping[str, str]) -> str:
     """Creators and date in one line, as far as they are known."""
-    creators = "; ".join(map(str, _creators(_value(elements, _CREATOR))))
-    return ", ".join(filter(None, (creators, _plain(_value(elements, _DATE)))))
+    found = _by_plain_name(elements)
+    creators = "; ".join(map(str, _creators(_value(found, _CREATOR))))
+    return ", ".join(filter(None, (creators, _plain(_value(found, _DATE)))))
 
 
-def _element(elements: Mapping[str, str], names: tuple[str, ...]) -> str:
-    found = {plain_element(element): element for element in reversed(list(elements))
-             if without_code(elements[element]).strip()}
-    return next((found[name] for name in names if name in found), "")
+def _by_plain_name(elements: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """The elements that have a value, and that value, by their plain names; of several with one name the first."""
+    values = ((element, without_code(elements[element])) for element in reversed(list(elements)))
+    return {plain_element(element): (element, value) for element, value in values if value.strip()}
 
 
-def _value(elements: Mapping[str, str], names: tuple[str, ...]) -> str:
-    element = _element(elements, names)
-    return without_code(elements[element]) if element else ""
+def _value(found: Mapping[str, tuple[str, str]], names: tuple[str, ...]) -> str:
+    return next((found[name][1] for name in names if name in found), "")
 
 
 def _plain(text: str) -> str:

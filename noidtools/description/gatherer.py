@@ -119,12 +119,13 @@ def gather_text(minter: Minter, reader: Reader, text: bytes, extent: Extent = CO
 
 
 def gather_outcome(
-    reader: Reader, outcome: Outcome, text: bytes, extent: Extent, *, targets_only: bool = False
+    reader: Reader, outcome: Outcome, text: bytes, extent: Extent, *, targets_only: bool = False,
+    about: MinterDescription | None = None,
 ) -> NameDescription | None:
     """What is known of the name to which a text was resolved, or else of the known or abstract name that it spells.
 
     `reader` is of the minter in the outcome.  None if nothing is known.  With `targets_only` the facts are those that
-    anybody may know.
+    anybody may know.  `about` is what is known of the minter, if that was gathered already.
     """
     minter = outcome.minter
     if minter is None:
@@ -132,13 +133,13 @@ def gather_outcome(
     if outcome.by == resolution.DEPARTURE and not is_known(reader, outcome.identifier):
         return None
     if outcome.kind in (resolution.FOUND, resolution.GONE, resolution.UNAVAILABLE) and outcome.by != "fallback":
-        facts = _gather(minter, reader, outcome.identifier, outcome, extent)
+        facts = _gather(minter, reader, outcome.identifier, outcome, extent, about)
         return _targets_only(facts) if targets_only else facts
     identifier = known_identifier(minter, reader, text)
     if identifier is None:
         return None if targets_only else _gather_unregistered(reader, outcome, text, extent)
     unresolved = resolution.Outcome(resolution.NOT_FOUND, minter, identifier)
-    facts = _gather(minter, reader, identifier, unresolved, extent)
+    facts = _gather(minter, reader, identifier, unresolved, extent, about)
     return _targets_only(facts) if targets_only else facts
 
 
@@ -208,7 +209,8 @@ def known_identifier(minter: Minter, reader: Reader, text: bytes) -> bytes | Non
 
 
 def _gather(
-    minter: Minter, reader: Reader, identifier: bytes, outcome: Outcome, extent: Extent
+    minter: Minter, reader: Reader, identifier: bytes, outcome: Outcome, extent: Extent,
+    about: MinterDescription | None = None,
 ) -> NameDescription:
     """The facts of an identifier of which this is the outcome, or the outcome of a longer name that extends it."""
     record = circulation.find(reader, identifier)
@@ -227,7 +229,7 @@ def _gather(
     facts = NameDescription(
         name=name,
         identifier=decode_text(identifier),
-        minter=gather_minter(minter, reader, complete=extent.complete),
+        minter=about or gather_minter(minter, reader, complete=extent.complete),
         state=state,
         state_since=moment(tombstone.date) if tombstone else None,
         date=moment(tombstone.date if tombstone and withdrawn else date),

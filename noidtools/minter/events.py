@@ -36,10 +36,9 @@ KINDS = b"icendba"
 ID, CHANGE, ELEMENT, TALLY, DETAIL, BULK, ARCHIVE = KINDS
 _ID_MARK, _DETAIL_MARK, _BULK_MARK, _ARCHIVE_MARK = (bytes((kind,)) for kind in (ID, DETAIL, BULK, ARCHIVE))
 
-# What can be done with a minter whose names were handed over.
+# What can be done with a minter whose names were handed over: it is kept running, but nothing is said of its names.
 _AFTER_DEPARTURE = frozenset((
-    b"config", b"custodian", b"custodian remove", b"note", b"copy", b"restore", b"verify", b"check repair",
-    b"log archive", b"token new", b"token revoke",
+    b"config", b"note", b"copy", b"restore", b"verify", b"check repair", b"log archive", b"token new", b"token revoke",
 ))
 
 # The first byte of a packed value before or after a change: its form.  An absent value is packed as no bytes.

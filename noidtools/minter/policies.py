@@ -27,7 +27,7 @@ from itertools import islice
 from ..codec import pack, split_pair, unpack
 from ..errors import ForbiddenError, InvalidError, LoginNeededError, TokenNeededError, UsageError, printable
 from . import config
-from .schema import BY_IDENTIFIER, BY_PAIR, EVENTS
+from .schema import BY_IDENTIFIER, BY_PAIR, EVENTS, ensure_not_departed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -243,8 +243,9 @@ def set_stated_policy(
 
     `start` and `until` are for persistence, which is promised from now on without a start; the events keep the promise
     before.  Raises UsageError for a time that would end before it begins, for what minting cannot do and for what is no
-    limit, InvalidError for an unsuitable text.
+    limit, InvalidError for an unsuitable text, ConflictError if the names were handed over.
     """
+    ensure_not_departed(writer)
     text = None if value == DEFAULT else value
     if name == MINTING:
         if text not in (None, PUBLISH, RESERVE):

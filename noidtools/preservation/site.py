@@ -241,13 +241,13 @@ class _Site:
 
     def _add(self, part: _Part, key: bytes, outcome: Outcome, public: Reader) -> bool:
         """Add a name to the site; returns whether there is anything to say of it."""
-        facts = gather_outcome(public, outcome, key, SUMMARY, targets_only=self._targets_only)
+        facts = gather_outcome(public, outcome, key, SUMMARY, targets_only=self._targets_only, about=self._about)
         if facts is None:
             return False
         cited = self._minter.namespace.cite(key)
-        folder, address = page_folder(cited), address_of(b"".join(self._bases[:1]), cited)
-        choices = self._choices.get(folded(cited))
-        page = choice_page(choices) if choices else name_page(facts, decode_text(cited), address)
+        text, folder, address = decode_text(cited), page_folder(cited), address_of(b"".join(self._bases[:1]), cited)
+        choices = self._choices.get(folded(cited)) if self._choices else None
+        page = choice_page(choices) if choices else name_page(facts, text, address)
         gone = outcome.kind == GONE
         jsonl, erc, sums = part.lines
         for name, content in ((PAGE, page), *(((GONE_MARK, b""),) if gone else ())):
@@ -255,13 +255,16 @@ class _Site:
             sums.append(f"{sha256(content).hexdigest()}  {path}\n".encode())
             self._files.put_page(path, content)
         data = name_data(facts, address)
-        if facts.name != decode_text(cited):
-            data = {"alias": decode_text(cited), **data}
+        if facts.name != text:
+            data = {"alias": text, **data}
         jsonl.append(json.dumps({**data, "page": f"{folder}/{PAGE}"}).encode() + b"\n")
         erc.append(citation_text(facts, address) + b"\n")
-        self._redirects.add(cited, b"410" if gone else target_of(outcome), _code(outcome))
+        has_folder = folder == text
+        # Hosts with a list of redirects have no rule for other names.
+        code = _code(outcome) if has_folder and not choices else 0
+        self._redirects.add(cited, b"410" if gone else target_of(outcome), code)
         self._done.names += 1
-        if is_path(cited):
+        if has_folder:
             self._example = self._example or folder
             if len(self._roots) < _MOST_SPELLINGS and (root := _ROOT.match(folder)):
                 self._roots.add(root[0])
@@ -304,8 +307,7 @@ class _Site:
 
     def _static_lines(self) -> Iterator[bytes]:
         for cited, target, code in self._redirects:
-            if target not in (b"", b"410") and is_path(cited) and _IN_REDIRECTS.fullmatch(cited) \
-                    and folded(cited) not in self._choices:
+            if target not in (b"", b"410") and code and _IN_REDIRECTS.fullmatch(cited):
                 yield b"/%b %b %d\n" % (cited, target, code)
 
     def _write_rest(self) -> None:
@@ -329,6 +331,8 @@ class _Site:
             "key": "noid_" + sha256(about.iri.encode()).hexdigest()[:8],
             "label": label if firsts else "", "label_pattern": re.escape(label),
             "first_pattern": f"(?:{'|'.join(map(re.escape, firsts))})",
+            # What does not count at the end of a name with the label.
+            "end": "[/.]" if label.startswith("ark:") else "/",
             "lower_case": self._minter.scheme.lower_case,
             # A configuration cannot express every path.
             "folder": self._place if _IN_CONFIGURATION.fullmatch(self._place) else "/srv/www/site",

@@ -36,15 +36,27 @@ def departed(minter: Noid) -> dict[str, str]:
 
 def test_nothing_is_minted_or_changed_after_the_departure(old):
     first, last = old.ids(2)
+    old("custodian", "set", "A person", first)
     answer = departed(old)
     assert answer["Last"] == last and answer["Drawn"] == "2"
     for words in (["mint", "1"], ["peppermint", "1"], ["bind", "set", first, "_t", "https://a.example/"],
                   ["hold", "release", first], ["withdraw", first], ["reserve", first],
-                  ["alias", "13030/x", first], ["import", "csv"]):
+                  ["alias", "13030/x", first], ["import", "csv"], ["identify", "https://a.example/"],
+                  ["custodian", "set", "Somebody"], ["custodian", "set", "Somebody", first],
+                  ["custodian", "remove", first], ["promise", "persistence", "For ever"],
+                  ["policy", "minting", "reserve"]):
         message = old.refused(*words, stdin=b"id,_t\n13030/other,https://a.example/\n")
         assert "handed over to The new library" in message and "ark@new.example" in message, words
     assert "already" in old.refused("depart", "Another", "--to", "https://other.example/")
     assert old("depart").splitlines()[0] == "Successor: The new library"
+    assert "nothing is wrong" in old("check")
+
+
+def test_the_resolver_of_the_old_place_can_still_be_administered(old):
+    departed(old)
+    for words in (["resolver", "cache", "60"], ["site", "url", "https://old.example/"], ["policy", "read", "anyone"],
+                  ["token", "new", "monitor", "--may", "read"], ["token", "revoke", "monitor"], ["note", "a", "b"]):
+        old(*words)
     assert "nothing is wrong" in old("check")
 
 

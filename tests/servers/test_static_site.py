@@ -20,6 +20,9 @@ NAMES = 2000
 OTHERS = {"13030/x-y": "https://example.org/hyphen", "13030/xy": "https://example.org/plain",
           "13030/zu-ab": "https://example.org/later", "13030/zuab": "https://example.org/all",
           "13030/ftp": "ftp://example.org/file", "13030/\u00e4[1]": "https://example.org/umlaut"}
+# Names of other schemes, in which a dot at the end counts, and one without a target.
+FOREIGN = {"doi:10.5/a": "https://example.org/doi", "doi:10.5/a.": "https://example.org/dot"}
+FOREIGN_PLAIN = "hdl:10.5/plain"
 KINDS = ("apache", "htaccess", "nginx", "python")
 
 
@@ -38,7 +41,9 @@ class Served:
         self.minter("reserve", self.reserved)
         self.minter("bind", "set", self.reserved, "_t", "https://example.org/secret")
         self.minter("alias", "13030/kt-alias", self.ids[0])
-        for name, target in OTHERS.items():
+        self.minter("hold", "set", FOREIGN_PLAIN)
+        self.minter("bind", "set", FOREIGN_PLAIN, "what", "A plain one")
+        for name, target in (OTHERS | FOREIGN).items():
             self.minter("hold", "set", name)
             self.minter("bind", "set", name, "_t", target)
         self.minter("export", "--site", str(self.site))
@@ -82,6 +87,19 @@ def test_other_spellings_lead_there_too(served, host):
 
 def test_other_names_lead_where_the_service_leads(served, host):
     assert {name: host.target(f"/ark:/{quote(name)}") for name in OTHERS} == OTHERS
+
+
+def test_dots_at_the_end_are_dropped_from_arks_only(served, host):
+    assert {name: host.target(f"/{name}") for name in FOREIGN} == FOREIGN
+    if host.kind != "python":
+        spellings = [f"/ark:/{served.ids[5]}.", f"/{served.ids[5]}./", f"/ARK:{served.ids[5]}/."]
+        assert {host.target(spelling) for spelling in spellings} == {served.led(served.ids[5])}
+        assert host.target("/ark:/13030/xy.") == OTHERS["13030/xy"]
+    assert host.target(f"/{FOREIGN_PLAIN}.") == "status 404"
+
+
+def test_a_name_of_another_scheme_without_a_target_has_a_page(host):
+    assert "Nothing says where this name leads" in host.get(f"/{FOREIGN_PLAIN}/").text
 
 
 def test_hyphens_are_dropped_all_at_once(served, host):

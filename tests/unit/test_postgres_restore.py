@@ -139,3 +139,16 @@ def test_a_running_process_notices_a_restore(store, tmp_path):
     restore(tmp_path)
     assert keys(store) == BACKED_UP and store.identity() != identity and store.version() != version
     assert store.write(lambda writer: (store.identity(), writer.put(T, b"new", b"")))[0] == store.identity()
+
+
+def test_who_writes_while_a_restore_reads_the_old_minter_waits_and_writes_to_the_new_one(store, tmp_path):
+    writers = []
+
+    def adjust(_) -> None:
+        writers.append(threading.Thread(target=store.write, args=(lambda writer: writer.put(T, b"meanwhile", b"z"),)))
+        writers[0].start()
+        writers[0].join(1)
+
+    restore_store(str(tmp_path / "store"), str(tmp_path / "backup"), adjust)
+    writers[0].join(20)
+    assert keys(store) == [*BACKED_UP, b"meanwhile"]

@@ -111,15 +111,18 @@ def contained_in(reader: Reader, key: bytes, now: bytes) -> set[bytes]:
 
 def all_relations(reader: Reader, key: bytes, now: bytes) -> list[Relation]:
     """The relations of a name: those that are recorded, and those that follow from them at a date."""
-    return [*relations_of(reader, key), *_derived_relations(reader, key, now)]
+    recorded = list(relations_of(reader, key))
+    return [*recorded, *_derived_relations(reader, key, now, recorded)]
 
 
-def _derived_relations(reader: Reader, key: bytes, now: bytes) -> Iterator[Relation]:
+def _derived_relations(reader: Reader, key: bytes, now: bytes, recorded: list[Relation]) -> Iterator[Relation]:
     """The homologues and homologous names of a name at a date that nobody claims, because they follow from what the
     names realise; without authority and event."""
-    claimed = {(relation.kind, relation.other) for relation in relations_of(reader, key)}
-    for realised in list(relations_of(reader, key, REALISES)):
-        abstract = find_abstraction(reader, realised.other) if realised.holds_at(now) else None
+    claimed = {(relation.kind, relation.other) for relation in recorded}
+    for realised in recorded:
+        if realised.kind != REALISES or not realised.holds_at(now):
+            continue
+        abstract = find_abstraction(reader, realised.other)
         if abstract is None or abstract.kind == CONTEXT:
             continue
         kind = HOMOLOGUE if abstract.kind == IDENTIFIER else HOMOLOGOUS_NAME

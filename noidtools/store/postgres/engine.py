@@ -100,7 +100,7 @@ def restore_store(location: str, source: str, adjust: Work) -> str | None:
     if exists(location):
         return _restore(os.path.realpath(location), source, adjust)
     readme = readme_of(source if os.path.isdir(source) else os.path.dirname(source))
-    _create(location, os.environ.get(ADDRESS_VARIABLE, ""), "", _works_of(source, adjust), readme)
+    _create(location, os.environ.get(ADDRESS_VARIABLE, ""), "", chain(_works_of(source), (adjust,)), readme)
     return None
 
 
@@ -191,10 +191,9 @@ def _restore(location: str, source: str, adjust: Work) -> str:
         write_file(os.path.join(folder, ENGINE_FILE), new.text())
         _create_minter(new)
         try:
-            _write_all(folder, _works_of(source, adjust))
+            _write_all(folder, _works_of(source))
             write_readme(folder, readme_of(location))
-            write_file(os.path.join(folder, ENGINE_FILE), before.text())
-            _exchange(location, new, before)
+            _exchange(location, folder, new, before, adjust)
         except OutcomeUnknownError:
             raise  # the new rows may be the minter's by now
         except BaseException:
@@ -205,20 +204,20 @@ def _restore(location: str, source: str, adjust: Work) -> str:
     return aside
 
 
-def _exchange(location: str, new: EngineFile, before: EngineFile) -> None:
-    """Give the name of a minter to the rows of a new one, and another name to its own rows, when nobody writes.
+def _exchange(location: str, folder: str, new: EngineFile, before: EngineFile, adjust: Work) -> None:
+    """Change the new minter by `adjust`, give it the name of the one at the location, and that one another name.
 
-    That is a write like any other, so that it is settled if the answer to its commit is lost.  Raises
-    OutcomeUnknownError if that takes too long.
+    Meanwhile nobody writes to the minter that is replaced, so that what `adjust` reads there, such as its departure, is
+    not changed before it is gone.  The exchange is a write like any other, so that it is settled if the answer to its
+    commit is lost.  Raises OutcomeUnknownError if that takes too long.
     """
     store = open_store(location)
-
-    def work(writer: Writer) -> None:
-        assert isinstance(writer, PostgresWriter)
-        writer.exchange_names(new.minter, before.minter)
-
     try:
-        store.write(work)
+        with store.transaction() as writer:
+            assert isinstance(writer, PostgresWriter)
+            _write_all(folder, (adjust,))
+            write_file(os.path.join(folder, ENGINE_FILE), before.text())
+            writer.exchange_names(new.minter, before.minter)
     except OutcomeUnknownError as error:
         raise OutcomeUnknownError(
             f"the connection with the database at {new.address} was lost when the restored minter was put in place, "
@@ -228,12 +227,11 @@ def _exchange(location: str, new: EngineFile, before: EngineFile) -> None:
         store.close()
 
 
-def _works_of(source: str, adjust: Work) -> Iterator[Work]:
-    """The works that write the content of a backup, and then `adjust`."""
+def _works_of(source: str) -> Iterator[Work]:
+    """The works that write the content of a backup."""
     items = read_backup(source)
     while chunk := list(islice(items, _CHUNK)):
         yield partial(_put, chunk)
-    yield adjust
 
 
 def _put(chunk: list[tuple[bytes, bytes, bytes]], writer: Writer) -> None:
