@@ -100,7 +100,7 @@ def all_pages() -> dict[str, str]:
         "missing": pages.missing_page(hostile, HOSTILE, "unknown-name", HOSTILE, Authority("1", WORDS, WORDS), HOSTILE),
         "results": pages.results_page(
             hostile, WORDS, [(WORDS, FoundName(WORDS, "published", WORDS, {"title": WORDS}, None))], WORDS),
-        "home": pages.home_page(hostile, has_search=True),
+        "home": pages.home_page(hostile, has_search=True, shows_console=True),
     }
     return {name: response.body.decode() for name, response in responses.items()}
 
@@ -191,7 +191,7 @@ def test_a_value_that_is_an_address_is_a_link(value, href):
 
 
 def test_a_browser_may_use_only_the_style_of_the_page():
-    response = pages.home_page(asked(), has_search=False)
+    response = pages.home_page(asked(), has_search=False, shows_console=False)
     policy = dict(response.headers)["Content-Security-Policy"]
     (style,) = re.findall(r"<style>(.*?)</style>", response.body.decode(), re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
