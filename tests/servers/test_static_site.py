@@ -161,10 +161,12 @@ def test_servers_start_with_hostile_names_and_values_and_lead_on(kind, tmp_path)
                 minter.set_target(b"13030/x" + bytes((octet,)), b"https://a.example/\" ;}" + bytes((octet,)))
         for name in (b"default", b"~^", b"volatile", b"13030/AB", b"13030/ab", b"#x", b"a" * 5000, b"..", b"${x}"):
             minter.set_target(name, b"https://a.example/$host/%{ENV:X}/${lower:X}?a=$1")
+        minter.set_target(b"13030/line\nbreak", b"https://a.example/")
         minter.set_target(b"13030/good", b"https://a.example/good")
         minter("export", "--site", f"{folder}/site")
         minter.close()
         with static_host(kind, Path(folder) / "site") as host:
             assert host.target("/13030/good") == "https://a.example/good"
+            assert host.target("/13030/line%0Abreak") == "status 404"
             assert host.target("/13030/AB") == host.target("/13030/ab")
             assert host.target("/13030/AB").replace("%24", "$").startswith("https://a.example/$host/%25%7BENV:X%7D")
