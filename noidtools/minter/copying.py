@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 
-from ..errors import BusyError, ConflictError, NoidError, StoreError
+from ..errors import BusyError, ConflictError, NoidError, StoreError, UsageError
 from ..schemes import MintRequest, scheme_for
 from ..schemes.base import Settings
 from ..store import (
@@ -249,8 +249,9 @@ def _put(table: bytes, items: list[Item], writer: Writer) -> None:
 
 # -- backups ---------------------------------------------------------------------------------------------------------
 
-# How many identifiers are drawn at once to be skipped.
+# How many identifiers are drawn at once to be skipped, and how many at the most, which takes some minutes.
 _CHUNK = 10_000
+_MOST_SKIPPED = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +344,8 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0, *, replace: bo
     The generator draws `skip` identifiers and drops them: they are neither held nor ever minted.  That is for those
     that were minted after the backup, of which the restored minter knows nothing.
     """
+    if skip > _MOST_SKIPPED:
+        raise UsageError(f"{skip} identifiers are too many to skip: at most {_MOST_SKIPPED} can be skipped in one go")
     location = location_of(dbdir)
     drawn = skipped = 0
     timed = False

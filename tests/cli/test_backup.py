@@ -214,6 +214,7 @@ def test_skipped_identifiers_are_never_minted_and_recorded(noid):
     assert not set(noid.ids(10)) & set(given)
     assert "what: restore" in noid("log") and "skipped 3" in noid("log")
     assert "no more are left" in noid("restore", "kept", "--skip", "20000")
+    assert "at most 100000000 can be skipped" in noid.refused("restore", "kept", "--skip", "99999999999999999")
 
 
 def test_a_restore_tells_how_many_were_drawn_after_the_backup(noid):
