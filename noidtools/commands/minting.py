@@ -242,7 +242,7 @@ def _read_expected(call: Call, count: int) -> list[bytes]:
         reason = error.strerror if isinstance(error, OSError) else "that is no path"
         raise StoreError(f"the expected identifiers in {path} cannot be read: {reason}") from None
     if len(found) < count:
-        raise UsageError(f"{path} has {len(found)} identifiers, and {count} are to be minted: nothing was minted")
+        raise UsageError(f"{path} has {len(found)} of the {count} identifiers to be minted: nothing was minted")
     return found
 
 

@@ -58,7 +58,7 @@ def test_plain_lines_and_other_spellings_are_read_and_peppers_left_out(old, new)
 
 def test_a_file_that_is_too_short_or_missing_mints_nothing(old, new, tmp_path):
     before = new.event_count()
-    assert "has 40 identifiers, and 41 are to be minted" in new.refused("mint", "--expect", str(old), "41")
+    assert "has 40 of the 41 identifiers to be minted" in new.refused("mint", "--expect", str(old), "41")
     for path in (tmp_path / "none", tmp_path, "x\0y"):
         assert "cannot be read" in new.refused("mint", "--expect", str(path), "1")
     assert new.event_count() == before
