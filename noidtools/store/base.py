@@ -158,13 +158,12 @@ class BaseStore(ABC):
 
     def write(self, work: Callable[[Writer], T], *, timeout: float = TIMEOUT) -> T:
         self._ensure_usable()
-        if self.writing:
-            return self._write_once(work, timeout)
-        return self._repeat(lambda: self._write_once(work, timeout), timeout)
 
-    def _write_once(self, work: Callable[[Writer], T], timeout: float) -> T:
-        with self._transaction(timeout) as writer:
-            return work(writer)
+        def write_once() -> T:
+            with self._transaction(timeout) as writer:
+                return work(writer)
+
+        return write_once() if self.writing else self._repeat(write_once, timeout)
 
     @contextmanager
     def transaction(self, *, timeout: float = TIMEOUT) -> Iterator[Writer]:

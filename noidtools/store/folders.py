@@ -307,6 +307,19 @@ def write_file(path: str, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
+def replace_file(path: str, write: Callable[[str], None]) -> None:
+    """Write a new file beside the old one, then rename it: a reader finds the old or the new one, complete."""
+    fresh = f"{path}.{os.getpid()}.new"
+    try:
+        write(fresh)
+        sync_folder(fresh)
+        os.replace(fresh, path)
+        sync_folder(os.path.dirname(os.path.abspath(path)))
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(fresh)
+
+
 def sync_folder(folder: str) -> None:
     """Have the names in a folder written to disk; or a file, its content."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)

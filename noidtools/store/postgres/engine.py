@@ -7,7 +7,7 @@ its own, and then exchanges the names of two minters in one transaction.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from itertools import chain, islice
 from time import monotonic
@@ -137,12 +137,9 @@ def _create(location: str, address: str, read: str, works: Iterable[Work], readm
 
 
 def _write_all(location: str, works: Iterable[Work]) -> None:
-    store = open_store(location)
-    try:
+    with closing(open_store(location)) as store:
         for work in works:
             store.write(work)
-    finally:
-        store.close()
 
 
 def _create_minter(file: EngineFile) -> None:
@@ -211,21 +208,18 @@ def _exchange(location: str, new: EngineFile, before: EngineFile) -> None:
     That is a write like any other, so that it is settled if the answer to its commit is lost.  Raises
     OutcomeUnknownError if that takes too long.
     """
-    store = open_store(location)
-
     def work(writer: Writer) -> None:
         assert isinstance(writer, PostgresWriter)
         writer.exchange_names(new.minter, before.minter)
 
     try:
-        store.write(work)
+        with closing(open_store(location)) as store:
+            store.write(work)
     except OutcomeUnknownError as error:
         raise OutcomeUnknownError(
             f"the connection with the database at {new.address} was lost when the restored minter was put in place, "
             f"and it has not become known whether it is: if noid_minters has {before.minter!r}, which is what was "
             f"there before, it is; if it has {new.minter!r}, restore again") from error
-    finally:
-        store.close()
 
 
 def _works_of(source: str, adjust: Work) -> Iterator[Work]:
