@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import times
+from .. import dates
 from ..codec import decode_text, encode_text
 from ..description.conversion import quality_claim, stated_qualities, timestamp_text
 from ..errors import ConflictError, ForbiddenError, UsageError
@@ -57,7 +57,7 @@ def _record_quality(call: Call, *, holds: bool) -> Answer:
     refinement = call.option("in") or call.option("of") or ""
     stated = StatedQuality(
         quality.decode(), (call.option("authority") or "").encode(), holds=holds, refinement=refinement.encode(),
-        start=times.first_second(start) if start else b"", until=times.last_second(until) if until else b"",
+        start=dates.first_second(start) if start else b"", until=dates.last_second(until) if until else b"",
     )
     name = names[0] if names else None
     ref, stated = minter.write(lambda writer: qualities.state_quality(minter, writer, call.actor, stated, name))

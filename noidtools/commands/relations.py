@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import times
+from .. import dates
 from ..codec import encode_text
 from ..description.conversion import abstract_name, gather_relations, timestamp_text
 from ..errors import NotFoundError, printable
@@ -120,7 +120,7 @@ def _add_claim(call: Call, kind: RelationKind, one: bytes, other: bytes) -> Answ
     minter, start, until = call.minter, call.option("from"), call.option("until")
     claim = minter.write(lambda writer: add_claim(
         minter, writer, call.actor, kind, one, other, _authority(call),
-        times.first_second(start) if start else b"", times.last_second(until) if until else b"",
+        dates.first_second(start) if start else b"", dates.last_second(until) if until else b"",
     ))
     return Answer(Fields(("ok", claim.sentence())), spaced=True)
 

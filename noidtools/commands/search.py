@@ -6,11 +6,11 @@ import json
 
 from .. import search
 from ..codec import decode_text
+from ..dates import first_second
 from ..description.bibliography import title_element
 from ..description.missing import without_code
 from ..errors import UsageError
 from ..minter.policies import READ
-from ..times import first_second
 from .answers import Answer, Blank, Fields, FileChunk
 from .command import Command, Form, Option
 

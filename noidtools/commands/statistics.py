@@ -7,9 +7,9 @@ import io
 import json
 
 from .. import statistics
+from ..dates import first_second, last_second
 from ..minter.identifiers import identify
 from ..minter.policies import ADMIN
-from ..times import first_second, last_second
 from .answers import Answer, Fields, FileChunk, PreparedRecord
 from .command import Command, Form, Option, as_count
 

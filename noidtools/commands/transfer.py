@@ -6,6 +6,7 @@ import os
 from contextlib import contextmanager
 from itertools import chain
 
+from ..dates import first_second
 from ..errors import InvalidError, NoidError, UsageError, printable
 from ..minter import location_of
 from ..minter.changes import LeftAlone
@@ -15,7 +16,7 @@ from ..minter.perl.dump import dumped_items, noid4php_items
 from ..minter.policies import ADMIN
 from ..resolution import maps, target_element
 from ..store import exists
-from ..times import display_day, first_second
+from ..times import display_day
 from ..transfer import open_input
 from ..transfer.exporter import FORMS, Export, Selection
 from ..transfer.importer import Importer, ImportOptions

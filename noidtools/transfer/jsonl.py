@@ -21,12 +21,12 @@ import json
 from collections.abc import Callable, Iterator
 
 from ..codec import pack, split_pair, unpack
+from ..dates import utc_datetime
 from ..errors import InvalidError, NoidError
 from ..minter.changes import RecordedEdit
 from ..minter.circulation import Circulation
 from ..minter.events import Change, Digest, Event, Tally
 from ..minter.stored import StoredName
-from ..times import utc_datetime
 from . import BadLineError, Entry, InputFile, ensure_length
 
 TYPE_CHECKING = False
