@@ -25,8 +25,8 @@ from __future__ import annotations
 
 
 class NoidError(Exception):
-    """A refusal.  `message` is the sentence for the user, with the command that helps; as text it is without that."""
     """A refusal.  `message` is the sentence for the user, with the command that helps; `str(error)` leaves that out."""
+
     kind = "refused"
 
     def __init__(self, message: str, command: str = "") -> None:
