@@ -14,19 +14,18 @@
     ├── BusyError         the wait for another writer, or for the clock, took too long
     └── StoreError        the database or its disk failed
         ├── NoMinterError there is no minter in that folder
-        └── OutcomeUnknownError  during a commit, so that it may have been done: it must not be done again unseen
+        └── OutcomeUnknownError  a commit may or may not have taken place: check before doing it again
 
-The message is one sentence for the user: it names what is wrong and, where there
-is one, the remedy.  A remedy that is a command of the shell is apart: `str(error)`,
-which a Python program shows, leaves it out.  `kind` is the word by which interfaces choose an exit status
-or an HTTP status; JSON answers contain it.
+The message is one sentence for the user: it says what is wrong and, if there is one, the remedy.  A shell command that
+helps is kept apart, because `str(error)`, which a Python program prints, leaves it out.  Interfaces choose an exit
+status or an HTTP status by `kind`, a word that JSON answers contain.
 """
 
 from __future__ import annotations
 
 
 class NoidError(Exception):
-    """A refusal.  `message` is the sentence for the user, with the command that helps; as text it is without that."""
+    """A refusal.  `message` is the sentence for the user, with the command that helps; `str(error)` leaves that out."""
 
     kind = "refused"
 

@@ -1,25 +1,22 @@
-"""Time in UTC: a minter's clock, how to wait for it, and the formats in which dates are read and written.
+"""Time in UTC: a minter's clock, how to wait for it, and the formats in which dates are written.
 
     20261116002825             timestamp: how moments are stored, and how most answers print them
     2026-11-16T00:28:25.05Z    iso_datetime: the moment in a label made from the time; years may exceed 9999
     2026-11-16 00:28:25 UTC    display_datetime: pages
     2026-11-16                 display_day: sentences
-    2026, 2026-11, ...         first_second, last_second: dates that a user types
 
-datetime, calendar and zoneinfo are imported in the functions that use them: a mint needs none of them.
+Dates are read in dates.py: a mint does not need the modules for that.
 """
 
 from __future__ import annotations
 
 import time
-from functools import lru_cache
 
 from .errors import InvalidError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     # Called during a wait: nanoseconds left (0 at the end), identifiers made so far, identifiers wanted.
     OnWait = Callable[[int, int, int], None]
@@ -84,13 +81,10 @@ def timestamp(nanoseconds: int) -> bytes:
     return b"%04d%02d%02d%02d%02d%02d" % time.gmtime(nanoseconds // SECOND)[:6]
 
 
-# -- fourteen digits: from and to other formats ----------------------------------------------------------------------
-
-_TIMESTAMP = "%Y%m%d%H%M%S"
+# -- timestamps ------------------------------------------------------------------------------------------------------
 
 # 10000-01-01, the first moment that does not fit in fourteen digits.
 _TIMESTAMPS_END = 253402300800
-
 
 _UNITS = {"h": 3600, "d": 86_400}
 _LONGEST_DIGITS = 6
@@ -111,16 +105,6 @@ def timestamp_after(nanoseconds: int, seconds: int) -> bytes:
     return timestamp(nanoseconds + seconds * SECOND)
 
 
-def utc_datetime(stamp: bytes) -> datetime:
-    """A timestamp as a datetime of Python; raises ValueError for what is none."""
-    from datetime import datetime, timezone
-
-    if len(stamp) != 14 or not stamp.isdigit():
-        raise ValueError(f"{stamp!r} is not a timestamp")
-    return datetime(int(stamp[:4]), int(stamp[4:6]), int(stamp[6:8]), int(stamp[8:10]), int(stamp[10:12]),
-                    int(stamp[12:]), tzinfo=timezone.utc)
-
-
 def display_datetime(stamp: bytes) -> str:
     """A timestamp as pages print it: 2026-11-16 00:28:25 UTC."""
     text = stamp.decode("ascii")
@@ -138,9 +122,9 @@ def display_day(stamp: bytes) -> str:
 # The Gregorian calendar repeats after 400 years, so that any year can be computed by the standard library, whose
 # own range ends at the year 9999.
 
-_DAY = 86400
-_CYCLE_DAYS = 146097
-_ORDINAL_1970 = 719163
+_DAY = 86_400
+_CYCLE_DAYS = 146_097
+_ORDINAL_1970 = 719_163
 
 
 def calendar(seconds: int) -> tuple[int, int, int, int, int, int]:
@@ -152,7 +136,7 @@ def calendar(seconds: int) -> tuple[int, int, int, int, int, int]:
 
 def posix(year: int, month: int, day: int, hour: int, minute: int, second: int) -> int:
     """The inverse of `calendar`; raises InvalidError for a date that does not exist, leap seconds included."""
-    from datetime import date
+    from datetime import date  # a mint needs none of it
 
     if not 1 <= month <= 12:
         raise InvalidError(f"there is no month {month:02}")
@@ -170,78 +154,3 @@ def iso_datetime(seconds: int, fraction: bytes = b"") -> bytes:
     """POSIX seconds as ISO 8601 writes them; `fraction` holds the digits after the decimal point, if any."""
     whole = b"%04d-%02d-%02dT%02d:%02d:%02d" % calendar(seconds)
     return b"%b.%bZ" % (whole, fraction) if fraction else whole + b"Z"
-
-
-# -- dates that a user types: a year, a month, a day, or a moment ----------------------------------------------------
-
-# The accepted formats, by the length of the text.
-_FORMATS = {4: "%Y", 7: "%Y-%m", 10: "%Y-%m-%d", 14: _TIMESTAMP, 16: "%Y-%m-%dT%H:%M", 19: "%Y-%m-%dT%H:%M:%S"}
-_EXAMPLES = "2026, 2026-11, 2026-11-16, 2026-11-16T00:28:25Z or 20261116002825"
-
-
-def first_second(text: str) -> bytes:
-    """The timestamp of the first second of a year, month, day or moment: `--from 2026` begins with that year."""
-    return _timestamp_of(_parse_date(text)[0])
-
-
-def last_second(text: str) -> bytes:
-    """The timestamp of the last second of a year, month, day or moment: `--until 2126` ends with that year."""
-    from calendar import monthrange
-
-    moment, form = _parse_date(text)
-    if "%m" not in form:
-        moment = moment.replace(month=12)
-    if "%d" not in form:
-        moment = moment.replace(day=monthrange(moment.year, moment.month)[1])
-    if "%H" not in form:
-        moment = moment.replace(hour=23, minute=59)
-    if "%S" not in form:
-        moment = moment.replace(second=59)
-    return _timestamp_of(moment)
-
-
-def _parse_date(text: str) -> tuple[datetime, str]:
-    """The first second of what is named, and the format in which it is written; raises UsageError."""
-    from datetime import datetime
-
-    bare = text.strip().removesuffix("Z").replace(" ", "T")
-    form = _FORMATS.get(len(bare), "")
-    try:
-        if form and bare.isascii():
-            return datetime.strptime(bare, form), form
-    except ValueError:
-        pass
-    raise UsageError(f"{text[:60]!r} is not a date: write it as {_EXAMPLES}")
-
-
-def _timestamp_of(moment: datetime) -> bytes:
-    # The year is formatted separately: on some systems strftime omits leading zeros of years before 1000.
-    return f"{moment.year:04}{moment:%m%d%H%M%S}".encode()
-
-
-# A longer name is that of no time zone, and one with many dots would be looked for in as many packages.
-_LONGEST_ZONE = 100
-
-
-def to_utc(zone: str) -> Callable[[bytes], bytes]:
-    """The function that turns fourteen digits of local time in a zone, such as Europe/Paris, into those of UTC.
-
-    Of the two moments that one hour of autumn stands for, the first is meant.  Without a zone the digits stay.  Raises
-    UsageError for a zone that is not known here; the function raises ValueError for what is no date.
-    """
-    if not zone:
-        return lambda digits: digits
-    from datetime import datetime, timezone
-    from zoneinfo import ZoneInfo
-
-    try:
-        local = ZoneInfo(zone[:_LONGEST_ZONE])
-    except (OSError, ValueError, KeyError):
-        raise UsageError(f"there is no time zone {zone[:60]!r} here: write it as in Europe/Paris") from None
-
-    @lru_cache(maxsize=10_000)
-    def convert(digits: bytes) -> bytes:
-        moment = datetime.strptime(digits.decode(), _TIMESTAMP).replace(tzinfo=local)
-        return _timestamp_of(moment.astimezone(timezone.utc))
-
-    return convert

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from datetime import date, datetime, timedelta, timezone
 from typing import Concatenate, Literal, ParamSpec, TypeVar, get_args, overload
 
-from .. import resolution, times
+from .. import dates, resolution
 from ..codec import decode_text
 from ..description.conversion import Transition, Withdrawal, redirect_targets, transition, withdrawal
 from ..description.facts import Binding, HoldResult, NameRecord, Resolution, RuleBinding, Validity
@@ -69,12 +69,12 @@ def to_optional(text: Text | None) -> bytes | None:
 
 def start_timestamp(moment: Moment | None) -> bytes:
     """The first second of a day or moment; empty for None.  A moment without time zone is taken as UTC."""
-    return times.first_second(_date_text(moment)) if moment is not None else b""
+    return dates.first_second(_date_text(moment)) if moment is not None else b""
 
 
 def end_timestamp(moment: Moment | None) -> bytes:
     """The last second of a day or moment; empty for None.  A moment without time zone is taken as UTC."""
-    return times.last_second(_date_text(moment)) if moment is not None else b""
+    return dates.last_second(_date_text(moment)) if moment is not None else b""
 
 
 def _date_text(moment: Moment) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .. import times
+from .. import dates, times
 from ..errors import ConflictError, UsageError, printable
 from ..minter import Minter, creation, location_of, policies, report, tokens
 from ..minter.config import all_notes, put_note
@@ -243,7 +243,7 @@ def _end_of_token(text: str | None, now: int) -> bytes:
         return times.timestamp_after(now, seconds)
     if not text[:4].isdigit():
         raise UsageError(f"a token expires after a time, 365d or 12h, or on a date, 2030-12-31; {text!r} is neither")
-    return times.last_second(text)
+    return dates.last_second(text)
 
 
 def _list_tokens(call: Call) -> Answer:

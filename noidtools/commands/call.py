@@ -8,7 +8,6 @@ from __future__ import annotations
 from ..errors import ForbiddenError, UsageError, printable
 from ..minter import Minter
 from ..minter.policies import EVERYTHING
-from ..times import first_second, last_second
 from . import lines
 from .command import did_you_mean
 
@@ -181,11 +180,15 @@ class Invocation:
 
     def start(self, name: str) -> bytes:
         """The first second of the date that an option gives; empty if the option is absent."""
+        from ..dates import first_second  # datetime, which a mint does not need
+
         date = self.option(name)
         return first_second(date) if date else b""
 
     def end(self, name: str) -> bytes:
         """The last second of the date that an option gives; empty if the option is absent."""
+        from ..dates import last_second
+
         date = self.option(name)
         return last_second(date) if date else b""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .. import times
+from .. import dates
 from ..codec import encode_text
 from ..description.conversion import ValueDigest, history_event, timestamp_text
 from ..errors import ForbiddenError, UsageError
@@ -133,14 +133,14 @@ def _since(text: str) -> tuple[int, bytes]:
     """The value of --since: the number of an event after which to begin, and the date; one of them is 0 or empty."""
     if text.isdigit() and text.isascii() and len(text) < _DATE_DIGITS:
         return min(int(text), (1 << 40) - 1), b""
-    return 0, times.first_second(text)
+    return 0, dates.first_second(text)
 
 
 def _archive(call: Call) -> Answer:
     if not call.session.local:
         raise ForbiddenError("--archive writes a file of the server: it is for the shell, not for the web")
     minter = call.minter
-    count, freed = archive(minter, call.actor, times.first_second(call.option("archive") or ""),
+    count, freed = archive(minter, call.actor, dates.first_second(call.option("archive") or ""),
                            os.fsdecode(call.words[0]), lambda event: _json_facts(minter, event))
     fields = [("ok", b"%d event%b moved to %b" % (count, b"" if count == 1 else b"s", call.words[0])),
               ("freed", b"%d bytes" % freed)]

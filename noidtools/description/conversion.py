@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 from itertools import islice
 
 from ..codec import decode_text
+from ..dates import utc_datetime
 from ..minter import Minter, config, contexts, qualities
 from ..minter.circulation import is_known
 from ..minter.custody import Custodian, element_of
@@ -27,7 +28,7 @@ from ..names.targets import USUAL_CODE, Target
 from ..resolution import CACHE, FALLBACK, PASSTHROUGH, USUAL_CACHE, target_element
 from ..resolution.settings import canaries
 from ..store import Reader
-from ..times import system_clock, timestamp, utc_datetime
+from ..times import system_clock, timestamp
 from .facts import (
     AbstractName,
     ContextClaim,

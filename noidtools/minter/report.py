@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from ..dates import utc_datetime
 from ..schemes.base import DURABILITY_MEANINGS, durability_letters
 from ..store.sql_tables import TRUE_ROWS
-from ..times import utc_datetime
 from . import schema
 from .circulation import HELD, RESERVED, UNAVAILABLE, WITHDRAWN
 from .events import newest_number, read_event

@@ -24,7 +24,7 @@ from ..minter import circulation
 from ..minter.departure import departure
 from ..names import targets
 from ..spool import Spool
-from ..store.folders import sync_folder
+from ..store.folders import replace_file
 from .lookup import FOUND, Lookup, Outcome, follow_aliases, target_element
 
 TYPE_CHECKING = False
@@ -135,20 +135,6 @@ def _quoted(word: bytes) -> bytes:
 
 
 # -- files -----------------------------------------------------------------------------------------------------------
-
-
-def replace_file(path: str, write: Callable[[str], None]) -> None:
-    """Write a new file beside the old one, then rename it: a reader finds the old or the new one, complete."""
-    fresh = f"{path}.{os.getpid()}.new"
-    try:
-        write(fresh)
-        with open(fresh, "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(fresh, path)
-        sync_folder(os.path.dirname(os.path.abspath(path)))
-    finally:
-        if os.path.exists(fresh):
-            os.unlink(fresh)
 
 
 def _write_map(fresh: str, lines: Iterable[bytes], tool: str) -> None:

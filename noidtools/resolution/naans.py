@@ -20,7 +20,7 @@ from ..codec import decode_text, encode_text
 from ..console import OccasionalLog
 from ..errors import InvalidError, NotFoundError, StoreError
 from ..names import targets
-from ..store.folders import ensure_own, sync_folder, write_file
+from ..store.folders import ensure_own, replace_file, write_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -242,14 +242,9 @@ def _write(folder: str, registry: Registry) -> None:
     content = {"format": _FORMAT, "source": registry.source, "date": registry.date, "forward": registry.forward,
                "records": [asdict(record) for record in registry.records.values()]}
     path = os.path.join(folder, FILE)
-    new = os.path.join(folder, f".{FILE}-new")
     try:
-        write_file(new, json.dumps(content).encode())
-        os.replace(new, path)
-        sync_folder(folder)
+        replace_file(path, lambda fresh: write_file(fresh, json.dumps(content).encode()))
     except OSError as error:
-        with suppress(OSError):
-            os.unlink(new)
         raise StoreError(f"{path} cannot be written: {error.strerror}") from None
 
 

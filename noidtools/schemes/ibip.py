@@ -19,8 +19,6 @@ The standard leaves three questions open.  They are answered as follows, so that
 
 from __future__ import annotations
 
-import ipaddress
-
 from ..errors import InvalidError
 from .timed import Date, HostTimeScheme, check_port, quoted
 
@@ -62,9 +60,13 @@ def canonical(label: bytes) -> bytes:
     return label.upper()
 
 
-def prefix(computer: bytes, port: int) -> bytes:
+def prefix(ip: bytes, port: int) -> bytes:
     """The server's half (Algorithm 5)."""
-    computer = ip_address(computer)
+    return _prefix(ip_address(ip), port)
+
+
+def _prefix(computer: bytes, port: int) -> bytes:
+    """The same for an address in its canonical spelling, without the import of ipaddress."""
     coded_port = b"" if check_port(port) == DEFAULT_PORT else from_decimal(port, IBIP_DIGITS)
     if b"." in computer:
         return from_decimal(to_decimal(computer, IPV4_DIGITS), IBIP_DIGITS) + b"W" + coded_port
@@ -103,12 +105,14 @@ def from_decimal(number: int, digits: bytes) -> bytes:
 
 def ip_address(text: bytes) -> bytes:
     """An address in its canonical spelling: dotted decimal, or the short form of RFC 5952 in hexadecimal."""
+    from ipaddress import IPv4Address, IPv6Address
+
     try:
         if b":" not in text:
-            return str(ipaddress.IPv4Address(text.decode("ascii"))).encode()
+            return str(IPv4Address(text.decode("ascii"))).encode()
         if b"%" in text:
             raise ValueError("ipaddress accepts a scope after a %, which has a meaning on one machine only")
-        address = ipaddress.IPv6Address(text.decode("ascii"))
+        address = IPv6Address(text.decode("ascii"))
     except ValueError:
         raise InvalidError(f"{quoted(text)} is not an IP address such as 150.163.34.243 or 2001:db8::1") from None
     if address.ipv4_mapped is not None:
@@ -178,7 +182,7 @@ class IbipScheme(HostTimeScheme):
     options = ("ip", "port", "granularity", "patience")
     place, place_meaning, place_example = "ip", "the server's address", "150.163.34.243"
     default_port = DEFAULT_PORT
-    canonical_computer, encode_place = staticmethod(ip_address), staticmethod(prefix)
+    canonical_computer, encode_place = staticmethod(ip_address), staticmethod(_prefix)
     encode_date, canonical_label = staticmethod(suffix), staticmethod(canonical)
 
     @classmethod
@@ -190,4 +194,6 @@ class IbipScheme(HostTimeScheme):
         return [("Form", form), ("Size", b"unlimited"), ("IP", self.computer), ("Port", b"%d" % self.port)]
 
     def durability(self, settings: Settings) -> str:
+        import ipaddress
+
         return "NI" + "G" * ipaddress.ip_address(self.computer.decode()).is_global

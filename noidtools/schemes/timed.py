@@ -1,11 +1,11 @@
-"""Base of the schemes that make labels from the time (ibi, ibip, pilin), and exact dates.
+"""The base class of the schemes that make labels from the time (ibi, ibip, pilin), and exact dates.
 
-A label names a cell of a grid of time.  Cells are used in ascending order and never twice, whatever the clock does,
-because the date of the last label is stored.  If the clock is behind that date, the generator reserves a cell in the
-future, and the user waits for it, at most as long as the patience of the minter.
+Time is divided into cells, whose width is the granularity, and each label is made from the date of a cell.  The date of
+the last label is stored, and the next label gets a later cell, so none is used twice even if the clock is set back.  If
+that cell is in the future, it is reserved and the user waits for it, but no longer than the patience of the minter.
 
 A date is a whole number of units of 10^-places seconds since 1970-01-01T00:00:00Z (POSIX time, so no leap seconds).
-All arithmetic is on integers: binary fractions cannot hold a tenth of a second, and `decimal` takes 10 ms to import.
+All arithmetic is on integers: a float cannot hold a tenth of a second, and `decimal` takes 10 ms to import.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 # -- dates, and the temporal distributor of the IBI standard ---------------------------------------------------------
 
-# 10^-30 s is the smallest unit of time that has a name.  The standard sets no limit; this one makes
-# the parser refuse a label of a million digits instead of computing with it.
+# 10^-30 s is the smallest unit of time that has a name.  The standard sets no limit; this one keeps the parser from
+# computing with a label of a million digits.
 MAX_PLACES = 30
 
-# About 316 million years; a limit for the same reason.
+# About 316 million years, for the same reason.
 MAX_SECONDS = 10**16
 
 
@@ -104,7 +104,7 @@ def parse_date(text: bytes) -> Date:
 
 
 def parse_granularity(text: bytes) -> Date:
-    """The granularity, which is the width of the grid's cells, written in seconds: 60, 1, 0.1, 0.01 and so on."""
+    """The granularity, the width of the cells in seconds: 60, 1, 0.1, 0.01 and so on."""
     rule = "a granularity is one of 60, 1, 0.1, 0.01, ... seconds"
     units, places = _decimal(text, rule)
     try:
@@ -117,7 +117,7 @@ def parse_granularity(text: bytes) -> Date:
 
 
 def from_ns(nanoseconds: int) -> Date:
-    """The date of a clock that counts nanoseconds since 1970, as time.time_ns does."""
+    """A date from nanoseconds since 1970, which is what time.time_ns returns."""
     return Date(nanoseconds, 9)
 
 
@@ -130,15 +130,14 @@ def wait_ns(date: Date, now: Date) -> int:
 
 
 def allot(last: Date | None, now: Date, granularity: Date) -> Date:
-    """The date for a request made at `now`, where `last` is the date of the previous request.
+    """The date of the next label, for a request made at `now`; `last` is the date of the previous label.
 
-    It is always later than `last`.  It is also the end of the wait: the cell may be used at
-    that date, which is at once if the date is not later than `now`.
+    It is later than `last`.  If it is also later than `now`, the request waits until that date.  Where several cells
+    are free, the date with the shortest label is chosen.
     """
     places, step = granularity.places, granularity.units
     arrived = now.floor(places) // step * step
-    # A previous date from a finer grid is rounded down to this one: any later date on this
-    # grid is later than the finer one as well.
+    # The last date may be of a finer granularity.  Rounded down to this one, it has the same later dates.
     previous = arrived - step if last is None else last.floor(places) // step * step
     cell = max(previous + step, arrived)
     for width in _widths(places):
@@ -149,7 +148,7 @@ def allot(last: Date | None, now: Date, granularity: Date) -> Date:
 
 
 def _widths(places: int) -> list[int]:
-    """Minute, second, tenth … above one unit, coarsest first, in units of 10^-places s."""
+    """A minute, a second, a tenth and so on, down to ten units; in units of 10^-places seconds."""
     return [60 * 10**places] + [10**power for power in range(places, 0, -1)]
 
 
@@ -171,14 +170,14 @@ def _decimal(text: bytes, rule: str) -> tuple[int, int]:
 # -- schemes of time -------------------------------------------------------------------------------------------------
 
 _PATIENCE = 30 * SECOND
-# However patient the minter is, no label is reserved that lies further ahead.
+# No label is reserved further ahead than this, whatever the patience of the minter.
 _FARTHEST = 86400 * SECOND
 _MOST_PATIENCE = 10**9
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
 def parse_patience(text: bytes) -> int:
-    """Nanoseconds from seconds written in decimal."""
+    """The patience in nanoseconds, from a number of seconds such as 30 or 0.5."""
     try:
         patience = parse_date(text)
     except InvalidError:
@@ -189,7 +188,7 @@ def parse_patience(text: bytes) -> int:
 
 
 class TimedScheme(Scheme):
-    """Subclasses define which date follows the last one, and how a date is written as a label."""
+    """Subclasses define which date follows the last one, and how to write a date as a label."""
 
     __slots__ = ("granularity", "patience", "prefix")
 
@@ -273,7 +272,7 @@ class TimedGenerator(Generator):
 
     @property
     def patience(self) -> int:
-        """Nanoseconds that one identifier may be waited for; by default at least one cell of the grid."""
+        """How many nanoseconds to wait for one identifier at most; the default is at least one cell."""
         if self._patience:
             return parse_patience(self._patience)
         return max(_PATIENCE, wait_ns(self._granularity, Date(0)))
@@ -306,8 +305,7 @@ class TimedGenerator(Generator):
     def draw(self, count: int, request: MintRequest | None = None) -> list[tuple[bytes, int]]:
         assert request is not None, "a label made from the time needs the time of the request"
         now = request.clock()
-        # The request may have waited for the write lock.  Cells since the time of the request that are still
-        # unused can be given to it at once.
+        # The request may have waited for the write lock.  Cells that have passed unused since then can be used at once.
         requested_at, moment = from_ns(min(request.requested_at, now)), from_ns(now)
         patience = self.patience if request.patience is None else request.patience
         reach = min(LOOK_AHEAD, patience)
@@ -352,7 +350,7 @@ class TimedGenerator(Generator):
 
 
 def _time_of(now: int) -> str:
-    """A reading of the clock, to the second."""
+    """A time of the clock, in whole seconds."""
     return iso_datetime(now // SECOND).decode()
 
 
@@ -362,7 +360,7 @@ def seconds(nanoseconds: int) -> bytes:
 
 
 def duration(nanoseconds: int) -> str:
-    """A time span in words: its largest unit and the next smaller one."""
+    """A duration in words, in its largest unit and the next smaller one: 2 hours 5 minutes."""
     whole = nanoseconds // SECOND
     for place, (size, unit) in enumerate(_UNITS):
         if whole >= size:
@@ -399,14 +397,14 @@ def parse_port(text: bytes) -> int:
 
 
 class HostTimeScheme(TimedScheme):
-    """Subclasses define how a place and a date are written.
+    """A scheme whose labels have a part for the server and its port, and one for the date; subclasses write both.
 
-    computer  the name or the address of the server, as in the setting that `place` names
+    computer  the name or the address of the server, from the setting named in `place`
     """
 
     __slots__ = ("computer", "port")
 
-    # The setting with the name or the address, what that is, an example of it, and the port if none is given.
+    # The setting with the name or the address of the server, its meaning and an example, and the default port.
     place, place_meaning, place_example = "", "", ""
     default_port = 0
 
@@ -429,7 +427,7 @@ class HostTimeScheme(TimedScheme):
     @staticmethod
     @abstractmethod
     def canonical_computer(text: bytes) -> bytes:
-        """The one spelling of the name or the address; raises InvalidError for what is none."""
+        """The canonical spelling of the name or the address; raises InvalidError if it is not valid."""
 
     @staticmethod
     @abstractmethod
@@ -443,7 +441,7 @@ class HostTimeScheme(TimedScheme):
 
     @classmethod
     def decoded(cls, label: bytes, computer: bytes, port: int, date: Date) -> Pairs:
-        """What a label contains, of which this is the canonical spelling."""
+        """What a label contains, given in its canonical spelling."""
         return [
             ("id", label), ("scheme", cls.name.encode()), (cls.place, computer),
             ("port", b"%d" % port), ("time", utc(date)), ("seconds", bytes(date)),

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 _LISTENING_DESCRIPTOR = 0
 _WEB_SERVERS = "FCGI_WEB_SERVER_ADDRS"
 
-# Seconds between two looks at the processes; after the end of one until another one is started, so that processes that
-# cannot start leave time for others; and which the processes have for the requests at hand when they are told to stop.
+# Seconds between two looks at the processes; before others are started for those that have ended; and which they have
+# for the requests at hand when they are told to stop.
 _INTERVAL = 0.2
 _PAUSE = 1.0
 _STOP_SECONDS = 30.0
@@ -133,32 +133,22 @@ class Processes:
                 self._received.discard(signal.SIGHUP)
                 former, self._running = self._running, [self._start() for _ in self._running]
                 _stop(former)
-            self._running = [self._replaced(process) for process in self._running]
+            self._replace_ended()
         _stop(self._running)
 
-    def _start(self) -> _Process:
-        return _Process(self._command, stdin=self._listener)
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(self._command, stdin=self._listener.fileno())
 
-    def _replaced(self, process: _Process) -> _Process:
-        """The process, or another one if it has ended a while ago."""
-        if process.poll() is None:
-            return process
-        process.ended = process.ended or time.monotonic()
-        if time.monotonic() - process.ended < _PAUSE:
-            return process
-        log_line("noid", f"the worker {process.pid} {exit_reason(process.returncode)}: another one is started")
-        return self._start()
+    def _replace_ended(self) -> None:
+        ended = [process for process in self._running if process.poll() is not None]
+        if ended:
+            time.sleep(_PAUSE)  # processes that cannot start leave time for others
+            for process in ended:
+                log_line("noid", f"the worker {process.pid} {exit_reason(process.returncode)}: another one is started")
+            self._running = [self._start() if process in ended else process for process in self._running]
 
 
-class _Process(subprocess.Popen[bytes]):
-    """A process, and when it was noticed that it has ended."""
-
-    def __init__(self, command: list[str], *, stdin: socket.socket) -> None:
-        self.ended = 0.0
-        super().__init__(command, stdin=stdin.fileno())
-
-
-def _stop(processes: list[_Process]) -> None:
+def _stop(processes: list[subprocess.Popen[bytes]]) -> None:
     for process in processes:
         process.terminate()
     deadline = time.monotonic() + _STOP_SECONDS

@@ -63,8 +63,11 @@ class ResolutionCounter:
         with self._lock:
             if self._writer != os.getpid():
                 self._start()
-            if key in self._counts or len(self._counts) < _MOST_NAMES:
-                self._counts[key] = self._counts.get(key, 0) + 1
+            self._add(key, 1)
+
+    def _add(self, key: tuple[str, int, bytes], number: int) -> None:
+        if key in self._counts or len(self._counts) < _MOST_NAMES:
+            self._counts[key] = self._counts.get(key, 0) + number
 
     def _start(self) -> None:
         if self._writer:
@@ -93,12 +96,6 @@ class ResolutionCounter:
                 add_resolutions(dbdir, found, patience)
             except Exception as error:  # noqa: BLE001 - whatever it is, nobody waits for these counts
                 self._log.write(f"the resolutions of {dbdir} cannot be counted at the moment: {error}")
-                self._put_back(dbdir, found)
-
-    def _put_back(self, dbdir: str, counts: dict[tuple[int, bytes], int]) -> None:
-        """Try again with the next write, unless too much waits for that already."""
-        with self._lock:
-            for (day, name), number in counts.items():
-                key = dbdir, day, name
-                if key in self._counts or len(self._counts) < _MOST_NAMES:
-                    self._counts[key] = self._counts.get(key, 0) + number
+                with self._lock:  # the next write tries again
+                    for (day, name), number in found.items():
+                        self._add((dbdir, day, name), number)

@@ -51,7 +51,7 @@ __all__ = [
     "readme_of", "remove_store", "replace_store", "restore_store", "set_aside",
 ]
 
-# Name -> module; and the engine of a new store.
+# Name -> module; and the engine of a new store, or of a folder that names none.
 ENGINES = {"lmdb": f"{__name__}.lmdb", "postgres": f"{__name__}.postgres"}
 DEFAULT = "lmdb"
 
@@ -61,8 +61,8 @@ _MOVED = ".moved"
 _ENGINE_LINE = "engine:"
 _LONGEST_ENGINE_LINE = 200
 
-# How the address of a database server begins, and its engine.
-_SERVERS = {"postgresql:": "postgres", "postgres:": "postgres"}
+# How the address of a PostgreSQL server begins.
+_SERVERS = ("postgresql:", "postgres:")
 
 
 # -- the protocol ----------------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ def exists(location: str) -> bool:
 def ensure_folder_name(path: str) -> None:
     """Raise UsageError for the address of a database server in place of a folder; it is not repeated, because it may
     hold a password."""
-    if path.startswith(tuple(_SERVERS)) and not os.path.isdir(path):
+    if path.startswith(_SERVERS) and not os.path.isdir(path):
         raise UsageError("the address of a database server is not a folder: name the folder of the minter",
                          "'noid -f FOLDER dbcreate --store ADDRESS' makes it")
 
@@ -267,12 +267,12 @@ def create_store(
         if read:
             raise UsageError("an address to read from goes with that of the database server (store)")
         return engine_at(location).create_store(location, fill, chunks=chunks, readme=readme)
-    name = next((name for start, name in _SERVERS.items() if address.startswith(start)), "")
-    if not name:
+    if not address.startswith(_SERVERS):
         # It is not repeated, because it may hold a password.
         raise UsageError("the store must be the address of a database server: write it as in "
                          "postgresql://host/database")
-    return _engine_module(name).create_store(location, fill, chunks=chunks, readme=readme, address=address, read=read)
+    return _engine_module("postgres").create_store(location, fill, chunks=chunks, readme=readme, address=address,
+                                                   read=read)
 
 
 def restore_store(location: str, source: str, adjust: Work) -> str | None:
@@ -363,7 +363,7 @@ def engine_at(location: str) -> Engine:
     name = DEFAULT
     if os.path.isdir(location) or complete_replacement(location) and os.path.isdir(location):
         file = os.path.join(location, ENGINE_FILE)
-        name = _engine_name(file) if os.path.isfile(file) else "lmdb"
+        name = _engine_name(file) if os.path.isfile(file) else DEFAULT
     elif os.path.isfile(location):
         name = _engine_name(location)
     elif os.environ.get(ADDRESS_VARIABLE):

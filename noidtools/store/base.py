@@ -38,11 +38,11 @@ if TYPE_CHECKING:
             """Begin a savepoint in this transaction or savepoint."""
 
         def commit(self) -> None:
-            """Commit a transaction, or make a savepoint part of what is around it; whatever happens, locks are given
-            back."""
+            """Commit a transaction, or make a savepoint part of what is around it; locks are released even if this
+            raises."""
 
         def rollback(self) -> None:
-            """Undo it; nothing if it has ended, as it has after `commit`, even after one that raised."""
+            """Undo it; does nothing after its end, which `commit` is even if it raised."""
 
 
 class StoreStatus:
@@ -112,7 +112,7 @@ class BaseStore(ABC):
 
     @abstractmethod
     def _refusal(self, error: Exception) -> NoidError | None:
-        """What the engine or the system raised, as a refusal that names the remedy; None for any other exception."""
+        """An exception of the engine or the system as a refusal with its remedy; None for any other exception."""
 
     @abstractmethod
     def suspend(self) -> bool:
@@ -124,8 +124,8 @@ class BaseStore(ABC):
         again meanwhile."""
 
     def abandon(self) -> bool:
-        """In the child of a fork, before the store is opened again: give back what was inherited without disturbing the
-        parent; returns False if that is not possible."""
+        """Called in the child of a fork before the store is opened again: release what was inherited, without an effect
+        on the parent.  Returns False if that is not possible."""
         return True
 
     # -- transactions ----------------------------------------------------------------------------------
@@ -158,13 +158,12 @@ class BaseStore(ABC):
 
     def write(self, work: Callable[[Writer], T], *, timeout: float = TIMEOUT) -> T:
         self._ensure_usable()
-        if self.writing:
-            return self._write_once(work, timeout)
-        return self._repeat(lambda: self._write_once(work, timeout), timeout)
 
-    def _write_once(self, work: Callable[[Writer], T], timeout: float) -> T:
-        with self._transaction(timeout) as writer:
-            return work(writer)
+        def write_once() -> T:
+            with self._transaction(timeout) as writer:
+                return work(writer)
+
+        return write_once() if self.writing else self._repeat(write_once, timeout)
 
     @contextmanager
     def transaction(self, *, timeout: float = TIMEOUT) -> Iterator[Writer]:
@@ -256,14 +255,17 @@ class BaseStore(ABC):
                 del stores.shared[self.key]
 
 
-# Each open store takes files and address space, and a process may serve thousands of them: beyond this number those
-# that were not used for longest are suspended, if no transaction is open in them.
+# Each open store takes files and address space, and a process may serve thousands of them.  Beyond this number, those
+# are suspended that have been unused for the longest time and have no open transaction.
 MOST_OPEN = 64
 
 
 class _Stores:
-    """The stores of a process: those in use by key, after a fork those of the parent, too, until they are opened again;
-    and those whose database is open."""
+    """The stores of a process.
+
+    shared  those in use, by key; after a fork also those of the parent, until they are opened again
+    open    those whose database is open
+    """
 
     def __init__(self, shared: dict[str, BaseStore]) -> None:
         self.process = os.getpid()

@@ -115,9 +115,9 @@ def complete_replacement(target: str) -> bool:
 
 
 def _is_taken_away(target: str, ready: str) -> bool:
-    """Whether what was at the target is where it is put when it is replaced by the folder that is ready.
+    """Whether the folder that was at the target has been moved aside, as the folder that is ready says.
 
-    Another account may have made that one: a link is not followed, and root takes its own alone.
+    Another account may have made the one that is ready: a link is not followed, and root accepts only its own.
     """
     found = os.lstat(ready)
     if not stat.S_ISDIR(found.st_mode) or (found.st_uid and not os.geteuid()):
@@ -156,7 +156,7 @@ def _new_names(target: str) -> tuple[str, str]:
 
 @contextmanager
 def unfinished_name(parent: str, mark: str) -> Iterator[str]:
-    """A path for what this thread makes; what killed processes have left under names with this mark is removed."""
+    """A path for what this thread makes; removes what killed processes have left under names with this mark."""
     remove_leftovers(parent, mark)
     path = os.path.join(os.path.abspath(parent), f"{mark}{threading.get_ident()}-{os.getpid()}")
     _unfinished.add(path)
@@ -241,10 +241,10 @@ def copy_permissions(old: str, new: str) -> None:
 
 
 def ensure_own(location: str) -> None:
-    """Raise StoreError if this is root, and a store, the folder above it or a link on the way belongs to somebody else.
+    """Raise StoreError if this is root, and a store, the folder above it or a link in its path belongs to another user.
 
-    The owner of the folder could put links into it, which root would follow; and files that root makes could not be
-    used by the owner.
+    The owner of the folder could put links into it, which root would follow; and the owner could not use files that
+    root makes.
     """
     if os.geteuid():
         return
@@ -307,6 +307,19 @@ def write_file(path: str, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
+def replace_file(path: str, write: Callable[[str], None]) -> None:
+    """Write a new file beside the old one, then rename it: a reader finds the old or the new one, complete."""
+    fresh = f"{path}.{os.getpid()}.new"
+    try:
+        write(fresh)
+        sync_folder(fresh)
+        os.replace(fresh, path)
+        sync_folder(os.path.dirname(os.path.abspath(path)))
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(fresh)
+
+
 def sync_folder(folder: str) -> None:
     """Have the names in a folder written to disk; or a file, its content."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
@@ -317,8 +330,8 @@ def sync_folder(folder: str) -> None:
 
 
 def ensure_regular(path: str) -> os.stat_result | None:
-    """What the system knows of a file, None if there is none.  Raises StoreError if the path is a link or anything but
-    a regular file: another account may have put it there."""
+    """The status of a file, None if there is none.  Raises StoreError for a link and for anything but a regular file,
+    which another account may have put there."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:

@@ -20,7 +20,7 @@ TIMEOUT = 30.0
 
 
 def lock_file(path: str, flags: int = os.O_RDWR | os.O_CREAT, *, shared: bool = False) -> int | None:
-    """The descriptor of a file or folder that this process has locked until it closes it; None if another has."""
+    """Lock a file or folder until the returned descriptor is closed; None if another process has locked it."""
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
@@ -33,8 +33,8 @@ def lock_file(path: str, flags: int = os.O_RDWR | os.O_CREAT, *, shared: bool = 
 class ReadersWriterLock:
     """Shared by many threads, or held by one exclusively.
 
-    A thread that waits for exclusive use keeps later ones out, so its wait ends when those inside have left.  A thread
-    that shares the lock must neither share it again nor ask for exclusive use.
+    A thread that waits for exclusive use keeps later ones out, so it waits only for those that have the lock already.
+    A thread that shares the lock must neither share it again nor ask for exclusive use.
     """
 
     __slots__ = ("_condition", "_shared", "_exclusive")
@@ -109,7 +109,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.00005, 0.002
 
 
 class WriterLock:
-    """Held by the one who writes, first among the threads of this process, then among all processes.
+    """Held by the writer: a lock among the threads of this process, then a locked file among all processes.
 
     LMDB's own lock cannot be waited for with a limit, so this one is taken before it.  The system releases it when its
     holder dies, however it dies.

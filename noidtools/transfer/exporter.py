@@ -21,8 +21,8 @@ from ..minter.history import Archives
 from ..minter.lifecycle import PUBLISHED_STATE, STATES, state_of
 from ..minter.namespace import RULE_MARK
 from ..minter.stored import StoredName
-from ..resolution.maps import replace_file
 from ..store import Reader
+from ..store.folders import replace_file
 from ..times import timestamp
 from ..version import __version__
 from . import anvl, csv_table, jsonl

@@ -21,13 +21,13 @@ import json
 from collections.abc import Callable, Iterator
 
 from ..codec import pack, split_pair, unpack
+from ..dates import utc_datetime
 from ..errors import InvalidError, NoidError
 from ..minter.changes import RecordedEdit
 from ..minter.circulation import Circulation
 from ..minter.events import Change, Digest, Event, Tally
 from ..minter.importing import ImportRow
 from ..minter.stored import StoredName
-from ..times import utc_datetime
 from . import BadLineError, InputFile, ensure_length
 
 TYPE_CHECKING = False

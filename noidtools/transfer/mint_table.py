@@ -23,9 +23,9 @@ from ..minter.circulation import ensure_element, find
 from ..minter.importing import ImportPage, ImportRow, refusal_of
 from ..minter.mint_runs import MintRun
 from ..minter.minting import MintOptions
-from ..resolution.maps import replace_file
 from ..spool import Spool
 from ..store import Reader, Writer
+from ..store.folders import replace_file
 from . import BYTE_ORDER_MARK, LONGEST_VALUE, BadLineError, InputFile
 from .csv_table import Header, guarded, read_header, read_rows, row_entry, text_lines
 from .importer import Importer, ImportOptions, ImportReport

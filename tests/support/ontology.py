@@ -8,6 +8,7 @@ from typing import Any
 import pyshacl
 from rdflib import OWL, RDFS, XSD, Graph, Namespace, URIRef
 
+from noidtools.dates import utc_datetime
 from noidtools.description import vocabulary
 from noidtools.description.conversion import quality_finding
 from noidtools.description.facts import (
@@ -25,7 +26,6 @@ from noidtools.description.facts import (
 )
 from noidtools.description.rdf import describe_minter, describe_name
 from noidtools.minter.qualities import FAILS, HOLDS, RESOLVABLE, RETRIEVABLE, Finding, Quality
-from noidtools.times import utc_datetime
 
 PIL = Namespace(vocabulary.PIL)
 OURS = Namespace(vocabulary.NOID)

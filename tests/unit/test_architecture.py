@@ -17,7 +17,7 @@ from support.project import ROOT
 
 # A package may import those before it in this list, never those behind it.
 ORDER = (
-    "version", "errors", "codec", "times", "console", "spool", "store", "names", "rules", "schemes", "minter",
+    "version", "errors", "codec", "times", "dates", "console", "spool", "store", "names", "rules", "schemes", "minter",
     "resolution", "statistics", "transfer", "verification", "description", "search", "preservation", "deployment",
     "commands", "api", "web", "server", "cli", "",
 )

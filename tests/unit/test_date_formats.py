@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noidtools.dates import utc_datetime
 from noidtools.errors import UsageError
 from noidtools.times import (
     SECOND,
@@ -19,7 +20,6 @@ from noidtools.times import (
     posix,
     timestamp,
     timestamp_after,
-    utc_datetime,
 )
 from support.project import ROOT
 

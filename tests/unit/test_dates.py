@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noidtools.dates import first_second, last_second
 from noidtools.errors import UsageError
-from noidtools.times import first_second, last_second
 
 
 @pytest.mark.parametrize(("text", "first", "last"), [

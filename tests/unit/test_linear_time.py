@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from noidtools import codec, times
+from noidtools import codec, dates
 from noidtools.commands import Invocation
 from noidtools.commands.answers import FetchedRecord, Fields, Values
 from noidtools.commands.bulk import parse_lines
@@ -107,11 +107,11 @@ def _imported(text: bytes) -> None:
 def _dates(text: bytes) -> None:
     spelled = text.decode("latin-1")
     for date in (spelled, "2026-11-17T" + spelled, "2026-" + spelled):
-        for parse_date in (times.first_second, times.last_second, times.to_utc):
+        for parse_date in (dates.first_second, dates.last_second, dates.to_utc):
             with contextlib.suppress(NoidError, ValueError):
                 parse_date(date)
     with contextlib.suppress(NoidError, ValueError):
-        times.to_utc("+0100")(text)
+        dates.to_utc("+0100")(text)
 
 
 PARSERS: dict[str, Callable[[bytes], Any]] = {

@@ -14,13 +14,13 @@ from functools import partial
 from itertools import islice
 
 from ...codec import pair
+from ...dates import to_utc
 from ...errors import InvalidError, NoidError, printable
 from ...rules import Rule
 from ...schemes.base import Settings
 from ...schemes.noid import NoidScheme
 from ...spool import Spool, storage_errors
 from ...store import create_store
-from ...times import to_utc
 from .. import location_of, schema
 from ..circulation import HELD, Circulation
 from ..events import Actor, Tally, index_event, packed_event, put_events, record_event

@@ -7,6 +7,7 @@ environment for a file in a process, none across a fork.
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from itertools import chain
 
 import lmdb
@@ -56,12 +57,9 @@ def restore_store(location: str, source: str, adjust: Work) -> str | None:
 
 
 def _write_all(folder: str, works: Iterable[Work]) -> None:
-    store = open_store(folder)
-    try:
+    with closing(open_store(folder)) as store:
         for work in works:
             store.write(work)
-    finally:
-        store.close()
 
 
 def remove_store(location: str) -> None:

@@ -19,7 +19,7 @@ from .files import DATA, LOCK, LONGEST_KEY, WRITER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from ..base import EngineWriter
@@ -263,9 +263,9 @@ class LmdbStore(BaseStore):
 
     def _retry(self, error: Exception, attempt: int, deadline: float) -> bool:
         if isinstance(error, lmdb.MapFullError):
-            return self._set_map_size(lambda environment: 2 * int(environment.info()["map_size"]))
+            return self._set_map_size(2)
         if isinstance(error, lmdb.MapResizedError):
-            return self._set_map_size(lambda environment: 0)  # as another process has set it
+            return self._set_map_size(0)
         if isinstance(error, lmdb.ReadersFullError):
             environment = self._enter()
             try:
@@ -374,10 +374,11 @@ class LmdbStore(BaseStore):
                 environment.close()
         return self._environment is None
 
-    def _set_map_size(self, size: Callable[[lmdb.Environment], int]) -> bool:
+    def _set_map_size(self, factor: int) -> bool:
+        """Let the map grow by a factor; 0 is the size that another process has given it."""
         with self._lock.exclusive():
             if self._environment is not None:
-                self._environment.set_mapsize(size(self._environment))
+                self._environment.set_mapsize(factor * int(self._environment.info()["map_size"]))
         return True
 
     def _check_stale_readers(self, environment: lmdb.Environment) -> None:

@@ -7,7 +7,7 @@ its own, and then exchanges the names of two minters in one transaction.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from itertools import chain, islice
 from time import monotonic
@@ -137,12 +137,9 @@ def _create(location: str, address: str, read: str, works: Iterable[Work], readm
 
 
 def _write_all(location: str, works: Iterable[Work]) -> None:
-    store = open_store(location)
-    try:
+    with closing(open_store(location)) as store:
         for work in works:
             store.write(work)
-    finally:
-        store.close()
 
 
 def _create_minter(file: EngineFile) -> None:
@@ -211,9 +208,8 @@ def _exchange(location: str, folder: str, new: EngineFile, before: EngineFile, a
     not changed before it is gone.  The exchange is a write like any other, so that it is settled if the answer to its
     commit is lost.  Raises OutcomeUnknownError if that takes too long.
     """
-    store = open_store(location)
     try:
-        with store.transaction() as writer:
+        with closing(open_store(location)) as store, store.transaction() as writer:
             assert isinstance(writer, PostgresWriter)
             _write_all(folder, (adjust,))
             write_file(os.path.join(folder, ENGINE_FILE), before.text())
@@ -223,8 +219,6 @@ def _exchange(location: str, folder: str, new: EngineFile, before: EngineFile, a
             f"the connection with the database at {new.address} was lost when the restored minter was put in place, "
             f"and it has not become known whether it is: if noid_minters has {before.minter!r}, which is what was "
             f"there before, it is; if it has {new.minter!r}, restore again") from error
-    finally:
-        store.close()
 
 
 def _works_of(source: str) -> Iterator[Work]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from .connection import Row, Step
     from .engine_file import EngineFile
+    from .reader import Version
 
 # Seconds that a resolver waits for an answer, for which it tries again, and for which it may use a version again.
 _RESOLVER_ANSWER, _RESOLVER_TIMEOUT, _RESOLVER_AGE = 2.0, 6.0, 0.9
@@ -158,14 +159,10 @@ class PostgresStore(BaseStore):
         latest = self._source().latest if self._resolving else None
         if latest is not None and monotonic() - latest[1] < _RESOLVER_AGE:
             return latest[0]
-        return self._repeat(self._read_version, TIMEOUT)
+        return self._read_version()
 
-    def _read_version(self) -> tuple[int, int]:
-        reader = self._begin_read()
-        try:
-            return reader.version()
-        finally:
-            reader.close()
+    def _read_version(self) -> Version:
+        return self.read(lambda reader: reader.version())  # type: ignore[attr-defined, no-any-return]
 
     def identity(self) -> object:
         """The file that names the minter, and the number of its rows as it was read last."""
@@ -176,7 +173,7 @@ class PostgresStore(BaseStore):
         elif isinstance(reader, PostgresReader):
             number = reader.minter.number or reader.version()[0]
         else:
-            number = self._source().number or self._repeat(self._read_version, TIMEOUT)[0]
+            number = self._source().number or self._read_version()[0]
         return (self._file.inode if self._file else None), number
 
     @property

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...codec import encode_text
+from ...dates import first_second, last_second
 from ...description.bibliography import title_element, title_of
 from ...description.facts import FoundName
 from ...errors import NoidError
 from ...minter.lifecycle import STATES
 from ...search import is_address
-from ...times import first_second, last_second
 from ...transfer.csv_table import write_header, write_row
 from ..access import MinterAccess
 from ..json_api.types import json_text

@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl, quote
 import msgspec
 
 from ...codec import encode_text
+from ...dates import first_second, last_second
 from ...errors import NotFoundError, UsageError
 from ...minter.policies import ADMIN, BIND, MINT, READ
-from ...times import first_second, last_second
 from ..access import MinterAccess, Minters, whole_body
 from ..rendering import renderer_of
 from ..request import Request
