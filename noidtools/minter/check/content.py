@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 _STATES = ((WITHDRAWN, WITHDRAWN_STATE), (UNAVAILABLE, UNAVAILABLE_STATE), (RESERVED, RESERVED_STATE))
 _SHOWN = 60
 
-_CLAIMED = frozenset(kind.letter for kind in CLAIMED.values())
-
 # The settings that are the paths of archives; their events do not record them as changes.
 _ARCHIVES = b"archive/"
 
@@ -212,7 +210,7 @@ class _Comparison:
             if relation is None or event is None or event.archived:
                 continue
             recorded = {fingerprint(change.after) for changes in event.changes.values() for change in changes}
-            dates = (relation.start, relation.until) if relation.kind in _CLAIMED else ()
+            dates = (relation.start, relation.until) if relation.word in CLAIMED else ()
             for text in (relation.authority, *dates):
                 if text and fingerprint(text) not in recorded:
                     self._report_relation(name, relation, text)

@@ -1,17 +1,17 @@
 """Relations between names, and what is declared to be abstract: the kinds, and the tables in which they are stored.
 
 Each relation is stored under both names, so that it is found from either: an alias and its target, two synonyms, a
-withdrawn name and its successor.  That an authority prefers a name is stored under that name alone.  A name may be one
-of another system, or an abstract one; a name of this minter is in the form in which it is stored.
+withdrawn name and its successor.  Only a preference is stored under one name, the preferred one.  A name may also be
+abstract or of another system; a name of this minter is in the form in which it is stored.
 
 An abstract context is stored under its name as it was declared.  An abstract name or identifier is written as its
-context, a separator and its label; with another separator it is the same one, so that it is stored under a key of
-context and label.
+context, a separator and its label.  The choice of the separator makes no difference, so the key is made of context and
+label.
 
 The words are those of the PILIN ontology of identifier systems; its sections are
 
-    claims    what an authority says of two names for a span of time: equivalents (5.3), synonyms (5.4), preferred names
-              (5.6), contexts in contexts (5.10), realisations of something abstract (6.3, 7.1)
+    claims    what an authority states about two names for a span of time: equivalents (5.3), synonyms (5.4), preferred
+              names (5.6), contexts in contexts (5.10), realisations of something abstract (6.3, 7.1)
     homology  names with the same label in contexts that realise one abstract context (7.2, names alone 10.4; the scope:
               appendix 2)
     senses    in which sense two names are the same, where they are not one name: each of the relations above, and a
@@ -44,7 +44,7 @@ class RelationKind:
     inverse   the letter of the kind under which the other name has the relation; its own if it is symmetric, empty if
               there is no other name
     section   the section of the PILIN ontology of identifier systems that defines it; empty if none does
-    verb      for what an authority claims: the verb between two names, or the noun for both if it is symmetric
+    verb      of a claim: the verb between the two names, or the noun for both if it is symmetric
     claimed   whether several authorities may claim the same, each with an entry of its own
     table     where it is stored
     """
@@ -129,7 +129,7 @@ class Relation:
 
     @property
     def derived(self) -> bool:
-        """Whether nobody claims it, as authorities claim other homologues: it follows from what both names realise."""
+        """Whether it is claimed by nobody, but follows from what both names realise."""
         return self.kind in (HOMOLOGUE, HOMOLOGOUS_NAME) and not self.authority
 
     def holds_at(self, date: bytes) -> bool:
@@ -144,7 +144,7 @@ def ensure_authority(authority: bytes) -> None:
 
 
 def put_relation(writer: Writer, name: bytes, relation: Relation) -> None:
-    """Store a relation under one of its names; the caller stores the inverse under the other."""
+    """Store a relation under one of its names; the caller stores the inverse under the other name."""
     fields = relation.display, relation.authority, relation.start, relation.until, b"%d" % relation.event
     writer.put(KINDS[relation.kind].table, _key(name, relation), pack(fields))
 
