@@ -28,12 +28,14 @@ def refusal_of(status: bytes) -> bytes | None:
 
 @dataclass(slots=True)
 class ImportRow:
-    """One record of a file: an identifier, and what it shall have.
+    """One record of a file: an identifier, and what it is to have.
 
-    key, display   the identifier as stored, and as written in answers
-    state          reserved, unavailable or withdrawn, else empty; reason and successor of one of the last two, since
-                   when, and when it was minted; the name of which it is an alias
-    status         what was done, once it was; a record with which nothing is to be done has it from the beginning
+    key, display       the identifier as stored, and as written in answers
+    state              reserved, unavailable or withdrawn; else empty
+    reason, successor  of one that is unavailable or withdrawn, as are `since` and `minted`: since when it is, and when
+                       it was minted
+    alias              the name of which it is an alias; empty if it is none
+    status             what was done; known from the beginning for a record with which nothing is to be done
     """
 
     line: int

@@ -1,8 +1,8 @@
 """Whether the records say what the events say.
 
-Events and records are two witnesses of the same changes.  Where they differ it is not known which of them is wrong, so
-a person decides, by giving the command that makes it right, which is an event, too.  Only what protects a name is
-mended: a hold or a withdrawal of which the events know.
+Events and records tell of the same changes.  Where they differ, it is not known which is wrong: a person decides, and
+makes it right with a command, which is an event, too.  Only a hold or a withdrawal that the events have is restored,
+because it protects the name.
 """
 
 from __future__ import annotations

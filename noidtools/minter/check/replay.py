@@ -4,7 +4,7 @@ The newest change of each property and of each element is what the records must 
 are what it computes; the minter itself is the empty name, whose properties are its settings, notes and tokens.
 
 Of some events only date and verb are known, because they are in an archive, or were made of what another program had
-stored.  What such an event may have changed is open until a later one says it.
+stored.  What such an event may have changed is unknown until a later event says what it is.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ class Replay:
                 self._bind(edit.element, edit.after, number, bulk=True)
 
     def recorded(self, what: bytes) -> Recorded | None:
-        """What the events say of a property; None if that is open."""
+        """What the events say of a property; None if that is unknown."""
         known = self._known["state" if what == STATE else "others"]
         return self._properties.get(what) or (Recorded(None) if known else None)
 
@@ -294,7 +294,7 @@ class Replay:
 
     @property
     def _is_new(self) -> bool:
-        """Whether the events so far leave it open whether anybody has the name, so that an import holds it."""
+        """Whether nobody has got the name so far, as far as the events tell, so that an import holds it."""
         return self.complete and not self.mintings and STATE not in self._properties
 
     def _adopt(self, event: Event) -> None:
