@@ -147,11 +147,6 @@ def _delete_alias_relations(writer: Writer, key: bytes, relation: Relation) -> N
     delete_relation(writer, relation.other, Relation(ALIAS, key))
 
 
-def ensure_ends(minter: Minter, reader: Reader, key: bytes) -> None:
-    """Raise ConflictError if the aliases that are followed from this one are a loop."""
-    _chain_from(minter, reader, key)
-
-
 # -- loops and long chains -------------------------------------------------------------------------------------------
 
 
@@ -161,7 +156,7 @@ def _ensure_no_loop(minter: Minter, reader: Reader, ref: NameRef) -> None:
     Aliases are followed as in resolution, where an alias also applies to names that extend it.  So the aliases whose
     targets extend this one are checked, too.  Bindings and rules are ignored, because they may change at any time.
     """
-    down = len(_chain_from(minter, reader, ref.key))
+    down = len(chain_from(minter, reader, ref.key))
     _ensure_those_above_end(minter, reader, ref.key)
     if down + _chain_length_above(reader, ref.key) > LONGEST_CHAIN:
         raise ConflictError(f"the chain of aliases through {printable(ref.display)} would have more than "
@@ -174,10 +169,10 @@ def _ensure_those_above_end(minter: Minter, reader: Reader, key: bytes) -> None:
     A name that is no longer an alias may extend another one, which is followed in its place.
     """
     for upper in relations_of_extensions(reader, key, ALIAS):
-        _chain_from(minter, reader, upper.other)
+        chain_from(minter, reader, upper.other)
 
 
-def _chain_from(minter: Minter, reader: Reader, key: bytes) -> list[bytes]:
+def chain_from(minter: Minter, reader: Reader, key: bytes) -> list[bytes]:
     """The alias and those that are followed after it; raises ConflictError if one of them comes twice."""
     chain = [key]
     text = circulation.alias_target(reader, key) or b""

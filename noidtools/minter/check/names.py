@@ -261,7 +261,7 @@ def _check_aliases(examination: Examination) -> None:
             examination.report(f"{name} is an alias, but is not on hold, so it could be minted for something else: run "
                                f"'noid hold set {name}'")
         try:
-            aliases.ensure_ends(examination.minter, examination.reader, identifier)
+            aliases.chain_from(examination.minter, examination.reader, identifier)
         except ConflictError as error:
             examination.report(f"{name} leads nowhere: {error.message}")
 

@@ -198,8 +198,8 @@ def relations_of_extensions(reader: Reader, name: bytes, kind: bytes) -> Iterato
 CONTEXT, NAME, IDENTIFIER = "context", "name", "identifier"
 ABSTRACT_KINDS = (CONTEXT, NAME, IDENTIFIER)
 LONGEST_NAME = 1000
-_SEPARATORS = (b"::", b":", b"/")
-_SEPARATING = b":/"
+# What is between an abstract context and a label: one of these, or `::`.
+_SEPARATORS = b":/"
 
 
 class Abstraction:
@@ -272,19 +272,12 @@ def find_place(reader: Reader, text: bytes) -> tuple[Abstraction, bytes] | None:
     """The longest abstract context that a name begins with, and the label after it; None if there is none."""
     text = text.strip()
     for end in range(len(text) - 1, 0, -1):
-        if text[end] in _SEPARATING:
+        if text[end] in _SEPARATORS:
             context = find_abstraction(reader, text[:end])
-            label = _label_after(text, text[:end])
+            label = text[end + (2 if text.startswith(b"::", end) else 1) :]
             if context is not None and context.kind == CONTEXT and label:
                 return context, label
     return None
-
-
-def _label_after(text: bytes, context: bytes) -> bytes:
-    """What stands after a context and a separator; empty if the text does not begin with both."""
-    rest = text[len(context) :] if text.startswith(context) else b""
-    separator = next((mark for mark in _SEPARATORS if rest.startswith(mark)), b"")
-    return rest[len(separator) :] if separator else b""
 
 
 def put_abstraction(writer: Writer, abstraction: Abstraction) -> None:
@@ -300,5 +293,4 @@ def delete_abstraction(writer: Writer, key: bytes) -> None:
 
 def _abstraction(key: bytes, packed: bytes) -> Abstraction:
     kind, *rest = unpack(packed)
-    display, context, label, about, authority, since = rest
-    return Abstraction(key, kind.decode(), display, context, label, about, authority, since)
+    return Abstraction(key, kind.decode(), *rest)
