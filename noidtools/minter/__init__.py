@@ -34,9 +34,9 @@ _REPLACEMENT = 2.0
 def default_dbdir(program: str, variable: str, *folders: str) -> str:
     """The folder of the minter where no option names one.
 
-    It is `variable`, the value of $NOID, if that is set.  Else it is named behind the first underscore in the name of
-    the program, as in noid_kt5: in the first of the folders that has such a minter, and in the first of all if none
-    has.  A program without such a name means the last folder itself.
+    It is `variable`, the value of $NOID, if that is set.  Otherwise its name follows the first underscore in the name
+    of the program, as in noid_kt5, and it is in the first of `folders` that has a minter of that name; if none has, in
+    the first of them.  If the program's name has no underscore, it is the last of `folders` itself.
     """
     if variable:
         return variable
@@ -56,7 +56,7 @@ def location_of(dbdir: str) -> str:
 
 
 def _while_replaced(action: Callable[[], T]) -> T:
-    """Do something, and again while a copy of the minter is about to take its place."""
+    """Run an action, and run it again while a copy of the minter is about to replace it."""
     deadline = monotonic() + _REPLACEMENT
     while True:
         try:

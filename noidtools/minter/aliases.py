@@ -7,12 +7,23 @@ An authority may prefer one of the names that it claims to be synonyms.  It guar
 from __future__ import annotations
 
 from ..errors import ConflictError, NotFoundError, UsageError, printable
-from . import circulation, identifiers, queue, relations
+from . import circulation, identifiers, queue
 from .circulation import Circulation, ensure_not_withdrawn
 from .events import Change, property_changes, record_event
 from .identifiers import NameRef
 from .policies import persistence
-from .relations import ALIAS, ALIAS_OF, PREFERRED, SYNONYM, Relation, delete_relation, put_relation, relations_of
+from .relations import (
+    ALIAS,
+    ALIAS_OF,
+    PREFERRED,
+    SYNONYM,
+    Relation,
+    delete_relation,
+    ensure_authority,
+    put_relation,
+    relations_of,
+    relations_of_extensions,
+)
 from .schema import ALIASES
 
 TYPE_CHECKING = False
@@ -59,7 +70,7 @@ def create_alias(
     if ref.key == other.key:
         raise ConflictError(f"{printable(ref.display)} cannot be an alias of itself")
     if authority:
-        relations.ensure_authority(authority)
+        ensure_authority(authority)
     before = _relation_of(writer, ref.key)
     if before is not None:
         _delete_alias_relations(writer, ref.key, before)
@@ -72,8 +83,8 @@ def create_alias(
     event = record_event(writer, actor, b"alias", ids=[ref.key, other.key], changes=changes)
     start = actor.date()
     writer.put(ALIASES, ref.key, other.display)
-    relations.put_relation(writer, ref.key, Relation(ALIAS_OF, other.key, other.display, authority, start, event=event))
-    relations.put_relation(writer, other.key, Relation(ALIAS, ref.key, ref.display, authority, start, event=event))
+    put_relation(writer, ref.key, Relation(ALIAS_OF, other.key, other.display, authority, start, event=event))
+    put_relation(writer, other.key, Relation(ALIAS, ref.key, ref.display, authority, start, event=event))
     _ensure_no_loop(minter, writer, ref)
     return AliasChange(ref, other, queue.place_hold(minter, writer, ref.key, record, event))
 
@@ -124,7 +135,7 @@ def _ensure_may_be_alias(reader: Reader, ref: NameRef, record: Circulation) -> N
 
 
 def _relation_of(reader: Reader, key: bytes) -> Relation | None:
-    return next(relations.relations_of(reader, key, ALIAS_OF), None)
+    return next(relations_of(reader, key, ALIAS_OF), None)
 
 
 def _properties(relation: Relation | None) -> dict[str, bytes]:
@@ -132,13 +143,8 @@ def _properties(relation: Relation | None) -> dict[str, bytes]:
 
 
 def _delete_alias_relations(writer: Writer, key: bytes, relation: Relation) -> None:
-    relations.delete_relation(writer, key, relation)
-    relations.delete_relation(writer, relation.other, Relation(ALIAS, key))
-
-
-def ensure_ends(minter: Minter, reader: Reader, key: bytes) -> None:
-    """Raise ConflictError if the aliases that are followed from this one are a loop."""
-    _chain_from(minter, reader, key)
+    delete_relation(writer, key, relation)
+    delete_relation(writer, relation.other, Relation(ALIAS, key))
 
 
 # -- loops and long chains -------------------------------------------------------------------------------------------
@@ -150,7 +156,7 @@ def _ensure_no_loop(minter: Minter, reader: Reader, ref: NameRef) -> None:
     Aliases are followed as in resolution, where an alias also applies to names that extend it.  So the aliases whose
     targets extend this one are checked, too.  Bindings and rules are ignored, because they may change at any time.
     """
-    down = len(_chain_from(minter, reader, ref.key))
+    down = len(chain_from(minter, reader, ref.key))
     _ensure_those_above_end(minter, reader, ref.key)
     if down + _chain_length_above(reader, ref.key) > LONGEST_CHAIN:
         raise ConflictError(f"the chain of aliases through {printable(ref.display)} would have more than "
@@ -162,11 +168,11 @@ def _ensure_those_above_end(minter: Minter, reader: Reader, key: bytes) -> None:
 
     A name that is no longer an alias may extend another one, which is followed in its place.
     """
-    for upper in relations.relations_of_extensions(reader, key, ALIAS):
-        _chain_from(minter, reader, upper.other)
+    for upper in relations_of_extensions(reader, key, ALIAS):
+        chain_from(minter, reader, upper.other)
 
 
-def _chain_from(minter: Minter, reader: Reader, key: bytes) -> list[bytes]:
+def chain_from(minter: Minter, reader: Reader, key: bytes) -> list[bytes]:
     """The alias and those that are followed after it; raises ConflictError if one of them comes twice."""
     chain = [key]
     text = circulation.alias_target(reader, key) or b""
@@ -199,7 +205,7 @@ def _chain_length_above(reader: Reader, key: bytes) -> int:
     """The length of the longest chain of aliases that ends at a name, at most one more than is allowed."""
     level = [key]
     for height in range(LONGEST_CHAIN + 1):
-        level = [relation.other for name in level for relation in relations.relations_of(reader, name, ALIAS)]
+        level = [relation.other for name in level for relation in relations_of(reader, name, ALIAS)]
         if not level:
             return height
     return LONGEST_CHAIN + 1

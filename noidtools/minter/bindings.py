@@ -257,25 +257,16 @@ def bind_elements(
 ) -> list[BindResult]:
     """Bind each element to its value in one of the ways of HOWS, in one transaction.
 
-    To mint the identifier, `how` is mint or peppermint, and `text` is the word new.
+    To mint the identifier, `how` is mint or peppermint, and `text` is the word new.  An identifier to which one of the
+    elements is bound already is skipped then, and the results have the new one as written in answers, with its pepper
+    if it has one.
     """
     ensure_how(how)
     if how not in MINTING:
         return minter.write(lambda writer: bind(minter, writer, actor, how, text, pairs))
     if text != identifiers.NEW:
         raise UsageError(f"bind {how.decode()} makes its own identifier: write the word new in place of Id")
-    return mint_and_bind(minter, actor, pairs, peppered=how == b"peppermint")
-
-
-def mint_and_bind(
-    minter: Minter, actor: Actor, pairs: list[tuple[bytes, bytes | None]], *, peppered: bool = False
-) -> list[BindResult]:
-    """Mint one identifier and bind each element to its value, in one transaction.
-
-    An identifier to which one of the elements is bound already is skipped.  The results contain the identifier as
-    written in answers, with its pepper if it has one.
-    """
-    options = minting.MintOptions(peppered=peppered, unbound=tuple(element for element, _ in pairs))
+    options = minting.MintOptions(peppered=how == b"peppermint", unbound=tuple(element for element, _ in pairs))
     request = minting.request_for(minter, actor)
 
     def work(writer: Writer) -> list[BindResult]:
@@ -284,7 +275,7 @@ def mint_and_bind(
             raise minting.exhausted(minter)
         done = bind(minter, writer, actor, b"new", batch.ids[0], pairs)
         for bound in done:
-            bound.identifier, bound.how = batch.ids[0], b"peppermint" if peppered else b"mint"
+            bound.identifier, bound.how = batch.ids[0], how
         return done
 
     return minter.write(work)
@@ -311,10 +302,10 @@ class FetchedName:
     __slots__ = ("identifier", "display", "held", "circulation", "elements", "computed", "unbound", "state", "alias",
                  "tombstone")
 
-    def __init__(self, identifier: bytes, display: bytes, *, held: bool = False, circulation: bytes = b"") -> None:
+    def __init__(self, identifier: bytes, display: bytes, circulation: bytes = b"") -> None:
         self.identifier = identifier
         self.display = display
-        self.held = held
+        self.held = False
         self.circulation = circulation
         self.elements: list[tuple[bytes, bytes]] = []
         self.computed: dict[bytes, bytes] = {}
@@ -422,7 +413,7 @@ def fetch_rules(reader: Reader, text: bytes, wanted: list[bytes]) -> list[Fetche
             of_pattern.append((element, value))
     found = []
     for name, pairs in (*by_element.items(), (text, of_pattern)):
-        fetched = FetchedName(name, name, circulation=b"rule")
+        fetched = FetchedName(name, name, b"rule")
         fetched.elements = [pair for pair in pairs if not wanted or pair[0] in wanted]
         if fetched.elements:
             found.append(fetched)

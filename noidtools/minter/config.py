@@ -57,8 +57,8 @@ def adjust_generator(minter: Minter, writer: Writer, actor: Actor, name: str, ne
 
 
 def reset_clock(minter: Minter, writer: Writer, actor: Actor) -> tuple[bytes, bytes]:
-    """Let a scheme of time go on from now, after labels were made by a clock that ran ahead; returns the time of the
-    last of them, and this one.
+    """Let a scheme of time continue from now, after labels were made by a clock that ran ahead; returns the time of the
+    last of these labels, and this one.
 
     Every label that this minter has given has a circulation record, by which minting skips it.  Raises ConflictError
     if no label lies in the future, or if the clock shows a time before the minter was created: what was made then, by a

@@ -1,10 +1,10 @@
 """Copies of a whole minter to another folder or to another engine; backups, and minters made from them.
 
-A copy is made out of sight, from one transaction, and compared with the minter from beginning to end.  If it shall take
-the place of the minter, that is a write transaction, so that nobody else writes during it.  In the same folder the copy
-is put in place during that transaction.  Else its last change is a note in the minter that it was moved: from that
-commit on nobody opens or changes it; then the copy appears, and the minter is set aside.  A move that was interrupted
-before the note has changed nothing; one that was interrupted later is finished by the same command.
+A copy is made under a hidden name, from one transaction, and compared with the minter from beginning to end.  If it is
+to replace the minter, that is a write transaction, so that nobody else writes meanwhile.  In the same folder the copy
+is put in place during that transaction.  For another folder, the transaction ends with a note in the minter that it was
+moved: from that commit on, nobody opens or changes it; then the copy appears, and the minter is set aside.  A move that
+was interrupted before the note has changed nothing; one that was interrupted later is finished by the same command.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class _Copy:
         forget_destination(target)
 
     def move(self, address: str, read: str, *, in_place: bool) -> Copied:
-        """Make a copy and let it take the place of the minter."""
+        """Make a copy and replace the minter by it."""
         source = os.path.realpath(self._source.location)
         noted = os.fsencode(os.path.abspath(self._target_dir))
         try:

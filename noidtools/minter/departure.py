@@ -1,7 +1,8 @@
 """A minter whose names were handed over to another organisation, the successor.
 
-From the transaction on that records the departure nothing is minted and no name is changed here, so that the successor
-can go on where this minter ended.  The departure names the last identifier; names go on to the successor's resolver.
+From the transaction that records the departure on, nothing is minted and no name is changed here, so that the successor
+can continue where this minter ended.  The departure names the last identifier, and the successor's resolver, to which
+names are redirected.
 """
 
 from __future__ import annotations

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 NUMBER_SIZE = 5
 
+# Where the date is in a packed event: the first field, after the byte that holds its length.
+PACKED_DATE = slice(1, 15)
+
 # A value up to this length is stored whole; of a longer one only its length and its digest.
 LONGEST_VALUE = 4096
 

@@ -23,6 +23,7 @@ from . import config
 from .changes import changes_to
 from .circulation import find
 from .events import (
+    PACKED_DATE,
     Digest,
     Event,
     indexed_numbers,
@@ -229,9 +230,6 @@ _MANY = 20
 # How often `follow` looks for new events, in nanoseconds.  Looking takes a few microseconds.
 _PAUSE = 250_000_000
 
-# Where the date is in a packed event: the first field, after the byte that holds its length.
-_DATE = slice(1, 15)
-
 
 def numbers_of(reader: Reader, identifier: bytes) -> list[int]:
     """The numbers of the events that concern an identifier, oldest first."""
@@ -300,7 +298,7 @@ def stream(minter: Minter, *, after: int = 0, since: bytes = b"") -> Iterator[Ev
     archives = minter.read(lambda reader: Archives(minter.dbdir, reader))
     for number, packed in _rows(minter, after):
         # Every date is compared: if the clock was set back, a later event may have an earlier date.
-        if packed[_DATE] >= since:
+        if packed[PACKED_DATE] >= since:
             yield archives.whole(Event(number, packed))
 
 
@@ -316,7 +314,7 @@ def follow(minter: Minter, clock: Clock, *, after: int = 0, since: bytes = b"") 
         quiet = True
         for number, packed in _rows(minter, after):
             after, quiet = number, False
-            if packed[_DATE] < since:
+            if packed[PACKED_DATE] < since:
                 continue
             event = archives.whole(Event(number, packed))
             if event.tally and event.tally.minted < event.tally.requested:

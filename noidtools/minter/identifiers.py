@@ -4,7 +4,7 @@
     2. The first spelling of which anything is stored is the identifier.
     3. A pepper after one of them, as in `ID!PEPPER`, is checked and taken off; a wrong one is refused.
     4. Of a name that is not known, the first spelling with the form of this minter is the identifier.
-    5. Else it is the normal form, so that whatever is stored under it is found by all spellings.
+    5. Otherwise it is the normal form, so that whatever is stored under it is found by all spellings.
 
 Commands that read use `identify`, those that change an identifier `identify_for_change`, and those that state
 something about any name, also of other systems, `identify_for_claim`.  Resolution uses `identify_parsed`, and goes
@@ -198,7 +198,9 @@ def identify_for_change(minter: Minter, reader: Reader, text: bytes) -> NameRef:
     if ref.key in circulation.INPUT_MARKS and not ref.known:
         raise InvalidError(f"no identifier can be named {ref.key.decode()!r}: it stands for what is read from input")
     if not ref.well_formed:
-        _ensure_name(ref.key)
+        if ref.key == NEW:
+            raise InvalidError("new is not an identifier", "'noid bind mint new …' binds to a new one")
+        _ensure_printable(ref.key)
         if minter.scheme.timed and minter.scheme.owns(ref.key):
             # Nothing but labels with a date begins with the name of a server.
             ensure_well_formed(minter, reader, ref.key)
@@ -207,13 +209,6 @@ def identify_for_change(minter: Minter, reader: Reader, text: bytes) -> NameRef:
         ensure_not_abstract(reader, ref)
     ensure_pepper(reader, ref)
     return ref
-
-
-def _ensure_name(key: bytes) -> None:
-    """Raise InvalidError for what nobody means as a name of another system."""
-    if key == NEW:
-        raise InvalidError("new is not an identifier", "'noid bind mint new …' binds to a new one")
-    _ensure_printable(key)
 
 
 def identify_for_claim(minter: Minter, reader: Reader, text: bytes) -> NameRef:
@@ -353,8 +348,8 @@ def validate_own(minter: Minter, reader: Reader, texts: Iterable[bytes]) -> list
     """The verdict on each text: the identifier as it is written in answers, and None; or the text, and why it is not in
     the form of this minter's identifiers.
 
-    A label or the address of a resolver may stand before an identifier, and `??` after it, but in itself it must be as
-    it is minted.
+    An identifier may have a label or the address of a resolver before it, and `??` after it, but must itself be written
+    as it is minted.
     """
     def check(text: bytes) -> bytes:
         if minter.scheme.free:

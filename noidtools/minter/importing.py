@@ -28,7 +28,7 @@ def refusal_of(status: bytes) -> bytes | None:
 
 @dataclass(slots=True)
 class ImportRow:
-    """One record of a file: an identifier, and what it shall have.
+    """One record of a file: an identifier, and what it is to have.
 
     line           the number of its first line
     display        the identifier as written in the file; once its `key` is known, as written in answers

@@ -226,7 +226,7 @@ class Namespace:
         if name.scheme and not self._is_own(name, normal):
             normal = names.kept(name)
         key = normal + name.query
-        # The normal form of a label behind a label behind a label is none of the spellings that are tried.
+        # The normal form of a name with several labels before it is none of the spellings that are tried.
         return key if key in self.spellings(name) else self.literal_key(name.given)
 
     def former_key(self, name: Name) -> bytes:

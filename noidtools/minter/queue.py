@@ -169,7 +169,7 @@ def queued_names(reader: Reader, limit: int) -> list[tuple[bytes, bytes]]:
 
 
 def held_names(reader: Reader, limit: int, among: int) -> list[bytes]:
-    """The first identifiers that are on hold though they were never issued, as stored, among so many."""
+    """Up to `limit` identifiers, as stored, that are on hold though they were never issued, of the first `among`."""
     first = islice(in_circulation(reader), among)
     return list(islice((identifier for identifier, record in first if record.held and not record.was_issued), limit))
 

@@ -84,7 +84,7 @@ def status(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
 
 
 def database_status(minter: Minter) -> list[tuple[str, bytes]]:
-    """What the database server says of itself, for a minter that lies in one: labels and values, as printed."""
+    """What the database server says of itself, for a minter that is in one: labels and values, as printed."""
     return [(name, value.encode("utf-8", "surrogateescape")) for name, value in minter.store.status().lines]
 
 

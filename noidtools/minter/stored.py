@@ -16,7 +16,7 @@ from ..times import timestamp
 from . import schema
 from .changes import keys_of_bulk
 from .circulation import Circulation, in_circulation
-from .events import CONTINUED, NUMBER_SIZE, Event, number_key, packed_events
+from .events import CONTINUED, NUMBER_SIZE, PACKED_DATE, Event, number_key, packed_events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -204,8 +204,6 @@ def put_change(writer: Writer, number: int, place: bytes, packed: bytes) -> None
 
 # -- what changed since ----------------------------------------------------------------------------------------------
 
-_DATE = slice(1, 15)
-
 
 class ChangedSince:
     """Which identifiers have an event that is not older than a date of fourteen digits."""
@@ -216,7 +214,7 @@ class ChangedSince:
         self._reader = reader
         self._date = date
         # Events of later numbers may have earlier dates, if the clock was set back: they are looked at one by one.
-        self._first = next((key for key, packed in reader.scan(schema.EVENTS) if packed[_DATE] >= date), None)
+        self._first = next((key for key, packed in reader.scan(schema.EVENTS) if packed[PACKED_DATE] >= date), None)
 
     def __contains__(self, name: object) -> bool:
         if self._first is None or not isinstance(name, StoredName):
@@ -224,7 +222,7 @@ class ChangedSince:
         numbers = [rest for rest, _ in name.events if rest >= self._first]
         if name.circulation is not None and name.circulation[1:6] >= self._first:
             numbers.append(name.circulation[1:6])
-        return any(packed is not None and packed[_DATE] >= self._date
+        return any(packed is not None and packed[PACKED_DATE] >= self._date
                    for packed in self._reader.get_many([(schema.EVENTS, number) for number in numbers]))
 
 

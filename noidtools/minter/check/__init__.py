@@ -19,9 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ...console import Progress
 
-# Faults that are mended in one transaction.
-_MENDED_AT_ONCE = 200
-
 
 def examine(minter: Minter, progress: Progress | None = None) -> Result:
     """Examine the whole database, and the archives of events.  Raises StoreError if the engine finds it damaged."""
@@ -45,16 +42,6 @@ def _examined(examination: Examination) -> Result:
     return examination.result
 
 
-def repair(minter: Minter, actor: Actor, result: Result) -> list[Fault]:
-    """Mend the counters and indexes that were found wrong, and record that; returns the faults that were mended."""
-    mended: list[Fault] = []
-    todo = [fault for fault in result.faults if fault.mend is not None]
-    for start in range(0, len(todo), _MENDED_AT_ONCE):
-        page = todo[start : start + _MENDED_AT_ONCE]
-        mended += minter.write(lambda writer: _mend_all(writer, actor, page))  # noqa: B023 - run before the loop goes on
-    return mended
-
-
 def examine_and_repair(
     minter: Minter, actor: Actor, progress: Progress | None = None
 ) -> tuple[Result, list[Fault]]:
@@ -65,13 +52,17 @@ def examine_and_repair(
     mended: list[Fault] = []
     while True:
         result = examine(minter, progress)
-        done = repair(minter, actor, result)
+        todo = [fault for fault in result.faults if fault.mend is not None]
+        if not todo:
+            return result, mended
+        done = minter.write(lambda writer: _mend_all(writer, actor, todo))  # noqa: B023 - run before the loop goes on
         if not done:
             return result, mended
         mended += done
 
 
 def _mend_all(writer: Writer, actor: Actor, faults: list[Fault]) -> list[Fault]:
+    """Mend faults that are still there, and record that; returns those that were."""
     mended = [fault for fault in faults if fault.mend is not None and fault.mend(writer)]
     if mended:
         record_event(writer, actor, b"check repair",

@@ -1,8 +1,8 @@
 """Whether the records say what the events say.
 
-Events and records are two witnesses of the same changes.  Where they differ it is not known which of them is wrong, so
-a person decides, by giving the command that makes it right, which is an event, too.  Only what protects a name is
-mended: a hold or a withdrawal of which the events know.
+Events and records tell of the same changes.  Where they differ, it is not known which is wrong: a person decides, and
+makes it right with a command, which is an event, too.  Only a hold or a withdrawal that the events have is restored,
+because it protects the name.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 _STATES = ((WITHDRAWN, WITHDRAWN_STATE), (UNAVAILABLE, UNAVAILABLE_STATE), (RESERVED, RESERVED_STATE))
 _SHOWN = 60
-
-_CLAIMED = frozenset(kind.letter for kind in CLAIMED.values())
 
 # The settings that are the paths of archives; their events do not record them as changes.
 _ARCHIVES = b"archive/"
@@ -199,7 +197,8 @@ class _Comparison:
     ) -> None:
         """Compare a row with the event that it refers to, as far as that says something of its values."""
         event = self._events[number]
-        recorded = {} if event is None or event.archived else event.values_of(name.key)
+        changes = [] if event is None or event.archive else self._events.changes_of(event, name.key)
+        recorded = {change.what: change.after for change in changes if not change.element}
         for what in stored.keys() & recorded.keys():
             self._check_value(name, f"the {label} ({printable(what)})", stored[what] or None,
                               Recorded(recorded[what], number), remedy)
@@ -209,10 +208,10 @@ class _Comparison:
         for rest, packed in (name.several(schema.RELATIONS) | name.several(schema.CLAIMS)).items():
             relation = parsed(rest, packed)
             event = self._events[relation.event] if relation is not None and relation.event else None
-            if relation is None or event is None or event.archived:
+            if relation is None or event is None or event.archive:
                 continue
-            recorded = {fingerprint(change.after) for changes in event.changes.values() for change in changes}
-            dates = (relation.start, relation.until) if relation.kind in _CLAIMED else ()
+            recorded = {fingerprint(change.after) for change in event.changes}
+            dates = (relation.start, relation.until) if relation.word in CLAIMED else ()
             for text in (relation.authority, *dates):
                 if text and fingerprint(text) not in recorded:
                     self._report_relation(name, relation, text)
@@ -280,8 +279,8 @@ def _check_items(examination: Examination) -> None:
         known = Events(examination.reader)
         events = [known[number] for number in numbers_of(examination.reader, identifier)]
         values = {(fingerprint(change.after) or b"").hex().encode() for event in events if event is not None
-                  for change in event.changes_of(identifier) if change.element and change.what == ITEM_ELEMENT}
-        if digest not in values and not any(event is None or event.archived for event in events):
+                  for change in known.changes_of(event, identifier) if change.element and change.what == ITEM_ELEMENT}
+        if digest not in values and not any(event is None or event.archive for event in events):
             examination.report(f"an item has the identifier {examination.name(identifier)}, but no event says so: "
                                "restore a backup, or compare with one")
 

@@ -19,7 +19,7 @@ from ..circulation import HELD, PEPPERED, RESERVED, UNAVAILABLE, WITHDRAWN, Circ
 from ..contexts import CLAIM
 from ..policies import CLASSES, INITIAL_STATE, MINT_LIMIT_SETTING, PERSISTENCE_DATES, PUBLISH, RESERVE, AccessRule
 from ..qualities import is_sound
-from ..relations import ABSTRACT_KINDS, ALIAS_OF, KINDS, WORDS, Relation
+from ..relations import ABSTRACT_KINDS, ALIAS_OF, KINDS, Relation
 from ..replies import reply_faults
 from ..tokens import SECRET_SIZE
 from .examination import SMALLEST_RECORD, Examination, are_dates, fields_of, is_date, parts_of
@@ -29,7 +29,6 @@ _DATE, _SEQUENCE = slice(0, 14), slice(14, 20)
 _DIGEST_SIZE = 32
 # Up to this many draws it is examined whether each was recorded once.
 _MOST_DRAWN = 1 << 30
-_INVERSE = {kind.letter: kind.inverse for kind in KINDS.values() if kind.inverse}
 _ACCESS_RULES = frozenset(f"policy/{name}" for name in CLASSES)
 
 
@@ -262,7 +261,7 @@ def _check_aliases(examination: Examination) -> None:
             examination.report(f"{name} is an alias, but is not on hold, so it could be minted for something else: run "
                                f"'noid hold set {name}'")
         try:
-            aliases.ensure_ends(examination.minter, examination.reader, identifier)
+            aliases.chain_from(examination.minter, examination.reader, identifier)
         except ConflictError as error:
             examination.report(f"{name} leads nowhere: {error.message}")
 
@@ -281,9 +280,9 @@ def _check_relations(examination: Examination) -> None:
         if relation.kind == ALIAS_OF and alias_target(reader, name) is None:
             examination.report(f"the relations of {examination.name(name)} make it an alias, but it is not resolved as "
                                "one: make it one again, or remove it, with 'noid alias'")
-        elif relation.kind in _INVERSE and not _has_inverse(reader, name, relation):
+        elif KINDS[relation.kind].inverse and not _has_inverse(reader, name, relation):
             examination.report(
-                f"{examination.name(name)} has the {WORDS[relation.kind]} {examination.name(relation.other)}, but not "
+                f"{examination.name(name)} has the {relation.word} {examination.name(relation.other)}, but not "
                 "the other way round: remove the relation and make it again, or compare with a backup")
 
 
@@ -296,7 +295,7 @@ def _relations(reader: Reader, name: bytes, kind: bytes) -> Iterator[Relation]:
 
 
 def _has_inverse(reader: Reader, name: bytes, relation: Relation) -> bool:
-    kind = _INVERSE[relation.kind]
+    kind = KINDS[relation.kind].inverse
     return any(other.other == name and (not KINDS[kind].claimed or other.authority == relation.authority)
                for other in _relations(reader, relation.other, kind))
 

@@ -4,7 +4,7 @@ The newest change of each property and of each element is what the records must 
 are what it computes; the minter itself is the empty name, whose properties are its settings, notes and tokens.
 
 Of some events only date and verb are known, because they are in an archive, or were made of what another program had
-stored.  What such an event may have changed is open until a later one says it.
+stored.  What such an event may have changed is unknown until a later event says what it is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .. import schema
 from ..bindings import all_rules
 from ..changes import RecordedEdit
 from ..circulation import Circulation
-from ..events import NUMBER_SIZE, Change, Digest, number_key
+from ..events import NUMBER_SIZE, Change, Digest, Event, number_key
 from ..namespace import RULE_MARK
 from ..qualities import STATABLE
 from .examination import SMALLEST_RECORD, Examination, parse_event, parts_of
@@ -118,41 +118,14 @@ def _pair_rows(reader: Reader, table: bytes) -> Iterator[tuple[bytes, bytes, byt
 # -- events ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class ReplayedEvent:
-    """An event as it is replayed.
-
-    mints     whether it issued identifiers
-    bulk      whether what it changed are rows of the table of changes
-    archived, imported   whether only its date and its verb are known, because the rest is in an archive, or because it
-              was made of what another program had stored
-    changes   by the name to which they belong; under the empty name those that belong to all names of the event
-    """
-
-    number: int
-    verb: bytes
-    mints: bool
-    bulk: bool
-    archived: bool
-    imported: bool
-    details: list[bytes]
-    changes: dict[bytes, list[Change]]
-
-    def changes_of(self, name: bytes) -> list[Change]:
-        found = self.changes.get(b"", [])
-        return found + self.changes.get(name, []) if name else found
-
-    def values_of(self, name: bytes) -> dict[bytes, bytes | Digest | None]:
-        """What it says of the properties of a name."""
-        return {change.what: change.after for change in self.changes_of(name) if not change.element}
-
-
 class Events:
     """The events of the names of one page after the other."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._known: dict[int, ReplayedEvent | None] = {}
+        self._known: dict[int, Event | None] = {}
+        # The changes of events, by number and by the name to which they belong: an event may concern very many names.
+        self._changes: dict[int, dict[bytes, list[Change]]] = {}
         # What bulk events changed of the names of a page, by the number of the event and the name.
         self._edits: dict[tuple[int, bytes], list[RecordedEdit]] = {}
 
@@ -160,22 +133,33 @@ class Events:
         """Read what is needed for the names of a page."""
         if len(self._known) > _MOST_EVENTS:
             self._known.clear()
+            self._changes.clear()
         self._read(sorted({number for name in page for number in name.numbers[:_PAGE]}))
         spans: dict[int, tuple[bytes, bytes]] = {}
         for name in page:
             for number in name.numbers:
                 event = self[number]
-                if event is not None and event.bulk:
+                if event is not None and event.bulk is not None:
                     spans[number] = (spans[number][0] if number in spans else name.key, name.key)
         self._edits.clear()
         for number, (first, last) in spans.items():
             self._read_edits(number, first, last)
 
-    def __getitem__(self, number: int) -> ReplayedEvent | None:
+    def __getitem__(self, number: int) -> Event | None:
         """An event; None if it is missing or damaged."""
         if number not in self._known:
             self._read([number])
         return self._known[number]
+
+    def changes_of(self, event: Event, name: bytes) -> list[Change]:
+        """What an event changed of a name, or of all its names."""
+        by_name = self._changes.get(event.number)
+        if by_name is None:
+            by_name = self._changes[event.number] = {}
+            for change in event.changes:
+                by_name.setdefault(change.of, []).append(change)
+        found = by_name.get(b"", [])
+        return found + by_name.get(name, []) if name else found
 
     def edits(self, number: int, name: bytes) -> list[RecordedEdit]:
         return self._edits.get((number, name), [])
@@ -184,7 +168,7 @@ class Events:
         missing = [number for number in numbers if number not in self._known]
         found = self._reader.get_many([(schema.EVENTS, number_key(number)) for number in missing])
         for number, packed in zip(missing, found, strict=True):
-            self._known[number] = None if packed is None else _replayed(number, packed)
+            self._known[number] = None if packed is None else parse_event(number, packed)
 
     def _read_edits(self, number: int, first: bytes, last: bytes) -> None:
         """Read what an event changed of the names from the first to the last: its rows are in the order of names."""
@@ -200,17 +184,6 @@ class Events:
             except (ValueError, IndexError):
                 continue  # reported elsewhere
             self._edits.setdefault((number, edit.key), []).append(edit)
-
-
-def _replayed(number: int, packed: bytes) -> ReplayedEvent | None:
-    event = parse_event(number, packed)
-    if event is None:
-        return None
-    changes: dict[bytes, list[Change]] = {}
-    for change in event.changes:
-        changes.setdefault(change.of, []).append(change)
-    return ReplayedEvent(number, event.verb, event.tally is not None, event.bulk is not None, bool(event.archive),
-                         event.is_imported, event.details, changes)
 
 
 # -- the replay ------------------------------------------------------------------------------------------------------
@@ -264,14 +237,14 @@ class Replay:
             self._forget(None)
         for number in name.numbers:
             event = events[number]
-            if event is None or event.imported or event.archived:
+            if event is None or event.is_imported or event.archive:
                 self._forget(event)
                 continue
-            if event.mints:
+            if event.tally is not None:
                 self._mint(event, long_term=long_term)
             if number == origin:
                 self._adopt(event)
-            self._change(name.key, event)
+            self._change(name.key, event, events.changes_of(event, name.key))
             edits = events.edits(number, name.key)
             if edits and event.verb == _IMPORT and self._is_new:
                 self._properties[HOLD] = Recorded(b"held", number)
@@ -279,7 +252,7 @@ class Replay:
                 self._bind(edit.element, edit.after, number, bulk=True)
 
     def recorded(self, what: bytes) -> Recorded | None:
-        """What the events say of a property; None if that is open."""
+        """What the events say of a property; None if that is unknown."""
         known = self._known["state" if what == STATE else "others"]
         return self._properties.get(what) or (Recorded(None) if known else None)
 
@@ -292,7 +265,7 @@ class Replay:
         """Whether an element of which no event says anything is not bound."""
         return self._known["elements"]
 
-    def _forget(self, event: ReplayedEvent | None) -> None:
+    def _forget(self, event: Event | None) -> None:
         """Go on after an event that may have changed anything; one that binds has changed elements only, and one that
         changes a state is never moved to an archive."""
         self.complete = False
@@ -300,17 +273,17 @@ class Replay:
         self.elements.clear()
         self.statements.clear()
         self._known["elements"] = False
-        if event is not None and event.archived and event.verb.startswith(_BINDING):
+        if event is not None and event.archive and event.verb.startswith(_BINDING):
             return
         self._properties.clear()
         self._known["others"] = False
-        if event is not None and event.archived:
+        if event is not None and event.archive:
             if state is not None:
                 self._properties[STATE] = state
         else:
             self._known["state"] = False
 
-    def _mint(self, event: ReplayedEvent, *, long_term: bool) -> None:
+    def _mint(self, event: Event, *, long_term: bool) -> None:
         self.mintings += 1
         state = self._properties.get(STATE)
         if state is None or state.after == b"reserved":
@@ -321,17 +294,17 @@ class Replay:
 
     @property
     def _is_new(self) -> bool:
-        """Whether the events so far leave it open whether anybody has the name, so that an import holds it."""
+        """Whether nobody has got the name so far, as far as the events tell, so that an import holds it."""
         return self.complete and not self.mintings and STATE not in self._properties
 
-    def _adopt(self, event: ReplayedEvent) -> None:
+    def _adopt(self, event: Event) -> None:
         """The name was recorded as one of foreign origin, which holds it; it may be reserved from the beginning."""
         self._properties[HOLD] = Recorded(b"held", event.number)
         self._known["state"] = False
 
-    def _change(self, name: bytes, event: ReplayedEvent) -> None:
+    def _change(self, name: bytes, event: Event, changes: list[Change]) -> None:
         number = event.number
-        for change in event.changes_of(name):
+        for change in changes:
             if change.element:
                 self._bind(change.what, change.after, number)
                 continue
@@ -341,12 +314,12 @@ class Replay:
             if change.what == _CUSTODIAN and change.after is not None:
                 self.custodians[number] = Recorded(change.after, number)
         if event.verb in _STATING:
-            self._state(event, {change.what: change for change in event.changes_of(name)})
+            self._state(event, {change.what: change for change in changes})
         elif name == MINTER and event.verb in _TOKEN and event.details:
             terms = b" ".join(event.details[1:]) if event.verb == _TOKEN[0] else None
             self._properties[b"token " + event.details[0]] = Recorded(terms, number)
 
-    def _state(self, event: ReplayedEvent, changes: dict[bytes, Change]) -> None:
+    def _state(self, event: Event, changes: dict[bytes, Change]) -> None:
         """Record what an authority states, or states no longer; a name that is minted again has no statements."""
         if event.verb == _CLEAR:
             self.statements.clear()

@@ -45,14 +45,14 @@ _INTERFACE = b"perl"
 _VERBS = {b"i": b"mint", b"q": b"queue", b"u": b"queue delete"}
 _CIRCULATION, _HOLD = b":/c", b":/h"
 
-# The date of what is queued as first: it stands in front of all dates.
+# The date of an entry that was queued as first: it sorts before all others.
 _NO_DATE = b"00000000000000"
 _CONTROLS = bytes(0x5F if byte < 0x20 or byte == 0x7F else byte for byte in range(256))
 _MOST_REMARKS = 20
 
 
 class DryRunError(Exception):
-    """Undoes an import when all is known that it would do."""
+    """Raised at the end of a dry run, so that nothing of the import is kept."""
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class Imported:
     """What an import did, or would do.
 
     counts   labels and numbers, in the order in which they are printed
-    remarks  sentences about what in the dump was not as the original should have left it
+    remarks  sentences about what is unusual in the dump, or is not kept as it was
     """
 
     settings: Settings
@@ -72,7 +72,7 @@ def import_perl(
     dbdir: str, items: Items, actor: Actor, *, source: bytes = b"", dry_run: bool = False, skip_rules: bool = False,
     zone: str = "", address: str = "", progress: Progress | None = None,
 ) -> Imported:
-    """Create a minter in a folder, equal to the one of which these are the items.
+    """Create a minter in a folder from the items of another one, which it continues.
 
     source      a name for the dump, for the event that records the import
     dry_run     do all of it but the last step, so that no minter appears
@@ -81,7 +81,7 @@ def import_perl(
     address     of the database server that is to hold the minter: see `create_store`
     progress    called with the number of identifiers written, and their total
 
-    Raises InvalidError, with the line, for what is no such dump, ConflictError if there is a minter already.
+    Raises InvalidError, with the line, if the items are not those of a minter, ConflictError if the folder has one.
     """
     run = _Import(items, actor, source, skip_rules, to_utc(zone), progress or (lambda *_: None))
 
@@ -102,19 +102,19 @@ def import_perl(
 
 
 class _CirculationRecords(Spool):
-    """What is known of the identifiers, until all are read and the events to which their records belong have numbers:
-    identifier, flags, stamp, number, history.
+    """What is known of each identifier, kept until all are read and events can be numbered: identifier, flags, stamp,
+    number, history.
 
-    All records with the same stamp, which is a date, a letter and a contact, belong to one event; it is None for an
-    identifier that has none.  The events are numbered from 1 on in the order of the stamps.
+    A stamp is a date, a letter and a contact; the records with the same stamp belong to one event, and those without
+    one, where it is None, to no event.  The events are numbered from 1 on in the order of the stamps.
     """
 
     def __init__(self) -> None:
         super().__init__(5)
 
     def events(self) -> Iterator[tuple[bytes, int, bytes, bytes]]:
-        """Number the events, and yield them in order: the stamp, how many records it has, and which identifiers have
-        the least and the greatest number.  Nothing may be added after this."""
+        """Number the events, and yield them in order: the stamp, how many records it has, and the identifiers with the
+        least and the greatest number.  Nothing may be added after this."""
         self._flush()
         with storage_errors():
             for statement in _NUMBERED:
@@ -160,7 +160,7 @@ class _Import:
         self._progress = progress
         self._perl = PerlMinter()
         self._counts = {"identifiers": 0, "held": 0, "elements": 0}
-        self._newest = self._newest_line = 0  # the greatest number in a circulation record, and where it stands
+        self._newest = self._newest_line = 0  # the greatest number in a circulation record, and its line
         self._oldest = actor.date()  # the date of the oldest one
         self._unqueued = 0
         self._remarks: list[str] = []
@@ -191,7 +191,7 @@ class _Import:
         self._queued = queued
 
     def _created(self) -> str:
-        """When the minter was created, or else when the first was minted that is still so."""
+        """When the minter was created; if that is not known, the oldest date of a circulation record."""
         try:
             return self._convert(self._perl.created.encode()).decode() if self._perl.created else self._oldest.decode()
         except ValueError:
@@ -200,7 +200,7 @@ class _Import:
     # -- reading -------------------------------------------------------------------------------------------------
 
     def _read_all(self) -> Iterator[Work]:
-        """Go through the dump: elements are written, all else is set aside."""
+        """Read the dump: elements are written, everything else is set aside."""
         self._queued_records = 0
         items: list[tuple[bytes, bytes]] = []
         size = 0
@@ -239,7 +239,7 @@ class _Import:
         self._counts["elements"] += len(items)
 
     def _set_aside(self, line: int, identifier: bytes, circulation: bytes, held: bool) -> None:
-        """Store what is known of an identifier until its event has a number; `circulation` is b"" if it has none."""
+        """Keep what is known of an identifier until its event has a number; `circulation` is empty if it has none."""
         # The original never mints what is marked as taken out of the queue; here a hold does that.
         unqueued = not held and circulation.startswith(b"u")
         flags = HELD if held or unqueued else 0
@@ -277,8 +277,8 @@ class _Import:
     def _passes(self) -> int:
         """How often the original has gone through its namespace before.
 
-        It does not say so.  A short-term minter of the original mints what was issued again when it is drawn again, be
-        it in the same pass; here that is so from the second pass on, and so it counts as such.
+        The database does not say.  A short-term minter of the original mints an identifier again whenever it is drawn
+        again, even in the same pass.  Here that happens from the second pass on, so such a minter is taken to be in it.
         """
         if self.settings["at-last"] == "wrap":
             return 1 if self._perl.drawn else 0

@@ -1,17 +1,17 @@
 """Relations between names, and what is declared to be abstract: the kinds, and the tables in which they are stored.
 
 Each relation is stored under both names, so that it is found from either: an alias and its target, two synonyms, a
-withdrawn name and its successor.  That an authority prefers a name is stored under that name alone.  A name may be one
-of another system, or an abstract one; a name of this minter is in the form in which it is stored.
+withdrawn name and its successor.  Only a preference is stored under one name, the preferred one.  A name may also be
+abstract or of another system; a name of this minter is in the form in which it is stored.
 
 An abstract context is stored under its name as it was declared.  An abstract name or identifier is written as its
-context, a separator and its label; with another separator it is the same one, so that it is stored under a key of
-context and label.
+context, a separator and its label.  The choice of the separator makes no difference, so the key is made of context and
+label.
 
 The words are those of the PILIN ontology of identifier systems; its sections are
 
-    claims    what an authority says of two names for a span of time: equivalents (5.3), synonyms (5.4), preferred names
-              (5.6), contexts in contexts (5.10), realisations of something abstract (6.3, 7.1)
+    claims    what an authority states about two names for a span of time: equivalents (5.3), synonyms (5.4), preferred
+              names (5.6), contexts in contexts (5.10), realisations of something abstract (6.3, 7.1)
     homology  names with the same label in contexts that realise one abstract context (7.2, names alone 10.4; the scope:
               appendix 2)
     senses    in which sense two names are the same, where they are not one name: each of the relations above, and a
@@ -44,7 +44,7 @@ class RelationKind:
     inverse   the letter of the kind under which the other name has the relation; its own if it is symmetric, empty if
               there is no other name
     section   the section of the PILIN ontology of identifier systems that defines it; empty if none does
-    verb      for what an authority claims: the verb between two names, or the noun for both if it is symmetric
+    verb      of a claim: the verb between the two names, or the noun for both if it is symmetric
     claimed   whether several authorities may claim the same, each with an entry of its own
     table     where it is stored
     """
@@ -129,7 +129,7 @@ class Relation:
 
     @property
     def derived(self) -> bool:
-        """Whether nobody claims it, as authorities claim other homologues: it follows from what both names realise."""
+        """Whether it is claimed by nobody, but follows from what both names realise."""
         return self.kind in (HOMOLOGUE, HOMOLOGOUS_NAME) and not self.authority
 
     def holds_at(self, date: bytes) -> bool:
@@ -144,7 +144,7 @@ def ensure_authority(authority: bytes) -> None:
 
 
 def put_relation(writer: Writer, name: bytes, relation: Relation) -> None:
-    """Store a relation under one of its names; the caller stores the inverse under the other."""
+    """Store a relation under one of its names; the caller stores the inverse under the other name."""
     fields = relation.display, relation.authority, relation.start, relation.until, b"%d" % relation.event
     writer.put(KINDS[relation.kind].table, _key(name, relation), pack(fields))
 
@@ -198,8 +198,8 @@ def relations_of_extensions(reader: Reader, name: bytes, kind: bytes) -> Iterato
 CONTEXT, NAME, IDENTIFIER = "context", "name", "identifier"
 ABSTRACT_KINDS = (CONTEXT, NAME, IDENTIFIER)
 LONGEST_NAME = 1000
-_SEPARATORS = (b"::", b":", b"/")
-_SEPARATING = b":/"
+# What is between an abstract context and a label: one of these, or `::`.
+_SEPARATORS = b":/"
 
 
 class Abstraction:
@@ -272,19 +272,12 @@ def find_place(reader: Reader, text: bytes) -> tuple[Abstraction, bytes] | None:
     """The longest abstract context that a name begins with, and the label after it; None if there is none."""
     text = text.strip()
     for end in range(len(text) - 1, 0, -1):
-        if text[end] in _SEPARATING:
+        if text[end] in _SEPARATORS:
             context = find_abstraction(reader, text[:end])
-            label = _label_after(text, text[:end])
+            label = text[end + (2 if text.startswith(b"::", end) else 1) :]
             if context is not None and context.kind == CONTEXT and label:
                 return context, label
     return None
-
-
-def _label_after(text: bytes, context: bytes) -> bytes:
-    """What stands after a context and a separator; empty if the text does not begin with both."""
-    rest = text[len(context) :] if text.startswith(context) else b""
-    separator = next((mark for mark in _SEPARATORS if rest.startswith(mark)), b"")
-    return rest[len(separator) :] if separator else b""
 
 
 def put_abstraction(writer: Writer, abstraction: Abstraction) -> None:
@@ -300,5 +293,4 @@ def delete_abstraction(writer: Writer, key: bytes) -> None:
 
 def _abstraction(key: bytes, packed: bytes) -> Abstraction:
     kind, *rest = unpack(packed)
-    display, context, label, about, authority, since = rest
-    return Abstraction(key, kind.decode(), display, context, label, about, authority, since)
+    return Abstraction(key, kind.decode(), *rest)

@@ -74,8 +74,8 @@ def ensure_concrete(minter: Minter, reader: Reader, text: bytes, lack: str) -> N
 
 
 def abstract_refusal(minter: Minter, reader: Reader, text: bytes, lack: str) -> str:
-    """For the name of something abstract, that it has not what only a concrete name has, and what realises it; empty
-    for any other name."""
+    """That the name of something abstract lacks what only a concrete name has, and what realises it; empty for any
+    other name."""
     if not has_abstractions(reader):
         return ""
     abstraction = identify_with_abstract(minter, reader, text)[1]
@@ -120,7 +120,7 @@ def declare_abstract(
 def remove_abstract(minter: Minter, writer: Writer, actor: Actor, text: bytes) -> Abstraction:
     """Declare a name to be abstract no longer.
 
-    Raises NotFoundError if it is not, ConflictError as long as it has relations, or names in it as a context.
+    Raises NotFoundError if it is not, ConflictError while it has relations or is the context of other names.
     """
     _, abstraction = identify_with_abstract(minter, writer, text)
     if abstraction is None:

@@ -1,9 +1,9 @@
-"""What authorities claim of two names, what follows from it, and in which sense two names are the same.
+"""Claims of authorities about two names, what follows from them, and in which senses two names are the same.
 
-All kinds of claims are recorded, shown and removed alike (see `relations.KINDS`); some have conditions of their own.
+Claims of all kinds are recorded, shown and removed in the same way (see `relations.KINDS`); some kinds have conditions.
 
-Two concrete identifiers are homologues if they have the same label, and their contexts realise one abstract context.
-The scope is the smallest abstract context that both contexts realise: the one that all others of these contain.
+Two concrete identifiers are homologues if they have the same label in contexts that realise the same abstract context.
+Where these contexts realise several, the scope of the homology is the smallest: the one that all the others contain.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
 
 
 def realised_contexts(minter: Minter, reader: Reader, name: bytes, now: bytes) -> dict[bytes, set[bytes]]:
-    """The abstract contexts that contexts of a name realise at a date: their keys, each with the labels of the name.
+    """The abstract contexts that the contexts of a name realise at a date: keys, each with the labels of the name.
 
-    `name` is the name as written in answers.
+    `name` is written as in answers.
     """
     found: dict[bytes, set[bytes]] = {}
     for abstract in all_abstractions(reader, CONTEXT):
@@ -71,34 +71,34 @@ def realised_contexts(minter: Minter, reader: Reader, name: bytes, now: bytes) -
 
 
 def _label_in(minter: Minter, name: bytes, context: bytes) -> bytes | None:
-    """The label of a name in a concrete context, None if it is not in it."""
+    """The label of a name in a concrete context; None if the name is not in that context."""
     labels = minter.namespace.labels
     prefix = minter.scheme.namespace_prefix
     own = (labels[0] if labels else b"") + prefix
     if prefix and citation.same(own.rstrip(b"/"), context, labels=labels)[0]:
-        # The context of this minter: its names begin with the prefix, with or without a boundary after it.
+        # This is the context of the minter itself: the label follows the prefix, perhaps after a boundary character.
         key = minter.namespace.literal_key(name)
         label = minter.scheme.without_prefix(key)
         return label if label != key else None
-    leaves_context_unsaid = labels and b"://" not in name and not names.parse(name).scheme
-    return citation.label_in(labels[0] + name if leaves_context_unsaid else name, context)
+    is_unlabelled = labels and b"://" not in name and not names.parse(name).scheme
+    return citation.label_in(labels[0] + name if is_unlabelled else name, context)
 
 
 def homology_scopes(minter: Minter, reader: Reader, one: bytes, other: bytes, now: bytes) -> list[Abstraction]:
-    """The smallest abstract contexts in which two names, as written in answers, have the same label; empty if none."""
+    """The smallest abstract contexts in which two names, written as in answers, have the same label."""
     first = realised_contexts(minter, reader, one, now)
     second = realised_contexts(minter, reader, other, now)
     return smallest_contexts(reader, {key for key in first if first[key] & second.get(key, set())}, now)
 
 
 def smallest_contexts(reader: Reader, keys: set[bytes], now: bytes) -> list[Abstraction]:
-    """Those of some abstract contexts that contain no other of them."""
+    """The abstract contexts with these keys, without those that contain another of them."""
     smallest = [key for key in sorted(keys) if not contained_in(reader, key, now) & (keys - {key})]
     return [abstract for abstract in (find_abstraction(reader, key) for key in smallest) if abstract is not None]
 
 
 def contained_in(reader: Reader, key: bytes, now: bytes) -> set[bytes]:
-    """The contexts that a context contains at a date, directly or through others."""
+    """The keys of the contexts that a context contains at a date, directly or through others."""
     contained: set[bytes] = set()
     pending = [key]
     while pending:
@@ -110,14 +110,14 @@ def contained_in(reader: Reader, key: bytes, now: bytes) -> set[bytes]:
 
 
 def all_relations(reader: Reader, key: bytes, now: bytes) -> list[Relation]:
-    """The relations of a name: those that are recorded, and those that follow from them at a date."""
+    """The relations of a name: those recorded, and those that follow from them at a date."""
     recorded = list(relations_of(reader, key))
     return [*recorded, *_derived_relations(reader, key, now, recorded)]
 
 
 def _derived_relations(reader: Reader, key: bytes, now: bytes, recorded: list[Relation]) -> Iterator[Relation]:
-    """The homologues and homologous names of a name at a date that nobody claims, because they follow from what the
-    names realise; without authority and event."""
+    """The homologues and homologous names that a name has at a date because both realise the same, and that nobody
+    claims.  They have neither an authority nor an event."""
     claimed = {(relation.kind, relation.other) for relation in recorded}
     for realised in recorded:
         if realised.kind != REALISES or not realised.holds_at(now):
@@ -133,7 +133,7 @@ def _derived_relations(reader: Reader, key: bytes, now: bytes, recorded: list[Re
 
 
 def common_abstractions(reader: Reader, one: bytes, other: bytes, now: bytes) -> list[Abstraction]:
-    """What two names, as stored, realise both at a date."""
+    """What is realised by both of two names, as stored, at a date."""
     first, second = ({relation.other for relation in relations_of(reader, key, REALISES) if relation.holds_at(now)}
                      for key in (one, other))
     found = (find_abstraction(reader, key) for key in sorted(first & second))
@@ -145,7 +145,7 @@ def common_abstractions(reader: Reader, one: bytes, other: bytes, now: bytes) ->
 
 @dataclass(slots=True)
 class ClaimedName:
-    """One of the two names of a claim, and what is abstract under it, if anything is."""
+    """One of the two names of a claim, and what the name stands for if it is abstract, else None."""
 
     ref: NameRef
     abstract: Abstraction | None
@@ -158,8 +158,8 @@ class ClaimedName:
 def ensure_may_realise(minter: Minter, reader: Reader, one: ClaimedName, other: ClaimedName, now: bytes) -> None:
     """Raise ConflictError if the first name cannot realise the second.
 
-    Something concrete realises something abstract; a name or an identifier does so if its label is the same, and its
-    context realises the abstract context.
+    Only what is concrete realises something, and only something abstract.  A name or an identifier must also have the
+    same label, in a context that realises the abstract context.
     """
     if one.abstract is not None:
         raise ConflictError(f"{one.text} is abstract, and only something concrete realises another thing")
@@ -180,7 +180,7 @@ def ensure_may_realise(minter: Minter, reader: Reader, one: ClaimedName, other: 
 
 
 def ensure_may_be_homologues(minter: Minter, reader: Reader, one: ClaimedName, other: ClaimedName, now: bytes) -> None:
-    """Raise ConflictError unless both are concrete and have the same label in contexts that realise one."""
+    """Raise ConflictError unless both are concrete, with the same label in contexts that realise the same context."""
     for name in (one, other):
         if name.abstract is not None:
             raise ConflictError(f"{name.text} is abstract, and only concrete names are homologous")
@@ -195,7 +195,8 @@ def ensure_may_be_homologues(minter: Minter, reader: Reader, one: ClaimedName, o
 
 
 def ensure_may_contain(minter: Minter, reader: Reader, one: ClaimedName, other: ClaimedName, now: bytes) -> None:
-    """Raise ConflictError unless both are contexts, both abstract or both concrete, and neither is within the other."""
+    """Raise ConflictError unless both are contexts, both abstract or both concrete, and the second does not contain the
+    first."""
     if (one.abstract is None) != (other.abstract is None):
         concrete, abstract = (one, other) if other.abstract else (other, one)
         raise ConflictError(f"{concrete.text} is concrete and {abstract.text} abstract: a context contains those of "
@@ -211,7 +212,7 @@ def _ensure_context(name: ClaimedName) -> None:
         raise ConflictError(f"{name.text} is not a context, but an identifier or a name")
 
 
-# What must be so for a claim of a kind; each raises ConflictError.
+# The conditions of a kind of claim; each raises ConflictError if it is not met.
 _CONDITIONS: dict[bytes, Condition] = {
     REALISES: ensure_may_realise, HOMOLOGUE: ensure_may_be_homologues,
     HOMOLOGOUS_NAME: ensure_may_be_homologues, CONTAINS: ensure_may_contain,
@@ -223,7 +224,7 @@ _CONDITIONS: dict[bytes, Condition] = {
 
 @dataclass(slots=True)
 class Claim:
-    """Two names of which an authority claims something; `relation` is that of the first to the second."""
+    """A claim about two names; `relation` is the relation of the first to the second."""
 
     first: NameRef
     second: NameRef
@@ -236,7 +237,7 @@ class Claim:
 
 
 def claim_kind(word: str) -> RelationKind:
-    """The kind of relation that a word names, of those that can be claimed; raises UsageError for another word."""
+    """The kind of claim that a word names; raises UsageError if there is none."""
     try:
         return CLAIMED[word]
     except KeyError:
@@ -247,7 +248,7 @@ def add_claim(
     minter: Minter, writer: Writer, actor: Actor, kind: RelationKind, one: bytes, other: bytes, authority: bytes,
     start: bytes = b"", until: bytes = b"",
 ) -> Claim:
-    """Record what an authority claims of two names.  Recorded again, the claim gets the new span of time.
+    """Record what an authority claims of two names.  If it claims that already, the span of time is replaced.
 
     Without `start` the claim holds from now on.  Raises ConflictError if both texts are one name, if one was withdrawn,
     or if a condition of the kind is not met; UsageError for a span that ends before it begins.
@@ -288,11 +289,10 @@ def _store(
 def remove_claim(
     minter: Minter, writer: Writer, actor: Actor, kind: RelationKind, one: bytes, other: bytes, authority: bytes = b""
 ) -> Claim:
-    """Remove a claim about two names; its events stay.  `authority` may be empty if only one claims it.
+    """Remove a claim about two names; its events stay.  `authority` may be empty if only one authority claims it.
 
-    A claim about a withdrawn name can be removed for the sake of the other name; raises ConflictError if both were
-    withdrawn.  Raises NotFoundError if there is no such claim, UsageError if several authorities claim it and none is
-    named.
+    Raises NotFoundError if there is no such claim, UsageError if several authorities claim it and none is named, and
+    ConflictError if both names were withdrawn.
     """
     kind, one, other = _forward(kind, one, other)
     first, second = (_claimed_name(minter, writer, text).ref for text in (one, other))
@@ -316,7 +316,7 @@ def remove_claim(
 
 
 def clear_claims(writer: Writer, key: bytes) -> tuple[list[Change], list[bytes]]:
-    """Remove all that is claimed of a name and all preferences for it, because it is minted again for another thing.
+    """Remove all claims about a name and all preferences for it, because it is minted again for something else.
 
     Returns the changes and the other names concerned, for the caller to record in an event.
     """
@@ -340,7 +340,7 @@ def _claimed_name(minter: Minter, writer: Writer, text: bytes) -> ClaimedName:
 
 
 def _forward(kind: RelationKind, one: bytes, other: bytes) -> tuple[RelationKind, bytes, bytes]:
-    """The same claim in its active form: that A is realised by B is that B realises A."""
+    """The claim in the active form, in which it is stored: `B realises A` in place of `A is realised by B`."""
     return (KINDS[kind.inverse], other, one) if kind.verb.startswith("is ") else (kind, one, other)
 
 
