@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from .. import times
+from ..codec import encode_text
 from ..errors import ConflictError, UsageError, printable
 from ..minter import Minter, creation, location_of, policies, report, tokens
 from ..minter.config import all_notes, put_note
@@ -45,7 +46,7 @@ def _dbcreate(call: Call) -> Answer:
     address, read = (call.address(name) for name in _STORE_OPTIONS)
     minter = creation.create(call.session.dbdir, settings, call.actor, address=address, read=read)
     try:
-        location = minter.store.location.encode("utf-8", "surrogateescape")
+        location = encode_text(minter.store.location)
         return Answer(Fields(("Folder", location), *properties(minter)), spaced=True)
     finally:
         minter.close()

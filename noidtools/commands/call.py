@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 # Name and module of each command, in the order in which help lists the commands.
 _CHAPTERS = {
     "dbcreate": "administration", "mint": "minting", "peppermint": "minting", "bind": "bindings", "fetch": "bindings",
-    "get": "bindings", "hold": "lifecycle", "queue": "lifecycle", "validate": "describing", "schemes": "describing",
-    "decode": "describing", "granularity": "describing", "patience": "describing", "clock": "describing",
-    "route": "items", "identify": "items", "path": "describing", "policy": "administration",
+    "get": "bindings", "hold": "lifecycle", "queue": "lifecycle", "validate": "spelling", "schemes": "spelling",
+    "decode": "spelling", "granularity": "spelling", "patience": "spelling", "clock": "spelling",
+    "route": "items", "identify": "items", "path": "spelling", "policy": "administration",
     "promise": "administration", "token": "administration", "status": "maintenance", "doctor": "maintenance",
     "publish": "lifecycle", "reserve": "lifecycle", "withdraw": "lifecycle", "unavailable": "lifecycle",
     "tombstone": "lifecycle",
@@ -43,8 +43,8 @@ _CHAPTERS = {
     "abstract": "relations", "relations": "relations", "quality": "qualities", "history": "history", "log": "history",
     "custodian": "lifecycle", "serve": "serving", "setup": "serving", "resolve": "resolving", "resolver": "resolving",
     "canary": "resolving", "export": "transfer", "retarget": "transfer", "undo": "transfer", "rebind": "transfer",
-    "resolve-loop": "resolving", "cite": "describing", "same": "describing", "context": "describing",
-    "site": "describing", "verify": "qualities", "describe": "describing", "note": "administration",
+    "resolve-loop": "resolving", "cite": "spelling", "same": "spelling", "context": "spelling",
+    "site": "spelling", "verify": "qualities", "describe": "describing", "note": "administration",
     "dbinfo": "administration", "backup": "maintenance", "restore": "maintenance", "import": "transfer",
     "copy": "maintenance", "bundle": "preservation", "depart": "preservation", "succeed": "preservation",
     "find": "search", "list": "search", "stats": "statistics", "links": "links",
@@ -328,12 +328,11 @@ class Call(Invocation):
         It is done when this returns, unless it streams: then iterating over the records does the work.
         """
         self.ensure_fits()
-        answer = self.form.run(self)
+        try:
+            answer = self.form.run(self)
+        finally:
+            if self.session.progress is not None:
+                self.session.progress(1, 1, "")  # nothing more is shown of it
         if not self.streams:
             answer.complete()
         return answer
-
-
-def run(call: Call) -> Answer:
-    """Run a call, as `Call.run` does."""
-    return call.run()

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from time import monotonic
 
+from ..codec import encode_text
 from ..errors import NoidError
 from ..minter import Minter
 from ..minter.folder import MinterFolder
@@ -86,7 +87,7 @@ def _report(call: Call) -> Answer:
                       media_type="application/atom+xml; charset=utf-8", file_name="links.atom")
     if call.flag("json"):
         text = json.dumps([asdict(report) for report in reports], default=datetime.isoformat)
-        return Answer(FileChunk(text.encode("utf-8", "surrogateescape") + b"\n"), failed=broken)
+        return Answer(FileChunk(encode_text(text) + b"\n"), failed=broken)
     if not reports:
         return Answer(Fields(("ok", "no link is known to be broken or to have moved")), spaced=True)
     texts = ("\n".join(text_lines(report)) for report in reports)

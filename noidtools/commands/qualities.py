@@ -11,7 +11,7 @@ from ..minter.qualities import FAILS, HOLDS, QUALITIES, RETRIEVABLE, STATABLE, U
 from ..search import names_at
 from ..verification import Verification
 from ..verification.links import LinkLimits
-from .answers import Answer, Fields, PreparedRecord, Record, separated
+from .answers import Answer, Fields, PreparedRecord, Record, filled, separated
 from .command import Command, Form, Option, as_number
 
 TYPE_CHECKING = False
@@ -77,7 +77,7 @@ def _quality_fields(claim: QualityClaim) -> Fields:
         ("in" if quality.refined_by == "context" else "kind", claim.refinement), ("authority", claim.authority),
         ("from", timestamp_text(claim.start)), ("until", timestamp_text(claim.until)),
     ]
-    return Fields(*((label, value) for label, value in fields if value))
+    return filled(fields)
 
 
 _MINTER = "this minter"

@@ -11,7 +11,7 @@ from ..minter.policies import ADMIN, BIND, READ
 from ..minter.relations import CLAIMED, CONTEXT, IDENTIFIER, KINDS, NAME, SYNONYM, abstract, all_abstractions
 from ..minter.relations.claims import add_claim, claim_kind, remove_claim
 from ..times import timestamp
-from .answers import Answer, Fields, PreparedRecord, separated
+from .answers import Answer, Fields, PreparedRecord, filled, separated
 from .command import Command, Form, Option, as_text
 
 TYPE_CHECKING = False
@@ -170,7 +170,7 @@ def _abstraction_fields(reader: Reader, abstraction: Abstraction) -> Fields:
         ("purpose" if abstract.kind == CONTEXT else "thing", abstract.about), ("authority", abstract.authority),
         ("from", timestamp_text(abstract.since)),
     ]
-    return Fields(*((label, value) for label, value in fields if value))
+    return filled(fields)
 
 
 # -- the commands ----------------------------------------------------------------------------------------------------

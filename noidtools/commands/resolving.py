@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import resolution
+from ..codec import encode_text
 from ..errors import ForbiddenError, NotFoundError, UsageError
 from ..minter import config
 from ..minter.identifiers import with_suggestion
@@ -50,7 +51,7 @@ def _abstract_refusal(call: Call, text: bytes, outcome: Outcome) -> str:
 
 def _target_text(outcome: Outcome) -> bytes:
     if not outcome.targets:
-        return f"{outcome.kind}: {outcome.refusal}".encode("utf-8", "surrogateescape")
+        return encode_text(f"{outcome.kind}: {outcome.refusal}")
     first = outcome.targets[0]
     return b"%d %b" % (first.code or targets.USUAL_CODE, first.url)
 
