@@ -116,7 +116,7 @@ def _note(call: Call) -> Answer:
 
 def _show_policy(call: Call) -> Answer:
     minter = call.minter
-    stated = minter.read(lambda reader: policy_fields(call, reader, *policies.STATED_POLICIES))
+    stated = minter.read(lambda reader: _policy_fields(call, reader, *policies.STATED_POLICIES))
     return Answer(_access_fields(call, *CLASSES), stated, spaced=True)
 
 
@@ -124,7 +124,7 @@ def _show_policy_of(call: Call) -> Answer:
     name = call.words[0].decode()
     if name in CLASSES:
         return Answer(_access_fields(call, name), spaced=True)
-    return Answer(call.minter.read(lambda reader: policy_fields(call, reader, name)), spaced=True)
+    return Answer(call.minter.read(lambda reader: _policy_fields(call, reader, name)), spaced=True)
 
 
 def _access_fields(call: Call, *names: str) -> Fields:
@@ -150,7 +150,7 @@ def _set_commitment(call: Call) -> Answer:
     return _show_policy_of(call)
 
 
-def policy_fields(call: Call, reader: Reader, *names: str) -> Fields:
+def _policy_fields(call: Call, reader: Reader, *names: str) -> Fields:
     """The stated policies of these names; those without a value are left out, unless it is the only one."""
     fields: list[tuple[str, bytes]] = []
     for name in names:
@@ -179,7 +179,7 @@ _PROMISE_OPTIONS = (
 
 
 def _show_promises(call: Call) -> Answer:
-    stated = call.minter.read(lambda reader: policy_fields(call, reader, *_PROMISES))
+    stated = call.minter.read(lambda reader: _policy_fields(call, reader, *_PROMISES))
     return Answer(stated, spaced=True)
 
 

@@ -64,14 +64,9 @@ def command_for(words: list[bytes]) -> Command:
         return known
     name = printable(words[0])
     if name not in _CHAPTERS:
-        raise UsageError(unknown_command(name))
+        remedy = did_you_mean(name[:60], _CHAPTERS) or "'noid help all' lists them"
+        raise UsageError(f"there is no command {name[:60]!r}: {remedy}")
     return _load(name)
-
-
-def unknown_command(name: str) -> str:
-    """The sentence about a command that does not exist, with the one that was probably meant."""
-    remedy = did_you_mean(name[:60], _CHAPTERS) or "'noid help all' lists them"
-    return f"there is no command {name[:60]!r}: {remedy}"
 
 
 def is_command(name: str) -> bool:
@@ -312,7 +307,7 @@ class Call(Invocation):
             read = lines.read_elements if marker == ":" else lines.read_one_element
             self.pairs = read(read_line)
 
-    # Through the call and not by an import, because the table of commands imports the module of help.
+    # Help calls these instead of importing the table of commands, which imports help.
 
     def all_commands(self) -> list[Command]:
         """All commands, for help."""

@@ -35,7 +35,7 @@ def _check(call: Call) -> Answer:
     limits = _limits(call)
     if call.option("minters") is not None:
         return Answer(stream=_check_all(call, limits), spaced=True)
-    return Answer(_counts(_checked(call, call.minter, limits)), spaced=True)
+    return Answer(Fields(*_fields(_checked(call, call.minter, limits))), spaced=True)
 
 
 def _check_all(call: Call, limits: CheckLimits) -> Iterator[Record]:
@@ -54,10 +54,6 @@ def _check_all(call: Call, limits: CheckLimits) -> Iterator[Record]:
 
 def _checked(call: Call, minter: Minter, limits: CheckLimits) -> CheckCount:
     return LinkCheck(minter, call.actor, limits, call.session.progress).run()
-
-
-def _counts(count: CheckCount) -> Record:
-    return Fields(*_fields(count))
 
 
 def _fields(count: CheckCount) -> list[tuple[str, str]]:

@@ -148,16 +148,11 @@ def _doctor(call: Call) -> Answer:
 # -- sql -------------------------------------------------------------------------------------------------------------
 
 
-def _sql_tables(call: Call) -> Answer:
-    return Answer(Text(TABLES.rstrip()))
+_STATEMENTS = {b"tables": TABLES, b"views": VIEWS, b"roles": ROLES + VIEW_ROLES}
 
 
-def _sql_views(call: Call) -> Answer:
-    return Answer(Text(VIEWS.rstrip()))
-
-
-def _sql_roles(call: Call) -> Answer:
-    return Answer(Text((ROLES + VIEW_ROLES).rstrip()))
+def _sql(call: Call) -> Answer:
+    return Answer(Text(_STATEMENTS[call.words[0]].rstrip()))
 
 
 # -- status ----------------------------------------------------------------------------------------------------------
@@ -349,7 +344,7 @@ warning: no backup of the minter is known: run 'noid backup Dest'
     ),
     Command(
         "sql", "print SQL statements for minters in PostgreSQL",
-        Form("tables", _sql_tables), Form("views", _sql_views), Form("roles", _sql_roles),
+        Form("tables", _sql), Form("views", _sql), Form("roles", _sql),
         shell_only=True, also=("dbcreate", "copy"), see="scale.md",
         about="""\
 tables creates the tables; dbcreate does so itself if it has the rights. views creates views of identifiers, bindings,

@@ -169,7 +169,6 @@ def _remove_folders(folder: bytes) -> None:
 
 # Calls for fewer identifiers share transactions with calls of other users; more would make these wait.
 _FEW = 1000
-_LONGEST_COUNT = 18
 
 
 def _mint(call: Call) -> Answer:
@@ -315,8 +314,10 @@ def _is_short_mint(call: Invocation) -> bool:
 
 def _requested(call: Invocation) -> int:
     """How many identifiers are requested, -1 if the word is not a number."""
-    word = call.words[0] if call.words else b""
-    return int(word) if word.isdigit() and len(word) <= _LONGEST_COUNT else -1
+    try:
+        return as_count(b"".join(call.words[:1]))
+    except UsageError:
+        return -1
 
 
 def _mint_command(

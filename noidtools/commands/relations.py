@@ -55,13 +55,10 @@ def _remove_alias(call: Call) -> Answer:
 
 
 def _prefer(call: Call) -> Answer:
-    ref, relation = call.change(prefer_name, call.words[0], call.text("authority"))
-    return Answer(Fields(("ok", ref.display + b" is preferred by " + relation.authority)), spaced=True)
-
-
-def _remove_preference(call: Call) -> Answer:
-    ref, relation = call.change(remove_preference, call.words[0], call.text("authority"))
-    return Answer(Fields(("ok", ref.display + b" is no longer preferred by " + relation.authority)), spaced=True)
+    ended = call.flag("remove")
+    ref, relation = call.change(remove_preference if ended else prefer_name, call.words[0], call.text("authority"))
+    done = b" is no longer preferred by " if ended else b" is preferred by "
+    return Answer(Fields(("ok", ref.display + done + relation.authority)), spaced=True)
 
 
 def _relations(call: Call) -> Answer:
@@ -85,31 +82,20 @@ _AUTHORITY = Option("--authority Who", "who says so")
 
 
 def _synonym(call: Call) -> Answer:
-    return _add_claim(call, KINDS[SYNONYM], *call.words)
-
-
-def _remove_synonym(call: Call) -> Answer:
-    return _remove_claim(call, KINDS[SYNONYM], *call.words)
+    return _claim(call, KINDS[SYNONYM], *call.words)
 
 
 def _relate(call: Call) -> Answer:
     one, word, other = call.words
-    return _add_claim(call, claim_kind(as_text(word, "a relation")), one, other)
+    return _claim(call, claim_kind(as_text(word, "a relation")), one, other)
 
 
-def _remove_relation(call: Call) -> Answer:
-    one, word, other = call.words
-    return _remove_claim(call, claim_kind(as_text(word, "a relation")), one, other)
-
-
-def _add_claim(call: Call, kind: RelationKind, one: bytes, other: bytes) -> Answer:
-    claim = call.change(add_claim, kind, one, other, call.text("authority"), call.start("from"), call.end("until"))
-    return Answer(Fields(("ok", claim.sentence())), spaced=True)
-
-
-def _remove_claim(call: Call, kind: RelationKind, one: bytes, other: bytes) -> Answer:
-    claim = call.change(remove_claim, kind, one, other, call.text("authority"))
-    return Answer(Fields(("ok", claim.sentence(ended=True))), spaced=True)
+def _claim(call: Call, kind: RelationKind, one: bytes, other: bytes) -> Answer:
+    """Record a claim, or with --remove end it."""
+    ended, authority = call.flag("remove"), call.text("authority")
+    claim = call.change(remove_claim, kind, one, other, authority) if ended else (
+        call.change(add_claim, kind, one, other, authority, call.start("from"), call.end("until")))
+    return Answer(Fields(("ok", claim.sentence(ended=ended))), spaced=True)
 
 
 _CLAIM_OPTIONS = (
@@ -195,7 +181,7 @@ ok: old/17 stands for 13030/kt4x551
     Command(
         "prefer", "mark or unmark the preferred name among synonyms",
         Form("Name [--authority Who]", _prefer, BIND),
-        Form("--remove Name [--authority Who]", _remove_preference, BIND),
+        Form("--remove Name [--authority Who]", _prefer, BIND),
         options=(
             Option("--authority Who", "who prefers it; required if several authorities call it a synonym"),
             Option("--remove", "unmark it"),
@@ -225,7 +211,7 @@ from: …
     Command(
         "synonym", "record or remove the claim that two names mean one thing",
         Form("Name Name --authority Who [--from Date] [--until Date]", _synonym, BIND),
-        Form("--remove Name Name [--authority Who]", _remove_synonym, BIND),
+        Form("--remove Name Name [--authority Who]", _synonym, BIND),
         options=_CLAIM_OPTIONS,
         also=("prefer", "relations", "alias"), see="lifecycle-and-history.md#synonyms-and-preferences",
         about="""\
@@ -241,7 +227,7 @@ ok: 13030/kt4x551 and doi:10.1000/182 are synonyms according to The Library
     Command(
         "relate", "record or remove another relation between two names",
         Form(f"Name {_WORDS} Name --authority Who [--from Date] [--until Date]", _relate, BIND),
-        Form(f"--remove Name {_WORDS} Name [--authority Who]", _remove_relation, BIND),
+        Form(f"--remove Name {_WORDS} Name [--authority Who]", _relate, BIND),
         options=_CLAIM_OPTIONS,
         also=("synonym", "abstract", "relations"),
         see="lifecycle-and-history.md#abstract-names-realisations-and-homologues",

@@ -66,9 +66,9 @@ _ELEMENT = Option("--element Element", "the element that holds the target, in pl
 # -- resolver and canary ---------------------------------------------------------------------------------------------
 
 
-def check_canaries(call: Call) -> Answer:
+def _check_canaries(call: Call) -> Answer:
     """Resolve every canary and compare its target; with --through by a request to a web resolver."""
-    # Who may only read is told nothing of names that are not public, nor where they are to lead.
+    # A user who may only read does not learn where names lead that are not public.
     found = settings.check_canaries(call.minter, _resolver_for(call, call.option("through") or ""),
                                     reserved=not hides_names(call.session.view))
     if not found:
@@ -210,7 +210,7 @@ ok: 13030/kt4x551 must lead to https://library.example/kt4x551
     ),
     Command(
         "canary", "check that test names still lead where they should",
-        Form("[--through Url]", check_canaries, READ,
+        Form("[--through Url]", _check_canaries, READ,
              too_many="names to check are set with resolver canary Name Target"),
         options=(Option("--through Url", "ask the web resolver at this address instead of the minter; "
                                          "at the shell only"),),

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from typing import IO
 
     from ..minter import Minter
-    from ..minter.changes import Edit
     from ..minter.perl.dump import Items
     from ..spool import Spool
     from ..transfer.importer import ImportReport
@@ -299,24 +298,23 @@ def _differences(minter: Minter, change: Retargeting) -> Iterator[Record]:
             yield _left_record(minter, found.key, found.element, found.reason.encode())
             continue
         count += 1
-        yield difference(minter, found)
+        values = (("element", found.element), ("before", found.before), ("after", found.after))
+        yield Fields(("id", minter.namespace.display(found.key)),
+                     *((label, value) for label, value in values if value is not None))
     yield from _about_rest(change)
     yield Fields(("ok", counted(count, b"binding") + b" would be changed"))
 
 
-def difference(minter: Minter, edit: Edit) -> Record:
-    """A change as it is printed before it is made."""
-    values = [(label, value) for label, value in (("before", edit.before), ("after", edit.after)) if value is not None]
-    return Fields(("id", minter.namespace.display(edit.key)), ("element", edit.element), *values)
-
-
 def _retarget_records(minter: Minter, report: BulkReport, change: Retargeting) -> Iterator[Record]:
-    yield from left_records(minter, report.left)
+    yield from _left_records(minter, report.left)
     yield from _about_rest(change)
-    yield from changed_records(report)
+    yield Fields(("ok", counted(report.changed, b"binding") + b" changed"))
+    if report.number:
+        yield Fields(("event", b"%d" % report.number))
+        yield Fields(("note", b"'noid undo %d' takes it back" % report.number))
 
 
-def left_records(minter: Minter, left: Spool) -> Iterator[Record]:
+def _left_records(minter: Minter, left: Spool) -> Iterator[Record]:
     """The bindings that were left as they are."""
     for key, element, reason in left:
         yield _left_record(minter, key, element, reason)
@@ -324,14 +322,6 @@ def left_records(minter: Minter, left: Spool) -> Iterator[Record]:
 
 def _left_record(minter: Minter, key: bytes, element: bytes, reason: bytes) -> Record:
     return Fields(("left", b"%b %b: %b" % (minter.namespace.display(key), element, reason)))
-
-
-def changed_records(report: BulkReport) -> Iterator[Record]:
-    """How much was changed, and how to take that back."""
-    yield Fields(("ok", counted(report.changed, b"binding") + b" changed"))
-    if report.number:
-        yield Fields(("event", b"%d" % report.number))
-        yield Fields(("note", b"'noid undo %d' takes it back" % report.number))
 
 
 def _about_rest(change: Retargeting) -> Iterator[Record]:
@@ -351,7 +341,7 @@ def _undo(call: Call) -> Answer:
     report = undo(minter, call.actor, call.words[0], dry_run=dry_run, progress=call.session.progress)
 
     def records() -> Iterator[Record]:
-        yield from left_records(minter, report.left)
+        yield from _left_records(minter, report.left)
         what = b"would be taken back" if dry_run else b"taken back"
         fields = [("ok", counted(report.changed, b"change") + b" " + what)]
         if report.left:
