@@ -199,6 +199,11 @@ class Invocation:
         """All values of an option that may be repeated."""
         return self._options.get(name, [])
 
+    @property
+    def names(self) -> list[bytes]:
+        """The words, without the one that stands for itself if the form begins with one, as `show [Id]` does."""
+        return self.words[1:] if self.form.usage[:1].islower() else self.words
+
     # -- properties of the form ------------------------------------------------------------------------
 
     @property

@@ -81,21 +81,13 @@ _MINTER = "this minter"
 
 
 def _show_custodian(call: Call) -> Answer:
-    return _current_custodian(call, call.words)
-
-
-def _show_custodian_of(call: Call) -> Answer:
-    return _current_custodian(call, call.words[1:])
-
-
-def _current_custodian(call: Call, names: list[bytes]) -> Answer:
-    minter = call.minter
+    minter, names = call.minter, call.names
     custodians = call.read(lambda reader: custody.current_custodians(minter, reader, _subject(minter, reader, names)))
     return separated(_custodian_fields(call, custodian) for custodian in custodians)
 
 
 def _custodian_history(call: Call) -> Answer:
-    minter, names = call.minter, call.words[1:]
+    minter, names = call.minter, call.names
     custodians = call.read(lambda reader: custody.custody_history(minter, reader, _subject(minter, reader, names)))
     return Answer(*(_custodian_fields(call, custodian) for custodian in custodians), spaced=True)
 
@@ -268,7 +260,7 @@ Successor: 13030/kt4x551
     Command(
         "custodian", "show or set who is responsible for names",
         Form("[Id]", _show_custodian, READ),
-        Form("show [Id]", _show_custodian_of, READ),
+        Form("show [Id]", _show_custodian, READ),
         Form("history [Id]", _custodian_history, READ),
         Form("set Name [Id] [--contact Contact] [--purpose Text]", _set_custodian, ADMIN),
         Form("set Name Id --element Element [--contact Contact]", _set_custodian, ADMIN),

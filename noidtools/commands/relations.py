@@ -111,8 +111,6 @@ _WORDS = "|".join(CLAIMED)
 
 
 def _list_abstractions(call: Call) -> Answer:
-    if call.words:
-        return _abstraction_answer(call, call.words[0])
     found = call.read(lambda reader: [_abstraction_fields(reader, item) for item in all_abstractions(reader)])
     if not found:
         return Answer(Fields(("note", b"nothing abstract is declared here")), spaced=True)
@@ -120,11 +118,10 @@ def _list_abstractions(call: Call) -> Answer:
 
 
 def _show_abstraction(call: Call) -> Answer:
-    return _abstraction_answer(call, call.words[1])
-
-
-def _abstraction_answer(call: Call, text: bytes) -> Answer:
-    minter = call.minter
+    """What is declared of something abstract; without a name, all that is declared."""
+    if not call.names:
+        return _list_abstractions(call)
+    minter, text = call.minter, call.names[0]
 
     def work(reader: Reader) -> Fields:
         abstraction = abstract.identify_with_abstract(minter, reader, text)[1]
@@ -247,7 +244,7 @@ ok: hdl:100 realises Kerry's Library according to Kerry
     ),
     Command(
         "abstract", "declare what names of several systems have in common",
-        Form("[Name]", _list_abstractions, READ),
+        Form("[Name]", _show_abstraction, READ),
         Form("show Name", _show_abstraction, READ),
         Form(f"{CONTEXT} Name --authority Who [--purpose Text]", _declare_abstraction, ADMIN),
         Form(f"{NAME}|{IDENTIFIER} Name --authority Who [--thing Text]", _declare_abstraction, BIND),
