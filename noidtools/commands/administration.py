@@ -91,7 +91,7 @@ def _full_info(call: Call) -> Answer:
 
 def _info(call: Call, more: list[tuple[str, bytes]] | None = None) -> Answer:
     minter = call.minter
-    fields = report.properties(minter) + call.read(lambda reader: report.status(minter, reader))
+    fields = report.properties(minter) + report.status(call.look(report.MinterState))
     if call.session.view != EVERYTHING:
         fields = [field for field in fields if field[0] != "Creator"]
     if not hides_names(call.session.view):
