@@ -102,7 +102,7 @@ class AdministrationMethods(MinterBase):
 
         def work(reader: Reader) -> MinterInfo:
             state, settings, first = report.MinterState(minter, reader), minter.settings, minter.scheme.first()
-            pairs = report.properties(minter) + report.status(minter, reader)
+            pairs = report.properties(minter) + report.status(state)
             return MinterInfo(
                 path=minter.dbdir, scheme=minter.scheme.name, template=settings["template"], term=settings["term"],
                 naan=settings["naan"], naa=settings["naa"], subnaa=settings["subnaa"],

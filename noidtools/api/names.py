@@ -267,10 +267,7 @@ class NameMethods(MinterBase):
 
     def custodian(self, name: Text | None = None) -> CustodyPeriod:
         """The present custodian of an identifier, or without a name of the minter: the one without a purpose first."""
-        minter = self._open
-        return self._period(self._read(
-            lambda reader: custody.current_custodians(minter, reader, self._subject(reader, name))[0]
-        ))
+        return self.present_custodians(name)[0]
 
     def present_custodians(self, name: Text | None = None) -> list[CustodyPeriod]:
         """All present custodians of an identifier, or of the minter, each for its purpose."""

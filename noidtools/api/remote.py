@@ -38,13 +38,12 @@ from ..errors import (
 )
 from .minter import MintedState, Moment, State, Text, end_timestamp, start_timestamp, to_bytes
 
-_KINDS: tuple[type[NoidError], ...] = (
-    BusyError, ConflictError, ExhaustedError, ForbiddenError, GoneError, InvalidError, NoMinterError, NotFoundError,
-    OutcomeUnknownError, StoreError, UsageError,
-)
+# The exceptions for the kinds of problems.
 _ERRORS: dict[str, type[NoidError]] = {
-    **{kind.kind.replace(" ", "-"): kind for kind in _KINDS}, "login": ForbiddenError, "too-large": UsageError,
-    "precondition": ConflictError,
+    **{error.kind.replace(" ", "-"): error for error in (
+        BusyError, ConflictError, ExhaustedError, ForbiddenError, GoneError, InvalidError, NoMinterError, NotFoundError,
+        OutcomeUnknownError, StoreError, UsageError)},
+    "login": ForbiddenError, "too-large": UsageError, "precondition": ConflictError,
 }
 _TIMEOUT = 60.0
 _ROOT = "/api/v1"
@@ -142,7 +141,7 @@ class RemoteMinter:
         return _elements(self._get(_path(name)))
 
     def fetch(self, name: Text) -> NameRecord:
-        """A name with its state and its elements; its circulation is not told."""
+        """A name with its state and its elements, without its circulation record."""
         found = self._get(_path(name))
         return NameRecord(found["id"], found["state"], False, "", _elements(found), {}, found.get("alias_of"))
 

@@ -15,6 +15,8 @@ import gc
 import os
 import sys
 
+from ..console import log_line
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,8 +78,6 @@ def interface_of(program: str, own: str, environment: Mapping[str, str]) -> str:
 
 def _refuse() -> int:
     """Answer as a CGI program that may not be run."""
-    from ..console import log_line
-
     log_line("noid", _REFUSAL)
     os.write(1, b"Status: 403 Forbidden\r\nContent-Type: text/plain; charset=utf-8\r\nCache-Control: no-store\r\n\r\n"
                 b"error: this program is not for the web: the server's log says why\n")

@@ -53,7 +53,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _ensure_standard_files() -> None:
-    """Open standard files that are closed: else the database would get such a number, and all that is printed."""
+    """Open standard files that are closed: else the database could become one of them and be printed to."""
     closed = []
     for descriptor in (0, 1, 2):
         try:

@@ -53,8 +53,8 @@ def log(message: str) -> None:
 class Replies:
     """The reply lines to request lines, from the minter in a folder, however often its database is replaced.
 
-    element  the element that holds the targets, of a noidr that takes every line for a name; None: the line names it,
-             or the minter chooses it
+    element  the element that holds the targets, if every line is a name; None if a line may name the element, which
+             otherwise is the one that the minter uses
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Replies:
         name, element = self._parse(line)
         outcome = follow_aliases(Lookup(minter, reader, element).find, name)
         value = self._value(outcome)
-        # Who asks for another element does not go anywhere.
+        # A request for another element is not somebody on the way to a target, and is not counted.
         leads = element in (None, self._element) or element == target_element(reader)
         return self._line(name, value), counted_name(outcome) if leads and value != b"NULL" else None
 
@@ -195,7 +195,7 @@ def run(dbdir: str, words: list[bytes]) -> int:
     invocation.ensure_fits()
     element, echo = invocation.option("element"), invocation.flag("echo")
     replies = Replies(dbdir, None if element is None else element.encode(), codes=invocation.flag("codes"), echo=echo)
-    # What this imports is there in every worker from its start: one that replaces a dead one then answers at once.
+    # What this imports is then loaded in every worker, so that one that replaces a dead one answers at once.
     with suppress(NoidError):
         Minter(dbdir, resolving=True).close()
     return Supervisor(replies.reply, replies.unanswered_line, echo=echo, at_end=replies.flush_counts).run()

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .call import Call, Invocation, Session, all_commands, command_for, run
+from .call import Call, Invocation, Session, all_commands, command_for
 
-__all__ = ["Call", "Invocation", "Session", "all_commands", "command_for", "run"]
+__all__ = ["Call", "Invocation", "Session", "all_commands", "command_for"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from .. import dates, times
+from ..codec import encode_text
 from ..errors import ConflictError, UsageError, printable
 from ..minter import Minter, creation, location_of, policies, report, tokens
 from ..minter.config import all_notes, put_note
@@ -45,7 +46,7 @@ def _dbcreate(call: Call) -> Answer:
     address, read = (call.address(name) for name in _STORE_OPTIONS)
     minter = creation.create(call.session.dbdir, settings, call.actor, address=address, read=read)
     try:
-        location = minter.store.location.encode("utf-8", "surrogateescape")
+        location = encode_text(minter.store.location)
         return Answer(Fields(("Folder", location), *properties(minter)), spaced=True)
     finally:
         minter.close()
@@ -90,7 +91,7 @@ def _full_info(call: Call) -> Answer:
 
 def _info(call: Call, more: list[tuple[str, bytes]] | None = None) -> Answer:
     minter = call.minter
-    fields = report.properties(minter) + call.read(lambda reader: report.status(minter, reader))
+    fields = report.properties(minter) + report.status(call.look(report.MinterState))
     if call.session.view != EVERYTHING:
         fields = [field for field in fields if field[0] != "Creator"]
     if not hides_names(call.session.view):
@@ -115,7 +116,7 @@ def _note(call: Call) -> Answer:
 
 def _show_policy(call: Call) -> Answer:
     minter = call.minter
-    stated = minter.read(lambda reader: policy_fields(call, reader, *policies.STATED_POLICIES))
+    stated = minter.read(lambda reader: _policy_fields(call, reader, *policies.STATED_POLICIES))
     return Answer(_access_fields(call, *CLASSES), stated, spaced=True)
 
 
@@ -123,7 +124,7 @@ def _show_policy_of(call: Call) -> Answer:
     name = call.words[0].decode()
     if name in CLASSES:
         return Answer(_access_fields(call, name), spaced=True)
-    return Answer(call.minter.read(lambda reader: policy_fields(call, reader, name)), spaced=True)
+    return Answer(call.minter.read(lambda reader: _policy_fields(call, reader, name)), spaced=True)
 
 
 def _access_fields(call: Call, *names: str) -> Fields:
@@ -149,7 +150,7 @@ def _set_commitment(call: Call) -> Answer:
     return _show_policy_of(call)
 
 
-def policy_fields(call: Call, reader: Reader, *names: str) -> Fields:
+def _policy_fields(call: Call, reader: Reader, *names: str) -> Fields:
     """The stated policies of these names; those without a value are left out, unless it is the only one."""
     fields: list[tuple[str, bytes]] = []
     for name in names:
@@ -178,7 +179,7 @@ _PROMISE_OPTIONS = (
 
 
 def _show_promises(call: Call) -> Answer:
-    stated = call.minter.read(lambda reader: policy_fields(call, reader, *_PROMISES))
+    stated = call.minter.read(lambda reader: _policy_fields(call, reader, *_PROMISES))
     return Answer(stated, spaced=True)
 
 

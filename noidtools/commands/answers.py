@@ -13,8 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..minter.bindings import BindResult, FetchedName
-    from .minting import IdentifierFolder
+    from ..minter.bindings import FetchedName
 
     # Label, value, and the width to which label and colon are padded; an empty label is a bare value.
     Line = tuple[bytes, bytes, int]
@@ -234,6 +233,16 @@ class Fields(Record):
         return [{label.lower(): value for label, value in self._fields}]
 
 
+def filled(fields: Iterable[tuple[str, bytes]] | Iterable[tuple[str, str]]) -> Fields:
+    """The fields that have a value."""
+    return Fields(*(field for field in fields if field[1]))
+
+
+def counted(number: int, noun: bytes) -> bytes:
+    """A number of things: `1 hold`, `2 holds`."""
+    return b"%d %b%b" % (number, noun, b"" if number == 1 else b"s")
+
+
 class Blank(PreparedRecord):
     """An empty line between records; nothing in JSON."""
 
@@ -298,72 +307,7 @@ class Text(PreparedRecord):
 
 # -- records of identifiers and elements -----------------------------------------------------------------------------
 
-_BIND_WIDTH, _FETCH_WIDTH = 9, 7
-# About how long the lines of a binding are without identifier and element.
-_STATUS_SIZE = 60
-
-
-class IdsWithFolders(Record):
-    """Identifiers with the folders that were made for them; a note tells of a folder that was there already."""
-
-    __slots__ = ("_ids", "_folders", "_peppered")
-
-    def __init__(self, ids: list[bytes], folders: list[IdentifierFolder], *, peppered: bool) -> None:
-        self._ids = ids
-        self._folders = folders
-        self._peppered = peppered
-
-    def lines(self) -> Iterable[Line]:
-        for identifier, folder in zip(self._ids, self._folders, strict=True):
-            yield b"id", identifier, 0
-            yield b"folder", folder.path, 0
-            if folder.status == "emptied":
-                yield b"note", b"the folder was there already, without files, and was emptied", 0
-            elif folder.status == "kept":
-                yield b"note", b"the folder was there already, with files, and was left as it is", 0
-
-    def data(self) -> list[dict[str, object]]:
-        return [{"id": identifier, "folder": folder.path, "status": folder.status}
-                for identifier, folder in zip(self._ids, self._folders, strict=True)]
-
-    def without_peppers(self) -> Record:
-        return Ids(self._ids, peppered=self._peppered).without_peppers()
-
-
-class BindRecord(Record):
-    """The result of one binding."""
-
-    __slots__ = ("_bound",)
-
-    def __init__(self, bound: BindResult) -> None:
-        self._bound = bound
-
-    def lines(self) -> Iterable[Line]:
-        bound = self._bound
-        return [
-            (b"Id", bound.identifier, _BIND_WIDTH),
-            (b"Element", bound.element, _BIND_WIDTH),
-            (b"Bind", bound.how, _BIND_WIDTH),
-            (b"Status", bound.status, _BIND_WIDTH),
-            *([(b"Note", bound.note, _BIND_WIDTH)] if bound.note else []),
-        ]
-
-    @property
-    def size(self) -> int:
-        return len(self._bound.identifier) + len(self._bound.element) + _STATUS_SIZE
-
-    def data(self) -> list[dict[str, object]]:
-        bound = self._bound
-        return [{"id": bound.identifier, "element": bound.element, "bind": bound.how, "status": bound.status,
-                 "written": bound.written, "before": bound.before,
-                 **({"items": bound.items} if bound.items else {}), **({"note": bound.note} if bound.note else {})}]
-
-    def without_peppers(self) -> Record:
-        bound = self._bound
-        if bound.how != b"peppermint":
-            return self
-        identifier = bound.identifier.rpartition(b"!")[0]
-        return BindRecord(type(bound)(identifier, bound.element, bound.how, bound.written, bound.before))
+_FETCH_WIDTH = 7
 
 
 class FetchedRecord(Record):
@@ -413,14 +357,6 @@ class FetchedRecord(Record):
         }]
 
 
-class ValueBreak(Blank):
-    """An empty line between the values of one answer."""
-
-    __slots__ = ()
-
-    separates_values = True
-
-
 class Refusals(Record):
     """Refusals of single identifiers, in the answer to a command that was carried out for others."""
 
@@ -438,41 +374,3 @@ class Refusals(Record):
     @property
     def errors(self) -> tuple[str, ...]:
         return tuple(error.message for error in self._refused)
-
-
-class MissingValue(PreparedRecord):
-    """The place of a value among those that `get` prints, for an element that is not bound: an empty line."""
-
-    __slots__ = ()
-
-    separates_values = True
-
-    def __init__(self, element: bytes, message: str) -> None:
-        super().__init__([(b"", b"", 0)], [{"name": element, "error": message}])
-
-
-class Unbound(Record):
-    """The elements that were requested and are not bound, each with its message."""
-
-    __slots__ = ("_elements", "_after_values")
-
-    separates_values = True
-
-    def __init__(self, elements: list[tuple[bytes, str]], *, after_values: bool = False) -> None:
-        """With `after_values` an empty line separates the messages from the values, among which each has a
-        MissingValue."""
-        self._elements = elements
-        self._after_values = after_values
-
-    def lines(self) -> Iterable[Line]:
-        if self._after_values:
-            yield from ValueBreak().lines()
-        for message in self.errors:
-            yield b"error", message.encode("utf-8", "surrogateescape"), 0
-
-    def data(self) -> list[dict[str, object]]:
-        return [] if self._after_values else [{"name": name, "error": message} for name, message in self._elements]
-
-    @property
-    def errors(self) -> tuple[str, ...]:
-        return tuple(message for _, message in self._elements)

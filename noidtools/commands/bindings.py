@@ -2,32 +2,116 @@
 
 from __future__ import annotations
 
+from ..codec import encode_text
 from ..errors import GoneError, NotFoundError
 from ..minter import bindings
 from ..minter.bindings import bind_elements, ensure_each_once, fetch_name, fetch_rules, split_items, unbound_messages
 from ..minter.identifiers import with_suggestion
 from ..minter.namespace import ALL_RULES, RULE_MARK
 from ..minter.policies import BIND, MINT, READ
-from .answers import (
-    Answer,
-    BindRecord,
-    Blank,
-    FetchedRecord,
-    ItemValues,
-    JsonLines,
-    MissingValue,
-    Unbound,
-    ValueBreak,
-    Values,
-)
+from .answers import Answer, Blank, FetchedRecord, ItemValues, JsonLines, PreparedRecord, Record, Values
 from .command import Command, Form, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..minter.bindings import FetchedName
+    from collections.abc import Iterable
+
+    from ..minter.bindings import BindResult, FetchedName
     from ..store import Reader
-    from .answers import Record
+    from .answers import Line
     from .call import Call
+
+
+# -- records ---------------------------------------------------------------------------------------------------------
+
+_WIDTH = 9
+# About how long the lines of a binding are without identifier and element.
+_STATUS_SIZE = 60
+
+
+class BindRecord(Record):
+    """The result of one binding."""
+
+    __slots__ = ("_bound",)
+
+    def __init__(self, bound: BindResult) -> None:
+        self._bound = bound
+
+    def lines(self) -> Iterable[Line]:
+        bound = self._bound
+        return [
+            (b"Id", bound.identifier, _WIDTH),
+            (b"Element", bound.element, _WIDTH),
+            (b"Bind", bound.how, _WIDTH),
+            (b"Status", bound.status, _WIDTH),
+            *([(b"Note", bound.note, _WIDTH)] if bound.note else []),
+        ]
+
+    @property
+    def size(self) -> int:
+        return len(self._bound.identifier) + len(self._bound.element) + _STATUS_SIZE
+
+    def data(self) -> list[dict[str, object]]:
+        bound = self._bound
+        return [{"id": bound.identifier, "element": bound.element, "bind": bound.how, "status": bound.status,
+                 "written": bound.written, "before": bound.before,
+                 **({"items": bound.items} if bound.items else {}), **({"note": bound.note} if bound.note else {})}]
+
+    def without_peppers(self) -> Record:
+        bound = self._bound
+        if bound.how != b"peppermint":
+            return self
+        identifier = bound.identifier.rpartition(b"!")[0]
+        return BindRecord(type(bound)(identifier, bound.element, bound.how, bound.written, bound.before))
+
+
+class ValueBreak(Blank):
+    """An empty line between the values of one answer."""
+
+    __slots__ = ()
+
+    separates_values = True
+
+
+class MissingValue(PreparedRecord):
+    """The place of a value among those that `get` prints, for an element that is not bound: an empty line."""
+
+    __slots__ = ()
+
+    separates_values = True
+
+    def __init__(self, element: bytes, message: str) -> None:
+        super().__init__([(b"", b"", 0)], [{"name": element, "error": message}])
+
+
+class Unbound(Record):
+    """The elements that were requested and are not bound, each with its message."""
+
+    __slots__ = ("_elements", "_after_values")
+
+    separates_values = True
+
+    def __init__(self, elements: list[tuple[bytes, str]], *, after_values: bool = False) -> None:
+        """With `after_values` an empty line separates the messages from the values, among which each has a
+        MissingValue."""
+        self._elements = elements
+        self._after_values = after_values
+
+    def lines(self) -> Iterable[Line]:
+        if self._after_values:
+            yield from ValueBreak().lines()
+        for message in self.errors:
+            yield b"error", encode_text(message), 0
+
+    def data(self) -> list[dict[str, object]]:
+        return [] if self._after_values else [{"name": name, "error": message} for name, message in self._elements]
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        return tuple(message for _, message in self._elements)
+
+
+# -- bind, fetch, get ------------------------------------------------------------------------------------------------
 
 
 def _bind(call: Call) -> Answer:

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 # Name and module of each command, in the order in which help lists the commands.
 _CHAPTERS = {
     "dbcreate": "administration", "mint": "minting", "peppermint": "minting", "bind": "bindings", "fetch": "bindings",
-    "get": "bindings", "hold": "lifecycle", "queue": "lifecycle", "validate": "describing", "schemes": "describing",
-    "decode": "describing", "granularity": "describing", "patience": "describing", "clock": "describing",
-    "route": "items", "identify": "items", "path": "describing", "policy": "administration",
+    "get": "bindings", "hold": "lifecycle", "queue": "lifecycle", "validate": "spelling", "schemes": "spelling",
+    "decode": "spelling", "granularity": "spelling", "patience": "spelling", "clock": "spelling",
+    "route": "items", "identify": "items", "path": "spelling", "policy": "administration",
     "promise": "administration", "token": "administration", "status": "maintenance", "doctor": "maintenance",
     "publish": "lifecycle", "reserve": "lifecycle", "withdraw": "lifecycle", "unavailable": "lifecycle",
     "tombstone": "lifecycle",
@@ -42,8 +42,8 @@ _CHAPTERS = {
     "abstract": "relations", "relations": "relations", "quality": "qualities", "history": "history", "log": "history",
     "custodian": "lifecycle", "serve": "serving", "setup": "serving", "resolve": "resolving", "resolver": "resolving",
     "canary": "resolving", "export": "transfer", "retarget": "transfer", "undo": "transfer", "rebind": "transfer",
-    "resolve-loop": "resolving", "cite": "describing", "same": "describing", "context": "describing",
-    "site": "describing", "verify": "qualities", "describe": "describing", "note": "administration",
+    "resolve-loop": "resolving", "cite": "spelling", "same": "spelling", "context": "spelling",
+    "site": "spelling", "verify": "qualities", "describe": "describing", "note": "administration",
     "dbinfo": "administration", "backup": "maintenance", "restore": "maintenance", "import": "transfer",
     "copy": "maintenance", "bundle": "preservation", "depart": "preservation", "succeed": "preservation",
     "find": "search", "list": "search", "stats": "statistics", "links": "links",
@@ -63,14 +63,9 @@ def command_for(words: list[bytes]) -> Command:
         return known
     name = printable(words[0])
     if name not in _CHAPTERS:
-        raise UsageError(unknown_command(name))
+        remedy = did_you_mean(name[:60], _CHAPTERS) or "'noid help all' lists them"
+        raise UsageError(f"there is no command {name[:60]!r}: {remedy}")
     return _load(name)
-
-
-def unknown_command(name: str) -> str:
-    """The sentence about a command that does not exist, with the one that was probably meant."""
-    remedy = did_you_mean(name[:60], _CHAPTERS) or "'noid help all' lists them"
-    return f"there is no command {name[:60]!r}: {remedy}"
 
 
 def is_command(name: str) -> bool:
@@ -207,6 +202,11 @@ class Invocation:
         """All values of an option that may be repeated."""
         return self._options.get(name, [])
 
+    @property
+    def names(self) -> list[bytes]:
+        """The words, without the one that stands for itself if the form begins with one, as `show [Id]` does."""
+        return self.words[1:] if self.form.usage[:1].islower() else self.words
+
     # -- properties of the form ------------------------------------------------------------------------
 
     @property
@@ -315,7 +315,7 @@ class Call(Invocation):
             read = lines.read_elements if marker == ":" else lines.read_one_element
             self.pairs = read(read_line)
 
-    # Through the call and not by an import, because the table of commands imports the module of help.
+    # Help calls these instead of importing the table of commands, which imports help.
 
     def all_commands(self) -> list[Command]:
         """All commands, for help."""
@@ -331,12 +331,11 @@ class Call(Invocation):
         It is done when this returns, unless it streams: then iterating over the records does the work.
         """
         self.ensure_fits()
-        answer = self.form.run(self)
+        try:
+            answer = self.form.run(self)
+        finally:
+            if self.session.progress is not None:
+                self.session.progress(1, 1, "")  # nothing more is shown of it
         if not self.streams:
             answer.complete()
         return answer
-
-
-def run(call: Call) -> Answer:
-    """Run a call, as `Call.run` does."""
-    return call.run()

@@ -41,7 +41,7 @@ class Pattern:
     required   those of them that must be present
     """
 
-    __slots__ = ("literals", "places", "counts", "unbounded", "options", "required", "_depth", "_fixed")
+    __slots__ = ("literals", "places", "counts", "unbounded", "options", "required", "_depth")
 
     def __init__(self, usage: str, valued: set[str]) -> None:
         self.literals: list[tuple[bytes, ...]] = []
@@ -52,8 +52,6 @@ class Pattern:
         self._depth = 0
         tokens = usage.replace("[", " [ ").replace("]", " ] ").split()
         self.counts = self._group(tokens[::-1], valued)
-        # Positions with literals only; kept apart because every call is compared with them.
-        self._fixed = [(place, literals) for place, literals in enumerate(self.literals) if literals]
 
     def _group(self, tokens: list[str], valued: set[str]) -> set[int]:
         """Parse the tokens, in reverse order, up to the end of a group; returns the possible numbers of its words."""
@@ -109,8 +107,8 @@ class Pattern:
 
     def mismatch(self, words: list[bytes]) -> int | None:
         """The place of the first word that is not among the literals of its place; None if there is none."""
-        for place, literals in self._fixed:
-            if place < len(words) and words[place] not in literals:
+        for place, (word, literals) in enumerate(zip(words, self.literals, strict=False)):
+            if literals and word not in literals:
                 return place
         return None
 

@@ -35,7 +35,6 @@ TASKS = {
     "Look after": ("doctor", "status", "backup", "restore", "check", "links"),
     "Help": ("help", "completion", "hello"),
 }
-_OTHER = "Other"
 
 # The commands that nine of ten tasks need, for those who have just installed the program.
 FIRST = ("dbcreate", "mint", "bind", "get", "resolve", "withdraw", "find", "import", "export", "serve", "setup",
@@ -109,11 +108,9 @@ def list_commands(commands: Iterable[Command], columns: int) -> str:
 
 
 def by_task(commands: Iterable[Command]) -> dict[str, list[Command]]:
-    """The commands of each task; those that are in no task come last."""
+    """The commands of each task."""
     known = {command.name: command for command in commands}
-    listed = {name for names in TASKS.values() for name in names}
-    groups = {**TASKS, _OTHER: tuple(name for name in known if name not in listed)}
-    found = {task: [known[name] for name in names if name in known] for task, names in groups.items()}
+    found = {task: [known[name] for name in names if name in known] for task, names in TASKS.items()}
     return {task: group for task, group in found.items() if group}
 
 

@@ -11,7 +11,7 @@ from ..errors import ForbiddenError, UsageError
 from ..minter.events import newest_number
 from ..minter.history import archive, follow, history_of, stream
 from ..minter.policies import ADMIN, READ
-from .answers import Answer, Fields, JsonLines, Record, json_ready
+from .answers import Answer, Fields, JsonLines, Record, counted, json_ready
 from .command import Command, Form, Option
 
 TYPE_CHECKING = False
@@ -142,7 +142,7 @@ def _archive(call: Call) -> Answer:
     minter = call.minter
     count, freed = archive(minter, call.actor, dates.first_second(call.option("archive") or ""),
                            os.fsdecode(call.words[0]), lambda event: _json_facts(minter, event))
-    fields = [("ok", b"%d event%b moved to %b" % (count, b"" if count == 1 else b"s", call.words[0])),
+    fields = [("ok", b"%b moved to %b" % (counted(count, b"event"), call.words[0])),
               ("freed", b"%d bytes" % freed)]
     return Answer(Fields(*fields), spaced=True)
 

@@ -101,7 +101,7 @@ def _share(minters: list[bytes]) -> RouteRule:
         raise InvalidError("a minter is named twice among those that share")
 
     def weight(minter: bytes, item: bytes) -> bytes:
-        # With the length no two pairs of names give the same text.
+        # The length keeps two pairs of a minter and an item from giving the same text.
         return sha256(b"%d:%b%b" % (len(minter), minter, item)).digest()
 
     return lambda item: max(minters, key=lambda minter: weight(minter, item))

@@ -9,7 +9,7 @@ from ..errors import UsageError
 from ..minter import custody, lifecycle
 from ..minter.policies import ADMIN, BIND, READ
 from ..minter.queue import dequeue, enqueue, place_holds, release_holds
-from .answers import Answer, Fields, Ids, Refusals, separated
+from .answers import Answer, Fields, Ids, Refusals, counted, filled, separated
 from .command import Command, Form, Option
 
 TYPE_CHECKING = False
@@ -66,7 +66,7 @@ def _tombstone_answer(own: NameRef, tombstone: lifecycle.Tombstone) -> Answer:
     label = "Withdrawn" if gone.state == lifecycle.WITHDRAWN_STATE else "Since"
     fields = [("id", gone.identifier), ("State", gone.state), (label, timestamp_text(gone.date)),
               ("Reason", gone.reason), ("Successor", gone.successor)]
-    return Answer(Fields(*((label, value) for label, value in fields if value)), spaced=True)
+    return Answer(filled(fields), spaced=True)
 
 
 _TEXT_OPTIONS = (
@@ -81,21 +81,13 @@ _MINTER = "this minter"
 
 
 def _show_custodian(call: Call) -> Answer:
-    return _current_custodian(call, call.words)
-
-
-def _show_custodian_of(call: Call) -> Answer:
-    return _current_custodian(call, call.words[1:])
-
-
-def _current_custodian(call: Call, names: list[bytes]) -> Answer:
-    minter = call.minter
+    minter, names = call.minter, call.names
     custodians = call.read(lambda reader: custody.current_custodians(minter, reader, _subject(minter, reader, names)))
     return separated(_custodian_fields(call, custodian) for custodian in custodians)
 
 
 def _custodian_history(call: Call) -> Answer:
-    minter, names = call.minter, call.words[1:]
+    minter, names = call.minter, call.names
     custodians = call.read(lambda reader: custody.custody_history(minter, reader, _subject(minter, reader, names)))
     return Answer(*(_custodian_fields(call, custodian) for custodian in custodians), spaced=True)
 
@@ -136,7 +128,7 @@ def _custodian_fields(call: Call, custodian: custody.Custodian) -> Fields:
     fields = [("of", period.identifier or _MINTER), ("Custodian", period.name), ("Purpose", period.purpose),
               ("Contact", period.contact), ("From", timestamp_text(period.start)),
               ("Until", timestamp_text(period.until))]
-    return Fields(*((name, value) for name, value in fields if value))
+    return filled(fields)
 
 
 # -- hold and queue --------------------------------------------------------------------------------------------------
@@ -146,12 +138,12 @@ def _hold(call: Call) -> Answer:
     placed, unqueued, refused = call.change(place_holds, call.words[1:], partly=True)
     display = call.minter.namespace.display
     notes = [Fields(("note", display(identifier) + b" taken out of the queue")) for identifier in unqueued]
-    return _partial_answer(refused, Fields(("ok", _counted(placed, b"hold") + b" placed")), *notes, spaced=True)
+    return _partial_answer(refused, Fields(("ok", counted(placed, b"hold") + b" placed")), *notes, spaced=True)
 
 
 def _release(call: Call) -> Answer:
     released, refused = call.change(release_holds, call.words[1:], partly=True)
-    return _partial_answer(refused, Fields(("ok", _counted(released, b"hold") + b" released")), spaced=True)
+    return _partial_answer(refused, Fields(("ok", counted(released, b"hold") + b" released")), spaced=True)
 
 
 def _enqueue(call: Call) -> Answer:
@@ -167,17 +159,13 @@ def _dequeue(call: Call) -> Answer:
 
 def _queue_answer(call: Call, ids: list[bytes], done: bytes, refused: list[NoidError]) -> Answer:
     names = [call.minter.namespace.display(identifier) for identifier in ids]
-    return _partial_answer(refused, Ids(names), Fields(("note", _counted(len(ids), b"identifier") + done)))
+    return _partial_answer(refused, Ids(names), Fields(("note", counted(len(ids), b"identifier") + done)))
 
 
 def _partial_answer(refused: list[NoidError], *records: Record, spaced: bool = False) -> Answer:
     """The answer with these records, and with an error for each identifier that was refused."""
     errors = [Refusals(refused)] if refused else []
     return Answer(*records, *errors, spaced=spaced, failed=bool(refused))
-
-
-def _counted(number: int, noun: bytes) -> bytes:
-    return b"%d %b%b" % (number, noun, b"" if number == 1 else b"s")
 
 
 # -- the commands ----------------------------------------------------------------------------------------------------
@@ -272,7 +260,7 @@ Successor: 13030/kt4x551
     Command(
         "custodian", "show or set who is responsible for names",
         Form("[Id]", _show_custodian, READ),
-        Form("show [Id]", _show_custodian_of, READ),
+        Form("show [Id]", _show_custodian, READ),
         Form("history [Id]", _custodian_history, READ),
         Form("set Name [Id] [--contact Contact] [--purpose Text]", _set_custodian, ADMIN),
         Form("set Name Id --element Element [--contact Contact]", _set_custodian, ADMIN),

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from time import monotonic
 
+from ..codec import encode_text
 from ..errors import NoidError
 from ..minter import Minter
 from ..minter.folder import MinterFolder
@@ -34,7 +35,7 @@ def _check(call: Call) -> Answer:
     limits = _limits(call)
     if call.option("minters") is not None:
         return Answer(stream=_check_all(call, limits), spaced=True)
-    return Answer(_counts(_checked(call, call.minter, limits)), spaced=True)
+    return Answer(Fields(*_fields(_checked(call, call.minter, limits))), spaced=True)
 
 
 def _check_all(call: Call, limits: CheckLimits) -> Iterator[Record]:
@@ -53,10 +54,6 @@ def _check_all(call: Call, limits: CheckLimits) -> Iterator[Record]:
 
 def _checked(call: Call, minter: Minter, limits: CheckLimits) -> CheckCount:
     return LinkCheck(minter, call.actor, limits, call.session.progress).run()
-
-
-def _counts(count: CheckCount) -> Record:
-    return Fields(*_fields(count))
 
 
 def _fields(count: CheckCount) -> list[tuple[str, str]]:
@@ -86,7 +83,7 @@ def _report(call: Call) -> Answer:
                       media_type="application/atom+xml; charset=utf-8", file_name="links.atom")
     if call.flag("json"):
         text = json.dumps([asdict(report) for report in reports], default=datetime.isoformat)
-        return Answer(FileChunk(text.encode("utf-8", "surrogateescape") + b"\n"), failed=broken)
+        return Answer(FileChunk(encode_text(text) + b"\n"), failed=broken)
     if not reports:
         return Answer(Fields(("ok", "no link is known to be broken or to have moved")), spaced=True)
     texts = ("\n".join(text_lines(report)) for report in reports)

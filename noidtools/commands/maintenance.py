@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 
+from ..deployment.doctor import diagnose
 from ..errors import NoidError, UsageError
 from ..minter import copying, location_of
 from ..minter.check import examine, examine_and_repair
 from ..minter.copying import copy_minter
 from ..minter.folder import MinterFolder, SingleMinter
 from ..minter.report import VIEW_ROLES, VIEWS, backup_warning, minter_figures, size_text
+from ..preservation.bundle import is_bundle, restore_bundle
 from ..resolution.settings import wrong_canaries
 from ..store import ensure_readable
 from ..store.sql_tables import ROLES, TABLES
 from ..times import SECOND, iso_datetime, parse_duration
+from ..verification.http import UnreachableError, text_at
 from .answers import Answer, Fields, Text
 from .command import Command, Form, Option, as_count
+from .serving import findings_answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..console import Progress
     from ..minter.check.examination import Result
     from .answers import Record
     from .call import Call
@@ -60,8 +60,6 @@ def _backup_all(call: Call) -> Answer:
 
 
 def _restore(call: Call) -> Answer:
-    from ..preservation.bundle import is_bundle, restore_bundle  # with it come the templates of pages
-
     skip = as_count((call.option("skip") or "0").encode())
     source = os.fsdecode(call.words[0])
     restore = restore_bundle if is_bundle(source) else copying.restore
@@ -95,9 +93,8 @@ def _about_drawn(done: copying.Restored, skip: int) -> bytes:
 
 def _copy(call: Call) -> Answer:
     source, target = (os.fsdecode(word) for word in call.words)
-    with _shown_progress(call) as progress:
-        done = copy_minter(source, target, call.actor, address=call.address("store"),
-                           read=call.address("read"), move=call.flag("move"), progress=progress)
+    done = copy_minter(source, target, call.actor, address=call.address("store"), read=call.address("read"),
+                       move=call.flag("move"), progress=call.session.progress)
     if done.finished:
         return Answer(Fields(("ok", b"a move that was interrupted was finished: %b has the minter" % call.words[1])),
                       spaced=True)
@@ -116,8 +113,7 @@ def _copy(call: Call) -> Answer:
 
 def _check(call: Call) -> Answer:
     ensure_readable(location_of(call.session.dbdir))
-    with _shown_progress(call) as progress:
-        result = examine(call.minter, progress)
+    result = examine(call.minter, call.session.progress)
     records: list[Record] = [Fields(("error", fault.sentence)) for fault in result.faults]
     mendable = sum(fault.mend is not None for fault in result.faults)
     if mendable:
@@ -127,22 +123,10 @@ def _check(call: Call) -> Answer:
 
 def _repair(call: Call) -> Answer:
     ensure_readable(location_of(call.session.dbdir))
-    with _shown_progress(call) as progress:
-        result, mended = examine_and_repair(call.minter, call.actor, progress)
+    result, mended = examine_and_repair(call.minter, call.actor, call.session.progress)
     records: list[Record] = [Fields(("mended", fault.sentence)) for fault in mended]
     records += [Fields(("error", fault.sentence)) for fault in result.faults]
     return Answer(*records, _check_summary(result), spaced=True, failed=bool(result.faults))
-
-
-@contextmanager
-def _shown_progress(call: Call) -> Iterator[Progress | None]:
-    """The function that shows how far a long work has come; at the end what it showed is removed."""
-    progress = call.session.progress
-    try:
-        yield progress
-    finally:
-        if progress is not None:
-            progress(1, 1, "")
 
 
 def _check_summary(result: Result) -> Fields:
@@ -157,29 +141,18 @@ def _check_summary(result: Result) -> Fields:
 
 
 def _doctor(call: Call) -> Answer:
-    from ..deployment.checks import ERROR
-    from ..deployment.doctor import diagnose
-
-    with _shown_progress(call) as progress:
-        findings = diagnose(call.session.dbdir, minters=call.option("minters") or "", url=call.option("url") or "",
-                            progress=progress)
-    records = [Fields((level, text.encode("utf-8", "surrogateescape"))) for level, text in findings]
-    return Answer(*records, spaced=True, failed=any(level == ERROR for level, _ in findings))
+    return findings_answer(diagnose(call.session.dbdir, minters=call.option("minters") or "",
+                                    url=call.option("url") or "", progress=call.session.progress))
 
 
 # -- sql -------------------------------------------------------------------------------------------------------------
 
 
-def _sql_tables(call: Call) -> Answer:
-    return Answer(Text(TABLES.rstrip()))
+_STATEMENTS = {b"tables": TABLES, b"views": VIEWS, b"roles": ROLES + VIEW_ROLES}
 
 
-def _sql_views(call: Call) -> Answer:
-    return Answer(Text(VIEWS.rstrip()))
-
-
-def _sql_roles(call: Call) -> Answer:
-    return Answer(Text((ROLES + VIEW_ROLES).rstrip()))
+def _sql(call: Call) -> Answer:
+    return Answer(Text(_STATEMENTS[call.words[0]].rstrip()))
 
 
 # -- status ----------------------------------------------------------------------------------------------------------
@@ -211,8 +184,6 @@ def _status(call: Call) -> Answer:
 
 def _service_lines(url: str) -> tuple[bool, list[tuple[str, str]]]:
     """Whether the service at an address is ready, by its /readyz and /metrics, and labels and texts about it."""
-    from ..verification.http import UnreachableError, text_at
-
     try:
         text_at(url, "readyz")
         counts = [line for line in text_at(url, "metrics").splitlines() if line.startswith("noid_requests_total")]
@@ -373,7 +344,7 @@ warning: no backup of the minter is known: run 'noid backup Dest'
     ),
     Command(
         "sql", "print SQL statements for minters in PostgreSQL",
-        Form("tables", _sql_tables), Form("views", _sql_views), Form("roles", _sql_roles),
+        Form("tables", _sql), Form("views", _sql), Form("roles", _sql),
         shell_only=True, also=("dbcreate", "copy"), see="scale.md",
         about="""\
 tables creates the tables; dbcreate does so itself if it has the rights. views creates views of identifiers, bindings,

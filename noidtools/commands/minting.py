@@ -12,15 +12,15 @@ from ..errors import ConflictError, ForbiddenError, NotFoundError, StoreError, U
 from ..minter import minting
 from ..minter.policies import BIND, MINT
 from ..minter.schema import generator_of
-from .answers import Answer, Ids, IdsWithFolders
+from .answers import Answer, Ids, Record
 from .command import Command, Form, Option, as_count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ..schemes import Scheme
-    from .answers import Record
+    from .answers import Line
     from .call import Call, Invocation
 
 
@@ -45,6 +45,33 @@ class IdentifierFolder:
     def __init__(self, path: bytes, status: str) -> None:
         self.path = path
         self.status = status
+
+
+class IdsWithFolders(Record):
+    """Identifiers with the folders that were made for them; a note tells of a folder that was there already."""
+
+    __slots__ = ("_ids", "_folders", "_peppered")
+
+    def __init__(self, ids: list[bytes], folders: list[IdentifierFolder], *, peppered: bool) -> None:
+        self._ids = ids
+        self._folders = folders
+        self._peppered = peppered
+
+    def lines(self) -> Iterable[Line]:
+        for identifier, folder in zip(self._ids, self._folders, strict=True):
+            yield b"id", identifier, 0
+            yield b"folder", folder.path, 0
+            if folder.status == EMPTIED:
+                yield b"note", b"the folder was there already, without files, and was emptied", 0
+            elif folder.status == KEPT:
+                yield b"note", b"the folder was there already, with files, and was left as it is", 0
+
+    def data(self) -> list[dict[str, object]]:
+        return [{"id": identifier, "folder": folder.path, "status": folder.status}
+                for identifier, folder in zip(self._ids, self._folders, strict=True)]
+
+    def without_peppers(self) -> Record:
+        return Ids(self._ids, peppered=self._peppered).without_peppers()
 
 
 class FolderMaker:
@@ -142,7 +169,6 @@ def _remove_folders(folder: bytes) -> None:
 
 # Calls for fewer identifiers share transactions with calls of other users; more would make these wait.
 _FEW = 1000
-_LONGEST_COUNT = 18
 
 
 def _mint(call: Call) -> Answer:
@@ -288,8 +314,10 @@ def _is_short_mint(call: Invocation) -> bool:
 
 def _requested(call: Invocation) -> int:
     """How many identifiers are requested, -1 if the word is not a number."""
-    word = call.words[0] if call.words else b""
-    return int(word) if word.isdigit() and len(word) <= _LONGEST_COUNT else -1
+    try:
+        return as_count(b"".join(call.words[:1]))
+    except UsageError:
+        return -1
 
 
 def _mint_command(

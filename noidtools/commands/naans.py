@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..codec import decode_text
 from ..errors import InvalidError, NotFoundError, StoreError, printable
 from ..resolution import naans
+from ..verification.http import UnreachableError, download
 from .answers import Answer, Fields
 from .command import Command, Form
 
@@ -43,8 +44,6 @@ def _update(call: Call) -> Answer:
 
 def _content(source: str) -> bytes:
     if source.lower().startswith(("http://", "https://")):
-        from ..verification.http import UnreachableError, download
-
         try:
             return download(source, naans.LARGEST_REGISTRY, "naans")
         except UnreachableError as error:

@@ -14,7 +14,7 @@ from ..preservation.bundle import read_about, restore_bundle, write_bundle
 from ..resolution.settings import ensure_resolver
 from ..store import exists
 from ..times import display_datetime, display_day
-from .answers import Answer, Fields
+from .answers import Answer, Fields, filled
 from .command import Command, Form, Option, as_count
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ def _verify(call: Call) -> Answer:
               ("Drawn", str(about.drawn))]
     if about.departure:
         fields.append(("Successor", decode_text(about.departure.successor)))
-    return Answer(Fields(*((label, value) for label, value in fields if value)), spaced=True)
+    return Answer(filled(fields), spaced=True)
 
 
 # -- depart and succeed ----------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def _succeed(call: Call) -> Answer:
         fields.append(("Last", decode_text(terms.last)))
     fields.append(("note", "the next identifier that is minted here comes after the last one of the minter that "
                            "departed; mint nowhere else"))
-    return Answer(Fields(*((label, value) for label, value in fields if value)), spaced=True)
+    return Answer(filled(fields), spaced=True)
 
 
 # -- the commands ----------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from ..minter.qualities import FAILS, HOLDS, QUALITIES, RETRIEVABLE, STATABLE, U
 from ..search import names_at
 from ..verification import Verification
 from ..verification.links import LinkLimits
-from .answers import Answer, Fields, PreparedRecord, Record, separated
+from .answers import Answer, Fields, PreparedRecord, Record, filled, separated
 from .command import Command, Form, Option, as_number
 
 TYPE_CHECKING = False
@@ -43,17 +43,10 @@ def _show_qualities(call: Call) -> Answer:
 
 
 def _state_quality(call: Call) -> Answer:
-    return _record_quality(call, holds=True)
-
-
-def _deny_quality(call: Call) -> Answer:
-    return _record_quality(call, holds=False)
-
-
-def _record_quality(call: Call, *, holds: bool) -> Answer:
-    _, quality, *names = call.words
+    """Record that a quality holds, or, with the word deny, that it does not."""
+    verb, quality, *names = call.words
     stated = StatedQuality(
-        quality.decode(), call.text("authority"), holds=holds, refinement=call.text("in") or call.text("of"),
+        quality.decode(), call.text("authority"), holds=verb == b"state", refinement=call.text("in") or call.text("of"),
         start=call.start("from"), until=call.end("until"),
     )
     ref, stated = call.change(qualities.state_quality, stated, names[0] if names else None)
@@ -77,7 +70,7 @@ def _quality_fields(claim: QualityClaim) -> Fields:
         ("in" if quality.refined_by == "context" else "kind", claim.refinement), ("authority", claim.authority),
         ("from", timestamp_text(claim.start)), ("until", timestamp_text(claim.until)),
     ]
-    return Fields(*((label, value) for label, value in fields if value))
+    return filled(fields)
 
 
 _MINTER = "this minter"
@@ -209,7 +202,7 @@ COMMANDS = (
         Form(f"state {_STATABLE_WORDS} [Id] --authority Who [--in Context] [--of Quality] [--from Date] [--until Date]",
              _state_quality, BIND),
         Form(f"deny {_STATABLE_WORDS} [Id] --authority Who [--in Context] [--of Quality] [--from Date] [--until Date]",
-             _deny_quality, BIND),
+             _state_quality, BIND),
         Form(f"remove {_STATABLE_WORDS} [Id] [--authority Who]", _remove_quality, BIND),
         options=(
             Option("--authority Who", "who states it"),

@@ -11,7 +11,7 @@ from ..minter.policies import ADMIN, BIND, READ
 from ..minter.relations import CLAIMED, CONTEXT, IDENTIFIER, KINDS, NAME, SYNONYM, abstract, all_abstractions
 from ..minter.relations.claims import add_claim, claim_kind, remove_claim
 from ..times import timestamp
-from .answers import Answer, Fields, PreparedRecord, separated
+from .answers import Answer, Fields, PreparedRecord, filled, separated
 from .command import Command, Form, Option, as_text
 
 TYPE_CHECKING = False
@@ -55,13 +55,10 @@ def _remove_alias(call: Call) -> Answer:
 
 
 def _prefer(call: Call) -> Answer:
-    ref, relation = call.change(prefer_name, call.words[0], call.text("authority"))
-    return Answer(Fields(("ok", ref.display + b" is preferred by " + relation.authority)), spaced=True)
-
-
-def _remove_preference(call: Call) -> Answer:
-    ref, relation = call.change(remove_preference, call.words[0], call.text("authority"))
-    return Answer(Fields(("ok", ref.display + b" is no longer preferred by " + relation.authority)), spaced=True)
+    ended = call.flag("remove")
+    ref, relation = call.change(remove_preference if ended else prefer_name, call.words[0], call.text("authority"))
+    done = b" is no longer preferred by " if ended else b" is preferred by "
+    return Answer(Fields(("ok", ref.display + done + relation.authority)), spaced=True)
 
 
 def _relations(call: Call) -> Answer:
@@ -85,31 +82,20 @@ _AUTHORITY = Option("--authority Who", "who says so")
 
 
 def _synonym(call: Call) -> Answer:
-    return _add_claim(call, KINDS[SYNONYM], *call.words)
-
-
-def _remove_synonym(call: Call) -> Answer:
-    return _remove_claim(call, KINDS[SYNONYM], *call.words)
+    return _claim(call, KINDS[SYNONYM], *call.words)
 
 
 def _relate(call: Call) -> Answer:
     one, word, other = call.words
-    return _add_claim(call, claim_kind(as_text(word, "a relation")), one, other)
+    return _claim(call, claim_kind(as_text(word, "a relation")), one, other)
 
 
-def _remove_relation(call: Call) -> Answer:
-    one, word, other = call.words
-    return _remove_claim(call, claim_kind(as_text(word, "a relation")), one, other)
-
-
-def _add_claim(call: Call, kind: RelationKind, one: bytes, other: bytes) -> Answer:
-    claim = call.change(add_claim, kind, one, other, call.text("authority"), call.start("from"), call.end("until"))
-    return Answer(Fields(("ok", claim.sentence())), spaced=True)
-
-
-def _remove_claim(call: Call, kind: RelationKind, one: bytes, other: bytes) -> Answer:
-    claim = call.change(remove_claim, kind, one, other, call.text("authority"))
-    return Answer(Fields(("ok", claim.sentence(ended=True))), spaced=True)
+def _claim(call: Call, kind: RelationKind, one: bytes, other: bytes) -> Answer:
+    """Record a claim, or with --remove end it."""
+    ended, authority = call.flag("remove"), call.text("authority")
+    claim = call.change(remove_claim, kind, one, other, authority) if ended else (
+        call.change(add_claim, kind, one, other, authority, call.start("from"), call.end("until")))
+    return Answer(Fields(("ok", claim.sentence(ended=ended))), spaced=True)
 
 
 _CLAIM_OPTIONS = (
@@ -125,8 +111,6 @@ _WORDS = "|".join(CLAIMED)
 
 
 def _list_abstractions(call: Call) -> Answer:
-    if call.words:
-        return _abstraction_answer(call, call.words[0])
     found = call.read(lambda reader: [_abstraction_fields(reader, item) for item in all_abstractions(reader)])
     if not found:
         return Answer(Fields(("note", b"nothing abstract is declared here")), spaced=True)
@@ -134,11 +118,10 @@ def _list_abstractions(call: Call) -> Answer:
 
 
 def _show_abstraction(call: Call) -> Answer:
-    return _abstraction_answer(call, call.words[1])
-
-
-def _abstraction_answer(call: Call, text: bytes) -> Answer:
-    minter = call.minter
+    """What is declared of something abstract; without a name, all that is declared."""
+    if not call.names:
+        return _list_abstractions(call)
+    minter, text = call.minter, call.names[0]
 
     def work(reader: Reader) -> Fields:
         abstraction = abstract.identify_with_abstract(minter, reader, text)[1]
@@ -170,7 +153,7 @@ def _abstraction_fields(reader: Reader, abstraction: Abstraction) -> Fields:
         ("purpose" if abstract.kind == CONTEXT else "thing", abstract.about), ("authority", abstract.authority),
         ("from", timestamp_text(abstract.since)),
     ]
-    return Fields(*((label, value) for label, value in fields if value))
+    return filled(fields)
 
 
 # -- the commands ----------------------------------------------------------------------------------------------------
@@ -195,7 +178,7 @@ ok: old/17 stands for 13030/kt4x551
     Command(
         "prefer", "mark or unmark the preferred name among synonyms",
         Form("Name [--authority Who]", _prefer, BIND),
-        Form("--remove Name [--authority Who]", _remove_preference, BIND),
+        Form("--remove Name [--authority Who]", _prefer, BIND),
         options=(
             Option("--authority Who", "who prefers it; required if several authorities call it a synonym"),
             Option("--remove", "unmark it"),
@@ -225,7 +208,7 @@ from: …
     Command(
         "synonym", "record or remove the claim that two names mean one thing",
         Form("Name Name --authority Who [--from Date] [--until Date]", _synonym, BIND),
-        Form("--remove Name Name [--authority Who]", _remove_synonym, BIND),
+        Form("--remove Name Name [--authority Who]", _synonym, BIND),
         options=_CLAIM_OPTIONS,
         also=("prefer", "relations", "alias"), see="lifecycle-and-history.md#synonyms-and-preferences",
         about="""\
@@ -241,7 +224,7 @@ ok: 13030/kt4x551 and doi:10.1000/182 are synonyms according to The Library
     Command(
         "relate", "record or remove another relation between two names",
         Form(f"Name {_WORDS} Name --authority Who [--from Date] [--until Date]", _relate, BIND),
-        Form(f"--remove Name {_WORDS} Name [--authority Who]", _remove_relation, BIND),
+        Form(f"--remove Name {_WORDS} Name [--authority Who]", _relate, BIND),
         options=_CLAIM_OPTIONS,
         also=("synonym", "abstract", "relations"),
         see="lifecycle-and-history.md#abstract-names-realisations-and-homologues",
@@ -261,7 +244,7 @@ ok: hdl:100 realises Kerry's Library according to Kerry
     ),
     Command(
         "abstract", "declare what names of several systems have in common",
-        Form("[Name]", _list_abstractions, READ),
+        Form("[Name]", _show_abstraction, READ),
         Form("show Name", _show_abstraction, READ),
         Form(f"{CONTEXT} Name --authority Who [--purpose Text]", _declare_abstraction, ADMIN),
         Form(f"{NAME}|{IDENTIFIER} Name --authority Who [--thing Text]", _declare_abstraction, BIND),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import resolution
+from ..codec import encode_text
 from ..errors import ForbiddenError, NotFoundError, UsageError
 from ..minter import config
 from ..minter.identifiers import with_suggestion
@@ -50,7 +51,7 @@ def _abstract_refusal(call: Call, text: bytes, outcome: Outcome) -> str:
 
 def _target_text(outcome: Outcome) -> bytes:
     if not outcome.targets:
-        return f"{outcome.kind}: {outcome.refusal}".encode("utf-8", "surrogateescape")
+        return encode_text(f"{outcome.kind}: {outcome.refusal}")
     first = outcome.targets[0]
     return b"%d %b" % (first.code or targets.USUAL_CODE, first.url)
 
@@ -65,9 +66,9 @@ _ELEMENT = Option("--element Element", "the element that holds the target, in pl
 # -- resolver and canary ---------------------------------------------------------------------------------------------
 
 
-def check_canaries(call: Call) -> Answer:
+def _check_canaries(call: Call) -> Answer:
     """Resolve every canary and compare its target; with --through by a request to a web resolver."""
-    # Who may only read is told nothing of names that are not public, nor where they are to lead.
+    # A user who may only read does not learn where names lead that are not public.
     found = settings.check_canaries(call.minter, _resolver_for(call, call.option("through") or ""),
                                     reserved=not hides_names(call.session.view))
     if not found:
@@ -209,7 +210,7 @@ ok: 13030/kt4x551 must lead to https://library.example/kt4x551
     ),
     Command(
         "canary", "check that test names still lead where they should",
-        Form("[--through Url]", check_canaries, READ,
+        Form("[--through Url]", _check_canaries, READ,
              too_many="names to check are set with resolver canary Name Target"),
         options=(Option("--through Url", "ask the web resolver at this address instead of the minter; "
                                          "at the shell only"),),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from ..codec import encode_text
+from ..deployment.checks import ERROR, check
+from ..deployment.setup import USUAL_INTERFACES, SetUp, commands_of, files_of, removal_commands, write
 from ..errors import UsageError
 from .answers import Answer, Fields, Text
 from .command import Command, Form, Option, as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..deployment.checks import Finding
     from .call import Call
 
 # -- serve -----------------------------------------------------------------------------------------------------------
@@ -48,9 +52,7 @@ _REPEATED = ("allow", "proxy")
 
 
 def _setup(call: Call) -> Answer:
-    """Print or write the set-up.  Few processes need the package, so it is imported here."""
-    from ..deployment.setup import USUAL_INTERFACES, SetUp, commands_of, files_of, write
-
+    """Print or write the set-up."""
     if call.flag("force") and not call.flag("write"):
         raise UsageError("--force is for --write: it overwrites files that noid setup did not write")
     server, *key = [as_text(word, "the file of the key") for word in call.words]
@@ -85,16 +87,17 @@ def _value_of(call: Call, name: str) -> str:
 
 
 def _remove_setup(call: Call) -> Answer:
-    from ..deployment.setup import removal_commands
-
     return Answer(Text("".join(f"{command}\n" for command in removal_commands())), spaced=True)
 
 
 def _check_setup(call: Call) -> Answer:
-    from ..deployment.checks import ERROR, check
+    return findings_answer(check(
+        minters=_value_of(call, "minters"), user=_value_of(call, "user"), url=_value_of(call, "url")))
 
-    findings = check(minters=_value_of(call, "minters"), user=_value_of(call, "user"), url=_value_of(call, "url"))
-    records = [Fields((level, text.encode("utf-8", "surrogateescape"))) for level, text in findings]
+
+def findings_answer(findings: list[Finding]) -> Answer:
+    """The answer of a command that examines a set-up."""
+    records = [Fields((level, encode_text(text))) for level, text in findings]
     return Answer(*records, spaced=True, failed=any(level == ERROR for level, _ in findings))
 
 

@@ -7,6 +7,7 @@ import io
 import json
 
 from .. import statistics
+from ..codec import encode_text
 from ..minter.identifiers import identify
 from ..minter.policies import ADMIN
 from .answers import Answer, Fields, FileChunk, PreparedRecord
@@ -45,7 +46,7 @@ def _row(day: UsageDay) -> tuple[str, int, int]:
 def _csv(columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Answer:
     text = io.StringIO(newline="")
     csv.writer(text).writerows([columns, *rows])
-    return Answer(FileChunk(text.getvalue().encode("utf-8", "surrogateescape")),
+    return Answer(FileChunk(encode_text(text.getvalue())),
                   media_type="text/csv; charset=utf-8", file_name="stats.csv")
 
 
@@ -66,7 +67,7 @@ def _records(found: Usage) -> list[Record]:
             text = f"{day} {minted} minted, {resolved} resolved".encode()
             records.append(PreparedRecord([(b"day", text, 0)], [{"day": day, "minted": minted, "resolved": resolved}]))
     for name, count in names:
-        shown = name.encode("utf-8", "surrogateescape") or b"(computed names)"
+        shown = encode_text(name) or b"(computed names)"
         records.append(PreparedRecord([(b"name", b"%b %d" % (shown, count), 0)], [{"id": name, "resolved": count}]))
     if not found.counted:
         records.append(Fields(("note", _NOT_COUNTED)))

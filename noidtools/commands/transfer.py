@@ -13,6 +13,7 @@ from ..minter.folder import MinterFolder
 from ..minter.perl import import_perl
 from ..minter.perl.dump import dumped_items, noid4php_items
 from ..minter.policies import ADMIN
+from ..preservation.site import export_site
 from ..resolution import maps, target_element
 from ..store import exists
 from ..times import display_day
@@ -22,7 +23,7 @@ from ..transfer.importer import Importer, ImportOptions
 from ..transfer.mint_table import MintTableOptions, mint_table
 from ..transfer.retarget import Retargeting, undo
 from ..transfer.whole_import import import_whole
-from .answers import Answer, Fields, FileChunk, PreparedRecord, Record, Refusals
+from .answers import Answer, Fields, FileChunk, PreparedRecord, Record, Refusals, counted
 from .command import LOGGED, Command, Form, Option, as_text
 
 TYPE_CHECKING = False
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from typing import IO
 
     from ..minter import Minter
-    from ..minter.changes import Edit
     from ..minter.perl.dump import Items
     from ..spool import Spool
     from ..transfer.importer import ImportReport
@@ -55,16 +55,11 @@ def _import_noid4php(call: Call) -> Answer:
 def _import_original(call: Call, source: AbstractContextManager[Items]) -> Answer:
     """Make a minter from the database of the original, or of its translation into PHP."""
     name = call.words[1]
-    progress = call.session.progress
     dry_run = call.flag("dry-run")
-    try:
-        with _complete_or_not(call), source as items:
-            done = import_perl(call.session.dbdir, items, call.actor, source=b"" if name == b"-" else name,
-                               dry_run=dry_run, skip_rules=call.flag("skip-rules"), zone=call.option("zone") or "",
-                               address=call.option("store") or "", progress=progress)
-    finally:
-        if progress is not None:
-            progress(1, 1, "")
+    with _complete_or_not(call), source as items:
+        done = import_perl(call.session.dbdir, items, call.actor, source=b"" if name == b"-" else name,
+                           dry_run=dry_run, skip_rules=call.flag("skip-rules"), zone=call.option("zone") or "",
+                           address=call.option("store") or "", progress=call.session.progress)
     note = b"nothing was made, this is what would have been imported" if dry_run else b"imported"
     fields = [("Template", (done.settings["template"] or "none").encode()), ("Term", done.settings["term"].encode())]
     fields += [(label, b"unlimited" if count is None else b"%d" % count) for label, count in done.counts]
@@ -224,7 +219,7 @@ def _export(call: Call) -> Answer:
 def _export_to(call: Call) -> Answer:
     export = _export_of(call)
     export.write_to(os.fsdecode(call.words[1]), call.session.progress)
-    text = b"%d identifier%b written to %b" % (export.count, b"" if export.count == 1 else b"s", call.words[1])
+    text = counted(export.count, b"identifier") + b" written to " + call.words[1]
     return Answer(Fields(("ok", text)), spaced=True)
 
 
@@ -234,7 +229,7 @@ def _export_map(call: Call) -> Answer:
         raise UsageError(f"--map is one of {', '.join(maps.FORMS)}, not {form!r}")
     file = as_text(call.words[0], "the file name")
     written, left_out = maps.export(call.minter, form, file, elements[-1].encode() if elements else None)
-    fields = [("ok", b"%d target%b written" % (written, b"" if written == 1 else b"s"))]
+    fields = [("ok", counted(written, b"target") + b" written")]
     if left_out:
         fields.append(("note", b"%d left out, because the form has no room for them or they cannot be followed"
                        % left_out))
@@ -264,8 +259,6 @@ def _export_sites(call: Call) -> Answer:
 
 def _site_fields(call: Call, minter: Minter, folder: str) -> tuple[list[tuple[str, str]], NoidError | None]:
     """What was done about the site of a minter, or why nothing could be done."""
-    from ..preservation.site import export_site  # with it come the templates of pages
-
     try:
         done = export_site(minter, folder, call.actor.now(), git=call.flag("git"), progress=call.session.progress)
     except NoidError as error:
@@ -305,24 +298,23 @@ def _differences(minter: Minter, change: Retargeting) -> Iterator[Record]:
             yield _left_record(minter, found.key, found.element, found.reason.encode())
             continue
         count += 1
-        yield difference(minter, found)
+        values = (("element", found.element), ("before", found.before), ("after", found.after))
+        yield Fields(("id", minter.namespace.display(found.key)),
+                     *((label, value) for label, value in values if value is not None))
     yield from _about_rest(change)
-    yield Fields(("ok", b"%d binding%b would be changed" % (count, b"" if count == 1 else b"s")))
-
-
-def difference(minter: Minter, edit: Edit) -> Record:
-    """A change as it is printed before it is made."""
-    values = [(label, value) for label, value in (("before", edit.before), ("after", edit.after)) if value is not None]
-    return Fields(("id", minter.namespace.display(edit.key)), ("element", edit.element), *values)
+    yield Fields(("ok", counted(count, b"binding") + b" would be changed"))
 
 
 def _retarget_records(minter: Minter, report: BulkReport, change: Retargeting) -> Iterator[Record]:
-    yield from left_records(minter, report.left)
+    yield from _left_records(minter, report.left)
     yield from _about_rest(change)
-    yield from changed_records(report)
+    yield Fields(("ok", counted(report.changed, b"binding") + b" changed"))
+    if report.number:
+        yield Fields(("event", b"%d" % report.number))
+        yield Fields(("note", b"'noid undo %d' takes it back" % report.number))
 
 
-def left_records(minter: Minter, left: Spool) -> Iterator[Record]:
+def _left_records(minter: Minter, left: Spool) -> Iterator[Record]:
     """The bindings that were left as they are."""
     for key, element, reason in left:
         yield _left_record(minter, key, element, reason)
@@ -330,14 +322,6 @@ def left_records(minter: Minter, left: Spool) -> Iterator[Record]:
 
 def _left_record(minter: Minter, key: bytes, element: bytes, reason: bytes) -> Record:
     return Fields(("left", b"%b %b: %b" % (minter.namespace.display(key), element, reason)))
-
-
-def changed_records(report: BulkReport) -> Iterator[Record]:
-    """How much was changed, and how to take that back."""
-    yield Fields(("ok", b"%d binding%b changed" % (report.changed, b"" if report.changed == 1 else b"s")))
-    if report.number:
-        yield Fields(("event", b"%d" % report.number))
-        yield Fields(("note", b"'noid undo %d' takes it back" % report.number))
 
 
 def _about_rest(change: Retargeting) -> Iterator[Record]:
@@ -357,9 +341,9 @@ def _undo(call: Call) -> Answer:
     report = undo(minter, call.actor, call.words[0], dry_run=dry_run, progress=call.session.progress)
 
     def records() -> Iterator[Record]:
-        yield from left_records(minter, report.left)
+        yield from _left_records(minter, report.left)
         what = b"would be taken back" if dry_run else b"taken back"
-        fields = [("ok", b"%d change%b %b" % (report.changed, b"" if report.changed == 1 else b"s", what))]
+        fields = [("ok", counted(report.changed, b"change") + b" " + what)]
         if report.left:
             fields.append(("note", b"%d left as %b" % (
                 len(report.left), b"it is" if len(report.left) == 1 else b"they are")))

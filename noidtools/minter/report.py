@@ -73,9 +73,8 @@ class MinterState:
         self.newest = read_event(reader, newest_number(reader))
 
 
-def status(minter: Minter, reader: Reader) -> list[tuple[str, bytes]]:
+def status(state: MinterState) -> list[tuple[str, bytes]]:
     """The present state of a minter: labels and values, as printed."""
-    state = MinterState(minter, reader)
     pairs = [*state.generator.status(), ("Held", b"%d" % state.held), ("Queued", b"%d" % state.queued)]
     if state.newest:
         by = b" by " + state.newest.who if state.newest.who else b""

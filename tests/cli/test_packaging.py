@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from noidtools.commands import Call, Session, run
+from noidtools.commands import Call, Session
 from noidtools.minter.events import Actor
 from support.project import ROOT
 
@@ -17,7 +17,7 @@ from support.project import ROOT
 def test_the_command_language_is_importable_from_the_package(tmp_path, noid):
     noid("dbcreate", ".sd")
     session = Session(str(tmp_path), Actor(b"me", b"test"))
-    answer = run(Call(session, [b"mint", b"2"]))
+    answer = Call(session, [b"mint", b"2"]).run()
     assert [record.data() for record in answer.records] == [[{"id": b"0"}, {"id": b"1"}]]
     session.close()
 

@@ -51,7 +51,7 @@ def test_long_names_and_huge_values_work(noid):
     noid("bind", "set", identifier, element, "long")
     noid("bind", "set", identifier, element + "x", "longer")
     assert noid("get", identifier, element, element + "x") == "long\n\nlonger\n"
-    huge = os.urandom(1 << 20) * 100
+    huge = b"x" + os.urandom(1 << 20) * 100  # of which no blank is first, as it would not belong to the value
     noid("bind", "set", "big", ":-", stdin=b"value:" + huge)
     assert noid.run("get", "big", "value").stdout == huge + b"\n"
     assert noid("bind", "append", "big", "value", "tail").endswith(

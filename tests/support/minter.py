@@ -18,7 +18,7 @@ from subprocess import CompletedProcess
 from typing import Any, TypeVar
 
 from noidtools.cli.noid import main
-from noidtools.commands import Call, Session, run
+from noidtools.commands import Call, Session
 from noidtools.commands.answers import anvl, json_ready
 from noidtools.errors import NoidError
 from noidtools.minter import Minter, config
@@ -156,7 +156,7 @@ class Noid(NoidCommand):
 
     def answer(self, *words: str | bytes) -> Any:
         """The answer as the command language gives it."""
-        return run(Call(self.session, [_encoded(word) for word in words]))
+        return Call(self.session, [_encoded(word) for word in words]).run()
 
     def records(self, *words: str | bytes) -> list[dict[str, Any]]:
         """The answer as JSON would have it."""
@@ -244,7 +244,7 @@ def run_in_child(
 
     def work() -> None:
         session = Session(str(dbdir), Actor(b"shell", b"shell"))
-        records = run(Call(session, [_encoded(word) for word in words])).records
+        records = Call(session, [_encoded(word) for word in words]).run().records
         answer = [data for record in records for data in record.data()]
         if after is not None:
             session.minter.write(after)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from noidtools.commands import Call, Session, run
+from noidtools.commands import Call, Session
 from noidtools.commands.idempotency import IdempotentRun
 from noidtools.minter import Minter, minting, replies
 from noidtools.minter.events import Actor
@@ -213,7 +213,7 @@ def test_the_reply_for_a_key_is_stored_in_the_transaction_of_its_command(tmp_pat
     with pytest.raises(UndoneError):
         minter.write(work)
     assert minter.read(lambda reader: list(reader.scan(REPLIES))) == []
-    assert [data for record in run(call).records for data in record.data()] == [{"id": b"a0"}]
+    assert [data for record in call.run().records for data in record.data()] == [{"id": b"a0"}]
     minter.close()
 
 

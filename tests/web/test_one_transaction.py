@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from noidtools.commands import Call, Session, run
+from noidtools.commands import Call, Session
 from noidtools.minter import Minter
 from noidtools.minter.events import Actor
 from noidtools.minter.folder import MinterFolder, SingleMinter
@@ -131,5 +131,5 @@ def test_the_command_describes_in_one_transaction(resolver, words):
     minter = minter_of(resolver)
     session = Session(minter.dbdir, Actor(b"me", b"test"), minter=minter)
     with counted_reads() as counts:
-        assert run(Call(session, [word.encode() for word in words])).records
+        assert Call(session, [word.encode() for word in words]).run().records
     assert counts == {minter.store.location: 1}
