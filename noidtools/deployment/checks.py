@@ -24,7 +24,7 @@ from ..minter.report import backup_warning, minter_figures, size_text
 from ..store import Reader
 from ..times import SECOND, system_clock, timestamp
 from ..verification.http import location_at, status_at
-from .setup import APACHE, CGI, ENABLED_SITES, SERVICES, TIMER, UNIT, SetUp, read_setup
+from .setup import APACHE, BACKUP_JOB, CGI, ENABLED_SITES, SERVICES, UNIT, SetUp, read_setup
 
 # Level and text.
 Finding = tuple[str, str]
@@ -60,7 +60,7 @@ class Subject:
     @property
     def back_up(self) -> str:
         """The command that makes a backup of each minter."""
-        return "systemctl start noid-backup" if self.setup else f"{self.noid} backup --minters {self.minters} Dest"
+        return f"systemctl start {BACKUP_JOB}" if self.setup else f"{self.noid} backup --minters {self.minters} Dest"
 
 
 def check(*, minters: str = "", user: str = "", url: str = "") -> list[Finding]:
@@ -258,7 +258,7 @@ def _units(found: Subject) -> Iterator[Finding]:
     for service in (SERVICES[found.setup.server], *(["noid"] if found.setup.has_service else [])):
         if _prints("systemctl", "is-enabled", service) == "disabled":
             yield WARNING, f"the service {service} does not start when the machine does: systemctl enable {service}"
-    timer = os.path.basename(TIMER)
+    timer = f"{BACKUP_JOB}.timer"
     state = _prints("systemctl", "is-enabled", timer), _prints("systemctl", "is-active", timer)
     if "disabled" in state or "inactive" in state:
         yield WARNING, f"no backups are made every night: systemctl enable --now {timer}"
