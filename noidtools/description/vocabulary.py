@@ -7,6 +7,7 @@ software does for each term, and `model.ttl` is a template of what a description
 from __future__ import annotations
 
 import re
+from importlib import resources
 from urllib.parse import quote
 
 from ..codec import encode_text
@@ -25,8 +26,6 @@ NOID = "https://w3id.org/noidtools/describe#"
 
 def read(name: str) -> bytes:
     """The content of one of the files that ship with this package, such as `ONTOLOGY` or `SHAPES`."""
-    from importlib import resources
-
     return resources.files(__package__).joinpath(name).read_bytes()
 
 

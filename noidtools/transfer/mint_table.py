@@ -272,7 +272,8 @@ class _TableImporter(Importer):
         run.begin()
         self._fresh = set()
         for fields in batches:
-            lines = [row.line for row in map(_unpacked, fields) if _is_wanting(row)]
+            rows = (ImportRow.from_fields(*packed) for packed in fields)
+            lines = [row.line for row in rows if _is_wanting(row)]
             fresh = [line for line, known in zip(lines, run.known(writer, lines), strict=True) if known is None]
             self._fresh.update(fresh)
             if not self._options.dry_run:
@@ -296,10 +297,6 @@ class _TableImporter(Importer):
         for row in fresh:
             row.status = b"minted, " + row.status
         page.minted, page.again = len(wanting), len(wanting) - len(fresh)
-
-
-def _unpacked(fields: Fields) -> ImportRow:
-    return ImportRow.from_fields(*fields)
 
 
 def _is_wanting(row: ImportRow) -> bool:
