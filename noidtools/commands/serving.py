@@ -91,9 +91,9 @@ def _remove_setup(call: Call) -> Answer:
 
 
 def _check_setup(call: Call) -> Answer:
-    from ..deployment.checks import ERROR, check
+    from ..deployment.checks import ERROR, check, find_subject
 
-    findings = check(minters=_value_of(call, "minters"), user=_value_of(call, "user"), url=_value_of(call, "url"))
+    findings = check(find_subject(_value_of(call, "minters"), _value_of(call, "user"), _value_of(call, "url")))
     records = [Fields((level, text.encode("utf-8", "surrogateescape"))) for level, text in findings]
     return Answer(*records, spaced=True, failed=any(level == ERROR for level, _ in findings))
 

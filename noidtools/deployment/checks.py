@@ -63,12 +63,8 @@ class Subject:
         return f"systemctl start {BACKUP_JOB}" if self.setup else f"{self.noid} backup --minters {self.minters} Dest"
 
 
-def check(*, minters: str = "", user: str = "", url: str = "") -> list[Finding]:
-    """All findings about the set-up on this machine; what is given replaces what its configuration names.
-
-    Raises UsageError if there is no set-up, or this process may not examine it.
-    """
-    found = find_subject(minters, user, url)
+def check(found: Subject) -> list[Finding]:
+    """All findings about a set-up on this machine; raises UsageError if this process may not examine it."""
     findings = [*_program(found), *_folder(found)]
     reachable = all(level != ERROR for level, _ in findings)
     findings += [*_socket(found), *_units(found), *_leftovers(found), *_users(found), *_space(found), *_clock()]
@@ -84,7 +80,10 @@ def check(*, minters: str = "", user: str = "", url: str = "") -> list[Finding]:
 
 
 def find_subject(minters: str, user: str, url: str) -> Subject:
-    """What is to be examined on this machine; raises UsageError if there is nothing."""
+    """What is to be examined on this machine; what is given replaces what its configuration names.
+
+    Raises UsageError if there is nothing.
+    """
     sites = {path: setup for path in ENABLED_SITES.values() if (setup := read_setup(path)) is not None}
     running = {path: setup for path, setup in sites.items() if _prints("systemctl", "is-active", SERVICES[setup.server])
                == "active"}
@@ -224,18 +223,13 @@ def _socket(found: Subject) -> Iterator[Finding]:
     path, again = setup.socket, "systemctl restart noid; if that does not help, look at journalctl -u noid"
     if not _listens(path):
         yield ERROR, f"nothing listens at the socket {path}: {again}"
-    elif os.stat(path).st_mode & 0o007 and not _is_closed(os.path.dirname(path)):
+    elif os.stat(path).st_mode & 0o007 and os.stat(os.path.dirname(path)).st_mode & 0o001:
         yield ERROR, f"everybody on this machine can use the socket {path}, and be any user: {again}"
     elif _first_barrier(setup.web, [path], os.R_OK | os.W_OK):
         yield ERROR, (f"the web server cannot use the socket {path}, which must be for the group {setup.web}, as "
                       f"ExecStartPre= in {UNIT} makes it: {again}")
     else:
         yield OK, f"the socket {path} is open to {setup.web} alone"
-
-
-def _is_closed(folder: str) -> bool:
-    """Whether only the owner and the group can enter a folder."""
-    return not os.stat(folder).st_mode & 0o001
 
 
 def _listens(path: str) -> bool:

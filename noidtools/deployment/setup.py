@@ -344,14 +344,10 @@ def _headed(text: str, words: list[str]) -> str:
 
 def read_setup(path: str) -> SetUp | None:
     """The set-up that wrote a file; None if there is no such file, or another hand wrote it."""
-    if not os.path.isfile(path):
-        return None
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read(4096).split("\n")[:3]
-        command = next(line for line in lines if line.startswith("# noid setup "))
+        command = next(line for line in _first_lines(path) if line.startswith("# noid setup "))
         return SetUp.from_words(shlex.split(command)[3:])
-    except (OSError, StopIteration, ValueError, LookupError, UsageError):
+    except (StopIteration, ValueError, LookupError, UsageError):
         return None
 
 
@@ -394,13 +390,18 @@ def below(root: str, path: str) -> str:
 
 
 def _is_ours(path: str) -> bool:
-    if os.path.islink(path) or not os.path.isfile(path):
-        return False  # whoever opens a FIFO waits for its writer
+    return not os.path.islink(path) and _MARK in _first_lines(path)[:2]
+
+
+def _first_lines(path: str) -> list[str]:
+    """The first three lines of a file; none of what cannot be read, or is no file."""
+    if not os.path.isfile(path):
+        return []  # whoever opens a FIFO waits for its writer
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            return _MARK in file.read(4096).split("\n")[:2]
+            return file.read(4096).split("\n")[:3]
     except OSError:
-        return False
+        return []
 
 
 def _write(path: str, text: str, mode: int) -> None:
