@@ -81,13 +81,6 @@ class MinterGraph(GraphBuilder):
         self.link(identifier, "pil:hasName", node)
         self.link(self.iri, "pil:contextIdentifier", identifier)
 
-    def write_model(self) -> None:
-        """What only the description of the minter itself adds."""
-        self.link(self.system, "pil:exposesService", *self.write_services(self.iri, self._facts.actions))
-        for number, claim in enumerate(self._facts.context_aliases, 1):
-            self.write_alias(part_iri(self.iri, f"context-alias-{number}"), self.name_iri(claim.alias),
-                             self.name_iri(claim.target), claim)
-
     # -- parties -----------------------------------------------------------------------------------
 
     def party(self, name: str, iri: str = "") -> str:
@@ -109,10 +102,6 @@ class MinterGraph(GraphBuilder):
                 self.optional_text(record, "noid:forPurpose", party.purpose)
                 self.link(record, "noid:during", self._timespan(record, party))
                 self.link(subject, "pil:accountabilityMetadata", record)
-
-    def write_inherited_custodians(self, subject: str) -> None:
-        """Make the minter's present custodians responsible for a subject."""
-        self.link_authorities(subject, self._facts.custodians)
 
     def link_authorities(self, subject: str, custodians: Iterable[CustodyPeriod]) -> None:
         """Make those of the custodians who are in office responsible for a subject."""

@@ -36,7 +36,10 @@ def describe_minter(facts: MinterDescription) -> Graph:
     """The model of the identifier system that a minter is."""
     graph = MinterGraph(facts)
     graph.write_minter()
-    graph.write_model()
+    graph.link(graph.system, "pil:exposesService", *graph.write_services(graph.iri, facts.actions))
+    for number, claim in enumerate(facts.context_aliases, 1):
+        graph.write_alias(part_iri(graph.iri, f"context-alias-{number}"), graph.name_iri(claim.alias),
+                          graph.name_iri(claim.target), claim)
     _write_model(graph, facts)
     _write_statements(graph, graph.system, facts.qualities)
     write_context_relations(graph, graph.iri, facts.relations)
@@ -189,7 +192,7 @@ def _write_responsibility(graph: MinterGraph, facts: NameDescription, iri: str) 
         graph.write_custodians(iri, facts.custodians)
     if all(party.purpose or party.until for party in facts.custodians):
         # What it has no custodian of its own for, those of the minter answer for.
-        graph.write_inherited_custodians(iri)
+        graph.link_authorities(iri, facts.minter.custodians)
     graph.write_policies(iri, facts.policies)
     graph.write_services(iri, facts.actions)
     for action in facts.actions:
