@@ -132,13 +132,17 @@ def gather_outcome(
     if outcome.by == resolution.DEPARTURE and not is_known(reader, outcome.identifier):
         return None
     if outcome.kind in (resolution.FOUND, resolution.GONE, resolution.UNAVAILABLE) and outcome.by != "fallback":
-        facts = _gather(minter, reader, outcome.identifier, outcome, extent)
-        return _targets_only(facts) if targets_only else facts
-    identifier = known_identifier(minter, reader, text)
-    if identifier is None:
-        return None if targets_only else _gather_unregistered(reader, outcome, text, extent)
-    unresolved = resolution.Outcome(resolution.NOT_FOUND, minter, identifier)
-    facts = _gather(minter, reader, identifier, unresolved, extent)
+        resolved = outcome
+    elif (identifier := known_identifier(minter, reader, text)) is not None:
+        resolved = resolution.Outcome(resolution.NOT_FOUND, minter, identifier)
+    elif targets_only:
+        return None
+    else:
+        abstract = gather_abstract(minter, reader, text, extent)
+        if abstract is not None or outcome.kind != resolution.NOT_FOUND:
+            return abstract
+        return _gather_elsewhere(minter, reader, text, extent)
+    facts = _gather(minter, reader, resolved.identifier, resolved, extent)
     return _targets_only(facts) if targets_only else facts
 
 
@@ -146,15 +150,6 @@ def gather_abstract(minter: Minter, reader: Reader, text: bytes, extent: Extent)
     """What is known of something abstract whose name, in the path of a URL, is `text`; None if it is no such name."""
     abstraction = find_in_path(minter, reader, text)
     return None if abstraction is None else _gather_abstract(minter, reader, abstraction, extent)
-
-
-def _gather_unregistered(reader: Reader, outcome: Outcome, text: bytes, extent: Extent) -> NameDescription | None:
-    minter = outcome.minter
-    assert minter is not None
-    facts = gather_abstract(minter, reader, text, extent)
-    if facts is None and outcome.kind == resolution.NOT_FOUND:
-        facts = _gather_elsewhere(minter, reader, text, extent)
-    return facts
 
 
 def _gather_elsewhere(minter: Minter, reader: Reader, text: bytes, extent: Extent) -> NameDescription | None:

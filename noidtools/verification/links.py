@@ -135,8 +135,11 @@ class Link:
 
 
 class _LinkTask:
-    """A link in progress.  `link` is its result, or the exception that a fault of ours raised; `moved` is where the
-    permanent redirects lead with which it begins."""
+    """A link in progress.
+
+    link   its result, or an exception that is a fault of this program
+    moved  where its redirects lead, as far as all of them, from the first on, are permanent
+    """
 
     __slots__ = ("url", "place", "method", "seen", "spent", "link", "moved", "may_move")
 
