@@ -11,7 +11,6 @@ from importlib import resources
 from urllib.parse import quote
 
 from ..codec import encode_text
-from ..errors import InvalidError
 
 ONTOLOGY = "identifier-systems.ttl"
 SHAPES = "shapes.ttl"
@@ -115,11 +114,3 @@ QUALITIES = _terms(
 
 # The state decides about these; a statement of them alone makes nobody a member of the class.
 BY_STATE = frozenset(("published", "registered", "reserved", "withdrawn"))
-
-
-def term_for(table: dict[str, str], word: str, what: str) -> str:
-    """The ontology's term for a word of the facts; raises InvalidError, which lists the words of the table."""
-    try:
-        return table[word]
-    except KeyError:
-        raise InvalidError(f"{word!r} is no {what}: it is one of {', '.join(table)}.") from None
