@@ -99,20 +99,20 @@ COMPLETE = Extent(elements=None, longest_value=1 << 20, relations=None, complete
 # -- a name ----------------------------------------------------------------------------------------------------------
 
 
-def gather_text(minter: Minter, reader: Reader, text: bytes, extent: Extent = COMPLETE) -> NameDescription:
+def gather_text(minter: Minter, reader: Reader, text: bytes) -> NameDescription:
     """What is known of the name that a text spells, an alias not followed; raises NotFoundError if it is unknown."""
     # Where a name leads does not depend on who asks: rules are not applied to names hidden from this user.
     find = resolution.Lookup(minter, everything(reader)).find
     identifier = own_identifier(minter, reader, text)
     if identifier is not None and is_known(reader, identifier):
-        return _gather(minter, reader, identifier, resolution.follow_aliases(find, identifier), extent)
+        return _gather(minter, reader, identifier, resolution.follow_aliases(find, identifier), COMPLETE)
     abstraction = identify_with_abstract(minter, reader, text)[1]
     if abstraction is not None:
-        return _gather_abstract(minter, reader, abstraction, extent)
+        return _gather_abstract(minter, reader, abstraction, COMPLETE)
     outcome = resolution.follow_aliases(find, text)
     if outcome.kind == resolution.FOUND and outcome.by == "rule":
-        return _gather(minter, reader, outcome.identifier, outcome, extent)
-    facts = _gather_elsewhere(minter, reader, text, extent)
+        return _gather(minter, reader, outcome.identifier, outcome, COMPLETE)
+    facts = _gather_elsewhere(minter, reader, text, COMPLETE)
     if facts is None:
         raise NotFoundError(f"there is nothing to describe: {printable(text[:200])} is not known here")
     return facts
