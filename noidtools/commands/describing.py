@@ -65,16 +65,12 @@ def _compare(call: Call) -> Answer:
         there = comparison.system_properties(comparison.read_graph(other), other)
     found = comparison.compare(here, there)
     lines = [("same", ", ".join(found.same))] if found.same else []
-    for one in found.differs:
-        lines += [("differs", one.name), *((where, ", ".join(values)) for where, values in
-                                           (("here", one.here), ("there", one.there)) if values)]
+    for name, sides in found.differs.items():
+        lines += [("differs", name), *((where, ", ".join(values)) for where, values in sides.items() if values)]
     for label, only in (("only here", found.only_here), ("only there", found.only_there)):
         lines += [(label, f"{name}: {', '.join(values)}") for name, values in only.items()]
-    data: dict[str, object] = {
-        "same": found.same, "differs": {one.name: {"here": one.here, "there": one.there} for one in found.differs},
-        "only_here": found.only_here, "only_there": found.only_there}
-    return Answer(PreparedRecord([(label.encode(), encode_text(text), 0) for label, text in lines], [data]),
-                  spaced=True)
+    return Answer(PreparedRecord([(label.encode(), encode_text(text), 0) for label, text in lines],
+                                 [found._asdict()]), spaced=True)
 
 
 COMMANDS = (

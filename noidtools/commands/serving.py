@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..codec import encode_text
-from ..deployment.checks import ERROR, check
+from ..deployment.checks import ERROR, check, find_subject
 from ..deployment.setup import USUAL_INTERFACES, SetUp, commands_of, files_of, removal_commands, write
 from ..errors import UsageError
 from .answers import Answer, Fields, Text
@@ -92,7 +92,7 @@ def _remove_setup(call: Call) -> Answer:
 
 def _check_setup(call: Call) -> Answer:
     return findings_answer(check(
-        minters=_value_of(call, "minters"), user=_value_of(call, "user"), url=_value_of(call, "url")))
+        find_subject(_value_of(call, "minters"), _value_of(call, "user"), _value_of(call, "url"))))
 
 
 def findings_answer(findings: list[Finding]) -> Answer:

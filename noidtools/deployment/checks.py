@@ -24,7 +24,7 @@ from ..minter.report import backup_warning, minter_figures, size_text
 from ..store import Reader
 from ..times import SECOND, system_clock, timestamp
 from ..verification.http import location_at, status_at
-from .setup import APACHE, CGI, ENABLED_SITES, SERVICES, TIMER, UNIT, SetUp, read_setup
+from .setup import APACHE, BACKUP_JOB, CGI, ENABLED_SITES, SERVICES, UNIT, SetUp, read_setup
 
 # Level and text.
 Finding = tuple[str, str]
@@ -60,15 +60,11 @@ class Subject:
     @property
     def back_up(self) -> str:
         """The command that makes a backup of each minter."""
-        return "systemctl start noid-backup" if self.setup else f"{self.noid} backup --minters {self.minters} Dest"
+        return f"systemctl start {BACKUP_JOB}" if self.setup else f"{self.noid} backup --minters {self.minters} Dest"
 
 
-def check(*, minters: str = "", user: str = "", url: str = "") -> list[Finding]:
-    """All findings about the set-up on this machine; what is given replaces what its configuration names.
-
-    Raises UsageError if there is no set-up, or this process may not examine it.
-    """
-    found = find_subject(minters, user, url)
+def check(found: Subject) -> list[Finding]:
+    """All findings about a set-up on this machine; raises UsageError if this process may not examine it."""
     findings = [*_program(found), *_folder(found)]
     reachable = all(level != ERROR for level, _ in findings)
     findings += [*_socket(found), *_units(found), *_leftovers(found), *_users(found), *_space(found), *_clock()]
@@ -84,7 +80,10 @@ def check(*, minters: str = "", user: str = "", url: str = "") -> list[Finding]:
 
 
 def find_subject(minters: str, user: str, url: str) -> Subject:
-    """What is to be examined on this machine; raises UsageError if there is nothing."""
+    """What is to be examined on this machine; what is given replaces what its configuration names.
+
+    Raises UsageError if there is nothing.
+    """
     sites = {path: setup for path in ENABLED_SITES.values() if (setup := read_setup(path)) is not None}
     running = {path: setup for path, setup in sites.items() if _prints("systemctl", "is-active", SERVICES[setup.server])
                == "active"}
@@ -224,18 +223,13 @@ def _socket(found: Subject) -> Iterator[Finding]:
     path, again = setup.socket, "systemctl restart noid; if that does not help, look at journalctl -u noid"
     if not _listens(path):
         yield ERROR, f"nothing listens at the socket {path}: {again}"
-    elif os.stat(path).st_mode & 0o007 and not _is_closed(os.path.dirname(path)):
+    elif os.stat(path).st_mode & 0o007 and os.stat(os.path.dirname(path)).st_mode & 0o001:
         yield ERROR, f"everybody on this machine can use the socket {path}, and be any user: {again}"
     elif _first_barrier(setup.web, [path], os.R_OK | os.W_OK):
         yield ERROR, (f"the web server cannot use the socket {path}, which must be for the group {setup.web}, as "
                       f"ExecStartPre= in {UNIT} makes it: {again}")
     else:
         yield OK, f"the socket {path} is open to {setup.web} alone"
-
-
-def _is_closed(folder: str) -> bool:
-    """Whether only the owner and the group can enter a folder."""
-    return not os.stat(folder).st_mode & 0o001
 
 
 def _listens(path: str) -> bool:
@@ -258,7 +252,7 @@ def _units(found: Subject) -> Iterator[Finding]:
     for service in (SERVICES[found.setup.server], *(["noid"] if found.setup.has_service else [])):
         if _prints("systemctl", "is-enabled", service) == "disabled":
             yield WARNING, f"the service {service} does not start when the machine does: systemctl enable {service}"
-    timer = os.path.basename(TIMER)
+    timer = f"{BACKUP_JOB}.timer"
     state = _prints("systemctl", "is-enabled", timer), _prints("systemctl", "is-active", timer)
     if "disabled" in state or "inactive" in state:
         yield WARNING, f"no backups are made every night: systemctl enable --now {timer}"

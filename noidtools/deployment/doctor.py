@@ -30,8 +30,8 @@ def diagnose(dbdir: str, *, minters: str = "", url: str = "", progress: Progress
     covered = ""
     if minters or any(map(read_setup, ENABLED_SITES.values())):
         try:
-            findings += check(minters=minters, url=url)
             found = find_subject(minters, "", url)
+            findings += check(found)
             covered = found.minters
             findings += as_account(found.user, lambda: _databases(covered))
         except UsageError as error:

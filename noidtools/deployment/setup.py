@@ -14,7 +14,7 @@ import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
 import jinja2
@@ -32,10 +32,10 @@ SITES = {NGINX: "/etc/nginx/conf.d/noid.conf", APACHE: "/etc/apache2/sites-avail
 ENABLED_SITES = {NGINX: SITES[NGINX], APACHE: "/etc/apache2/sites-enabled/noid.conf"}
 # What a2enmod enables, for each way.
 MODULES = {PROXY: "proxy_http headers", FASTCGI: "proxy_fcgi buffer", WSGI: "wsgi", CGI: "cgid rewrite"}
-UNIT = "/etc/systemd/system/noid.service"
-BACKUP_UNIT, TIMER = "/etc/systemd/system/noid-backup.service", "/etc/systemd/system/noid-backup.timer"
-LINKS_UNIT, LINKS_TIMER = "/etc/systemd/system/noid-links.service", "/etc/systemd/system/noid-links.timer"
-SITE_UNIT, SITE_TIMER = "/etc/systemd/system/noid-site.service", "/etc/systemd/system/noid-site.timer"
+_UNITS = "/etc/systemd/system"
+UNIT = f"{_UNITS}/noid.service"
+# What is done every night, each by a service and its timer.
+BACKUP_JOB, _LINKS_JOB, _SITE_JOB = "noid-backup", "noid-links", "noid-site"
 # The program by which root gives commands about the minters of another account.
 PROGRAM = "/usr/local/bin/noid"
 # The manual page and what completes commands in shells, each with the words of noid that print it.
@@ -145,6 +145,11 @@ class SetUp:
     def has_service(self) -> bool:
         """Whether the program runs as a service of systemd; otherwise the web server runs it."""
         return self.way in (PROXY, FASTCGI)
+
+    @property
+    def jobs(self) -> list[str]:
+        """What is done every night."""
+        return [BACKUP_JOB, _LINKS_JOB, *([_SITE_JOB] if self.static_site else [])]
 
     @property
     def needs_certificate(self) -> bool:
@@ -316,11 +321,8 @@ def render(template: str, values: Mapping[str, object]) -> str:
 
 def files_of(setup: SetUp) -> dict[str, str]:
     """The text of each file by its path."""
-    templates = {SITES[setup.server]: f"{setup.server}/site.conf.j2", BACKUP_UNIT: "systemd/noid-backup.service.j2",
-                 TIMER: "systemd/noid-backup.timer.j2", LINKS_UNIT: "systemd/noid-links.service.j2",
-                 LINKS_TIMER: "systemd/noid-links.timer.j2"}
-    if setup.static_site:
-        templates |= {SITE_UNIT: "systemd/noid-site.service.j2", SITE_TIMER: "systemd/noid-site.timer.j2"}
+    templates = {SITES[setup.server]: f"{setup.server}/site.conf.j2"}
+    templates |= {path: f"systemd/{os.path.basename(path)}.j2" for path in _job_files(setup.jobs)}
     if setup.has_service:
         templates[UNIT] = "systemd/noid.service.j2"
     if setup.way == WSGI:
@@ -328,6 +330,10 @@ def files_of(setup: SetUp) -> dict[str, str]:
     if setup.prefix != os.path.dirname(os.path.dirname(PROGRAM)):  # else the program itself is there
         templates[PROGRAM] = "noid.sh.j2"
     return {path: _headed(render(template, asdict(setup)), setup.words) for path, template in templates.items()}
+
+
+def _job_files(jobs: Iterable[str]) -> list[str]:
+    return [f"{_UNITS}/{job}.{kind}" for job in jobs for kind in ("service", "timer")]
 
 
 def _headed(text: str, words: list[str]) -> str:
@@ -338,14 +344,10 @@ def _headed(text: str, words: list[str]) -> str:
 
 def read_setup(path: str) -> SetUp | None:
     """The set-up that wrote a file; None if there is no such file, or another hand wrote it."""
-    if not os.path.isfile(path):
-        return None
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read(4096).split("\n")[:3]
-        command = next(line for line in lines if line.startswith("# noid setup "))
+        command = next(line for line in _first_lines(path) if line.startswith("# noid setup "))
         return SetUp.from_words(shlex.split(command)[3:])
-    except (OSError, StopIteration, ValueError, LookupError, UsageError):
+    except (StopIteration, ValueError, LookupError, UsageError):
         return None
 
 
@@ -388,13 +390,18 @@ def below(root: str, path: str) -> str:
 
 
 def _is_ours(path: str) -> bool:
-    if os.path.islink(path) or not os.path.isfile(path):
-        return False  # whoever opens a FIFO waits for its writer
+    return not os.path.islink(path) and _MARK in _first_lines(path)[:2]
+
+
+def _first_lines(path: str) -> list[str]:
+    """The first three lines of a file; none of what cannot be read, or is no file."""
+    if not os.path.isfile(path):
+        return []  # whoever opens a FIFO waits for its writer
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            return _MARK in file.read(4096).split("\n")[:2]
+            return file.read(4096).split("\n")[:3]
     except OSError:
-        return False
+        return []
 
 
 def _write(path: str, text: str, mode: int) -> None:
@@ -428,8 +435,7 @@ def commands_of(setup: SetUp) -> list[str]:
     """
     owner, minters, users = setup.owner, setup.minters, setup.users
     service = SERVICES[setup.server]
-    own = [*(["noid"] if setup.has_service else []), os.path.basename(TIMER), os.path.basename(LINKS_TIMER),
-           *([os.path.basename(SITE_TIMER)] if setup.static_site else [])]
+    own = [*(["noid"] if setup.has_service else []), *(f"{job}.timer" for job in setup.jobs)]
     steps = [
         f"getent passwd {owner} || "
         f"useradd --system --user-group --home-dir {minters} --shell /usr/sbin/nologin {owner}",
@@ -474,13 +480,14 @@ def removal_commands() -> list[str]:
 
     Raises UsageError if `noid setup` wrote nothing here.
     """
-    files = [path for path in (*SITES.values(), UNIT, BACKUP_UNIT, TIMER, LINKS_UNIT, LINKS_TIMER, SITE_UNIT,
-                                SITE_TIMER, SetUp.wsgi, PROGRAM) if _is_ours(path)]
+    files = [path for path in (*SITES.values(), UNIT, *_job_files((BACKUP_JOB, _LINKS_JOB, _SITE_JOB)), SetUp.wsgi,
+                               PROGRAM) if _is_ours(path)]
     setups = [setup for setup in map(read_setup, files) if setup is not None]
     if not setups:
         raise UsageError("noid setup wrote no file on this machine, so there is nothing to remove")
     setup = setups[0]
-    units = [os.path.basename(path) for path in (TIMER, LINKS_TIMER, SITE_TIMER, UNIT) if path in files]
+    units = [name for path in files if (name := os.path.basename(path)).endswith(".timer")]
+    units += ["noid.service"] if UNIT in files else []
     servers = [server for server, path in SITES.items() if path in files]
     steps = [f"systemctl disable --now {' '.join(units)}"] if units else []
     steps += ["a2dissite noid"] if APACHE in servers else []

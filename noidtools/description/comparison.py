@@ -11,12 +11,11 @@ import os
 import re
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from xml import sax
 
 from ..errors import InvalidError, StoreError
-from .formats import rdflib_package
+from .formats import PREFIXES, rdflib_package
 from .vocabulary import NOID, PIL
 
 LARGEST_FILE = 16 << 20
@@ -34,32 +33,23 @@ _GENERAL = {"Policy", "Service", "Entity", "Concrete", "IdentifierManagementSyst
 Values = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A property that two systems do not have alike: the values that only the one has, and only the other."""
-
-    name: str
-    here: Values
-    there: Values
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What two systems have alike, by property; what differs; and the properties that only one of them has."""
+class SystemComparison(NamedTuple):
+    """What two systems have alike, by property; what differs: the values that only the one has `here`, and only the
+    other `there`; and the properties that only one of them has."""
 
     same: dict[str, Values]
-    differs: tuple[Difference, ...]
+    differs: dict[str, dict[str, Values]]
     only_here: dict[str, Values]
     only_there: dict[str, Values]
 
 
-def compare(here: dict[str, Values], there: dict[str, Values]) -> Comparison:
+def compare(here: dict[str, Values], there: dict[str, Values]) -> SystemComparison:
     """Compare the properties of two systems."""
     both = [name for name in here if name in there]
-    return Comparison(
+    return SystemComparison(
         {name: here[name] for name in both if set(here[name]) == set(there[name])},
-        tuple(Difference(name, _without(here[name], there[name]), _without(there[name], here[name]))
-              for name in both if set(here[name]) != set(there[name])),
+        {name: {"here": _without(here[name], there[name]), "there": _without(there[name], here[name])}
+         for name in both if set(here[name]) != set(there[name])},
         {name: values for name, values in here.items() if name not in there},
         {name: values for name, values in there.items() if name not in here},
     )
@@ -154,8 +144,7 @@ class _Properties:
     def __init__(self, graph: Any, source: str) -> None:
         rdflib = rdflib_package()
         self._graph = graph
-        self._type, self._label = rdflib.RDF.type, rdflib.RDFS.label
-        self._iri = rdflib.URIRef
+        self._type, self._iri = rdflib.RDF.type, rdflib.URIRef
         systems = set(graph.subjects(self._type, self._term("pil:IdentifierManagementSystem")))
         contexts = {node for system in systems for term in ("pil:definesContext", "pil:manages")
                     for node in graph.objects(system, self._term(term))}
@@ -193,7 +182,7 @@ class _Properties:
 
     def _term(self, name: str) -> Any:
         prefix, _, local = name.partition(":")
-        return self._label if name == "rdfs:label" else self._iri({"pil": PIL, "noid": NOID}[prefix] + local)
+        return self._iri(PREFIXES[prefix] + local)
 
     def _linked(self, *terms: str) -> list[Any]:
         return [value for node in self._nodes for term in terms

@@ -386,8 +386,6 @@ def naming_context(minter: Minter, reader: Reader) -> NamingContext:
               for claim in contexts.context_aliases(reader)))
 
 
-# -- facts -----------------------------------------------------------------------------------------------------------
-
 # -- relations, custodians, qualities, targets -----------------------------------------------------------------------
 
 

@@ -21,7 +21,6 @@ class CustodyPeriod:
     until      None for a present custodian
     purpose    for what; empty for all that no other custodian is responsible for
     appointed  false for the authority that stands in where nobody was appointed
-    iri        the custodian's own IRI, if it has one
     element    the element for whose binding alone it is responsible; empty if that is not so
     """
 
@@ -32,7 +31,6 @@ class CustodyPeriod:
     identifier: str | None = None
     purpose: str = ""
     appointed: bool = True
-    iri: str = ""
     element: str = ""
 
 
@@ -276,13 +274,11 @@ class NameDescription:
     custodians         its own, oldest first; empty where those of its minter are responsible
     abstract           what is known of something abstract; None for a name that a system manages
     elsewhere          whether it is a name or a context of another system, of which only statements of others are known
-    iri                its IRI; empty for one made from the name
 
     Only in a complete description:
 
     state_since        when it came into its state; of a withdrawn or unavailable name always
     representations    its spellings in citations
-    policies           its own
     actions            what can be done with it
     performed          what was done to it, oldest first
     """
@@ -312,12 +308,10 @@ class NameDescription:
     statements: tuple[QualityClaim, ...] = ()
     representations: tuple[CitationForm, ...] = ()
     custodians: tuple[CustodyPeriod, ...] = ()
-    policies: tuple[PolicyStatement, ...] = ()
     actions: tuple[OfferedAction, ...] = ()
     performed: tuple[PerformedAction, ...] = ()
     abstract: AbstractName | None = None
     elsewhere: bool = False
-    iri: str = ""
 
     @property
     def successor(self) -> str:

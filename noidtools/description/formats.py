@@ -7,6 +7,7 @@ import json
 import re
 from datetime import datetime
 from functools import cache
+from importlib.util import find_spec
 
 from .. import codec
 from ..codec import encode_text
@@ -224,6 +225,12 @@ def _relation_data(relation: NameRelation) -> dict[str, object]:
 
 # The package rdflib is imported only when a graph is made or written.
 
+PREFIXES = {
+    "pil": PIL, "noid": NOID, "owl": "http://www.w3.org/2002/07/owl#",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}
+
 
 def rdflib_package() -> ModuleType:
     """The package rdflib; raises NotInstalledError, which names what to install, where it is missing."""
@@ -239,8 +246,6 @@ def rdflib_package() -> ModuleType:
 @cache
 def has_rdflib() -> bool:
     """Whether the package is installed; it is not imported."""
-    from importlib.util import find_spec
-
     return find_spec("rdflib") is not None
 
 
@@ -252,7 +257,7 @@ class GraphBuilder:
     def __init__(self) -> None:
         self._rdflib = rdflib_package()
         self.graph: Graph = self._rdflib.Graph(bind_namespaces="none")
-        for prefix, namespace in _prefixes(self._rdflib).items():
+        for prefix, namespace in PREFIXES.items():
             self.graph.bind(prefix, namespace)
 
     def node(
@@ -337,17 +342,12 @@ class GraphBuilder:
 
     def _term(self, name: str) -> URIRef:
         prefix, _, local = name.partition(":")
-        term: URIRef = self._rdflib.URIRef(_prefixes(self._rdflib)[prefix] + local)
+        term: URIRef = self._rdflib.URIRef(PREFIXES[prefix] + local)
         return term
 
     def _literal(self, content: str, datatype: str) -> Literal:
         literal: Literal = self._rdflib.Literal(content, datatype=self._rdflib.XSD[datatype] if datatype else None)
         return literal
-
-
-def _prefixes(rdflib: ModuleType) -> dict[str, str]:
-    standard = {"owl": rdflib.OWL, "rdf": rdflib.RDF, "rdfs": rdflib.RDFS, "xsd": rdflib.XSD}
-    return {"pil": PIL, "noid": NOID, **{prefix: str(namespace) for prefix, namespace in standard.items()}}
 
 
 def serialize(graph: Graph, form: str) -> bytes:

@@ -99,20 +99,20 @@ COMPLETE = Extent(elements=None, longest_value=1 << 20, relations=None, complete
 # -- a name ----------------------------------------------------------------------------------------------------------
 
 
-def gather_text(minter: Minter, reader: Reader, text: bytes, extent: Extent = COMPLETE) -> NameDescription:
+def gather_text(minter: Minter, reader: Reader, text: bytes) -> NameDescription:
     """What is known of the name that a text spells, an alias not followed; raises NotFoundError if it is unknown."""
     # Where a name leads does not depend on who asks: rules are not applied to names hidden from this user.
     find = resolution.Lookup(minter, everything(reader)).find
     identifier = own_identifier(minter, reader, text)
     if identifier is not None and is_known(reader, identifier):
-        return _gather(minter, reader, identifier, resolution.follow_aliases(find, identifier), extent)
+        return _gather(minter, reader, identifier, resolution.follow_aliases(find, identifier), COMPLETE)
     abstraction = identify_with_abstract(minter, reader, text)[1]
     if abstraction is not None:
-        return _gather_abstract(minter, reader, abstraction, extent)
+        return _gather_abstract(minter, reader, abstraction, COMPLETE)
     outcome = resolution.follow_aliases(find, text)
     if outcome.kind == resolution.FOUND and outcome.by == "rule":
-        return _gather(minter, reader, outcome.identifier, outcome, extent)
-    facts = _gather_elsewhere(minter, reader, text, extent)
+        return _gather(minter, reader, outcome.identifier, outcome, COMPLETE)
+    facts = _gather_elsewhere(minter, reader, text, COMPLETE)
     if facts is None:
         raise NotFoundError(f"there is nothing to describe: {printable(text[:200])} is not known here")
     return facts
@@ -133,13 +133,17 @@ def gather_outcome(
     if outcome.by == resolution.DEPARTURE and not is_known(reader, outcome.identifier):
         return None
     if outcome.kind in (resolution.FOUND, resolution.GONE, resolution.UNAVAILABLE) and outcome.by != "fallback":
-        facts = _gather(minter, reader, outcome.identifier, outcome, extent, about)
-        return _targets_only(facts) if targets_only else facts
-    identifier = known_identifier(minter, reader, text)
-    if identifier is None:
-        return None if targets_only else _gather_unregistered(reader, outcome, text, extent)
-    unresolved = resolution.Outcome(resolution.NOT_FOUND, minter, identifier)
-    facts = _gather(minter, reader, identifier, unresolved, extent, about)
+        resolved = outcome
+    elif (identifier := known_identifier(minter, reader, text)) is not None:
+        resolved = resolution.Outcome(resolution.NOT_FOUND, minter, identifier)
+    elif targets_only:
+        return None
+    else:
+        abstract = gather_abstract(minter, reader, text, extent)
+        if abstract is not None or outcome.kind != resolution.NOT_FOUND:
+            return abstract
+        return _gather_elsewhere(minter, reader, text, extent)
+    facts = _gather(minter, reader, resolved.identifier, resolved, extent, about)
     return _targets_only(facts) if targets_only else facts
 
 
@@ -147,15 +151,6 @@ def gather_abstract(minter: Minter, reader: Reader, text: bytes, extent: Extent)
     """What is known of something abstract whose name, in the path of a URL, is `text`; None if it is no such name."""
     abstraction = find_in_path(minter, reader, text)
     return None if abstraction is None else _gather_abstract(minter, reader, abstraction, extent)
-
-
-def _gather_unregistered(reader: Reader, outcome: Outcome, text: bytes, extent: Extent) -> NameDescription | None:
-    minter = outcome.minter
-    assert minter is not None
-    facts = gather_abstract(minter, reader, text, extent)
-    if facts is None and outcome.kind == resolution.NOT_FOUND:
-        facts = _gather_elsewhere(minter, reader, text, extent)
-    return facts
 
 
 def _gather_elsewhere(minter: Minter, reader: Reader, text: bytes, extent: Extent) -> NameDescription | None:

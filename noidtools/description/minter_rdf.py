@@ -10,15 +10,15 @@ from ..codec import encode_text
 from ..errors import InvalidError
 from .facts import ContextClaim, CustodyPeriod, MinterDescription, NameRelation, OfferedAction, PolicyStatement
 from .formats import GraphBuilder
-from .vocabulary import ACTIONS, MEDIA, POLICIES, STATES, address, name_iri, part_iri, term_for
+from .vocabulary import ACTIONS, MEDIA, POLICIES, STATES, address, name_iri, part_iri
 
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9%?/:@!$&'()*+,;=~._\[\]-]*")
 
 
-def iri_or(default: str, iri: str, subject: str, fact: str) -> str:
+def _iri_or(default: str, iri: str, fact: str) -> str:
     """An IRI among the facts, or the default where there is none; raises InvalidError for a text that is no IRI."""
     if iri and not _IRI.fullmatch(iri):
-        raise InvalidError(f"The description of {subject} has {fact!r} that is no absolute IRI: {iri!r}.")
+        raise InvalidError(f"The description of a minter has {fact!r} that is no absolute IRI: {iri!r}.")
     return iri or default
 
 
@@ -30,8 +30,8 @@ class MinterGraph(GraphBuilder):
     def __init__(self, facts: MinterDescription) -> None:
         super().__init__()
         self._facts = facts
-        self.iri = iri_or("urn:noid:" + quote(encode_text(facts.name), safe=""), facts.iri, "a minter", "iri")
-        self.base = iri_or(self.iri + (":" if self.iri.startswith("urn:") else "/"), facts.base, "a minter", "base")
+        self.iri = _iri_or("urn:noid:" + quote(encode_text(facts.name), safe=""), facts.iri, "iri")
+        self.base = _iri_or(self.iri + (":" if self.iri.startswith("urn:") else "/"), facts.base, "base")
         self.system = part_iri(self.iri, "system")
 
     def name_iri(self, name: str) -> str:
@@ -51,7 +51,7 @@ class MinterGraph(GraphBuilder):
                   texts={"rdfs:label": facts.name, "noid:namespace": facts.namespace})
         self.optional_text(self.iri, "pil:purpose", facts.purpose)
         if facts.initial_state:
-            self.link_term(self.iri, "noid:initialState", term_for(STATES, facts.initial_state, "state"))
+            self.link_term(self.iri, "noid:initialState", STATES[facts.initial_state])
         for name in facts.names:
             self._write_context_name(name)
         self.node(self.system, "pil:IdentifierManagementSystem", links={"pil:definesContext": self.iri})
@@ -59,8 +59,6 @@ class MinterGraph(GraphBuilder):
         self.write_custodians(self.system, facts.custodians)
         self.link(self.iri, "pil:hasOwner", *self._present(facts.custodians)[:1])
         policies = self.write_policies(self.iri, facts.policies)
-        if "label-format" not in policies:
-            raise InvalidError("The description of a minter needs a policy of the kind label-format.")
         self.link(self.system, "pil:exposesPolicy", *policies.values())
         # The form of labels and the access to commands are enforced; what is promised is only made known.
         self.link(self.system, "pil:enforcesPolicy", *(
@@ -81,27 +79,19 @@ class MinterGraph(GraphBuilder):
         self.link(identifier, "pil:hasName", node)
         self.link(self.iri, "pil:contextIdentifier", identifier)
 
-    def write_model(self) -> None:
-        """What only the description of the minter itself adds."""
-        self.link(self.system, "pil:exposesService", *self.write_services(self.iri, self._facts.actions))
-        for number, claim in enumerate(self._facts.context_aliases, 1):
-            self.write_alias(part_iri(self.iri, f"context-alias-{number}"), self.name_iri(claim.alias),
-                             self.name_iri(claim.target), claim)
-
     # -- parties -----------------------------------------------------------------------------------
 
-    def party(self, name: str, iri: str = "") -> str:
-        """The node of a party; the same name within one minter is the same party, unless it has an IRI of its own."""
+    def party(self, name: str) -> str:
+        """The node of a party; the same name within one minter is the same party."""
         if not name:
             raise InvalidError("A party in a description needs a name that is not empty.")
-        node = iri_or(part_iri(self.iri, "party", name), iri, "a party", "iri")
-        return self.node(node, "pil:Party", texts={"rdfs:label": name})
+        return self.node(part_iri(self.iri, "party", name), "pil:Party", texts={"rdfs:label": name})
 
     def write_custodians(self, subject: str, custodians: tuple[CustodyPeriod, ...]) -> None:
         """The parties responsible for a subject now, and the record of all whose time is known."""
         self.link_authorities(subject, [party for party in custodians if not party.element])
         for number, party in enumerate(custodians, 1):
-            node = self.party(party.name, party.iri)
+            node = self.party(party.name)
             self.optional_text(node, "noid:contact", party.contact)
             if party.start:
                 record = self.node(part_iri(subject, f"custodianship-{number}"), "pil:AccountabilityMetadata",
@@ -110,15 +100,11 @@ class MinterGraph(GraphBuilder):
                 self.link(record, "noid:during", self._timespan(record, party))
                 self.link(subject, "pil:accountabilityMetadata", record)
 
-    def write_inherited_custodians(self, subject: str) -> None:
-        """Make the minter's present custodians responsible for a subject."""
-        self.link_authorities(subject, self._facts.custodians)
-
     def link_authorities(self, subject: str, custodians: Iterable[CustodyPeriod]) -> None:
         """Make those of the custodians who are in office responsible for a subject."""
         for custodian in custodians:
             if not custodian.until:
-                self.link_authority(subject, self.party(custodian.name, custodian.iri))
+                self.link_authority(subject, self.party(custodian.name))
 
     def link_authority(self, subject: str, party: str) -> None:
         """Make a party responsible for a subject."""
@@ -126,10 +112,7 @@ class MinterGraph(GraphBuilder):
         self.link_both(subject, "pil:hasAuthority", party, "pil:responsibleFor")
 
     def _present(self, custodians: tuple[CustodyPeriod, ...]) -> list[str]:
-        found = [self.party(party.name, party.iri) for party in custodians if not party.until]
-        if not found:
-            raise InvalidError("A description needs at least one custodian whose time has not ended.")
-        return found
+        return [self.party(party.name) for party in custodians if not party.until]
 
     # -- policies and services ---------------------------------------------------------------------
 
@@ -138,12 +121,8 @@ class MinterGraph(GraphBuilder):
         nodes: dict[str, str] = {}
         for policy in policies:
             kind = policy.kind
-            if kind in nodes:
-                raise InvalidError(f"There are two policies of the kind {kind}; a description holds one of each.")
-            nodes[kind] = node = self.node(
-                part_iri(subject, f"policy-{kind}"), term_for(POLICIES, kind, "kind of policy"), "pil:Policy",
-                texts={"noid:text": policy.text},
-            )
+            nodes[kind] = node = self.node(part_iri(subject, f"policy-{kind}"), POLICIES[kind], "pil:Policy",
+                                           texts={"noid:text": policy.text})
             self.link_both(subject, "pil:hasPolicy", node, "pil:regards")
             if kind == "label-format":
                 self.optional_text(node, "noid:scheme", policy.scheme)
@@ -163,13 +142,7 @@ class MinterGraph(GraphBuilder):
         services: list[str] = []
         for action in actions:
             name = action.name
-            service = self.node(
-                part_iri(subject, f"action-{name}"), "pil:Service", term_for(ACTIONS, name, "action of the ontology")
-            )
-            if service in services:
-                raise InvalidError(f"The action {name} is on offer twice; give all its interfaces at once.")
-            if not action.interfaces:
-                raise InvalidError(f"The action {name} is on offer without an interface.")
+            service = self.node(part_iri(subject, f"action-{name}"), "pil:Service", ACTIONS[name])
             for number, interface in enumerate(action.interfaces, 1):
                 self._write_interface(service, part_iri(subject, f"interface-{name}-{number}"), interface)
             self.link(subject, "noid:offers", service)

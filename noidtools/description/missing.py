@@ -1,7 +1,7 @@
 """The codes of electronic resource citations (ERC) for values that are missing, such as `(:unkn)` for an unknown one.
 
-A code may be followed by a text: `(:unkn) Anonymous`.  It is kept as it was bound, and programs get it so.  People are
-told its meaning, and a search by words does not find it.
+A code may be followed by a text: `(:unkn) Anonymous`.  Programs get the value as it was bound.  People read the meaning
+of the code instead, and a search by words does not find the code.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def without_code(value: str) -> str:
 def readable(value: str, meanings: Mapping[str, str] | None = None) -> str:
     """A value as people read it: the meaning in place of a code, and the text after it in parentheses.
 
-    `meanings` are those in another language, by ours.
+    `meanings` translates the English meanings into another language.
     """
     found = _CODE.match(value)
     if found is None:

@@ -1,5 +1,5 @@
-"""What is known of a shoulder or a NAAN that is served here: whose it is, since when, and what is promised for its
-names.  None of the names themselves is told."""
+"""What is known of a shoulder or a NAAN that is served here: who is responsible for it, and what is promised for its
+names.  The names themselves are not listed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class NamespaceDescription:
 
     @property
     def kernel(self) -> dict[str, str]:
-        """Who, what and when, as a citation tells it."""
+        """The elements who, what and when of a citation."""
         shoulders = self.shoulders
         purposes = _joined(one.purpose for one in shoulders)
         values = (_joined(one.custodian or one.authority for one in shoulders),
@@ -107,7 +107,7 @@ def describe_namespace(kind: str, minter: Minter, shoulders: list[Shoulder]) -> 
 
 
 def namespace_text(facts: NamespaceDescription, address: str) -> bytes:
-    """An electronic resource citation of a shoulder or a NAAN; `address` is where it was asked for."""
+    """An electronic resource citation of a shoulder or a NAAN; `address` is its URL."""
     lines = [("erc", ""), *facts.kernel.items(), ("where", address)]
     for one in facts.shoulders:
         support = (one.custodian or one.authority, one.promise, one.since, f"{address}?info")

@@ -2,20 +2,19 @@
 
 Pure functions from facts to a graph.  Whatever a value contains, it becomes a literal or a percent-encoded IRI.
 Parts of a description have IRIs of their own (`…#name`, `…#quality-resolvable`), so that the same facts always give
-the same graph.  Facts that make no valid description raise InvalidError.
+the same graph.
 """
 
 from __future__ import annotations
 
 from string import Template
 
-from ..errors import InvalidError
 from ..minter.qualities import HOLDS, STATABLE, UNKNOWN
 from .facts import MinterDescription, NameDescription, PerformedAction, QualityClaim, QualityFinding
 from .formats import serialize
-from .minter_rdf import MinterGraph, iri_or
+from .minter_rdf import MinterGraph
 from .relation_rdf import write_abstract, write_context_relations, write_elsewhere, write_name_relations
-from .vocabulary import ACTS, BY_STATE, MODEL, QUALITIES, STATES, address, part_iri, read, term_for
+from .vocabulary import ACTS, BY_STATE, MODEL, QUALITIES, STATES, address, part_iri, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +35,10 @@ def describe_minter(facts: MinterDescription) -> Graph:
     """The model of the identifier system that a minter is."""
     graph = MinterGraph(facts)
     graph.write_minter()
-    graph.write_model()
+    graph.link(graph.system, "pil:exposesService", *graph.write_services(graph.iri, facts.actions))
+    for number, claim in enumerate(facts.context_aliases, 1):
+        graph.write_alias(part_iri(graph.iri, f"context-alias-{number}"), graph.name_iri(claim.alias),
+                          graph.name_iri(claim.target), claim)
     _write_model(graph, facts)
     _write_statements(graph, graph.system, facts.qualities)
     write_context_relations(graph, graph.iri, facts.relations)
@@ -89,7 +91,7 @@ _ENCODINGS = {"encoded": "url", "print": "print", "speech": "speech"}
 
 def _write_identifier(graph: MinterGraph, facts: NameDescription) -> None:
     """An identifier of the minter."""
-    iri = iri_or(graph.name_iri(facts.name), facts.iri, "an identifier", "iri")
+    iri = graph.name_iri(facts.name)
     _write_name(graph, facts, iri)
     _write_representations(graph, facts, iri)
     _write_state(graph, facts, iri)
@@ -151,7 +153,7 @@ def _write_representations(graph: MinterGraph, facts: NameDescription, iri: str)
 def _write_state(graph: MinterGraph, facts: NameDescription, iri: str) -> None:
     # A name that only a rule knows can be resolved by the public.
     state = facts.state or "published"
-    term = term_for(STATES, state, "state")
+    term = STATES[state]
     graph.link_term(iri, "noid:state", term)
     graph.date(iri, "noid:stateSince", facts.state_since)
     # A name is reserved, an identifier is published or withdrawn (8.9, 8.10).
@@ -159,8 +161,6 @@ def _write_state(graph: MinterGraph, facts: NameDescription, iri: str) -> None:
     if state != "withdrawn":
         graph.node(iri, "pil:Registered")
         return
-    if not facts.state_since:
-        raise InvalidError("The description of a withdrawn identifier needs 'state_since', the date of it.")
     graph.optional_text(iri, "noid:reason", facts.reason)
     if facts.successor_relation:
         graph.link(iri, "noid:successor", graph.name_iri(facts.successor_relation.cited))
@@ -184,13 +184,12 @@ def _write_thing(graph: MinterGraph, facts: NameDescription, iri: str) -> None:
 
 
 def _write_responsibility(graph: MinterGraph, facts: NameDescription, iri: str) -> None:
-    """Who is responsible for an identifier, its policies, and the actions on offer."""
+    """Who is responsible for an identifier, and the actions on offer."""
     if facts.custodians:
         graph.write_custodians(iri, facts.custodians)
     if all(party.purpose or party.until for party in facts.custodians):
         # What it has no custodian of its own for, those of the minter answer for.
-        graph.write_inherited_custodians(iri)
-    graph.write_policies(iri, facts.policies)
+        graph.link_authorities(iri, facts.minter.custodians)
     graph.write_services(iri, facts.actions)
     for action in facts.actions:
         # What was withdrawn is not actionable (9.4), although its tombstone can be read.
@@ -203,24 +202,15 @@ def _write_responsibility(graph: MinterGraph, facts: NameDescription, iri: str) 
 
 def _write_qualities(graph: MinterGraph, facts: NameDescription, iri: str) -> None:
     """What was verified of a name, and what is stated of it."""
-    findings = [finding for finding in facts.findings if finding.verdict != UNKNOWN]
-    described = [(finding.quality, "") for finding in findings]
-    described += [(statement.quality, statement.authority) for statement in facts.statements]
-    for quality in described:
-        if described.count(quality) > 1:
-            raise InvalidError(
-                f"There are two statements of the quality {quality[0]}; a description holds one of each."
-            )
-    for finding in findings:
-        _write_finding(graph, iri, finding)
+    for finding in facts.findings:
+        if finding.verdict != UNKNOWN:
+            _write_finding(graph, iri, finding)
     _write_statements(graph, iri, facts.statements)
 
 
 def _write_finding(graph: MinterGraph, iri: str, finding: QualityFinding) -> None:
     """A quality that was verified: confirmed, or refuted."""
     quality = finding.quality
-    if not finding.date:
-        raise InvalidError(f"The quality {quality} needs both the date of its verification and the outcome.")
     confirmed = finding.verdict == HOLDS
     node = _write_quality(graph, iri, quality, stated=True)
     graph.node(node, "pil:Verifiable", texts={"noid:rule": f"section {finding.section}: {finding.rule}"})
@@ -247,13 +237,12 @@ def _write_statements(graph: MinterGraph, iri: str, statements: tuple[QualityCla
 
 def _write_quality(graph: MinterGraph, iri: str, name: str, *, stated: bool, by: str = "") -> str:
     """The statement that the subject has a quality, or lacks it; returns its node."""
-    term = term_for(QUALITIES, name, "quality of the ontology")
     # What an authority states is another statement than what was verified.
     by = by if name in STATABLE else ""
     node = graph.node(part_iri(iri, f"quality-{name}", by), "pil:QualityStatement")
     subject = part_iri(iri, "name") if name == "reserved" else iri
     graph.link_both(subject, "pil:hasQualityStatement", node, "pil:statedOf")
-    graph.link_term(node, "pil:statedQuality", term)
+    graph.link_term(node, "pil:statedQuality", QUALITIES[name])
     graph.flag(node, "pil:statedValue", stated)
     return node
 

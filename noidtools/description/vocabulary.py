@@ -7,10 +7,10 @@ software does for each term, and `model.ttl` is a template of what a description
 from __future__ import annotations
 
 import re
+from importlib import resources
 from urllib.parse import quote
 
 from ..codec import encode_text
-from ..errors import InvalidError
 
 ONTOLOGY = "identifier-systems.ttl"
 SHAPES = "shapes.ttl"
@@ -25,8 +25,6 @@ NOID = "https://w3id.org/noidtools/describe#"
 
 def read(name: str) -> bytes:
     """The content of one of the files that ship with this package, such as `ONTOLOGY` or `SHAPES`."""
-    from importlib import resources
-
     return resources.files(__package__).joinpath(name).read_bytes()
 
 
@@ -116,11 +114,3 @@ QUALITIES = _terms(
 
 # The state decides about these; a statement of them alone makes nobody a member of the class.
 BY_STATE = frozenset(("published", "registered", "reserved", "withdrawn"))
-
-
-def term_for(table: dict[str, str], word: str, what: str) -> str:
-    """The ontology's term for a word of the facts; raises InvalidError, which lists the words of the table."""
-    try:
-        return table[word]
-    except KeyError:
-        raise InvalidError(f"{word!r} is no {what}: it is one of {', '.join(table)}.") from None

@@ -81,8 +81,22 @@ def find(minter: Minter, view: str, query: Query, limit: int = 100, cursor: str 
         raise UsageError(f"a page has 1 to {LARGEST_PAGE} names")
     words = query.all_words
     indexed = bool(words or query.target or query.host)
+
+    def page(everything: Reader) -> Page:
+        reader = reader_in(view, everything)
+        names = _indexed(index, reader, query, words, cursor) if index else _listed(reader, query, cursor)
+        changed = ChangedSince(everything, query.changed_since) if query.changed_since else None
+        # A further character makes the text the first that is greater than the last moment.
+        later = ChangedSince(everything, query.changed_until + b"0") if query.changed_until else None
+        fitting = ((place, name) for place, name in names
+                   if (later is None or name not in later) and _fits(reader, name, query, changed))
+        found = list(islice(fitting, limit + 1))
+        element = target_element(everything)
+        return Page([_found(minter, reader, name, element) for _, name in found[:limit]],
+                    found[limit - 1][0] if len(found) > limit else "")
+
     with Index.of(minter) if indexed else nullcontext() as index:
-        return minter.read(lambda everything: _page(minter, everything, view, query, limit, cursor, words, index))
+        return minter.read(page)
 
 
 def find_all(minter: Minter, view: str, query: Query, limit: int | None = None) -> Iterator[FoundName]:
@@ -96,24 +110,6 @@ def find_all(minter: Minter, view: str, query: Query, limit: int | None = None) 
             limit -= len(page.names)
         if not cursor:
             return
-
-
-def _page(
-    minter: Minter, everything: Reader, view: str, query: Query, limit: int, cursor: str, words: list[str],
-    index: Index | None,
-) -> Page:
-    reader = reader_in(view, everything)
-    names = _indexed(index, reader, query, words, cursor) if index else _listed(reader, query, cursor)
-    changed = ChangedSince(everything, query.changed_since) if query.changed_since else None
-    # A further character makes the text the first that is greater than the last moment.
-    later = ChangedSince(everything, query.changed_until + b"0") if query.changed_until else None
-    fitting = ((place, name) for place, name in names
-               if (later is None or name not in later) and _fits(reader, name, query, changed))
-    found = list(islice(fitting, limit + 1))
-    element = target_element(everything)
-    more = len(found) > limit
-    return Page([_found(minter, reader, name, element) for _, name in found[:limit]],
-                found[limit - 1][0] if more else "")
 
 
 # -- candidates ------------------------------------------------------------------------------------------------------

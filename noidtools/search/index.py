@@ -110,7 +110,7 @@ class Index:
 
     def _open(self) -> sqlite3.Connection:
         try:
-            # Who may read the folder of the store may read the index; SQLite gives its other files the same mode.
+            # Anyone who may read the store may read the index; SQLite gives its other files the same mode.
             mode = os.stat(os.path.dirname(self._path)).st_mode & 0o666
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, mode))
             database = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None)

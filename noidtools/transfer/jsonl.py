@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import binascii
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from ..codec import pack, split_pair, unpack
@@ -49,7 +50,7 @@ def json_text(value: bytes) -> object:
     try:
         return value.decode()
     except UnicodeDecodeError:
-        return {"base64": binascii.b2a_base64(value, newline=False).decode()}
+        return json_base64(value)
 
 
 def json_base64(value: bytes) -> object:
@@ -198,17 +199,9 @@ def read_line(line: bytes) -> dict[str, Any]:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
-        raise InvalidError(f"{_first_repeated(pairs)[:60]!r} is given twice")
+        ((repeated, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise InvalidError(f"{repeated[:60]!r} is given twice")
     return data
-
-
-def _first_repeated(pairs: list[tuple[str, Any]]) -> str:
-    seen: set[str] = set()
-    for name, _ in pairs:
-        if name in seen:
-            break
-        seen.add(name)
-    return name
 
 
 def _refuse_constant(name: str) -> object:

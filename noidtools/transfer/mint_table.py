@@ -1,9 +1,9 @@
 """Identifiers for the rows of a table: CSV in, the same table with identifiers out.
 
 The table has a column for each element, and may have a column id.  A row without an identifier gets a new one, to which
-its cells are bound; a row with one is imported as any other.  What was said of imports holds: the table is checked
-before anything is written, it is written in one transaction or in batches, and others mint meanwhile.  A row that has
-got its identifier keeps it however often the same table is sent (see minter/mint_runs.py).
+its cells are bound; a row with one is imported as any other.  As in any import, the table is checked before anything is
+written, it is written in one transaction or in batches, and others can mint meanwhile.  A row keeps its identifier
+however often the same table is sent (see minter/mint_runs.py).
 
 The table comes back as it was, with its separator, its line ends and its byte order mark.  A row that was refused has
 no identifier.
@@ -68,7 +68,6 @@ class MintedTable:
     again      how many rows had got theirs before, from the same table
     since      when the same table was first sent, in fourteen digits; empty if it is new
     event      the number of the event of the bindings, by which they can be undone; 0 if nothing was bound
-    refused()  the rows that were left out: the number of the line, and why
     report     what was done about each row
     """
 
@@ -272,7 +271,8 @@ class _TableImporter(Importer):
         run.begin()
         self._fresh = set()
         for fields in batches:
-            lines = [row.line for row in map(_unpacked, fields) if _is_wanting(row)]
+            rows = (ImportRow.from_fields(*packed) for packed in fields)
+            lines = [row.line for row in rows if _is_wanting(row)]
             fresh = [line for line, known in zip(lines, run.known(writer, lines), strict=True) if known is None]
             self._fresh.update(fresh)
             if not self._options.dry_run:
@@ -296,10 +296,6 @@ class _TableImporter(Importer):
         for row in fresh:
             row.status = b"minted, " + row.status
         page.minted, page.again = len(wanting), len(wanting) - len(fresh)
-
-
-def _unpacked(fields: Fields) -> ImportRow:
-    return ImportRow.from_fields(*fields)
 
 
 def _is_wanting(row: ImportRow) -> bool:

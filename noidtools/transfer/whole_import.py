@@ -1,7 +1,7 @@
-"""A minter made from a complete export, the same in all that commands can see.
+"""Makes a minter from a complete export.  For every command it is the same as the one that was exported.
 
-It is written in chunks to a store that appears when the last line was read, its counts and the digest in it are right,
-and an examination as `noid check` makes it finds nothing; or not at all.
+It is written in chunks to a new store.  The store appears only when the last line was read, its counts and its digest
+are right, and the examination of `noid check` found no fault.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def import_whole(
 
 
 class WholeImport:
-    """The lines of a complete export, of which the first was read and says what is in `header`.
+    """The lines of a complete export; `first` is the first one, `header` what it says.
 
     identifiers  how many were read
     """
@@ -200,7 +200,7 @@ class WholeImport:
 
 
 def _as_exported(line: bytes) -> bytes:
-    """The line as the digest counts it: whichever way it went, it ends in a line feed."""
+    """The line as the digest has it, which is with a line feed at its end, even if it now ends otherwise."""
     return line.rstrip(b"\r\n") + b"\n"
 
 

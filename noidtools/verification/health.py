@@ -4,9 +4,9 @@ A target counts as broken after failures on three different days without a succe
 `links.sqlite` in the minter's folder, beside NOID/: it is no fact about identifiers and follows from asking again, and
 a run that takes hours must neither write to the minter's database nor make the counts of resolutions wait.
 
-A round asks each target of the published names once.  A run that ends before, because it was killed or its time is
-over, is continued by the next: targets that were asked in this round are passed over.  A host that has no more than its
-share in a run does not make those of others wait.
+A round asks each target of the published names once.  If a run ends before its round does, because it was killed or its
+time is over, the next run goes on with the round: it skips the targets that were asked already.  In one run, only a
+limited number of targets is asked of each host, so that a host with very many does not delay the others.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ class LinkCheck:
                             self.count.postponed += 1
 
     def _was_asked(self, url: bytes, name: bytes) -> bool:
-        """Whether a target was asked in this round; one that does not fare well is then noted for this name, too."""
+        """Whether a target was asked in this round; one that failed or has moved is recorded for this name, too."""
         if url in self._done:
             self._done[url][1].append(name)
             return True

@@ -93,7 +93,7 @@ def connect(host: str, port: int, deadline: Deadline, *, allow_private: bool) ->
     found = _look_up(host, port, deadline)
     usable = [item for item in found if allow_private or is_public(item[1][0])]
     if not usable:
-        # The finding is stored, and shown to readers: which address it is in the server's own network, is not.
+        # Readers see the finding, so it does not name the address, which is in the server's own network.
         has = "is" if host == found[0][1][0] else "has"
         raise UnreachableError(f"{host} {has} an address that the public cannot reach, and was not asked")
     reason = ""
@@ -200,8 +200,8 @@ class HttpReply:
 
 
 def secure_context() -> ssl.SSLContext:
-    """The TLS settings for all connections of a run; loading the certificates takes a while, so they are asked for when
-    the first secure connection is made."""
+    """The TLS settings for all connections of a run.  Loading the certificates takes a while, so callers do it only for
+    the first secure connection."""
     return ssl.create_default_context()
 
 
@@ -318,9 +318,9 @@ _MOST_REDIRECTS = 5
 
 
 def location_at(base: str, name: str) -> bytes:
-    """The Location with which the web resolver at `base` answers for a name; else its status, or why it is silent.
+    """The Location with which the resolver at `base` answers for a name; else its status, or why it does not answer.
 
-    Private addresses are allowed: an administrator checks a resolver of their own.  Raises UsageError if `base`
+    Private addresses are allowed, because an administrator checks their own resolver.  Raises UsageError if `base`
     is not a web address.
     """
     try:
@@ -331,7 +331,10 @@ def location_at(base: str, name: str) -> bytes:
 
 
 def status_at(base: str, path: str) -> str:
-    """The status with which the web server at `base` answers for a path below it, or why it is silent; as above."""
+    """The status with which the web server at `base` answers for a path below it, or why it does not answer.
+
+    Private addresses are allowed, as in `location_at`, and the same is raised.
+    """
     try:
         return str(_head_at(base, path, "--url").status)
     except UnreachableError as error:

@@ -1,6 +1,6 @@
 """Reports of links that are broken or have moved for good, one for each custodian: as data, as text and as Atom.
 
-What a check has stored is compared with the minter: a name that has another target by now is left out.
+A name whose target was changed after the check is left out.
 """
 
 from __future__ import annotations

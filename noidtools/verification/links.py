@@ -24,9 +24,6 @@ from .http import Deadline, HttpReply, UnreachableError, WebAddress, request_hea
 Key = TypeVar("Key")
 Work = TypeVar("Work")
 
-# When the times of the last requests of this many hosts are stored, those whose pause is over are removed.
-_MAX_IDLE_HOSTS = 1000
-
 
 class HostQueue(Generic[Work]):
     """A queue of work for each host, of which at most one item is in progress, with a pause after each.
@@ -76,11 +73,7 @@ class HostQueue(Generic[Work]):
                 self._changed.notify()
                 return
             del self._queues[host]
-            if len(self._idle) >= _MAX_IDLE_HOSTS:
-                now = time.monotonic()
-                self._idle = {name: when for name, when in self._idle.items() if when > now}
-            if self._pause:
-                self._idle[host] = again
+            self._idle[host] = again
 
     def stop(self) -> None:
         """Make every `take` return None."""
@@ -135,8 +128,11 @@ class Link:
 
 
 class _LinkTask:
-    """A link in progress.  `link` is its result, or the exception that a fault of ours raised; `moved` is where the
-    permanent redirects lead with which it begins."""
+    """A link in progress.
+
+    link   its result, or an exception that is a fault of this program
+    moved  where its redirects lead, as far as all of them, from the first on, are permanent
+    """
 
     __slots__ = ("url", "place", "method", "seen", "spent", "link", "moved", "may_move")
 

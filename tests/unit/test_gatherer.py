@@ -33,9 +33,9 @@ def resolved(live: Noid, text: str, extent=SUMMARY, **options) -> NameDescriptio
     return live.opened.read(work)
 
 
-def spelled(live: Noid, text: str, extent=COMPLETE) -> NameDescription:
+def spelled(live: Noid, text: str) -> NameDescription:
     """As the command describe gathers it."""
-    return live.opened.read(lambda reader: gather_text(live.opened, reader, text.encode(), extent))
+    return live.opened.read(lambda reader: gather_text(live.opened, reader, text.encode()))
 
 
 def test_both_ways_to_a_name_gather_the_same(live):
