@@ -34,8 +34,9 @@ from ..resolution.catalogue import Catalogue, MinterEntry, entry_of
 from ..search import Page, Query, find
 from ..store import Writer
 from ..times import SECOND
+from .body import read_body
 from .group_commit import WriterSlots, run_in_group
-from .request import Request, read_body
+from .request import Request
 from .response import HttpError, Response
 from .work_limit import WorkLimit
 

@@ -24,10 +24,11 @@ from ..codec import encode_text
 from ..errors import ForbiddenError, NotFoundError, printable
 from ..minter.policies import BIND, MINT, READ
 from ..version import __version__
+from .accept import names_any
 from .access import MinterAccess, Minters, whole_body
 from .ezid_records import BadRequestError, EzidRecords, ark_of, canonical_ark, element_lines, is_ark, parse_elements
 from .request import Request
-from .response import HttpError, Response, method_not_allowed, names_any, refusal_of
+from .response import HttpError, Response, method_not_allowed, refusal_of
 from .sealing import Sealer, cookie_value, set_cookie
 
 _TEXT = "text/plain; charset=utf-8"
