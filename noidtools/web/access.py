@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from functools import cache
 from typing import Any
-
-import msgspec
 
 from .. import names
 from ..api import MinterMethods
@@ -51,6 +49,7 @@ class MinterAccess:
 
     name    that of its folder
     minter  the minter itself
+    actor   who changes it, as events record it
     """
 
     def __init__(self, request: Request, name: str, minter: Minter, slots: WriterSlots | None) -> None:
@@ -60,8 +59,8 @@ class MinterAccess:
         self._policy: AccessPolicy = request.authenticate(minter)
         self._limit = WorkLimit.of(self._policy, request.user, 0)
         self._slots = slots
-        self._actor = Actor(request.contact, b"web")
-        self._actor.token = request.token
+        self.actor = Actor(request.contact, b"web")
+        self.actor.token = request.token
 
     @property
     def user(self) -> bytes:
@@ -77,11 +76,6 @@ class MinterAccess:
     def mint_limit(self) -> int:
         """How many identifiers the sender may mint at once."""
         return self._policy.mint_limit
-
-    @property
-    def actor(self) -> Actor:
-        """Who changes the minter, as events record it."""
-        return self._actor
 
     @property
     def begins(self) -> str:
@@ -117,7 +111,7 @@ class MinterAccess:
 
     def python(self) -> MinterMethods:
         """The Python interface of the minter; it shows what the sender may see."""
-        return MinterMethods(self.minter, self._actor, self._policy.view(self.user))
+        return MinterMethods(self.minter, self.actor, self._policy.view(self.user))
 
     def find(self, *, prefix: str = "", limit: int, cursor: str, **query: Any) -> Page:
         """The names that fit a query (see search.Query), as the sender may see them."""
@@ -143,7 +137,7 @@ class MinterAccess:
             self._limit = WorkLimit.of(self._policy, self.user, 0)
             if not key:
                 return work(self.python())
-            replies = KeyReplies(request.owner, key, self._actor.now() // SECOND)
+            replies = KeyReplies(request.owner, key, self.actor.now() // SECOND)
             sent = _digest(request, body)
             stored = replies.find(writer, 0)
             if stored is None:
@@ -322,6 +316,16 @@ def hold_unless_known(api: MinterMethods, name: str | bytes) -> bool:
     return False
 
 
+def bind_or_remove(api: MinterMethods, name: str | bytes, elements: Mapping[str, str | bytes | None]) -> None:
+    """Bind elements; those whose value is None are removed."""
+    bound = {element: value for element, value in elements.items() if value is not None}
+    if bound:
+        api.bind_many(name, bound)
+    for element in elements:
+        if element not in bound:
+            api.bind(name, element, how="purge")
+
+
 def whole_body(request: Request) -> bytes:
     """The body of a request; raises HttpError if it is too large, cut off, or of unknown length."""
     body = read_body(request.environ, _LARGEST_BODY)
@@ -329,14 +333,6 @@ def whole_body(request: Request) -> bytes:
         return body.file.read()
     finally:
         body.close()
-
-
-def decoded_json(body: bytes) -> Any:
-    """The value in a body; raises HttpError for what is not JSON."""
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise HttpError(400, "usage", f"the body is not JSON: {error}") from None
 
 
 # -- responses that can be repeated ----------------------------------------------------------------------------------

@@ -387,8 +387,8 @@ def _pairs(form: bytes) -> list[tuple[str, str]]:
 
 
 def _elements(request: Request, body: bytes) -> dict[str, str]:
-    charset = request.header("CONTENT_TYPE").partition(";")[2].strip().lower().removeprefix("charset=").strip('"')
-    if body and (request.body_type not in ("", "text/plain") or charset not in ("", "utf-8", "utf8")):
+    is_text = request.body_type in ("", "text/plain") and request.body_charset in ("", "utf-8", "utf8")
+    if body and not is_text:
         raise BadRequestError("the content type must be text/plain in UTF-8")
     return parse_elements(body)
 

@@ -327,6 +327,11 @@ class Request:
         """The media type of the body, without parameters; empty if it is not given."""
         return self.header("CONTENT_TYPE").partition(";")[0].strip().lower()
 
+    @property
+    def body_charset(self) -> str:
+        """The encoding of the body, in lower case; empty if it is not given."""
+        return self.header("CONTENT_TYPE").partition(";")[2].strip().lower().removeprefix("charset=").strip('"')
+
     def ensure_body_is_understood(self, *, is_file: bool = False) -> None:
         """Raise HttpError for a body that would be misread: a file may have any type but that of a form with parts, any
         other body is lines of text."""
