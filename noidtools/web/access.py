@@ -194,7 +194,7 @@ class Minters:
                             "request: send several")
 
     def know(self, request: Request) -> bool:
-        """Whether the sender has logged in, be it with a token of any of the minters."""
+        """Whether the sender has logged in, perhaps with a token of any of the minters."""
         if not request.token_digest:
             return bool(request.user)
         for entry in self._catalogue.entries():
@@ -208,7 +208,7 @@ class Minters:
         return secret_of(self._first(), purpose)
 
     def end_session(self, session: bytes) -> None:
-        """Let a session be over at every process; the first minter remembers it for a day."""
+        """End a session for every process; the first minter remembers it for a day."""
         self._first().write(lambda writer: _ended(session).store(writer, 0, b"", b""))
 
     def has_ended(self, session: bytes) -> bool:
@@ -292,7 +292,7 @@ class Minters:
 
 
 def _has_arks(minter: Minter) -> bool:
-    """Whether the names of a minter are ARKs, be it without a label."""
+    """Whether the names of a minter are ARKs, with or without a label."""
     return names.parse(minter.namespace.display(minter.scheme.namespace_prefix)).scheme in (b"", b"ark")
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 BASIC = 'Basic realm="noid"'
 _METHODS = ("GET", "HEAD", "POST")
 
-# So many bytes of an answer are made before the header is sent, so that an error among them still has its status.  An
+# The header is sent after this many bytes of an answer were made, so that an error among them still has its status.  An
 # error in the rest of a longer answer can only be reported at its end.
 _BUFFERED = 1 << 18
 _INTRODUCTION = """\

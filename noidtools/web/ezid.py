@@ -37,9 +37,8 @@ _LINES = {401: "unauthorized", 403: "forbidden", 405: "method not allowed", 503:
 _PAGES = ("text/html", "application/xhtml+xml", "application/xml", "text/xml")
 
 _BELOW = "/ezid"
-# The first part of the path, and whether a slash and more follow it.
-_PATHS = {"shoulder": True, "id": True, "download": True, "login": False, "logout": False, "status": False,
-          "version": False, "download_request": False}
+# The first parts of paths after which more follows.
+_BEFORE_NAMES = ("shoulder", "id", "download")
 
 _COOKIE = "sessionid"
 _PURPOSE = b"ezid"
@@ -71,7 +70,7 @@ class Ezid:
     def claims(self, request: Request) -> bool:
         """Whether a request is one of this interface, by its path."""
         word, slash, rest = request.path.removeprefix(_BELOW)[1:].partition("/")
-        return bool(slash if _PATHS[word] else not rest) if word in _PATHS else False
+        return word in self._handlers and bool(slash if word in _BEFORE_NAMES else not rest)
 
     def respond(self, request: Request) -> Response:
         """The response to a request; every error becomes a line."""

@@ -12,7 +12,6 @@ import msgspec
 from ...minter.policies import READ
 from ...version import __version__
 from ..json_bodies import JSON
-from ..pages import api_page
 from ..rendering import Renderer
 from ..request import Request
 from ..response import Response
@@ -65,7 +64,7 @@ class Route:
 
     def matches(self, path: str) -> re.Match[str] | None:
         pattern = re.escape(self.path).replace(r"\{id\}", "(?P<id>.+)").replace(r"\{name\}", "(?P<name>[^/]+)")
-        return re.fullmatch(pattern.replace(r"\{kind\}", "(?P<kind>[^/]+)"), path, re.DOTALL)
+        return re.fullmatch(pattern, path, re.DOTALL)
 
 
 def document(routes: tuple[Route, ...]) -> bytes:
@@ -146,4 +145,4 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
 def page(routes: tuple[Route, ...], renderer: Renderer, request: Request) -> Response:
     """The document as a page for people."""
     described = [(route, _parameters(route)) for route in routes]
-    return api_page(renderer, request, ROOT, _ABOUT, described)
+    return renderer.page(request, "api.html", {"root": ROOT, "about": _ABOUT, "described": described})

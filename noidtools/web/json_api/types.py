@@ -156,7 +156,7 @@ class SearchParameters(Struct):
 
 
 class ResolveParameters(Struct):
-    """Whether each step is told."""
+    """Whether the answer lists each step."""
 
     explain: bool = False
 
@@ -227,7 +227,7 @@ class Change(Struct, omit_defaults=True):
 
 
 class Event(Struct, omit_defaults=True):
-    """One event in the history of an identifier; `who` is told to administrators."""
+    """One event in the history of an identifier; only administrators see `who`."""
 
     number: int
     date: datetime
