@@ -8,8 +8,9 @@ import sys
 from ..console import log_line
 from ..minter import default_dbdir
 from ..minter.folder import COMMAND_PATH, SingleMinter
+from ..web.body import LARGEST_BODY
 from ..web.commands import CommandApplication
-from ..web.request import LARGEST_BODY, Trust
+from ..web.request import Trust
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

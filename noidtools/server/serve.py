@@ -12,9 +12,10 @@ from ..errors import UsageError
 from ..minter import location_of
 from ..minter.folder import mark_served
 from ..store import ensure_folder_name, exists
+from ..web.body import LARGEST_BODY
 from ..web.commands import BASIC
 from ..web.rendering import site_branding
-from ..web.request import LARGEST_BODY, UNIX
+from ..web.request import UNIX
 from ..web.site import INTERFACES, USUAL_INTERFACES
 from .address import Address, group_number
 from .fastcgi import Processes, ensure_allowed, has_listener, serve_socket, web_servers

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from functools import cache
 from typing import Any
-
-import msgspec
 
 from .. import names
 from ..api import MinterMethods
@@ -34,8 +32,9 @@ from ..resolution.catalogue import Catalogue, MinterEntry, entry_of
 from ..search import Page, Query, find
 from ..store import Writer
 from ..times import SECOND
+from .body import read_body
 from .group_commit import WriterSlots, run_in_group
-from .request import Request, read_body
+from .request import Request
 from .response import HttpError, Response
 from .work_limit import WorkLimit
 
@@ -50,6 +49,7 @@ class MinterAccess:
 
     name    that of its folder
     minter  the minter itself
+    actor   who changes it, as events record it
     """
 
     def __init__(self, request: Request, name: str, minter: Minter, slots: WriterSlots | None) -> None:
@@ -59,8 +59,8 @@ class MinterAccess:
         self._policy: AccessPolicy = request.authenticate(minter)
         self._limit = WorkLimit.of(self._policy, request.user, 0)
         self._slots = slots
-        self._actor = Actor(request.contact, b"web")
-        self._actor.token = request.token
+        self.actor = Actor(request.contact, b"web")
+        self.actor.token = request.token
 
     @property
     def user(self) -> bytes:
@@ -76,11 +76,6 @@ class MinterAccess:
     def mint_limit(self) -> int:
         """How many identifiers the sender may mint at once."""
         return self._policy.mint_limit
-
-    @property
-    def actor(self) -> Actor:
-        """Who changes the minter, as events record it."""
-        return self._actor
 
     @property
     def begins(self) -> str:
@@ -116,7 +111,7 @@ class MinterAccess:
 
     def python(self) -> MinterMethods:
         """The Python interface of the minter; it shows what the sender may see."""
-        return MinterMethods(self.minter, self._actor, self._policy.view(self.user))
+        return MinterMethods(self.minter, self.actor, self._policy.view(self.user))
 
     def find(self, *, prefix: str = "", limit: int, cursor: str, **query: Any) -> Page:
         """The names that fit a query (see search.Query), as the sender may see them."""
@@ -142,7 +137,7 @@ class MinterAccess:
             self._limit = WorkLimit.of(self._policy, self.user, 0)
             if not key:
                 return work(self.python())
-            replies = KeyReplies(request.owner, key, self._actor.now() // SECOND)
+            replies = KeyReplies(request.owner, key, self.actor.now() // SECOND)
             sent = _digest(request, body)
             stored = replies.find(writer, 0)
             if stored is None:
@@ -199,7 +194,7 @@ class Minters:
                             "request: send several")
 
     def know(self, request: Request) -> bool:
-        """Whether the sender has logged in, be it with a token of any of the minters."""
+        """Whether the sender has logged in, perhaps with a token of any of the minters."""
         if not request.token_digest:
             return bool(request.user)
         for entry in self._catalogue.entries():
@@ -213,7 +208,7 @@ class Minters:
         return secret_of(self._first(), purpose)
 
     def end_session(self, session: bytes) -> None:
-        """Let a session be over at every process; the first minter remembers it for a day."""
+        """End a session for every process; the first minter remembers it for a day."""
         self._first().write(lambda writer: _ended(session).store(writer, 0, b"", b""))
 
     def has_ended(self, session: bytes) -> bool:
@@ -297,7 +292,7 @@ class Minters:
 
 
 def _has_arks(minter: Minter) -> bool:
-    """Whether the names of a minter are ARKs, be it without a label."""
+    """Whether the names of a minter are ARKs, with or without a label."""
     return names.parse(minter.namespace.display(minter.scheme.namespace_prefix)).scheme in (b"", b"ark")
 
 
@@ -321,6 +316,16 @@ def hold_unless_known(api: MinterMethods, name: str | bytes) -> bool:
     return False
 
 
+def bind_or_remove(api: MinterMethods, name: str | bytes, elements: Mapping[str, str | bytes | None]) -> None:
+    """Bind elements; those whose value is None are removed."""
+    bound = {element: value for element, value in elements.items() if value is not None}
+    if bound:
+        api.bind_many(name, bound)
+    for element in elements:
+        if element not in bound:
+            api.bind(name, element, how="purge")
+
+
 def whole_body(request: Request) -> bytes:
     """The body of a request; raises HttpError if it is too large, cut off, or of unknown length."""
     body = read_body(request.environ, _LARGEST_BODY)
@@ -328,14 +333,6 @@ def whole_body(request: Request) -> bytes:
         return body.file.read()
     finally:
         body.close()
-
-
-def decoded_json(body: bytes) -> Any:
-    """The value in a body; raises HttpError for what is not JSON."""
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise HttpError(400, "usage", f"the body is not JSON: {error}") from None
 
 
 # -- responses that can be repeated ----------------------------------------------------------------------------------

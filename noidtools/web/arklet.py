@@ -11,11 +11,9 @@ The field `url` is the target, `ark`, `naan` and `shoulder` say which ARK is mea
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
-
-import msgspec
 
 from .. import names
 from ..api import MinterMethods
@@ -23,12 +21,11 @@ from ..codec import decode_text, encode_text
 from ..description.facts import NameRecord
 from ..errors import NotFoundError
 from ..minter.policies import BIND, MINT, READ
-from .access import MinterAccess, Minters, decoded_json, whole_body
-from .json_api.types import json_text
+from .access import MinterAccess, Minters, bind_or_remove, whole_body
+from .json_bodies import decoded_json, json_response, json_text
 from .request import Request
 from .response import HttpError, Response, method_not_allowed, refusal_of
 
-_JSON = "application/json"
 _MOST_ROWS = 10_000
 _URL = re.compile(r"(?:https?|ftps?)://[^\s/?#]+\S*", re.IGNORECASE)
 _REQUIRED = "This field is required."
@@ -119,7 +116,7 @@ class Arklet:
                 found.append(_record(*self._fetched(request, _required(row, "ark"))))
             except NotFoundError:
                 continue
-        return _answer(found)
+        return json_response(found)
 
     def _show(self, request: Request, name: str) -> Response:
         record = _record(*self._fetched(request, name))
@@ -127,7 +124,7 @@ class Arklet:
                 for name in _DUBLIN_CORE}
         rest = {name: {"type": "xsd:anyURI" if name == "url" else "xsd:string", "value": value}
                 for name, value in record.items() if name not in data and name != "ark"}
-        return _answer({**data, **rest}, [("Access-Control-Allow-Origin", "*")])
+        return json_response({**data, **rest}, headers=[("Access-Control-Allow-Origin", "*")])
 
     # -- what they share -------------------------------------------------------------------------------
 
@@ -152,7 +149,7 @@ class Arklet:
 
         def work(api: MinterMethods) -> Response:
             minted = [api.mint(elements=elements)[0] for elements in wanted]
-            return _answer(answer([_record(access, api.fetch(name)) for name in minted]))
+            return json_response(answer([_record(access, api.fetch(name)) for name in minted]))
 
         return access.change("minting", (MINT, BIND) if any(wanted) else (MINT,), work, body)
 
@@ -167,10 +164,8 @@ class Arklet:
         def work(api: MinterMethods) -> Response:
             for name, elements in wanted:
                 api.fetch(name)  # raises NotFoundError for a name that is not known
-                api.bind_many(name, _bound(elements))
-                for element in elements.keys() - _bound(elements).keys():
-                    api.bind(name, element, how="purge")
-            return _answer(answer([_record(access, api.fetch(name)) for name, _ in wanted]))
+                bind_or_remove(api, name, {element: value or None for element, value in elements.items()})
+            return json_response(answer([_record(access, api.fetch(name)) for name, _ in wanted]))
 
         return access.change("binding", (BIND,), work, body)
 
@@ -242,13 +237,8 @@ def _to_name(request: Request) -> Response:
     return Response(302, "text/plain; charset=utf-8", b"", [("Location", path)])
 
 
-def _answer(data: Row | Sequence[Row] | Mapping[str, object], headers: Sequence[tuple[str, str]] = ()) -> Response:
-    return Response(200, _JSON, msgspec.json.encode(data) + b"\n", headers)
-
-
 def _refusal(request: Request, error: Exception) -> Response:
     refusal = refusal_of(request.environ, error, "")
     status, headers = (403, []) if refusal.status == 401 else (refusal.status, refusal.headers)
     field = refusal.field if isinstance(refusal, FieldError) else "detail"
-    return Response(status, _JSON, msgspec.json.encode({json_text(field): [json_text(refusal.message)]}) + b"\n",
-                    headers)
+    return json_response({json_text(field): [json_text(refusal.message)]}, status, headers)

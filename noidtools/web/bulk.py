@@ -7,9 +7,11 @@ from itertools import chain
 
 from ..commands.bulk import named_refusal, parse_lines, run_lines
 from ..errors import UsageError
-from .request import Request, read_body
-from .response import BulkTally, HttpError, Response, log_error, method_not_allowed, public_message
+from .body import read_body
+from .request import Request
+from .response import HttpError, Response, log_error, method_not_allowed, public_message
 from .work_limit import WorkLimit
+from .writers import BulkTally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,10 +22,10 @@ if TYPE_CHECKING:
     from ..commands.answers import Answer
     from ..commands.bulk import BulkLine, BulkResult
     from ..minter.policies import AccessPolicy
+    from .body import Body
     from .group_commit import WriterSlots
     from .metrics import RequestMetrics
-    from .request import Body
-    from .response import AnswerWriter
+    from .writers import AnswerWriter
 
 _PIECE = 1 << 15
 

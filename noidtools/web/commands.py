@@ -13,22 +13,21 @@ from ..commands.answers import Answer, Text
 from ..errors import NoidError, UsageError
 from ..minter.events import Actor
 from ..minter.policies import PUBLISHED
+from .accept import prefers_json
+from .body import LARGEST_BODY, read_body
 from .group_commit import run_in_group
-from .request import LARGEST_BODY, Request, Trust, read_body
+from .request import Request, Trust
 from .response import (
-    FileWriter,
-    JsonWriter,
     Response,
-    TextWriter,
     error_response,
     log_error,
     method_not_allowed,
-    prefers_json,
     public_message,
     refusal_of,
     send,
 )
 from .work_limit import WorkLimit
+from .writers import FileWriter, JsonWriter, TextWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,12 +40,12 @@ if TYPE_CHECKING:
     from .group_commit import WriterSlots
     from .metrics import RequestMetrics
     from .request import Environ
-    from .response import AnswerWriter
+    from .writers import AnswerWriter
 
 BASIC = 'Basic realm="noid"'
 _METHODS = ("GET", "HEAD", "POST")
 
-# So many bytes of an answer are made before the header is sent, so that an error among them still has its status.  An
+# The header is sent after this many bytes of an answer were made, so that an error among them still has its status.  An
 # error in the rest of a longer answer can only be reported at its end.
 _BUFFERED = 1 << 18
 _INTRODUCTION = """\

@@ -24,10 +24,11 @@ from ..codec import encode_text
 from ..errors import ForbiddenError, NotFoundError, printable
 from ..minter.policies import BIND, MINT, READ
 from ..version import __version__
+from .accept import names_any
 from .access import MinterAccess, Minters, whole_body
 from .ezid_records import BadRequestError, EzidRecords, ark_of, canonical_ark, element_lines, is_ark, parse_elements
 from .request import Request
-from .response import HttpError, Response, method_not_allowed, names_any, refusal_of
+from .response import HttpError, Response, method_not_allowed, refusal_of
 from .sealing import Sealer, cookie_value, set_cookie
 
 _TEXT = "text/plain; charset=utf-8"
@@ -36,9 +37,8 @@ _LINES = {401: "unauthorized", 403: "forbidden", 405: "method not allowed", 503:
 _PAGES = ("text/html", "application/xhtml+xml", "application/xml", "text/xml")
 
 _BELOW = "/ezid"
-# The first part of the path, and whether a slash and more follow it.
-_PATHS = {"shoulder": True, "id": True, "download": True, "login": False, "logout": False, "status": False,
-          "version": False, "download_request": False}
+# The first parts of paths after which more follows.
+_BEFORE_NAMES = ("shoulder", "id", "download")
 
 _COOKIE = "sessionid"
 _PURPOSE = b"ezid"
@@ -70,7 +70,7 @@ class Ezid:
     def claims(self, request: Request) -> bool:
         """Whether a request is one of this interface, by its path."""
         word, slash, rest = request.path.removeprefix(_BELOW)[1:].partition("/")
-        return bool(slash if _PATHS[word] else not rest) if word in _PATHS else False
+        return word in self._handlers and bool(slash if word in _BEFORE_NAMES else not rest)
 
     def respond(self, request: Request) -> Response:
         """The response to a request; every error becomes a line."""
@@ -386,8 +386,8 @@ def _pairs(form: bytes) -> list[tuple[str, str]]:
 
 
 def _elements(request: Request, body: bytes) -> dict[str, str]:
-    charset = request.header("CONTENT_TYPE").partition(";")[2].strip().lower().removeprefix("charset=").strip('"')
-    if body and (request.body_type not in ("", "text/plain") or charset not in ("", "utf-8", "utf8")):
+    is_text = request.body_type in ("", "text/plain") and request.body_charset in ("", "utf-8", "utf8")
+    if body and not is_text:
         raise BadRequestError("the content type must be text/plain in UTF-8")
     return parse_elements(body)
 

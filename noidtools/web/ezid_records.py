@@ -22,7 +22,7 @@ from ..description.facts import NameRecord
 from ..errors import ForbiddenError, InvalidError, NotFoundError
 from ..minter.policies import TOKEN_USER
 from ..names import targets
-from .access import MinterAccess
+from .access import MinterAccess, bind_or_remove
 from .response import HttpError
 
 
@@ -238,11 +238,7 @@ class EzidRecords:
         """Change the given elements; those with an empty value are removed."""
         current, name = self.elements(record), record.identifier
         bound = self._bound(given, current, ark_of(name))
-        present = {element: value for element, value in bound.items() if value}
-        if present:
-            self._api.bind_many(name, present)
-        for element in bound.keys() - present.keys():
-            self._api.bind(name, element, how="purge")
+        bind_or_remove(self._api, name, {element: value or None for element, value in bound.items()})
         status = given.get(_STATUS, "")
         if status and status != current[_STATUS]:
             self._change_status(record, status)
@@ -251,8 +247,7 @@ class EzidRecords:
     def delete(self, record: NameRecord) -> str:
         if record.state != "reserved":
             raise BadRequestError("identifier status does not support deletion")
-        for element in record.elements:
-            self._api.bind(record.identifier, element, how="purge")
+        bind_or_remove(self._api, record.identifier, dict.fromkeys(record.elements))
         self._api.hold(record.identifier)
         return ark_of(record.identifier)
 

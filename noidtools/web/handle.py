@@ -23,14 +23,13 @@ from ..api import MinterMethods
 from ..codec import decode_text, encode_text
 from ..errors import NotFoundError
 from ..minter.policies import ADMIN, BIND, MINT, READ
-from .access import MinterAccess, Minters, decoded_json, hold_unless_known, whole_body
+from .access import MinterAccess, Minters, bind_or_remove, hold_unless_known, whole_body
 from .json_api.problems import ROOT as JSON_API
-from .json_api.types import json_text
+from .json_bodies import JSON, decoded_json, json_response, json_text
 from .request import Request
 from .response import PREFLIGHT, HttpError, Response, method_not_allowed, refusal_of
 
 _API, _HANDLES, _SESSIONS = "/api/", "/api/handles/", "/api/sessions/"
-_JSON = "application/json"
 _CHALLENGE = 'Basic realm="handle"'
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")
 _LABEL = b"hdl:"
@@ -96,7 +95,7 @@ class HandleApi:
         if request.method not in _METHODS:
             raise method_not_allowed(_METHODS, f"{request.method[:20]!a} is not allowed here")
         if request.method == "OPTIONS":
-            return Response(204, _JSON, b"", [("Allow", ", ".join(_METHODS)), *PREFLIGHT])
+            return Response(204, JSON, b"", [("Allow", ", ".join(_METHODS)), *PREFLIGHT])
         parameters = _parameters(request)
         if not handle and "prefix" in parameters and request.method not in ("PUT", "DELETE"):
             return self._list(request, parameters)
@@ -132,7 +131,7 @@ class HandleApi:
                 total += 1
         data = {"responseCode": 1, "prefix": json_text(prefix), "totalCount": total, "page": page, "pageSize": size,
                 "handles": found}
-        return Response(200, _JSON, msgspec.json.encode(data) + b"\n")
+        return json_response(data)
 
     def _access(self, request: Request, handle: str) -> MinterAccess:
         """The minter that a handle belongs to, else the one that mints handles of its prefix."""
@@ -150,8 +149,8 @@ class HandleApi:
     # -- changes ---------------------------------------------------------------------------------------
 
     def _put(self, request: Request, handle: str, parameters: Parameters) -> Response:
-        if request.body_type != _JSON:
-            raise HandleError(400, 4, f"the values are JSON: send them with Content-Type: {_JSON}")
+        if request.body_type != JSON:
+            raise HandleError(400, 4, f"the values are JSON: send them with Content-Type: {JSON}")
         body = whole_body(request)
         sent = _sent_values(body, handle)
         indices = parameters.get("index", [])
@@ -275,13 +274,10 @@ def _layout(text: str) -> dict[str, tuple[int, int]]:
 
 def _store(access: MinterAccess, api: MinterMethods, name: bytes, before: list[Value], after: list[Value]) -> None:
     target = access.target
-    elements: dict[str, str | bytes] = {target if value.type == _URL else value.type: value.data for value in after}
     layout = {value.type: (value.index, value.ttl) for value in after}
-    api.bind_many(name, {**elements, _LAYOUT: msgspec.json.encode(layout)})
-    for value in before:
-        element = target if value.type == _URL else value.type
-        if element not in elements:
-            api.bind(name, element, how="purge")
+    elements: dict[str, bytes | None] = {value.type: value.data for value in after}
+    elements |= {_LAYOUT: msgspec.json.encode(layout)} | {one.type: None for one in before if one.type not in layout}
+    bind_or_remove(api, name, {target if kind == _URL else kind: data for kind, data in elements.items()})
 
 
 def _ensure_distinct(values: list[Value]) -> list[Value]:
@@ -316,7 +312,7 @@ def _parameters(request: Request) -> Parameters:
 def _posted(request: Request) -> list[tuple[str, str]]:
     """The parameters in the body of a POST, which is a GET: those of a form, or an object of JSON."""
     body = whole_body(request)
-    if request.body_type != _JSON:
+    if request.body_type != JSON:
         return parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
     data = decoded_json(body)
     if not isinstance(data, dict):
@@ -425,7 +421,7 @@ def _written_data(value: Value) -> dict[str, Any]:
 def _answer(status: int, code: int, handle: str, more: Mapping[str, object] | None = None,
             headers: Iterable[tuple[str, str]] = ()) -> Response:
     data = {"responseCode": code, "handle": json_text(handle), **(more or {})}
-    return Response(status, _JSON, msgspec.json.encode(data) + b"\n", headers)
+    return json_response(data, status, headers)
 
 
 def _refusal(request: Request, handle: str, error: Exception) -> Response:

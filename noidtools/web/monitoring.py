@@ -35,8 +35,8 @@ _TEXT = "text/plain; charset=utf-8"
 # A disk with less room than this will be full soon.
 _LITTLE_ROOM = 32 << 20
 
-# Results about the minters are cached for some seconds, and for so many times as long as it took to find them: that is
-# long where there are many minters, readiness takes the writer lock of each, and anybody may ask for them.
+# Results about the minters are cached for a second, and for longer if it took long to find them: there may be many
+# minters, readiness takes the writer lock of each, and anybody may ask for them.
 _KEPT_SECONDS = 1.0
 _KEPT_TIMES = 20
 _LOCK_SECONDS = 2.0

@@ -23,7 +23,8 @@ from ..errors import NotFoundError, UsageError, printable
 from ..minter.policies import BIND, MINT, READ
 from .access import Minters, hold_unless_known, whole_body
 from .request import Request
-from .response import HttpError, Response, TextWriter, method_not_allowed, refusal_of
+from .response import HttpError, Response, method_not_allowed, refusal_of
+from .writers import TextWriter
 
 _PATH = re.compile(r"/a/[^/]+/(?:(?P<binder>b)|m/ark:?/(?P<shoulder>.+))")
 _TEXT = TextWriter()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from .. import codec
 from ..description import RDF_FORMATS, formats
 from ..description.bibliography import FORMATS
+from .accept import accepts_any, names_any, preferred
 from .request import Request
-from .response import HttpError, accepts_any, names_any, preferred
+from .response import HttpError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

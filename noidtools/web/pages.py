@@ -1,4 +1,4 @@
-"""The pages of the resolver, for readers (see rendering.py), and that of the JSON API."""
+"""The pages of the resolver, for readers (see rendering.py)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .rendering import heading_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from typing import TypeAlias
 
     from ..description.bibliography import Work
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from ..description.namespaces import NamespaceDescription
     from ..resolution.naans import Authority
     from .name_request import NameRequest
-    from .rendering import Renderer
-    from .request import Request
     from .response import Response
 
     Headers: TypeAlias = list[tuple[str, str]]
@@ -173,10 +171,3 @@ def trouble_page(request: NameRequest, response: Response) -> Response:
     message = decode_text(body).removeprefix("error: ").strip()
     return request.renderer.page(request.http, "trouble.html", {"status": response.status, "message": message},
                                  status=response.status, headers=response.headers, translated=True)
-
-
-def api_page(
-    renderer: Renderer, request: Request, root: str, about: str, described: Iterable[tuple[object, object]]
-) -> Response:
-    """The page that describes the JSON API."""
-    return renderer.page(request, "api.html", {"root": root, "about": about, "described": described})

@@ -39,9 +39,10 @@ from ..errors import UsageError
 from ..minter import location_of
 from ..names import targets
 from ..store import exists
+from .accept import preferred_language
 from .branding import FILE, Branding, read_branding
 from .request import is_for_commands
-from .response import Response, preferred_language
+from .response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,20 +1,22 @@
-"""Requests: the words of a command in a query string, who sends it, what a browser may do, and the body."""
+"""Requests: who sends them, what a browser may do, and what they ask for."""
 
 from __future__ import annotations
 
 from binascii import a2b_base64
-from io import BytesIO
 
-from ..codec import HEX_DIGITS, pack
-from ..commands.lines import LineSource, split_words
+from ..codec import pack
+from ..commands.lines import split_words
 from ..errors import ForbiddenError, UsageError
 from ..minter.folder import COMMAND_PATH
 from ..minter.policies import TOKEN_PREFIX, TOKEN_USER, AccessPolicy
-from .response import HttpError, names_any, preferred, too_large
+from .accept import names_any, preferred
+from .body import read_body
+from .query import query_words
+from .response import HttpError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import IO, Any
+    from typing import Any
 
     from ..commands.idempotency import IdempotentRun
     from ..minter import Minter
@@ -22,45 +24,6 @@ if TYPE_CHECKING:
     from ..store import Reader
 
     Environ = dict[str, Any]
-
-_QUOTING = b"\"'\\"
-
-# RFC 3986 has no blanks and control characters in a URL.
-_NEVER_IN_A_URL = bytes(range(0x21)) + b"\x7f"
-
-
-def query_words(query: bytes) -> list[bytes]:
-    """The words in a query string.
-
-    `+` separates words; quotes and backslashes keep words together as in a shell.  Each word is percent-decoded after
-    that, so that an encoded character is always data.  Raises UsageError for a character that cannot be in a URL, for
-    a quote that is not closed, and for a wrong escape.
-    """
-    if len(query) != len(query.translate(None, _NEVER_IN_A_URL)):
-        raise UsageError("a blank or a control character stands in the query: write it percent-encoded, a blank as %20")
-    if query.translate(None, _QUOTING) == query:
-        return [decode_word(word) for word in query.split(b"+") if word]
-    return [decode_word(word) for word in split_words(query.replace(b"+", b" "))]
-
-
-def decode_word(word: bytes) -> bytes:
-    """Percent-decode a word; raises UsageError for a `%` without two hexadecimal digits."""
-    if b"%" not in word:
-        return word
-    first, *coded = word.split(b"%")
-    out = [first]
-    for piece in coded:
-        digits = piece[:2]
-        if len(digits) < 2 or digits.strip(HEX_DIGITS):
-            raise UsageError("a % in the query is not followed by two hexadecimal digits: write a percent sign as %25")
-        out.append(bytes((int(digits, 16),)) + piece[2:])
-    return b"".join(out)
-
-
-# -- requests --------------------------------------------------------------------------------------------------------
-
-# The default limit for a body: a million commands and more.
-LARGEST_BODY = 256 << 20
 
 # In a list of proxies: connections through a Unix socket, which have no address.
 UNIX = "unix"
@@ -364,6 +327,11 @@ class Request:
         """The media type of the body, without parameters; empty if it is not given."""
         return self.header("CONTENT_TYPE").partition(";")[0].strip().lower()
 
+    @property
+    def body_charset(self) -> str:
+        """The encoding of the body, in lower case; empty if it is not given."""
+        return self.header("CONTENT_TYPE").partition(";")[2].strip().lower().removeprefix("charset=").strip('"')
+
     def ensure_body_is_understood(self, *, is_file: bool = False) -> None:
         """Raise HttpError for a body that would be misread: a file may have any type but that of a form with parts, any
         other body is lines of text."""
@@ -443,93 +411,3 @@ def _is_of_host(url: str, host: str) -> bool:
 def _is_this_machine(host: str) -> bool:
     name = host.lower().rpartition("]")[0] + "]" if host.startswith("[") else host.lower().partition(":")[0]
     return name in ("localhost", "127.0.0.1", "[::1]")
-
-
-# -- bodies ----------------------------------------------------------------------------------------------------------
-
-_PIECE = 1 << 16
-_IN_MEMORY = 1 << 20
-
-
-class Body(LineSource):
-    """The lines of a body that was received completely, in memory or in a temporary file.
-
-    It is received before the first command runs, so that a body that is cut off changes nothing, and so that no server
-    blocks: Apache's mod_cgi sends all of a body before it reads the answer.
-    """
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
-        self.rewind()
-
-    def rewind(self) -> None:
-        self.file.seek(0)
-
-    def read_line(self) -> bytes:
-        return self.file.readline()
-
-    def close(self) -> None:
-        self.file.close()
-
-
-def read_body(environ: Environ, largest: int) -> Body:
-    """Receive the body of a request; raises HttpError if it is too large, cut off, or of unknown length."""
-    length = announced_length(environ)
-    if length is not None and length > largest:
-        raise too_large(largest)
-    file = _file_for(length)
-    try:
-        arrived = _copy(environ["wsgi.input"], file, length, largest)
-        if arrived > largest:
-            raise too_large(largest)
-        if length is not None and arrived < length:
-            raise _bad(f"the body was cut off: not all of its {length} bytes arrived, and nothing was done")
-        return Body(file)
-    except BaseException:
-        file.close()
-        raise
-
-
-def announced_length(environ: Environ) -> int | None:
-    """The length that the client announced; None if the body is read to its end."""
-    text: str = environ.get("CONTENT_LENGTH") or ""
-    if text:
-        if not (text.isascii() and text.isdigit()) or len(text) > 18:
-            raise _bad("the Content-Length is not a number")
-        return int(text)
-    if environ.get("HTTP_TRANSFER_ENCODING"):
-        if not environ.get("wsgi.input_terminated"):
-            raise HttpError(411, "length", "send the length of the body in Content-Length")
-        return None
-    return 0
-
-
-def _file_for(length: int | None) -> IO[bytes]:
-    if length is not None and length <= _IN_MEMORY:
-        return BytesIO()
-    from tempfile import TemporaryFile
-
-    return TemporaryFile()
-
-
-def _copy(source: IO[bytes], target: IO[bytes], length: int | None, largest: int) -> int:
-    """Copy up to `length` bytes, or to the end; stops early past `largest`.  Returns how many were copied."""
-    arrived = 0
-    while length is None or arrived < length:
-        wanted = _PIECE if length is None else min(_PIECE, length - arrived)
-        try:
-            piece = source.read(wanted)
-        except (OSError, EOFError):
-            # Servers raise different errors when the client has closed the connection.
-            break
-        if not piece:
-            break
-        target.write(piece)
-        arrived += len(piece)
-        if arrived > largest:
-            break
-    return arrived
-
-
-def _bad(message: str) -> HttpError:
-    return HttpError(400, "usage", message)

@@ -35,6 +35,7 @@ from ..resolution.catalogue import Catalogue
 from ..resolution.lookup import authority_elsewhere
 from ..statistics.counting import ResolutionCounter, counted_name
 from . import pages
+from .accept import preferred
 from .home import Home
 from .monitoring import PAGES, Monitoring
 from .name_request import CITATIONS, HTML, JSON, RDF, TEXT, VARY, NameRequest
@@ -44,13 +45,12 @@ from .response import (
     PREFLIGHT,
     HttpError,
     Response,
-    TextWriter,
     error_response,
     method_not_allowed,
-    preferred,
     send,
 )
 from .robots import is_robot
+from .writers import TextWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,13 +10,14 @@ from functools import partial
 
 from .access import Minters
 from .arklet import Arklet
+from .body import LARGEST_BODY
 from .commands import BASIC, CommandApplication
 from .console import Console
 from .ezid import Ezid
 from .handle import HandleApi
 from .json_api import JsonApi
 from .n2t import N2t
-from .request import LARGEST_BODY, Request, Trust, is_for_commands
+from .request import Request, Trust, is_for_commands
 from .resolver import Resolver
 from .response import send
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # occupy the server.
 #
 # For those who may only read: the bytes of a body, the words of all its commands, the seconds of work, and the bytes of
-# the answers, after which no more commands are run.  So many bytes no server has to wait for its client to read.
+# the answers, after which no more commands are run.  No server has to wait until its client has read so few bytes.
 READERS_BODY = 1 << 20
 READERS_WORDS = 10_000
 READERS_SECONDS = 2.0

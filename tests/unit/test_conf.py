@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from noidtools.deployment.setup import FASTCGI, PROXY, WAYS
 from noidtools.schemes import ibi, ibip
 from noidtools.schemes.timed import Date
-from noidtools.web.request import LARGEST_BODY
+from noidtools.web.body import LARGEST_BODY
 from support.project import CONF
 from support.servers.configuration import rendered
 

@@ -23,9 +23,10 @@ from noidtools.schemes.base import pairtree_path
 from noidtools.transfer import InputFile
 from noidtools.transfer.importer import READERS
 from noidtools.transfer.jsonl import read_line
-from noidtools.web import response
-from noidtools.web.request import Request, Trust, query_words
-from noidtools.web.response import JsonWriter, TextWriter
+from noidtools.web import accept
+from noidtools.web.query import query_words
+from noidtools.web.request import Request, Trust
+from noidtools.web.writers import JsonWriter, TextWriter
 from support.growth import growth, maker, random_texts, texts
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]  # they measure time
@@ -76,8 +77,8 @@ def _request(text: bytes) -> None:
 
 def _accept(text: bytes) -> None:
     value = text.decode("latin-1")
-    response.prefers_json("application/json," + value)
-    response.preferred(value, ("text/plain", "text/html", "application/json"))
+    accept.prefers_json("application/json," + value)
+    accept.preferred(value, ("text/plain", "text/html", "application/json"))
 
 
 def _written(text: bytes) -> None:

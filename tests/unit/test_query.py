@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noidtools.errors import UsageError
-from noidtools.web.request import decode_word, query_words
+from noidtools.web.query import decode_word, query_words
 from support.wsgi import encode_word
 
 

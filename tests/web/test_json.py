@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from noidtools.web.response import prefers_json
+from noidtools.web.accept import prefers_json
 from support.wsgi import USER, CommandClient, encode_word
 
 

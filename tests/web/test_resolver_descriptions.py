@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from noidtools.web.response import preferred
+from noidtools.web.accept import preferred
 from support.minter import Noid
 from support.templates import LONG_TERM
 from support.wsgi import HTML, resolver_of

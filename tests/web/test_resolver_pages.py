@@ -27,11 +27,11 @@ from noidtools.description.facts import (
 )
 from noidtools.resolution.naans import Authority
 from noidtools.web import pages
+from noidtools.web.accept import names_any
 from noidtools.web.branding import Branding
 from noidtools.web.name_request import NameRequest
 from noidtools.web.rendering import Renderer
 from noidtools.web.request import Request, Trust
-from noidtools.web.response import names_any
 
 HOSTILE = b"</dd><script>alert(1)</script><img src=x onerror=\"alert('1')\">&amp;{{ 7*7 }}{% raw %}\xe2\x80\xae\0\xff"
 WORDS = decode_text(HOSTILE)

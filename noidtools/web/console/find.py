@@ -15,7 +15,7 @@ from ...minter.lifecycle import STATES
 from ...search import is_address
 from ...transfer.csv_table import write_header, write_row
 from ..access import MinterAccess
-from ..json_api.types import json_text
+from ..json_bodies import json_text
 from ..response import Response, public_message
 from .visit import Visit, link
 

@@ -15,8 +15,9 @@ from ...codec import encode_text, pack
 from ...errors import ForbiddenError, InvalidError, UsageError
 from ...minter.policies import READ
 from ..access import MinterAccess, Minters, classes_of
+from ..body import LARGEST_BODY, announced_length
 from ..rendering import Renderer
-from ..request import LARGEST_BODY, Request, announced_length
+from ..request import Request
 from ..response import HttpError, Response, too_large
 from ..sealing import Sealer
 

@@ -15,6 +15,7 @@ from ...dates import first_second, last_second
 from ...errors import NotFoundError, UsageError
 from ...minter.policies import ADMIN, BIND, MINT, READ
 from ..access import MinterAccess, Minters, whole_body
+from ..json_bodies import DECODE_ERRORS, JSON, json_response, not_json
 from ..rendering import renderer_of
 from ..request import Request
 from ..response import PREFLIGHT, HttpError, Response, method_not_allowed
@@ -24,7 +25,6 @@ from .openapi import Route
 from .problems import ROOT, problem_response
 from .resources import Resources, etag, needed_classes
 
-_JSON = "application/json"
 # Scripts of other sites may read; they send no credentials with it.
 _CORS = (("Access-Control-Allow-Origin", "*"), ("Access-Control-Expose-Headers", "ETag, Link, Location"))
 
@@ -108,7 +108,12 @@ class JsonApi:
         kind = route.body or (types.Nothing if request.header("CONTENT_LENGTH") not in ("", "0") else None)
         if kind and route.method != "GET":
             call.raw_body = _body(request)
-            call.body = _decoded(call.raw_body, kind)
+            try:
+                call.body = msgspec.json.decode(call.raw_body, type=kind)
+            except msgspec.ValidationError:
+                raise HttpError(422, "invalid", body_fault(kind, call.raw_body)) from None
+            except DECODE_ERRORS as error:
+                raise not_json(error) from None
         return call
 
     def _named(self, call: Call) -> Resources:
@@ -125,10 +130,10 @@ class JsonApi:
 
     def list_minters(self, call: Call) -> Response:
         found = self._minters.readable(call.request)
-        return _answer(types.MinterList([Resources(access, call.origin).minter() for access in found]))
+        return json_response(types.MinterList([Resources(access, call.origin).minter() for access in found]))
 
     def show_minter(self, call: Call) -> Response:
-        return _answer(self._named(call).minter())
+        return json_response(self._named(call).minter())
 
     def mint(self, call: Call) -> Response:
         resources = self._named(call)
@@ -136,7 +141,7 @@ class JsonApi:
         def work(api: Any) -> Response:
             made = resources.mint(api, call.body)
             headers = [("Location", _path(made[0].id))] if len(made) == 1 else []
-            return _answer(types.Minted(made), 201, headers)
+            return json_response(types.Minted(made), 201, headers)
 
         needed = (MINT, BIND) if call.body.elements else (MINT,)
         return resources.access.change("minting", needed, work, call.raw_body)
@@ -146,8 +151,8 @@ class JsonApi:
         found = resources.identifier(resources.access.python(), call.parts["id"])
         tag = etag(found)
         if tag in call.request.header("HTTP_IF_NONE_MATCH"):
-            return Response(304, _JSON, b"", [("ETag", tag)])
-        return _answer(found, 200, [("ETag", tag)])
+            return Response(304, JSON, b"", [("ETag", tag)])
+        return json_response(found, 200, [("ETag", tag)])
 
     def put(self, call: Call) -> Response:
         resources, name = self._of_id(call), call.parts["id"]
@@ -156,7 +161,7 @@ class JsonApi:
             found, is_new = resources.put(
                 api, name, call.body, call.match, only_new=call.request.header("HTTP_IF_NONE_MATCH").strip() == "*")
             headers = [("ETag", etag(found)), *([("Location", _path(found.id))] if is_new else [])]
-            return _answer(found, 201 if is_new else 200, headers)
+            return json_response(found, 201 if is_new else 200, headers)
 
         return resources.access.change("binding", (BIND,), work, call.raw_body)
 
@@ -165,21 +170,21 @@ class JsonApi:
 
         def work(api: Any) -> Response:
             found = resources.patch(api, name, call.body.elements, call.match)
-            return _answer(found, 200, [("ETag", etag(found))])
+            return json_response(found, 200, [("ETag", etag(found))])
 
         return resources.access.change("binding", (BIND,), work, call.raw_body)
 
     def history(self, call: Call) -> Response:
-        return _answer(self._of_id(call).history(call.parts["id"]))
+        return json_response(self._of_id(call).history(call.parts["id"]))
 
     def relations(self, call: Call) -> Response:
-        return _answer(self._of_id(call).relations(call.parts["id"]))
+        return json_response(self._of_id(call).relations(call.parts["id"]))
 
     def citation(self, call: Call) -> Response:
-        return _answer(self._of_id(call).citation(call.parts["id"]))
+        return json_response(self._of_id(call).citation(call.parts["id"]))
 
     def resolve(self, call: Call) -> Response:
-        return _answer(self._of_id(call).resolved(call.parts["id"], explain=call.query.explain))
+        return json_response(self._of_id(call).resolved(call.parts["id"], explain=call.query.explain))
 
     def search(self, call: Call) -> Response:
         asked = call.query
@@ -194,18 +199,18 @@ class JsonApi:
             pairs = [(key, value) for key, value in parse_qsl(call.request.header("QUERY_STRING")) if key != "cursor"]
             query = "&".join(f"{quote(key)}={quote(value)}" for key, value in [*pairs, ("cursor", following)])
             headers = [("Link", f'<{ROOT}/identifiers?{query}>; rel="next"')]
-        return _answer(types.IdentifierPage(items, following or msgspec.UNSET), 200, headers)
+        return json_response(types.IdentifierPage(items, following or msgspec.UNSET), 200, headers)
 
     def batch(self, call: Call) -> Response:
         resources = self._resources(call, self._minters.named(call.request, call.body.minter))
 
         def work(api: Any) -> Response:
-            return _answer(resources.run_batch(api, call.body, self._challenge))
+            return json_response(resources.run_batch(api, call.body, self._challenge))
 
         return resources.access.change("a batch", needed_classes(call.body.operations), work, call.raw_body)
 
     def openapi(self, call: Call) -> Response:
-        return Response(200, _JSON, _document(), [])
+        return Response(200, JSON, _document(), [])
 
     def page(self, call: Call) -> Response:
         return openapi.page(_ROUTES, renderer_of(self._minters.folder), call.request)
@@ -218,7 +223,7 @@ def _state_route(action: str, summary: str, body: Any, needs: str) -> Route:
 
         def work(python: Any) -> Response:
             found = resources.change_state(python, name, action, reason, successor, call.match)
-            return _answer(found, 200, [("ETag", etag(found))])
+            return json_response(found, 200, [("ETag", etag(found))])
 
         return resources.access.change(action, (needs,), work, call.raw_body)
 
@@ -266,16 +271,6 @@ def _document() -> bytes:
 # -- requests and answers --------------------------------------------------------------------------------------------
 
 
-def _decoded(body: bytes, kind: Any) -> Any:
-    """The body as a value of a type; raises HttpError for what is none."""
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except msgspec.ValidationError:
-        raise HttpError(422, "invalid", body_fault(kind, body)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise HttpError(400, "usage", f"the body is not JSON: {error}") from None
-
-
 def _parameters(request: Request) -> dict[str, str]:
     try:
         pairs = parse_qsl(request.header("QUERY_STRING"), keep_blank_values=True, max_num_fields=100, errors="strict")
@@ -288,15 +283,9 @@ def _parameters(request: Request) -> dict[str, str]:
 
 
 def _body(request: Request) -> bytes:
-    kind, _, parameters = request.header("CONTENT_TYPE").partition(";")
-    charset = parameters.strip().lower().removeprefix("charset=").strip('"')
-    if kind.strip().lower() not in (_JSON, "application/merge-patch+json") or charset not in ("", "utf-8"):
-        raise HttpError(415, "media type", f"the body is JSON in UTF-8: send it with Content-Type: {_JSON}")
+    if request.body_type not in (JSON, "application/merge-patch+json") or request.body_charset not in ("", "utf-8"):
+        raise HttpError(415, "media type", f"the body is JSON in UTF-8: send it with Content-Type: {JSON}")
     return whole_body(request)
-
-
-def _answer(data: Any, status: int = 200, headers: list[tuple[str, str]] | None = None) -> Response:
-    return Response(status, _JSON, msgspec.json.encode(data) + b"\n", headers or [])
 
 
 def _path(name: str) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from ..json_bodies import DECODE_ERRORS
+
 _TYPES = {inspect.StrType: str, inspect.IntType: int, inspect.BoolType: bool, inspect.NoneType: type(None),
           inspect.ListType: list, inspect.DictType: dict, inspect.StructType: dict}
 _WORDS = {inspect.StrType: "a text", inspect.BoolType: "true or false", inspect.NoneType: "null",
@@ -22,7 +24,7 @@ def body_fault(kind: Any, body: bytes) -> str:
     expected = inspect.type_info(kind)
     try:
         return _fault(expected, msgspec.json.decode(body), "")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except DECODE_ERRORS:
         return f"the body must be {_expected(expected)}"  # and is no JSON after the place that does not fit
 
 

@@ -11,14 +11,13 @@ import msgspec
 
 from ...minter.policies import READ
 from ...version import __version__
-from ..pages import api_page
+from ..json_bodies import JSON
 from ..rendering import Renderer
 from ..request import Request
 from ..response import Response
 from . import types
 from .problems import MEDIA_TYPE, ROOT
 
-_JSON = "application/json"
 _ABOUT = """\
 Identifiers are minted, described, found and resolved as JSON. An identifier is written with its label, and stands in a
 path with its slashes. Times are RFC 3339 in UTC. A value that is not text in UTF-8 is an object with its base64. Errors
@@ -65,7 +64,7 @@ class Route:
 
     def matches(self, path: str) -> re.Match[str] | None:
         pattern = re.escape(self.path).replace(r"\{id\}", "(?P<id>.+)").replace(r"\{name\}", "(?P<name>[^/]+)")
-        return re.fullmatch(pattern.replace(r"\{kind\}", "(?P<kind>[^/]+)"), path, re.DOTALL)
+        return re.fullmatch(pattern, path, re.DOTALL)
 
 
 def document(routes: tuple[Route, ...]) -> bytes:
@@ -98,7 +97,7 @@ def _operation(route: Route, refs: dict[Any, Any]) -> dict[str, Any]:
         responses[str(status)] = {"description": _DONE[status]}
         if kind is not None:
             schema = refs.get(kind, {"type": "object"})
-            responses[str(status)]["content"] = {_JSON: {"schema": schema}}
+            responses[str(status)]["content"] = {JSON: {"schema": schema}}
     for status in route.refusals:
         responses[str(status)] = {"description": _REASONS[status],
                                   "content": {MEDIA_TYPE: {"schema": refs[types.Problem]}}}
@@ -107,7 +106,7 @@ def _operation(route: Route, refs: dict[Any, Any]) -> dict[str, Any]:
         "description": f"Access class: {route.needs}.", "parameters": _parameters(route), "responses": responses,
     }
     if route.body is not None:
-        kinds = [_JSON, "application/merge-patch+json"] if route.method == "PATCH" else [_JSON]
+        kinds = [JSON, "application/merge-patch+json"] if route.method == "PATCH" else [JSON]
         found["requestBody"] = {"required": True,
                                 "content": {kind: {"schema": refs[route.body]} for kind in kinds}}
     return found
@@ -146,4 +145,4 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
 def page(routes: tuple[Route, ...], renderer: Renderer, request: Request) -> Response:
     """The document as a page for people."""
     described = [(route, _parameters(route)) for route in routes]
-    return api_page(renderer, request, ROOT, _ABOUT, described)
+    return renderer.page(request, "api.html", {"root": ROOT, "about": _ABOUT, "described": described})

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
-
+from ..json_bodies import json_response, json_text
 from ..response import HttpError, Response, http_error, refusal_of
-from .types import Problem, json_text
+from .types import Problem
 
 MEDIA_TYPE = "application/problem+json"
 # Where the API is, and what the type of a problem begins with; its kind follows.
@@ -31,4 +30,4 @@ def problem_of(error: Exception, challenge: str) -> tuple[Problem, HttpError]:
 def problem_response(environ: dict[str, object], error: Exception, challenge: str) -> Response:
     """The response to a request that was refused, or that failed."""
     problem, refusal = problem_of(refusal_of(environ, error, challenge), challenge)
-    return Response(problem.status, MEDIA_TYPE, msgspec.json.encode(problem) + b"\n", refusal.headers)
+    return json_response(problem, problem.status, refusal.headers, MEDIA_TYPE)

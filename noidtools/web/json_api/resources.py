@@ -13,11 +13,12 @@ from ...api import MinterMethods
 from ...description.facts import FoundName, MinterInfo
 from ...errors import NoidError, NotFoundError, UsageError
 from ...minter.policies import ADMIN, BIND, CLASSES, MINT
-from ..access import MinterAccess
+from ..access import MinterAccess, bind_or_remove
+from ..json_bodies import json_text
 from ..response import HttpError, http_error
 from . import types
 from .problems import problem_of
-from .types import Identifier, Value, json_text, json_value, stored_value
+from .types import Identifier, Value, json_value, stored_value
 
 
 class Resources:
@@ -124,20 +125,16 @@ class Resources:
         if before is None:
             # What was not minted here is held, so that it never will be.
             api.hold(name)
-        api.bind_many(name, _stored(new.elements))
-        for element in set(before.elements if before else ()) - set(new.elements):
-            api.bind(name, element, how="purge")
+        removed = dict.fromkeys(set(before.elements if before else ()) - set(new.elements))
+        bind_or_remove(api, name, {**_stored(new.elements), **removed})
         return self.identifier(api, name), before is None
 
     def patch(
         self, api: MinterMethods, name: str, elements: Mapping[str, Value | None], match: str | None = None
     ) -> Identifier:
         ensure_match(self.identifier(api, name), match)
-        bound = {element: value for element, value in elements.items() if value is not None}
-        if bound:
-            api.bind_many(name, _stored(bound))
-        for element in elements.keys() - bound.keys():
-            api.bind(name, element, how="purge")
+        bind_or_remove(api, name, {element: None if value is None else stored_value(value)
+                                   for element, value in elements.items()})
         return self.identifier(api, name)
 
     def change_state(self, api: MinterMethods, name: str, action: str, reason: str = "", successor: str = "",
@@ -220,7 +217,7 @@ def _name_of(operation: types.Operation) -> str:
     return str(operation.__struct_config__.tag)
 
 
-def _stored(elements: Mapping[str, Value]) -> dict[str, str | bytes]:
+def _stored(elements: Mapping[str, Value]) -> dict[str, bytes]:
     return {element: stored_value(value) for element, value in elements.items()}
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from ...codec import decode_text, encode_text
+from ...codec import encode_text
 from ...errors import InvalidError
 
 State = Literal["reserved", "published", "unavailable", "withdrawn"]
@@ -45,11 +45,6 @@ def stored_value(value: Value) -> bytes:
         return b64decode(value.base64, validate=True)
     except ValueError:
         raise InvalidError("a value in base64 is not valid base64") from None
-
-
-def json_text(text: str) -> str:
-    """A text that JSON can hold: bytes that are not UTF-8 are replaced."""
-    return decode_text(encode_text(text)).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 # -- requests --------------------------------------------------------------------------------------------------------
@@ -162,7 +157,7 @@ class SearchParameters(Struct):
 
 
 class ResolveParameters(Struct):
-    """Whether each step is told."""
+    """Whether the answer lists each step."""
 
     explain: bool = False
 
@@ -233,7 +228,7 @@ class Change(Struct, omit_defaults=True):
 
 
 class Event(Struct, omit_defaults=True):
-    """One event in the history of an identifier; `who` is told to administrators."""
+    """One event in the history of an identifier; only administrators see `who`."""
 
     number: int
     date: datetime
