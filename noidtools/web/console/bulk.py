@@ -26,7 +26,7 @@ from .jobs import PROBLEMS, RESULT, UPLOAD, Job
 
 _MOST_SHOWN = 100
 _ROWS_SHOWN = 10
-_COLUMNS_SHOWN = 30
+COLUMNS_SHOWN = 30
 _LONGEST_CELL = 200
 
 
@@ -139,20 +139,20 @@ KINDS = {
 # -- what is shown before --------------------------------------------------------------------------------------------
 
 
-def first_rows(job: Job) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """The first columns and rows of an uploaded table, each row with its line; empty if it cannot be read."""
+def first_rows(job: Job, name: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """The columns of a table, one of the files of a job, and the first cells of its first rows, each with its line;
+    nothing if it cannot be read."""
     try:
-        with open_input(job.path(UPLOAD)) as source:
+        with open_input(job.path(name)) as source:
             file = InputFile(source)
             lines = text_lines(file)
             header = read_header(lines, needs_id=False)
             rows = list(islice(read_rows(file, lines, header), _ROWS_SHOWN))
     except NoidError:
         return [], []
-    columns = list(header.cells[:_COLUMNS_SHOWN])
-    width = len(columns)
-    return columns, [(line_name(line), [cell[:_LONGEST_CELL] for cell in row[:width]] + [""] * (width - len(row)))
-                     for line, row in rows]
+    width = min(len(header.cells), COLUMNS_SHOWN)
+    return header.cells, [(line_name(line), [cell[:_LONGEST_CELL] for cell in row[:width]] + [""] * (width - len(row)))
+                          for line, row in rows]
 
 
 def first_changes(access: MinterAccess, job: Job) -> list[tuple[str, str, str | None, str | None]]:
