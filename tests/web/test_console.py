@@ -390,6 +390,17 @@ def test_rows_can_be_added_and_the_form_goes_back(carol, name):
     assert ["element", "who"] in again.forms[0].fields
 
 
+def test_rows_that_are_at_odds_are_refused_with_a_sentence(carol, name):
+    for element, value, sentence in (
+        (["title", "title"], ["x", "y"], "is in two rows"), ([""], ["x"], "has no element"),
+        (["title"], ["x", "y"], "does not have a value for each"),
+    ):
+        page = carol.get(path_of(name, "name/edit"))
+        refused = page.submit("See what changes", element=element, value=value)
+        assert refused.status == 400
+        assert sentence in refused.text
+
+
 def test_a_change_that_somebody_else_made_meanwhile_is_not_lost(carol, alice, folder, name):
     review = carol.get(path_of(name, "name/edit"))
     review.set_value("title", "Mine")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 
 from ...errors import ForbiddenError, NotFoundError, UsageError
@@ -48,10 +49,10 @@ def retarget(visit: Visit) -> Response:
 
 def undo(visit: Visit) -> Response:
     """Let the undoing of an event be checked."""
-    event = visit.text("event")
-    if not (event.isascii() and event.isdigit() and len(event) <= _MOST_DIGITS):
+    event = visit.number("event", _MOST_DIGITS)
+    if event is None:
         raise UsageError("give the number of an event, as the history and the log show it")
-    return begin_job(visit, "undo", {"event": event})
+    return begin_job(visit, "undo", {"event": str(event)})
 
 
 # -- jobs ------------------------------------------------------------------------------------------------------------
@@ -77,6 +78,7 @@ def show_job(visit: Visit) -> Response:
     return visit.page(
         "job", section="mint" if mints else "change", access=access, job=job, record=record,
         kind=KINDS[record.kind], is_active=is_active,
+        facts=defaultdict(int, record.facts), settings=defaultdict(str, record.settings),
         is_interrupted=record.phase in (CHECKING, RUNNING) and not is_active,
         columns=columns[:COLUMNS_SHOWN], rows=rows, earlier=job.earlier() if checked and mints else None,
         leads_nowhere=checked and bool(rows) and access.target not in columns,

@@ -98,7 +98,7 @@ def _row(access: MinterAccess, figures: dict[str, float]) -> MinterRow:
 def _alerts(minter: Minter, row: MinterRow, figures: dict[str, float]) -> Iterator[str]:
     """What an administrator should do something about, in sentences."""
     if row.total is not None:
-        left = row.total - row.used * row.total
+        left = figures.get("left", 0)
         if left < 1:
             yield "has no identifiers left: create another minter"
         elif left < _LITTLE_LEFT * row.total:
