@@ -27,8 +27,8 @@ _PAGES: dict[str, tuple[Handler | None, Handler | None]] = {
     "find.jsonl": (find.export_jsonl, None),
     "name": (identifier.show, None),
     "name/check": (None, links.check),
-    "links": (links.show, None),
     "name/edit": (editing.edit, editing.save),
+    "name/state": (editing.ask_state, editing.change_state),
     "name/note": (None, editing.write_note),
     "mint": (minting.show, minting.mint),
     "mint/table": (None, minting.upload),
@@ -40,13 +40,13 @@ _PAGES: dict[str, tuple[Handler | None, Handler | None]] = {
     "job/file": (changes.download, None),
     "rules": (rules.show, rules.change),
     "queue": (rules.show_queue, rules.change_queue),
+    "links": (links.show, None),
     "access": (administration.show_access, administration.change_policy),
     "access/token": (None, administration.new_token),
     "access/revoke": (None, administration.revoke_token),
     "promises": (administration.show_promises, administration.promise),
     "promises/custodian": (None, administration.appoint),
     "log": (administration.show_log, None),
-    "name/state": (editing.ask_state, editing.change_state),
 }
 
 

@@ -7,7 +7,7 @@ from ...errors import UsageError
 from ..access import MinterAccess
 from ..response import Response
 from .bulk import KINDS
-from .jobs import Job, jobs_of
+from .jobs import CHECKING, Job, jobs_of
 from .visit import Visit, link, redirect
 
 MINT = ("mint", "1")
@@ -73,5 +73,5 @@ def begin_job(visit: Visit, kind: str, settings: dict[str, str], *, needs_file: 
         raise UsageError("no file was chosen: choose a table in CSV")
     named = {**settings, "file": visit.upload_name[:200]} if needs_file else settings
     job = Job.create(access.minter, kind, visit.user, named, visit.upload if needs_file else None)
-    job.start("checking", lambda one: KINDS[kind].work(access, one, True))
+    job.start(CHECKING, lambda one: KINDS[kind].work(access, one, True))
     return redirect(link("job", minter=access.name, job=job.number))
