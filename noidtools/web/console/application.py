@@ -11,7 +11,7 @@ from ..request import Request
 from ..response import Response, method_not_allowed, refusal_of
 from ..sealing import Sealer
 from . import administration, changes, editing, find, identifier, links, minting, overview, rules
-from .login import Sessions, ensure_logged_in
+from .login import Sessions, ensure_may_read
 from .visit import ROOT, Visit, link, redirect
 
 Handler = Callable[[Visit], Response]
@@ -107,7 +107,7 @@ class Console:
         if handler is None:
             raise NotFoundError(f"there is no page {visit.request.path[:100]} in the console")
         if visit.path:  # the overview goes through the minters by itself
-            ensure_logged_in(visit)
+            ensure_may_read(visit)
         return handler(visit)
 
 
