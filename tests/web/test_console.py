@@ -477,6 +477,9 @@ def test_a_name_that_is_not_known_has_a_page_that_says_so(carol):
         page = carol.get(path_of(asked))
         assert page.status in (400, 404), (asked, page.text)
         assert page.has_link("Find an identifier")
+        assert page.has_link("Mint")
+        # Or the form to log out would come from nowhere.
+        assert page.response.headers["referrer-policy"] == "same-origin"
 
 
 # -- hostile values ------------------------------------------------------------------------------------------------

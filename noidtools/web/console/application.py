@@ -18,6 +18,8 @@ Handler = Callable[[Visit], Response]
 
 _PURPOSE = b"console"
 _LOGIN, _LOGOUT, _ACCOUNT = "login", "logout", "account"
+# Statuses of what a user can do otherwise.
+_MISTAKES = (400, 404, 409, 412)
 
 # For each path below /console what shows its page, and what its form does.
 _PAGES: dict[str, tuple[Handler | None, Handler | None]] = {
@@ -75,15 +77,17 @@ class Console:
             return response
         except Exception as error:  # noqa: BLE001 - every error has an HTTP status
             refusal = refusal_of(request.environ, error, "")
-            return self._refusal(request, refusal.status, refusal.message)
+            return self._refusal(request, visit, refusal.status, refusal.message)
         finally:
             if visit is not None:
                 visit.close()
 
-    def _refusal(self, request: Request, status: int, message: str) -> Response:
+    def _refusal(self, request: Request, visit: Visit | None, status: int, message: str) -> Response:
         status = 403 if status == 401 else status
-        values = {"message": message, "status": status, "link": link, "visit": None, "done": ""}
-        return self._renderer.page(request, "console/refusal.html", values, status=status)
+        # The menu needs the minters, which may be what cannot be read.
+        shown = visit if status in _MISTAKES and request.user else None
+        values = {"message": message, "status": status, "link": link, "visit": shown, "section": None, "done": ""}
+        return self._renderer.page(request, "console/refusal.html", values, status=status, changes=True)
 
     def _respond(self, visit: Visit) -> Response:
         request = visit.request
