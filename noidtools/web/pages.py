@@ -148,7 +148,7 @@ def namespace_page(request: NameRequest, facts: NamespaceDescription, address: s
     return request.renderer.page(request.http, "namespace.html", values, headers=headers, translated=True)
 
 
-def home_page(request: NameRequest, *, has_search: bool, shows_console: bool) -> Response:
+def home_page(request: NameRequest, *, has_search: bool, shows_console: bool = False) -> Response:
     """The page with a form to enter a name, or words if they may be searched for, and perhaps a link to the console."""
     values = {"has_search": has_search, "shows_console": shows_console, "path_of": request.path_of}
     return request.renderer.page(request.http, "home.html", values, headers=[VARY], translated=True, leaves_site=True)

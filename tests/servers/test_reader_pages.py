@@ -27,8 +27,9 @@ ELEMENTS = {
     "gone": {"what": f"Faulty {HOSTILE}", "who": "Gibbon"}, "off": {"what": "Memoirs"}, "bare": {},
 }
 # Commands by URL, answered with pages.
-COMMANDS = {"help": "", "help of one": "help+bind", "asked": "mint+3", "list": "list", "log": "log",
-            "refusal": "nonsense", "fetch": "fetch+{hostile}", "history": "history+{long}",
+COMMANDS = {"help": "", "help of one": "help+bind", "asked": "mint+3", "list": "list",
+            # The later events: of a long list axe-core looks at each.
+            "log": "log+--since+34", "refusal": "nonsense", "fetch": "fetch+{hostile}", "history": "history+{long}",
             "final": "withdraw+{hostile}"}
 PAGES = ["home", "book", "arabic", "long", "hostile", "gone", "off", "bare", "missing", "mistyped page", "results",
          "abstract", "naan", "elsewhere", "api", "trouble", "minted", *COMMANDS]

@@ -390,6 +390,17 @@ def test_rows_can_be_added_and_the_form_goes_back(carol, name):
     assert ["element", "who"] in again.forms[0].fields
 
 
+def test_rows_that_are_at_odds_are_refused_with_a_sentence(carol, name):
+    for element, value, sentence in (
+        (["title", "title"], ["x", "y"], "is in two rows"), ([""], ["x"], "has no element"),
+        (["title"], ["x", "y"], "does not have a value for each"),
+    ):
+        page = carol.get(path_of(name, "name/edit"))
+        refused = page.submit("See what changes", element=element, value=value)
+        assert refused.status == 400
+        assert sentence in refused.text
+
+
 def test_a_change_that_somebody_else_made_meanwhile_is_not_lost(carol, alice, folder, name):
     review = carol.get(path_of(name, "name/edit"))
     review.set_value("title", "Mine")
@@ -466,6 +477,9 @@ def test_a_name_that_is_not_known_has_a_page_that_says_so(carol):
         page = carol.get(path_of(asked))
         assert page.status in (400, 404), (asked, page.text)
         assert page.has_link("Find an identifier")
+        assert page.has_link("Mint")
+        # Or the form to log out would come from nowhere.
+        assert page.response.headers["referrer-policy"] == "same-origin"
 
 
 # -- hostile values ------------------------------------------------------------------------------------------------
@@ -548,8 +562,11 @@ def test_a_table_without_identifiers_comes_back_with_them(carol, folder):
     table = "what,who,_t\r\n" + "".join(f"Book {n},Ada,https://library.example/{n}\r\n" for n in range(rows))
     page = done(carol.get("/console/mint").submit("Upload and check", files={"file": table.encode()}))
     assert "The table has 2,000 rows. 2,000 identifiers will be minted." in page.text
+    assert "will lead nowhere" not in page.text
     page = done(page.submit("Mint 2,000"))
     assert "2,000 identifiers were minted." in page.text
+    first = next(text for text, _ in page.links if text.startswith("ark:/13030/kt"))
+    assert "Book 0" in page.follow(first).text
     lines = page.follow("Download the table with its identifiers").response.text.splitlines()
     assert lines[0] == "id,what,who,_t"
     names = [line.partition(",")[0] for line in lines[1:]]
@@ -565,6 +582,7 @@ def test_what_is_wrong_in_which_row_is_shown_before_anything_is_minted(carol, fo
     assert "Will be left out: 2" in page.text
     assert "line 3 left out" in page.text
     assert "looks like a formula" in page.text
+    assert "The table has no column _t: the identifiers will lead nowhere, unless a rule says where." in page.text
     with noidtools.open(folder / "kt5") as minter:
         assert minter.info().drawn == before
     page = done(page.submit("Mint 2, without the rows below"))

@@ -211,6 +211,8 @@ def test_identifiers_are_found_page_by_page(api):
     assert [one["id"] for one in api("GET", "/identifiers?q=letters").json["items"]] == ["12345/x00", "12345/x01"]
     assert [one["id"] for one in api("GET", "/identifiers?host=l.example").json["items"]] == ["12345/x00"]
     assert [one["id"] for one in api("GET", "/identifiers?element.title=maps").json["items"]] == ["12345/x02"]
+    assert api("GET", "/identifiers?q=letters&changed_until=2020").json["items"] == []
+    assert len(api("GET", "/identifiers?q=letters&changed_since=2020&changed_until=9998").json["items"]) == 2
     ids, path = [], "/identifiers?limit=1"
     while path:
         reply = api("GET", path)

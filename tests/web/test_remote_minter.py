@@ -94,6 +94,8 @@ def test_names_are_found_page_by_page(remote):
     made = remote.mint(120, elements={"title": "Pagination"})
     assert sorted(name.identifier for name in remote.find("pagination")) == sorted(made)
     assert len(list(remote.find("pagination", limit=7))) == 7
+    assert list(remote.find("pagination", changed_until="2020")) == []
+    assert len(list(remote.find("pagination", changed_since="2020", changed_until="9998"))) == len(made)
 
 
 def test_threads_share_a_minter(remote):

@@ -23,7 +23,7 @@ _LOG = ("log",)
 _MINTING = ("publish", "reserve", "default")
 _EVENTS = 50
 _LOOKED_AT = 5000
-_MOST_DIGITS = 12
+_MOST_DIGITS, _DAYS_DIGITS = 12, 5
 
 
 # -- access ----------------------------------------------------------------------------------------------------------
@@ -47,14 +47,10 @@ def change_policy(visit: Visit) -> Response:
     """Save who may do what; raises UsageError for users who would lock themselves out."""
     access = visit.minter(*_POLICY)
     audiences = {name: visit.items(name) for name in CLASSES if visit.items(name)}
-    limit = visit.text("mint_limit")
-    minting = visit.choice("minting", *_MINTING) or None
-    if limit and limit != "default" and not (limit.isascii() and limit.isdigit() and len(limit) <= _MOST_DIGITS):
-        raise UsageError("the mint limit must be a number")
+    minting, limit = visit.choice("minting", *_MINTING) or None, visit.number("mint_limit", _MOST_DIGITS)
 
     def work(api: MinterMethods) -> str:
-        api.set_policy(**audiences, minting=minting,  # type: ignore[arg-type]
-                       mint_limit=int(limit) if limit.isdigit() else None)
+        api.set_policy(**audiences, minting=minting, mint_limit=limit)  # type: ignore[arg-type]
         rules = access.minter.access_policy().rules
         if visit.request.token is None and not all(rules[name].admits(access.user) for name in (READ, ADMIN)):
             raise UsageError("you would lock yourself out: keep your own name among the readers and the administrators")
@@ -66,13 +62,11 @@ def change_policy(visit: Visit) -> Response:
 def new_token(visit: Visit) -> Response:
     """Make a token, and show its secret, which is stored nowhere."""
     access = visit.minter(*_POLICY)
-    name, days = visit.text("name"), visit.text("days")
-    if days and not (days.isascii() and days.isdigit() and len(days) < 6):
-        raise UsageError("the number of days for which the token is valid must be a number")
+    name, days = visit.text("name"), visit.number("days", _DAYS_DIGITS)
     classes = visit.form.get("may", [])
 
     def work(api: MinterMethods) -> Response:
-        expires = timedelta(days=int(days)) if days else None
+        expires = None if days is None else timedelta(days=days)
         secret = api.new_token(name, classes, expires=expires)  # type: ignore[arg-type]
         return _access_page(visit, access, secret, name)
 
@@ -134,9 +128,8 @@ def promise(visit: Visit) -> Response:
 def show_log(visit: Visit) -> Response:
     """Who did what, the newest first."""
     access = visit.minter(*_LOG)
-    who, action, text = visit.text("who"), visit.text("action"), visit.text("before")
-    newest = access.minter.read(newest_number)
-    before = int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else newest + 1
+    who, action = visit.text("who"), visit.text("action")
+    before = visit.number("before", _MOST_DIGITS) or access.minter.read(newest_number) + 1
     found, following = _before(access.python(), before, lambda event: who in event.who and action in event.action)
     return visit.page("log", access=access, offered=visit.offering(*_LOG), events=found, who=who, action=action,
                       following=link("log", minter=access.name, who=who, action=action, before=following)

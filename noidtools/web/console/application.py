@@ -11,13 +11,15 @@ from ..request import Request
 from ..response import Response, method_not_allowed, refusal_of
 from ..sealing import Sealer
 from . import administration, changes, editing, find, identifier, links, minting, overview, rules
-from .login import Sessions, ensure_logged_in
+from .login import Sessions, ensure_may_read
 from .visit import ROOT, Visit, link, redirect
 
 Handler = Callable[[Visit], Response]
 
 _PURPOSE = b"console"
 _LOGIN, _LOGOUT, _ACCOUNT = "login", "logout", "account"
+# Statuses of what a user can do otherwise.
+_MISTAKES = (400, 404, 409, 412)
 
 # For each path below /console what shows its page, and what its form does.
 _PAGES: dict[str, tuple[Handler | None, Handler | None]] = {
@@ -27,8 +29,8 @@ _PAGES: dict[str, tuple[Handler | None, Handler | None]] = {
     "find.jsonl": (find.export_jsonl, None),
     "name": (identifier.show, None),
     "name/check": (None, links.check),
-    "links": (links.show, None),
     "name/edit": (editing.edit, editing.save),
+    "name/state": (editing.ask_state, editing.change_state),
     "name/note": (None, editing.write_note),
     "mint": (minting.show, minting.mint),
     "mint/table": (None, minting.upload),
@@ -40,13 +42,13 @@ _PAGES: dict[str, tuple[Handler | None, Handler | None]] = {
     "job/file": (changes.download, None),
     "rules": (rules.show, rules.change),
     "queue": (rules.show_queue, rules.change_queue),
+    "links": (links.show, None),
     "access": (administration.show_access, administration.change_policy),
     "access/token": (None, administration.new_token),
     "access/revoke": (None, administration.revoke_token),
     "promises": (administration.show_promises, administration.promise),
     "promises/custodian": (None, administration.appoint),
     "log": (administration.show_log, None),
-    "name/state": (editing.ask_state, editing.change_state),
 }
 
 
@@ -75,15 +77,17 @@ class Console:
             return response
         except Exception as error:  # noqa: BLE001 - every error has an HTTP status
             refusal = refusal_of(request.environ, error, "")
-            return self._refusal(request, refusal.status, refusal.message)
+            return self._refusal(request, visit, refusal.status, refusal.message)
         finally:
             if visit is not None:
                 visit.close()
 
-    def _refusal(self, request: Request, status: int, message: str) -> Response:
+    def _refusal(self, request: Request, visit: Visit | None, status: int, message: str) -> Response:
         status = 403 if status == 401 else status
-        values = {"message": message, "status": status, "link": link, "visit": None, "done": ""}
-        return self._renderer.page(request, "console/refusal.html", values, status=status)
+        # The menu needs the minters, which may be what cannot be read.
+        shown = visit if status in _MISTAKES and request.user else None
+        values = {"message": message, "status": status, "link": link, "visit": shown, "section": None, "done": ""}
+        return self._renderer.page(request, "console/refusal.html", values, status=status, changes=True)
 
     def _respond(self, visit: Visit) -> Response:
         request = visit.request
@@ -107,7 +111,7 @@ class Console:
         if handler is None:
             raise NotFoundError(f"there is no page {visit.request.path[:100]} in the console")
         if visit.path:  # the overview goes through the minters by itself
-            ensure_logged_in(visit)
+            ensure_may_read(visit)
         return handler(visit)
 
 

@@ -26,15 +26,21 @@ from .jobs import PROBLEMS, RESULT, UPLOAD, Job
 
 _MOST_SHOWN = 100
 _ROWS_SHOWN = 10
-_COLUMNS_SHOWN = 30
+COLUMNS_SHOWN = 30
 _LONGEST_CELL = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of job: what it is called, the command that it is, and what does it, or with `dry_run` checks it."""
+    """A kind of job: what it is called, the command that it is, and what does it, or with `dry_run` checks it.
+
+    verb     what the button says that does it
+    counted  which of its facts says to how many
+    """
 
     title: str
+    verb: str
+    counted: str
     command: tuple[str, ...]
     work: Callable[[MinterAccess, Job, bool], None]
 
@@ -74,11 +80,11 @@ def _note_import(job: Job, report: ImportReport) -> None:
     job.record.facts = {"rows": len(report.lines), "names": report.identifiers, "bound": report.bound,
                         "same": report.same, "refused": report.refused, "event": report.number}
     _note_problems(job, ("line", "reason"), (
-        (line_name(line), decode_text(reason)) for line, _, status in report.lines
+        (_line_name(line), decode_text(reason)) for line, _, status in report.lines
         if (reason := refusal_of(status)) is not None))
 
 
-def line_name(line: int) -> str:
+def _line_name(line: int) -> str:
     """What a line of a table is called."""
     return f"line {line}"
 
@@ -101,12 +107,12 @@ def _note_problems(job: Job, columns: tuple[str, str], problems: Iterable[tuple[
 
 
 def _retarget(access: MinterAccess, job: Job, dry_run: bool) -> None:
-    change = retargeting(access, job)
+    change = _retargeting(access, job)
     _note_changes(access, job, change.dry_run() if dry_run else change.run(
         access.actor, name=b"console " + job.number.encode(), progress=job.progress()))
 
 
-def retargeting(access: MinterAccess, job: Job) -> Retargeting:
+def _retargeting(access: MinterAccess, job: Job) -> Retargeting:
     """The change of targets that a job is."""
     settings, minter = job.record.settings, access.minter
     prefix = encode_text(settings.get("prefix", ""))
@@ -129,36 +135,36 @@ def _note_changes(access: MinterAccess, job: Job, report: BulkReport) -> None:
 
 
 KINDS = {
-    "mint": Kind("Mint for a table", ("bind", "mint", "new", "ELEMENT", "VALUE"), _mint),
-    "change": Kind("Change what a table says", ("rebind",), _rebind),
-    "retarget": Kind("Change many targets", ("retarget", "--from", "A", "--to", "B"), _retarget),
-    "undo": Kind("Undo a change", ("undo", "1"), _undo),
+    "mint": Kind("Mint for a table", "Mint", "minted", ("bind", "mint", "new", "ELEMENT", "VALUE"), _mint),
+    "change": Kind("Change what a table says", "Change", "bound", ("rebind",), _rebind),
+    "retarget": Kind("Change many targets", "Change", "changed", ("retarget", "--from", "A", "--to", "B"), _retarget),
+    "undo": Kind("Undo a change", "Undo", "changed", ("undo", "1"), _undo),
 }
 
 
 # -- what is shown before --------------------------------------------------------------------------------------------
 
 
-def first_rows(job: Job) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """The first columns and rows of an uploaded table, each row with its line; empty if it cannot be read."""
+def first_rows(job: Job, name: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """The columns of a table, one of the files of a job, and the first cells of its first rows, each with its line;
+    nothing if it cannot be read."""
     try:
-        with open_input(job.path(UPLOAD)) as source:
+        with open_input(job.path(name)) as source:
             file = InputFile(source)
             lines = text_lines(file)
             header = read_header(lines, needs_id=False)
             rows = list(islice(read_rows(file, lines, header), _ROWS_SHOWN))
     except NoidError:
         return [], []
-    columns = list(header.cells[:_COLUMNS_SHOWN])
-    width = len(columns)
-    return columns, [(line_name(line), [cell[:_LONGEST_CELL] for cell in row[:width]] + [""] * (width - len(row)))
-                     for line, row in rows]
+    width = min(len(header.cells), COLUMNS_SHOWN)
+    return header.cells, [(_line_name(line), [cell[:_LONGEST_CELL] for cell in row[:width]] + [""] * (width - len(row)))
+                          for line, row in rows]
 
 
 def first_changes(access: MinterAccess, job: Job) -> list[tuple[str, str, str | None, str | None]]:
     """The first changes that a job would make: name, element, value before and after."""
     if job.record.kind in ("retarget", "undo"):
-        found = retargeting(access, job).preview() if job.record.kind == "retarget" else \
+        found = _retargeting(access, job).preview() if job.record.kind == "retarget" else \
             preview_undo(access.minter, encode_text(job.record.settings["event"]))
         edits = (edit for edit in found if isinstance(edit, Edit))
         display = access.minter.namespace.display

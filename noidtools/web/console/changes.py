@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 
 from ...errors import ForbiddenError, NotFoundError, UsageError
 from ...minter.events import newest_number
 from ..access import MinterAccess
 from ..response import Response
-from .bulk import KINDS, first_changes, first_rows
-from .jobs import CHECKING, FAILED, PROBLEMS, RESULT, RUNNING, Job, find_job
+from .bulk import COLUMNS_SHOWN, KINDS, first_changes, first_rows
+from .jobs import CHECKED, CHECKING, DONE, FAILED, PROBLEMS, RESULT, RUNNING, UPLOAD, Job, find_job
 from .minting import begin_job, may_see, own_jobs
 from .visit import Visit, link, redirect
 
@@ -48,10 +49,10 @@ def retarget(visit: Visit) -> Response:
 
 def undo(visit: Visit) -> Response:
     """Let the undoing of an event be checked."""
-    event = visit.text("event")
-    if not (event.isascii() and event.isdigit() and len(event) <= _MOST_DIGITS):
+    event = visit.number("event", _MOST_DIGITS)
+    if event is None:
         raise UsageError("give the number of an event, as the history and the log show it")
-    return begin_job(visit, "undo", {"event": event})
+    return begin_job(visit, "undo", {"event": str(event)})
 
 
 # -- jobs ------------------------------------------------------------------------------------------------------------
@@ -71,14 +72,17 @@ def show_job(visit: Visit) -> Response:
     is_active = job.is_active()
     # It may have ended since it was read.
     record = job.record if is_active else find_job(access.minter, job.number).record
-    checked = record.phase == "checked"
-    columns, rows = first_rows(job) if checked and record.kind == "mint" else ([], [])
+    checked, has_result = record.phase == CHECKED, record.phase == DONE and job.has(RESULT)
+    mints = record.kind == "mint"
+    columns, rows = first_rows(job, RESULT if has_result else UPLOAD) if mints and (checked or has_result) else ([], [])
     return visit.page(
-        "job", section="mint" if record.kind == "mint" else "change", access=access, job=job, record=record,
+        "job", section="mint" if mints else "change", access=access, job=job, record=record,
         kind=KINDS[record.kind], is_active=is_active,
-        is_interrupted=record.phase in (CHECKING, RUNNING) and not is_active, columns=columns, rows=rows,
-        earlier=job.earlier() if checked and record.kind == "mint" else None,
-        changes=first_changes(access, job) if checked else [], has_result=job.has(RESULT) and record.phase == "done",
+        facts=defaultdict(int, record.facts), settings=defaultdict(str, record.settings),
+        is_interrupted=record.phase in (CHECKING, RUNNING) and not is_active,
+        columns=columns[:COLUMNS_SHOWN], rows=rows, earlier=job.earlier() if checked and mints else None,
+        leads_nowhere=checked and bool(rows) and access.target not in columns,
+        changes=first_changes(access, job) if checked else [], has_result=has_result,
         has_problems=job.has(PROBLEMS), scripts=("progress.js",))
 
 

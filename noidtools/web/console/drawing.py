@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import ClassVar
 
 DAYS = 30
-CHART_WIDTH, CHART_HEIGHT = 600, 120
 _GAP = 4
 
 ROW_HEIGHT = 46
@@ -33,8 +33,10 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Bars by day, the oldest first; `largest` is the count of the highest."""
+    """Bars by day, the oldest first, in a picture of this size; `largest` is the count of the highest."""
 
+    width: ClassVar = 600
+    height: ClassVar = 120
     bars: list[Bar]
     total: int
     largest: int
@@ -43,13 +45,13 @@ class Chart:
 def chart(counts: Mapping[date, int]) -> Chart:
     """The bars of these days, the oldest first."""
     largest = max(counts.values())
-    step = CHART_WIDTH / len(counts)
+    step = Chart.width / len(counts)
     bars = []
     for place, (day, number) in enumerate(sorted(counts.items())):
-        height = round(CHART_HEIGHT * number / largest, 1) if largest else 0.0
+        height = round(Chart.height * number / largest, 1) if largest else 0.0
         # A day on which little happened can be told from one on which nothing did.
         height = max(height, 2.0) if number else 0.0
-        bars.append(Bar(day.isoformat(), number, round(place * step, 1), round(CHART_HEIGHT - height, 1),
+        bars.append(Bar(day.isoformat(), number, round(place * step, 1), round(Chart.height - height, 1),
                         round(step - _GAP, 1), height))
     return Chart(bars, sum(counts.values()), largest)
 

@@ -15,10 +15,9 @@ from ..json_api.resources import Resources, etag
 from ..json_api.types import Value
 from ..response import Response
 from .identifier import ACTIONS, EDIT, NOTE, TITLES
-from .visit import Visit, name_link
+from .visit import Visit, link
 
 _EMPTY_ROWS = 2
-_MOST_ROWS = 500
 # A value that is longer, or that a form cannot carry unchanged, is left to programs.
 _LONGEST_VALUE = 100_000
 _UNSENDABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -117,27 +116,11 @@ def save(visit: Visit) -> Response:
 
 def _sent(visit: Visit, current: list[Row]) -> list[Row]:
     """The rows of the form; those of elements that are bound now have their value before."""
-    names, values = visit.form.get("element", []), visit.form.get("value", [])
-    if len(names) != len(values) or len(names) > _MOST_ROWS:
-        raise UsageError(f"the form does not have a value for each of up to {_MOST_ROWS} elements: load it again")
-    known = {row.element: row for row in current}
-    removed = set(visit.form.get("remove", []))
-    rows: list[Row] = []
-    seen: set[str] = set()
-    for name, text in zip(names, values, strict=True):
-        element, value = name.strip(), text.replace("\r\n", "\n").replace("\r", "\n")
-        if not element:
-            if value.strip():
-                raise UsageError("a value has no element: name the element beside it")
-            continue
-        if element in seen:
-            raise UsageError(f"the element {element[:60]!a} is in two rows: write both values into one")
-        seen.add(element)
-        row = known.get(element)
-        if row is not None and row.fixed:
-            continue
-        rows.append(Row(element, row.before if row else None, value, removed=element in removed))
-    return rows + [row for row in current if row.fixed]
+    before = {row.element: row.before for row in current}
+    fixed = [row for row in current if row.fixed]
+    removed = visit.form.get("remove", [])
+    return [Row(element, before.get(element), value, removed=element in removed)
+            for element, value in visit.elements().items() if not any(row.element == element for row in fixed)] + fixed
 
 
 def _write(
@@ -145,9 +128,9 @@ def _write(
 ) -> str:
     elements: dict[str, Value | None] = {row.element: None if row.removed else row.value for row in changed}
     if not elements:
-        return name_link(name, done="unchanged")
+        return link("name", id=name, done="unchanged")
     Resources(access, visit.request.origin).patch(api, name, elements, tag)
-    return name_link(name, done="saved")
+    return link("name", id=name, done="saved")
 
 
 def write_note(visit: Visit) -> Response:
@@ -157,7 +140,7 @@ def write_note(visit: Visit) -> Response:
 
     def work(api: MinterMethods) -> str:
         Resources(access, visit.request.origin).patch(api, name, {NOTE: text or None}, visit.value("match"))
-        return name_link(api.fetch(name).identifier, done="noted")
+        return link("name", id=api.fetch(name).identifier, done="noted")
 
     return visit.change(access, EDIT, work)
 
@@ -191,6 +174,6 @@ def change_state(visit: Visit) -> Response:
     def work(api: MinterMethods) -> str:
         found = Resources(access, visit.request.origin).change_state(
             api, name, word, visit.text("reason"), visit.text("successor"), visit.value("match"))
-        return name_link(found.id, done=word)
+        return link("name", id=found.id, done=word)
 
     return visit.change(access, command, work)

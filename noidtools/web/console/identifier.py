@@ -51,7 +51,6 @@ class EventRow:
     undoable    whether it changed many bindings, which can be undone together
     """
 
-    number: int
     title: str
     event: HistoryEvent
     restorable: bool
@@ -73,8 +72,8 @@ def show(visit: Visit, checked: tuple[str, str] | None = None) -> Response:
     return visit.page(
         "name", name=name, title=title_of(elements), record=record, access=access, found=found,
         tombstone=_tombstone(access, name, record.state), target=elements.pop(access.target, ""),
-        note=elements.pop(NOTE, ""), elements=elements, computed=record.computed, public=public_path(name),
-        may_edit=may_edit, actions=offered_actions(access, record.state), relations=relations, words=_words,
+        note=elements.pop(NOTE, ""), elements=elements, computed=record.computed, public=_public_path(name),
+        may_edit=may_edit, actions=_offered_actions(access, record.state), relations=relations, words=_words,
         drawn=drawn, drawing=drawing, tag=etag(found), checked=checked, use=_use(access, name),
         may_check=access.may_give("verify", "ID", "--links"),
         events=[_event_row(access, name, event, may_edit=may_edit) for event in reversed(_history(access, name))])
@@ -104,13 +103,13 @@ def _tombstone(access: MinterAccess, name: str, state: str | None) -> object:
     return access.python().tombstone(name) if state in ("withdrawn", "unavailable") else None
 
 
-def offered_actions(access: MinterAccess, state: str | None) -> list[tuple[str, str]]:
+def _offered_actions(access: MinterAccess, state: str | None) -> list[tuple[str, str]]:
     """The words and the titles of what the user may do with a name in this state."""
     return [(word, title) for word, (title, states, command) in ACTIONS.items()
             if state in states and access.may_give(*command)]
 
 
-def public_path(name: str) -> str:
+def _public_path(name: str) -> str:
     """The path of a name at the resolver."""
     return "/" + quote(encode_text(name.lstrip("/")), safe="/:")
 
@@ -126,7 +125,5 @@ def _event_row(access: MinterAccess, name: str, event: HistoryEvent, *, may_edit
         title = f"{title}: {others[0]}"  # it only mentions this one, such as the withdrawal of its predecessor
     elements = [change for change in event.changes if change.is_element]
     whole = all(change.before is None or isinstance(change.before, str) for change in elements)
-    return EventRow(
-        event.number, title, event,
-        may_edit and bool(elements) and whole and event.action != "mint",
-        event.bindings is not None and access.may_give("undo", "1"))
+    return EventRow(title, event, may_edit and bool(elements) and whole and event.action != "mint",
+                    event.bindings is not None and access.may_give("undo", "1"))

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import datetime, timezone
 from typing import IO
 
 import msgspec
@@ -100,6 +101,10 @@ class Job:
             shutil.rmtree(folder, ignore_errors=True)
             raise StoreError(f"the upload could not be stored: {error.strerror}") from None
         return cls(minter, number)
+
+    @property
+    def created(self) -> datetime:
+        return datetime.fromtimestamp(self.record.created, timezone.utc)
 
     def earlier(self) -> Job | None:
         """A job of the same kind that was begun with the same file; None if there is none."""

@@ -107,7 +107,7 @@ class Sessions:
         return response
 
 
-def ensure_logged_in(visit: Visit) -> None:
+def ensure_may_read(visit: Visit) -> None:
     """Raise ForbiddenError for somebody who has logged in but may read no minter."""
     if not visit.readable():
         raise ForbiddenError("you may not read any of the minters here: ask an administrator for access")

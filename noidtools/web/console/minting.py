@@ -7,16 +7,15 @@ from ...errors import UsageError
 from ..access import MinterAccess
 from ..response import Response
 from .bulk import KINDS
-from .jobs import Job, jobs_of
-from .visit import Visit, link, name_link, redirect
+from .jobs import CHECKING, Job, jobs_of
+from .visit import Visit, link, redirect
 
 MINT = ("mint", "1")
 MINT_BOUND = ("bind", "mint", "new", "ELEMENT", "VALUE")
 _STATES = ("published", "reserved")
-_MOST_ROWS = 50
 _EMPTY_ROWS = 2
 _MOST_SHOWN = 1000
-_MOST_DIGITS = 9
+_MOST_DIGITS = 8
 
 
 def show(visit: Visit) -> Response:
@@ -44,35 +43,22 @@ def may_see(visit: Visit, access: MinterAccess, job: Job) -> bool:
 def mint(visit: Visit) -> Response:
     """Mint as the form says, once however often it is sent, and go to the identifier."""
     access = visit.minter(*MINT)
-    elements = _elements(visit)
+    elements: dict[str, str | bytes] = {
+        element: value.strip() for element, value in visit.elements().items() if value.strip()}
     state = visit.choice("state", *_STATES) or None
-    text = visit.text("count") or "1"
-    count = int(text) if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS else 0
+    count = visit.number("count", _MOST_DIGITS)
+    count = 1 if count is None else count
     if not 0 < count <= _MOST_SHOWN:
         raise UsageError(f"this form mints 1 to {_MOST_SHOWN} identifiers: for more, upload a table")
 
     def work(api: MinterMethods) -> str | Response:
         access.ensure_may_mint(count)
         made = api.mint(count, elements=elements, state=state)  # type: ignore[arg-type]
-        return name_link(made[0], done="minted") if count == 1 else visit.page("minted", access=access, names=made)
+        if count == 1:
+            return link("name", id=made[0], done="minted")
+        return visit.page("minted", access=access, names=made)
 
     return visit.change(access, MINT_BOUND if elements else MINT, work)
-
-
-def _elements(visit: Visit) -> dict[str, str | bytes]:
-    names, values = visit.form.get("element", []), visit.form.get("value", [])
-    if len(names) != len(values) or len(names) > _MOST_ROWS:
-        raise UsageError("the form does not have a value for each element: load it again")
-    elements: dict[str, str | bytes] = {}
-    for name, text in zip(names, values, strict=True):
-        element, value = name.strip(), text.replace("\r\n", "\n").strip()
-        if value and not element:
-            raise UsageError("a value has no element: name the element beside it")
-        if value and element in elements:
-            raise UsageError(f"the element {element[:60]!a} is given twice: write both values into one")
-        if value:
-            elements[element] = value
-    return elements
 
 
 def upload(visit: Visit) -> Response:
@@ -87,5 +73,5 @@ def begin_job(visit: Visit, kind: str, settings: dict[str, str], *, needs_file: 
         raise UsageError("no file was chosen: choose a table in CSV")
     named = {**settings, "file": visit.upload_name[:200]} if needs_file else settings
     job = Job.create(access.minter, kind, visit.user, named, visit.upload if needs_file else None)
-    job.start("checking", lambda one: KINDS[kind].work(access, one, True))
+    job.start(CHECKING, lambda one: KINDS[kind].work(access, one, True))
     return redirect(link("job", minter=access.name, job=job.number))

@@ -18,7 +18,7 @@ from ..access import MinterAccess
 from ..response import Response
 from . import drawing
 from .links import REPORT, number_broken
-from .login import ensure_logged_in
+from .login import ensure_may_read
 from .visit import Visit, link
 
 # The part of a namespace that must be left, or its end is announced.
@@ -67,8 +67,8 @@ def show(visit: Visit) -> Response:
         if access.may_give("stats"):
             with suppress(NoidError):  # the figures are no reason to show nothing
                 use.append(_figures.of(access.minter))
-    ensure_logged_in(visit)
-    return visit.page("overview", rows=rows, alerts=alerts, drawing=drawing, minted=_chart(use, "minted"),
+    ensure_may_read(visit)
+    return visit.page("overview", rows=rows, alerts=alerts, minted=_chart(use, "minted"),
                       resolved=_chart([one for one in use if one.counted], "resolved"))
 
 
@@ -98,7 +98,7 @@ def _row(access: MinterAccess, figures: dict[str, float]) -> MinterRow:
 def _alerts(minter: Minter, row: MinterRow, figures: dict[str, float]) -> Iterator[str]:
     """What an administrator should do something about, in sentences."""
     if row.total is not None:
-        left = row.total - row.used * row.total
+        left = figures.get("left", 0)
         if left < 1:
             yield "has no identifiers left: create another minter"
         elif left < _LITTLE_LEFT * row.total:

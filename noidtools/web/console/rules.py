@@ -19,6 +19,7 @@ _HOLD = ("hold", "set", "ID")
 _MOST_SHOWN = 100
 _LOOKED_AT = 5000
 _MOST_NAMES = 1000
+_DAYS_DIGITS = 5
 
 # What is done with identifiers: the title of the button, its command, and the word for what was done.
 _HOLDING = {"hold": ("Hold", ("hold", "set", "ID"), "held"),
@@ -89,9 +90,7 @@ def change_queue(visit: Visit) -> Response:
     names = visit.items("ids")
     if not 0 < len(names) <= _MOST_NAMES:
         raise UsageError(f"1 to {_MOST_NAMES} identifiers are needed, with blanks or line breaks between")
-    when, days = visit.choice("when", *_TIMES) or "now", visit.text("days")
-    if days and not (days.isascii() and days.isdigit() and len(days) < 6):
-        raise UsageError("the number of days to wait must be a number")
+    when, days = visit.choice("when", *_TIMES) or "now", visit.number("days", _DAYS_DIGITS)
 
     def work(api: MinterMethods) -> str:
         if word == "hold":
@@ -99,7 +98,7 @@ def change_queue(visit: Visit) -> Response:
         elif word == "release":
             api.release(*names)
         elif word == "queue":
-            api.queue(*names, when=int(days) * 86_400 if days else when)  # type: ignore[arg-type]
+            api.queue(*names, when=when if days is None else days * 86_400)  # type: ignore[arg-type]
         else:
             api.dequeue(*names)
         return link("queue", minter=access.name, done=done)

@@ -26,6 +26,7 @@ _SCRIPTS = ("copy.js",)
 
 # The fields of a form; a table that is uploaded may be as large as any other body.
 _MOST_FIELDS = 4000
+_MOST_ROWS = 500
 _LARGEST_FIELDS = 16 << 20
 # That of somebody who has not logged in.
 _LARGEST_LOGIN = 64 << 10
@@ -161,6 +162,29 @@ class Visit:
             raise UsageError(f"{name} is one of {', '.join(known)}, not {word[:60]!a}")
         return word
 
+    def number(self, name: str, digits: int) -> int | None:
+        """The whole number in a field, None if it is empty; raises UsageError for anything else."""
+        text = self.text(name)
+        if text and not (text.isascii() and text.isdigit() and len(text) <= digits):
+            raise UsageError(f"{name.replace('_', ' ')} is a number of at most {digits} digits, not {text[:60]!a}")
+        return int(text) if text else None
+
+    def elements(self) -> dict[str, str]:
+        """The elements of a form with a row for each, and their values; raises UsageError for rows that are at odds."""
+        names, values = self.form.get("element", []), self.form.get("value", [])
+        if len(names) != len(values) or len(names) > _MOST_ROWS:
+            raise UsageError(f"the form does not have a value for each of up to {_MOST_ROWS} elements: load it again")
+        found: dict[str, str] = {}
+        for name, text in zip(names, values, strict=True):
+            element, value = name.strip(), text.replace("\r\n", "\n").replace("\r", "\n")
+            if not element and value.strip():
+                raise UsageError("a value has no element: name the element beside it")
+            if value and found.get(element):
+                raise UsageError(f"the element {element[:60]!a} is in two rows: write both values into one")
+            if element:
+                found[element] = value or found.get(element, "")
+        return found
+
     def items(self, name: str) -> list[str]:
         """The words of a field, such as a list of identifiers."""
         return self.value(name).split()
@@ -257,11 +281,6 @@ def link(path: str, **parameters: object) -> str:
                        for name, value in given.items()}, quote_via=quote)
     # The overview, too, is below a folder: browsers send a login along to what is in the folder where they were asked.
     return f"{ROOT}/{path}" + (f"?{pairs}" if pairs else "")
-
-
-def name_link(name: str, **parameters: object) -> str:
-    """The address of the page of an identifier."""
-    return link("name", id=name, **parameters)
 
 
 def _query(request: Request) -> dict[str, list[str]]:
