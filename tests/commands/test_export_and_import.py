@@ -284,11 +284,14 @@ TEXTS = st.one_of(
                      b"\xe2\x80\xa8", b"", b"x" * 600]),
 )
 NAMES = TEXTS.filter(lambda name: name.strip() and name.strip() == name and not name.startswith(b":idmap"))
+# What `bind` takes for a mark to read from its input, and so for neither an identifier nor an element.
+MARKS = (b":", b":-")
 # Control characters are part of no name that is imported.
-CLEAN_NAMES = NAMES.filter(lambda name: not any(byte < 0x20 or byte == 0x7F for byte in name))
+CLEAN_NAMES = NAMES.filter(
+    lambda name: name not in MARKS and not any(byte < 0x20 or byte == 0x7F for byte in name))
 # Names of elements that mean something in one of the formats.
 SPECIAL = st.sampled_from([b"_target", b"_status", b"_t", b"id", b"_id", b"ID", b"element", b"value", b"Value"])
-ELEMENTS = st.one_of(TEXTS.filter(bool), SPECIAL)
+ELEMENTS = st.one_of(TEXTS.filter(lambda text: text and text not in MARKS), SPECIAL)
 BINDINGS = st.dictionaries(
     CLEAN_NAMES, st.dictionaries(ELEMENTS, TEXTS, min_size=1, max_size=3), min_size=1, max_size=4)
 
