@@ -59,10 +59,14 @@ _FORMATS = {4: "I", 8: "Q"}
 
 
 def pack_numbers(numbers: list[int], largest: int) -> bytes:
-    """Numbers from 0 to `largest`, in as few bytes each as that needs, but at least 4."""
+    """Numbers from 0 to `largest`, in as few bytes each as that needs, but at least 4.  Raises ValueError or
+    OverflowError for a number that needs more."""
     width = next((width for width in _FORMATS if largest < 1 << 8 * width), (largest.bit_length() + 7) // 8)
     if width in _FORMATS:
-        return struct.pack(f">{len(numbers)}{_FORMATS[width]}", *numbers)
+        try:
+            return struct.pack(f">{len(numbers)}{_FORMATS[width]}", *numbers)
+        except struct.error as error:
+            raise ValueError(str(error)) from None
     return b"".join([number.to_bytes(width, "big") for number in numbers])
 
 

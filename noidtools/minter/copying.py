@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from ..console import Progress
+    from ..schemes.base import Generator
     from ..store import Reader, Store, Work, Writer
     from . import Minter
     from .events import Actor
@@ -249,8 +250,8 @@ def _put(table: bytes, items: list[Item], writer: Writer) -> None:
 
 # -- backups ---------------------------------------------------------------------------------------------------------
 
-# How many identifiers are drawn at once to be skipped, and how many at the most, which takes some minutes.
-_CHUNK = 10_000
+# How many identifiers are drawn in one transaction to be skipped, and how many at the most, which takes some minutes.
+_CHUNK = 100_000
 _MOST_SKIPPED = 100_000_000
 
 
@@ -351,24 +352,39 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0, *, replace: bo
     timed = False
     tokens: list[bytes] = []
 
-    def adjust(writer: Writer) -> None:
-        nonlocal drawn, skipped, timed, tokens
-        # Not before: another process may have made a minter meanwhile, or have handed over the one that is replaced.
+    def ensure_replaceable() -> None:
         if not replace and exists(location):
             raise ConflictError(f"there is a minter in {dbdir} already, which is not replaced: choose another folder")
+
+    def generator_in(writer: Writer) -> Generator:
+        nonlocal timed
         schema.note_move(writer, None)  # the source may be a minter that was moved
         scheme = scheme_for(Settings.unpacked(schema.packed_settings(writer, source)))
-        generator = schema.generator_of(scheme, writer)
-        timed, skipped = scheme.timed, 0
-        request = MintRequest(actor.clock)
-        while skipped < skip and not timed:
-            made = generator.draw(min(skip - skipped, _CHUNK), request)
-            if not made:
-                break
-            skipped += len(made)
-        if skipped:
+        timed = scheme.timed
+        return schema.generator_of(scheme, writer)
+
+    def draw(before: int, writer: Writer) -> None:
+        """Skip some identifiers, `before` of which were skipped already."""
+        nonlocal skipped
+        ensure_replaceable()
+        generator = generator_in(writer)
+        made = [] if timed else generator.draw(min(skip - before, _CHUNK), MintRequest(actor.clock))
+        skipped = before + len(made)
+        if made:
             schema.save_generator(writer, generator)
-        drawn = generator.drawn
+
+    def skipping() -> Iterator[Work]:
+        """In many transactions, because a database server ends one in which nothing happens for a minute."""
+        before = -1
+        while before < skipped < skip:
+            before = skipped
+            yield partial(draw, before)
+
+    def adjust(writer: Writer) -> None:
+        nonlocal drawn, tokens
+        # Not before: another process may have made a minter meanwhile, or have handed over the one that is replaced.
+        ensure_replaceable()
+        drawn = generator_in(writer).drawn
         # What was handed over to a successor must not be minted here again because of an older backup.
         for setting, terms in _departed(location).items():
             config.change(writer, actor, setting, terms)
@@ -376,7 +392,7 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0, *, replace: bo
         record_event(writer, actor, b"restore", b"skipped %d" % skipped)
 
     with existing_folder(dbdir):
-        aside = restore_store(location, source, adjust)
+        aside = restore_store(location, source, adjust, skipping())
     before = None if aside is None else _replaced(aside)
     lost = None if before is None else max(0, before[0] - drawn)
     known = before[1] if before else set()

@@ -41,6 +41,8 @@ _INTERVAL = 0.2
 _PAUSE = 1.0
 _STOP_SECONDS = 30.0
 
+_STOPPING = {signal.SIGTERM, signal.SIGINT}
+
 
 def main() -> int:
     """`noid.fcgi`, started by a FastCGI process manager.  Serves until a signal; the request at hand is finished."""
@@ -121,13 +123,13 @@ class Processes:
         self._listener = listener
         self._command = [sys.executable, *sys.orig_argv[1:]]
         self._received: set[int] = set()
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in (*_STOPPING, signal.SIGHUP):
             signal.signal(number, lambda number, frame: self._received.add(number))
         self._running = [self._start() for _ in range(count)]
 
     def run(self) -> None:
         """Replace processes that end, until SIGTERM or SIGINT.  SIGHUP replaces all by new ones."""
-        while not self._received & {signal.SIGTERM, signal.SIGINT}:
+        while not self._received & _STOPPING:
             time.sleep(_INTERVAL)
             if signal.SIGHUP in self._received:
                 self._received.discard(signal.SIGHUP)
@@ -143,6 +145,7 @@ class Processes:
         ended = [process for process in self._running if process.poll() is not None]
         if ended:
             time.sleep(_PAUSE)  # processes that cannot start leave time for others
+        if ended and not self._received & _STOPPING:  # the group of all processes may be told to stop
             for process in ended:
                 log_line("noid", f"the worker {process.pid} {exit_reason(process.returncode)}: another one is started")
             self._running = [self._start() if process in ended else process for process in self._running]

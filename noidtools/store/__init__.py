@@ -190,7 +190,7 @@ class Engine(Protocol):
     ) -> Store:
         """An embedded engine takes no `address` and no `read`."""
 
-    def restore_store(self, location: str, source: str, adjust: Work) -> str | None: ...
+    def restore_store(self, location: str, source: str, adjust: Work, before: Iterable[Work]) -> str | None: ...
 
     def remove_store(self, location: str) -> None: ...
 
@@ -275,17 +275,18 @@ def create_store(
                                                    read=read)
 
 
-def restore_store(location: str, source: str, adjust: Work) -> str | None:
+def restore_store(location: str, source: str, adjust: Work, before: Iterable[Work] = ()) -> str | None:
     """Put the content of a backup at a location, in place of the store there, if there is one.
 
-    The backup is copied and read to its end, and changed by `adjust`; only then, and when no other process writes,
-    does it take the place of the store.  All who have the store open notice it when they next use it.  If anything is
-    raised before, the store is left as it was.  Returns the path of the store that was replaced, None if there was
-    none.  Raises StoreError for what is no sound backup, ConflictError if a store was moved from the location.
+    The backup is copied and read to its end, and changed by the works of `before`, each in a transaction of its own,
+    and by `adjust`, during which no other process writes to the store that is replaced; only then does it take the
+    place of the store.  All who have the store open notice it when they next use it.  If anything is raised before, the
+    store is left as it was.  Returns the path of the store that was replaced, None if there was none.  Raises
+    StoreError for what is no sound backup, ConflictError if a store was moved from the location.
     """
     ensure_own(location)
     _ensure_not_moved(location)
-    return engine_at(location).restore_store(location, source, adjust)
+    return engine_at(location).restore_store(location, source, adjust, before)
 
 
 def is_embedded(location: str) -> bool:

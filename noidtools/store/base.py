@@ -241,10 +241,10 @@ class BaseStore(ABC):
     def close(self) -> None:
         if os.getpid() != self.process:
             return  # it is the parent's
-        if self._state.reader is not None:
-            raise StoreError(f"{self.location} cannot be closed inside its own transaction")
         stores = _stores()
         with stores.guard:
+            if self.users < 2 and self._state.reader is not None:
+                raise StoreError(f"{self.location} cannot be closed inside its own transaction")
             self.users = max(0, self.users - 1)
             if self.users:
                 return

@@ -340,6 +340,7 @@ FOUND: dict[str, tuple[Corruption, str]] = {
     "draws that are no number": (generator(3, b"x"), "the state of the generator is damaged"),
     "no counters": (generator(4, b""), "the state of the generator is damaged"),
     "fewer counters": (generator(5, b"7"), "the state of the generator is damaged"),
+    "counters of another width": (generator(4, b"\xff" * 8 * 293), "the state of the generator is damaged"),
     "a counter that is one too high": (counters(raised), "the counters add up to"),
     "counters in another order": (counters(exchanged), "the counters are not those that 42 draws leave"),
 }

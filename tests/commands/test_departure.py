@@ -148,7 +148,7 @@ def test_a_minter_is_never_overwritten_by_a_succession(old, new, bundle):
     assert "there is a minter" in new.refused("succeed", str(bundle))
 
 
-def test_a_backup_from_before_the_departure_does_not_mint_either(old, tmp_path):
+def test_a_backup_from_before_the_departure_does_not_mint_either(engine, old, tmp_path):
     old("backup", str(tmp_path / "backup"))
     departed(old)
     old("restore", str(tmp_path / "backup"))

@@ -173,21 +173,22 @@ def create_store(location: str, fill, *, chunks=(), readme=b"") -> MemoryStore:
     return store
 
 
-def restore_store(location: str, source: str, adjust) -> str | None:
+def restore_store(location: str, source: str, adjust, before) -> str | None:
     try:
         with open(source, "rb") as file:
             writer = MemoryWriter(Database(), pickle.load(file), 0)
     except (OSError, pickle.UnpicklingError):
         raise StoreError(f"{source} is no backup") from None
-    adjust(writer)
+    for work in (*before, adjust):
+        work(writer)
     if not exists(location):
         store = create_store(location, lambda _: None)
         store.replace(writer.items)
         return None
-    before = create_store(f"{location}-replaced-{next(_numbers)}", lambda _: None)
-    before.replace(open_store(location)._database.committed[0])
+    replaced = create_store(f"{location}-replaced-{next(_numbers)}", lambda _: None)
+    replaced.replace(open_store(location)._database.committed[0])
     open_store(location).replace(writer.items)
-    return before.location
+    return replaced.location
 
 
 def remove_store(location):

@@ -6,7 +6,7 @@ import os
 import shutil
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -275,6 +275,19 @@ def test_a_store_is_not_closed_inside_its_own_transaction(tmp_path):
         store.read(lambda _: store.close())
     assert which(store) == b"1"
     store.close()
+
+
+def test_a_second_use_of_a_store_can_end_inside_a_transaction_of_the_first(tmp_path):
+    store = make(tmp_path / "store")
+
+    def work(writer) -> bytes | None:
+        with closing(open_store(str(tmp_path / "store"))) as second:
+            return which(second)
+
+    assert store.write(work) == which(store) == b"1"
+    store.close()
+    with pytest.raises(StoreError, match="was closed"):
+        which(store)
 
 
 # -- forks -----------------------------------------------------------------------------------------------------------

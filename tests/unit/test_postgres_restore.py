@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import closing
 
 import psycopg
 import pytest
 
 from noidtools.errors import OutcomeUnknownError
+from noidtools.minter import Minter, copying
+from noidtools.minter.creation import create
+from noidtools.minter.events import Actor
+from noidtools.schemes.base import Settings
+from noidtools.schemes.noid import NoidGenerator
 from noidtools.store import create_store, open_store, restore_store
-from noidtools.store.postgres import engine
+from noidtools.store.postgres import engine, sql
 from noidtools.store.postgres.connection import ServerError, Session
 from noidtools.store.postgres.engine_file import read_engine_file
 from support.postgres import PostgresServer
 
 pytestmark = [pytest.mark.servers, pytest.mark.only("postgres")]
 T = b"t"
+ME = Actor(b"me", b"test")
 BACKED_UP = [b"%d" % number for number in range(10)]
 
 
@@ -152,3 +159,20 @@ def test_who_writes_while_a_restore_reads_the_old_minter_waits_and_writes_to_the
     restore_store(str(tmp_path / "store"), str(tmp_path / "backup"), adjust)
     writers[0].join(20)
     assert keys(store) == [*BACKED_UP, b"meanwhile"]
+
+
+def test_identifiers_are_skipped_for_longer_than_a_transaction_may_be_idle(server, tmp_path, monkeypatch):
+    quick = NoidGenerator.draw
+
+    def slow(*args):
+        time.sleep(0.2)
+        return quick(*args)
+
+    create(str(tmp_path / "m"), Settings({"template": "tst.reedde"}), ME, address=server.address).close()
+    with closing(Minter(str(tmp_path / "m"))) as minter:
+        copying.back_up(minter, str(tmp_path / "kept"))
+    monkeypatch.setattr(sql, "CONFIGURE", sql.CONFIGURE.replace("'60000'", "'500'"))
+    monkeypatch.setattr(NoidGenerator, "draw", slow)
+    monkeypatch.setattr(copying, "_CHUNK", 2)
+    done = copying.restore(str(tmp_path / "m"), str(tmp_path / "kept"), ME, 9)
+    assert (done.skipped, done.drawn) == (9, 9)

@@ -43,6 +43,13 @@ def test_a_worker_that_dies_is_replaced_after_a_pause(fcgi: Served) -> None:
     assert max(map(started, fcgi.workers)) - killed > 0.9
 
 
+def test_a_worker_that_ended_just_before_the_server_is_stopped_is_not_replaced(fcgi: Served) -> None:
+    os.kill(fcgi.workers[0], signal.SIGKILL)
+    time.sleep(0.5)
+    assert fcgi.stop() == 0
+    assert "another one is started" not in fcgi.log.read_text()
+
+
 def test_identifiers_are_unique_and_kept_when_fastcgi_workers_are_killed(fcgi: Served, tmp_path: Path) -> None:
     received: list[str] = []
     stopping = threading.Event()

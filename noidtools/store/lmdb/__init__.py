@@ -50,10 +50,10 @@ def create_store(
     return open_store(location)
 
 
-def restore_store(location: str, source: str, adjust: Work) -> str | None:
+def restore_store(location: str, source: str, adjust: Work, before: Iterable[Work]) -> str | None:
     from .backup import restore
 
-    return restore(location, source, lambda folder: _write_all(folder, (adjust,)))
+    return restore(location, source, lambda folder: _write_all(folder, chain(before, (adjust,))))
 
 
 def _write_all(folder: str, works: Iterable[Work]) -> None:

@@ -96,11 +96,12 @@ def set_aside(location: str, aside: str) -> None:
     write_file(path_of(aside), moved.text())
 
 
-def restore_store(location: str, source: str, adjust: Work) -> str | None:
+def restore_store(location: str, source: str, adjust: Work, before: Iterable[Work]) -> str | None:
+    works = chain(_works_of(source), before)
     if exists(location):
-        return _restore(os.path.realpath(location), source, adjust)
+        return _restore(os.path.realpath(location), works, adjust)
     readme = readme_of(source if os.path.isdir(source) else os.path.dirname(source))
-    _create(location, os.environ.get(ADDRESS_VARIABLE, ""), "", chain(_works_of(source), (adjust,)), readme)
+    _create(location, os.environ.get(ADDRESS_VARIABLE, ""), "", chain(works, (adjust,)), readme)
     return None
 
 
@@ -174,8 +175,8 @@ def _delete_minter(file: EngineFile) -> None:
 # -- restores --------------------------------------------------------------------------------------------------------
 
 
-def _restore(location: str, source: str, adjust: Work) -> str:
-    """Put the content of a backup in the place of a minter; returns the path of the folder of the one that was there.
+def _restore(location: str, works: Iterable[Work], adjust: Work) -> str:
+    """Put what works write in the place of a minter; returns the path of the folder of the one that was there.
 
     That folder is complete before the names are exchanged.
     """
@@ -188,7 +189,7 @@ def _restore(location: str, source: str, adjust: Work) -> str:
         write_file(os.path.join(folder, ENGINE_FILE), new.text())
         _create_minter(new)
         try:
-            _write_all(folder, _works_of(source))
+            _write_all(folder, works)
             write_readme(folder, readme_of(location))
             _exchange(location, folder, new, before, adjust)
         except OutcomeUnknownError:
