@@ -317,9 +317,9 @@ def hold_unless_known(api: MinterMethods, name: str | bytes) -> bool:
 
 
 def bind_or_remove(api: MinterMethods, name: str | bytes, elements: Mapping[str, str | bytes | None]) -> None:
-    """Bind elements; those whose value is None are removed."""
+    """Bind elements; those whose value is None are removed.  A name that cannot be bound is refused even for none."""
     bound = {element: value for element, value in elements.items() if value is not None}
-    if bound:
+    if bound or not elements:
         api.bind_many(name, bound)
     for element in elements:
         if element not in bound:

@@ -33,7 +33,7 @@ _TITLES = {401: "A login is needed", 403: "Not allowed", 404: "Not found", 410: 
 def refusal_page(minters: MinterFolder, request: Request, refusal: HttpError) -> Response:
     """Why a command was refused."""
     values = {"title": _TITLES.get(refusal.status, "Not done"), "message": refusal.message,
-              "commands": commands_path(request) if request.words else ""}
+              "commands": commands_path(request) if request.header("QUERY_STRING") else ""}
     return renderer_of(minters).page(request, "refusal.html", values, status=refusal.status, headers=refusal.headers)
 
 

@@ -90,6 +90,13 @@ def test_an_error_says_what_is_wrong_and_where_help_is(described):
     assert login.status == 401 and "A login is needed" in login.text and login.headers["www-authenticate"]
 
 
+@pytest.mark.parametrize("query, why", [("%zz", "two hexadecimal digits"), ("a%22", "no command"), ('a"b', "quote"),
+                                        ("a%20%22b", "quote")])
+def test_a_query_that_is_no_words_is_explained_on_a_page(described, query, why):
+    page = described(query, **HTML)
+    assert page.status == 400 and page.headers["content-type"].startswith("text/html") and why in page.text
+
+
 def test_a_change_says_its_consequence_and_can_be_cancelled(described):
     described("policy+admin+alice")
     page = described("mint+1", user=USER, **BROWSER).text

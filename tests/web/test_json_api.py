@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from urllib.parse import quote
 
 import pytest
@@ -152,6 +153,8 @@ def test_states_are_changed_by_actions(api):
     gone = api("POST", "/identifiers/12345/x00/withdraw", {"reason": "lost"}, user="boss").json
     assert (gone["state"], gone["reason"], gone["elements"]) == ("withdrawn", "lost", {})
     assert problem(api("POST", "/identifiers/12345/x00/publish"), 409, "conflict")
+    for elements in {}, {"a": "b"}:
+        assert problem(api("PUT", "/identifiers/12345/x00", {"elements": elements}), 409, "conflict")
 
 
 def test_history_names_who_to_administrators_only(api):
@@ -319,10 +322,21 @@ def test_a_body_that_is_not_understood_changes_nothing(api, body, kind, status):
     ("/batch", '{"minter": "kt", "operations": [{"op": []}]}', 'operations[0].op is a list of 0 items, and must be '
      '"mint" or "patch" or "publish" or "reserve" or "unavailable" or "withdraw"'),
     ("/batch", '{"minter": "kt", "operations": [7]}', "operations[0] is 7, and must be an object with op"),
+    ("/minters/kt/identifiers", '{"count": 0, "count": 1}', "the body has two fields of one name"),
+    ("/batch", '{"minter": "kt", "operations": [{"op": "x", "op": "mint"}]}', "the body has two fields of one name"),
 ])
 def test_a_refused_body_is_explained_by_its_field_and_what_is_expected(api, path, body, detail):
     reply = api("POST", path, body=body.encode())
     assert problem(reply, 422, "invalid") == detail
+
+
+def test_a_large_body_is_refused_as_fast_as_it_is_read(api):
+    """Anybody may send one: to look for its fault must not occupy the server."""
+    members = b",".join(b'"%d":""' % number for number in range(400_000))
+    begun = time.process_time()
+    detail = problem(api("POST", "/minters/kt/identifiers", body=b'{"elements":{%b,"q":1}}' % members), 422, "invalid")
+    assert "`str | object`, got `int`" in detail
+    assert time.process_time() - begun < 1
 
 
 def test_a_refused_parameter_is_explained_by_what_is_expected(api):

@@ -110,8 +110,8 @@ class JsonApi:
             call.raw_body = _body(request)
             try:
                 call.body = msgspec.json.decode(call.raw_body, type=kind)
-            except msgspec.ValidationError:
-                raise HttpError(422, "invalid", body_fault(kind, call.raw_body)) from None
+            except msgspec.ValidationError as error:
+                raise HttpError(422, "invalid", body_fault(kind, call.raw_body, error)) from None
             except DECODE_ERRORS as error:
                 raise not_json(error) from None
         return call

@@ -13,17 +13,21 @@ from msgspec import inspect
 
 from ..json_bodies import DECODE_ERRORS
 
+# A longer body is not explained: to look at each of its members takes many times as long as it took msgspec.
+_LONGEST_EXPLAINED = 1 << 20
 _TYPES = {inspect.StrType: str, inspect.IntType: int, inspect.BoolType: bool, inspect.NoneType: type(None),
           inspect.ListType: list, inspect.DictType: dict, inspect.StructType: dict}
 _WORDS = {inspect.StrType: "a text", inspect.BoolType: "true or false", inspect.NoneType: "null",
           inspect.DictType: "an object"}
 
 
-def body_fault(kind: Any, body: bytes) -> str:
-    """The first fault of a body that does not fit a type."""
+def body_fault(kind: Any, body: bytes, error: msgspec.ValidationError) -> str:
+    """The first fault of a body that does not fit a type, for which msgspec has raised the error."""
+    if len(body) > _LONGEST_EXPLAINED:
+        return f"the body does not fit its description: {error}"
     expected = inspect.type_info(kind)
     try:
-        return _fault(expected, msgspec.json.decode(body), "")
+        return _fault(expected, msgspec.json.decode(body), "") or "the body has two fields of one name"
     except DECODE_ERRORS:
         return f"the body must be {_expected(expected)}"  # and is no JSON after the place that does not fit
 
