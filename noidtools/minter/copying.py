@@ -368,9 +368,13 @@ def restore(dbdir: str, source: str, actor: Actor, skip: int = 0, *, replace: bo
         nonlocal skipped
         ensure_replaceable()
         generator = generator_in(writer)
-        made = [] if timed else generator.draw(min(skip - before, _CHUNK), MintRequest(actor.clock))
-        skipped = before + len(made)
-        if made:
+        skipped, end = before, min(skip, before + _CHUNK)
+        while skipped < end and not timed:
+            made = generator.draw(end - skipped, MintRequest(actor.clock))
+            if not made:
+                break
+            skipped += len(made)
+        if skipped > before:
             schema.save_generator(writer, generator)
 
     def skipping() -> Iterator[Work]:
