@@ -67,5 +67,6 @@ def test_what_an_interface_does_not_know_is_answered_in_its_form(send):
             assert json.loads(reply.body)["responseCode"] == code, (path, reply)
         assert send("id/", login=login).body == b"error: bad request - invalid identifier"
     assert json.loads(send("ark:/60000/x99?json", login="").body)["error"]["code"] == "unknown-name"
-    page = send("ark:/60000/x99?json", "--header", "Accept: text/html", "--header", "Sec-Fetch-Mode: navigate", login="")
+    page = send("ark:/60000/x99?json", "--header", "Accept: text/html", "--header", "Sec-Fetch-Mode: navigate",
+                login="")
     assert page.status == 404 and page.headers["content-type"].startswith("text/html")
