@@ -51,7 +51,7 @@ USUAL_PREFIX, USUAL_USER, USUAL_BACKUPS = "/opt/noid", "noid", "/var/backups/noi
 INTERFACES = {"json": r"api/v1(?:/|$)", "console": r"console(?:/|$)",
               "ezid": r"(?:ezid/)?(?:(?:id|shoulder|download)/|(?:login|logout|status|version|download_request)$)",
               "arklet": r"(?:mint|update|bulk_mint|bulk_update|bulk_query)$|resolve/ark:",
-              "n2t": r"a/[^/]+/[bm](?:/|$)", "handle": r"api/handles(?:/|$)"}
+              "n2t": r"a/[^/]+/[bm](?:/|$)", "handle": r"api/(?!v1(?:/|$))"}
 USUAL_INTERFACES = "json,console"
 _WITH_LOGINS_OF_THEIR_OWN = ("ezid", "arklet", "n2t", "handle")
 

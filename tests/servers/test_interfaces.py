@@ -57,3 +57,16 @@ def test_programs_log_in_with_a_token_as_password_and_nobody_by_a_name_alone(sen
     assert json.loads(send(*ARKLET).body) == {"ark": "ark:/60000/x04"}
     large = json.dumps([{"index": 1, "type": "A", "data": "v" * 200_000}]).encode()
     assert json.loads(send(*HANDLE, body=large).body) == {"responseCode": 1, "handle": "60001/x00"}
+
+
+def test_what_an_interface_does_not_know_is_answered_in_its_form(send):
+    for login in "", f"{USER}:wrong":
+        for path, options, code in (("api/sessions", ("--request", "POST"), 5), ("api/sessions/this", (), 5),
+                                    ("api/handles", (), 102), ("api/nothing", (), 4)):
+            reply = send(path, *options, login=login)
+            assert json.loads(reply.body)["responseCode"] == code, (path, reply)
+        assert send("id/", login=login).body == b"error: bad request - invalid identifier"
+    assert json.loads(send("ark:/60000/x99?json", login="").body)["error"]["code"] == "unknown-name"
+    page = send("ark:/60000/x99?json", "--header", "Accept: text/html", "--header", "Sec-Fetch-Mode: navigate",
+                login="")
+    assert page.status == 404 and page.headers["content-type"].startswith("text/html")
