@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -27,9 +28,11 @@ def test_setup_knows_the_interfaces_that_are_served():
 @pytest.fixture
 def send(deployment):
     """Sends a request to a server of ARKs and handles, unless it says otherwise with a token as password."""
-    deployment.create("a", "--label", "ark:/", "x.sdd", "medium", "60000")
-    deployment.create("h", "--label", "hdl:", "x.sdd", "medium", "60001")
-    text = deployment.noid("-f", "a", "token", "new", "all", "--may", "mint,bind", "--minters", "a,h")
+    if not (deployment.minters / "a").exists():
+        deployment.create("a", "--label", "ark:/", "x.sdd", "medium", "60000")
+        deployment.create("h", "--label", "hdl:", "x.sdd", "medium", "60001")
+    name = f"program-{os.urandom(4).hex()}"
+    text = deployment.noid("-f", "a", "token", "new", name, "--may", "mint,bind", "--minters", "a,h")
     secret = text.split("token: ")[1].split()[0]
 
     def send(path: str, *options: str, login: str = f"me:{secret}", body: bytes = b"[]"):
