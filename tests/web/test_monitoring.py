@@ -255,6 +255,7 @@ def test_two_processes_are_summed_and_a_killed_one_is_counted(tmp_path, request)
     def figure(name: str) -> int:
         return int(samples(served.get("/metrics").text).get(name, 0))
 
+    served.until(lambda: figure("noid_worker_starts_total") == 2)  # a process has begun before its application has
     mints = 'noid_requests_total{command="mint",interface="commands",status="200"}'
     assert figure(mints) == 30 and figure('noid_minted_total{minter="kt5"}') == 30
     before = served.workers
